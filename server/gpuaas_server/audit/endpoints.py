@@ -1,0 +1,67 @@
+"""Read the audit trail: of the platform, of a tenant, of a project."""
+
+from dataclasses import replace
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query
+from starlette.responses import Response
+
+from gpuaas_server.audit import service
+from gpuaas_server.audit.schemas import AuditRecord
+from gpuaas_server.audit.service import AuditFilter
+from gpuaas_server.kernel.http.call import Call, admitted
+from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
+from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.ids import ProjectId, TenantId
+
+router = APIRouter(tags=["audit"])
+
+Id = Annotated[str | None, Query(pattern="^[a-z]{3}_[0-9a-z]{26}$")]
+
+
+async def _filter(
+    resource_id: Id = None,
+    actor_id: Id = None,
+    correlation_id: Annotated[str | None, Query(pattern="^[A-Za-z0-9._:-]{8,128}$")] = None,
+    action: Annotated[str | None, Query(pattern="^[a-z_]{3,60}$")] = None,
+    outcome: Annotated[str | None, Query(pattern="^(done|denied)$")] = None,
+) -> AuditFilter:
+    return AuditFilter(
+        resource_id=resource_id, actor_id=actor_id, correlation_id=correlation_id, action=action, outcome=outcome
+    )
+
+
+Wanted = Annotated[AuditFilter, Depends(_filter)]
+
+
+async def _list(call: Call, wanted: AuditFilter, after: str | None, limit: int) -> Response:
+    return await call.read(lambda connection: service.audit_list(connection, wanted, after, limit))
+
+
+@router.get("/audit", response_model=Page[AuditRecord], responses=problem_responses())
+async def audit_list(
+    call: Annotated[Call, admitted("audit_list")], wanted: Wanted, after: PageAfter = None, limit: PageLimit = 50
+) -> Response:
+    return await _list(call, wanted, after, limit)
+
+
+@router.get("/tenants/{tenant_id}/audit", response_model=Page[AuditRecord], responses=problem_responses())
+async def tenant_audit_list(
+    tenant_id: TenantId,
+    call: Annotated[Call, admitted("tenant_audit_list")],
+    wanted: Wanted,
+    after: PageAfter = None,
+    limit: PageLimit = 50,
+) -> Response:
+    return await _list(call, replace(wanted, tenant_id=tenant_id), after, limit)
+
+
+@router.get("/projects/{project_id}/audit", response_model=Page[AuditRecord], responses=problem_responses())
+async def project_audit_list(
+    project_id: ProjectId,
+    call: Annotated[Call, admitted("project_audit_list")],
+    wanted: Wanted,
+    after: PageAfter = None,
+    limit: PageLimit = 50,
+) -> Response:
+    return await _list(call, replace(wanted, project_id=project_id), after, limit)

@@ -1,0 +1,63 @@
+"""Record and read the audit trail."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import orjson
+
+from gpuaas_server.audit import queries
+from gpuaas_server.audit.queries import AuditFilter
+from gpuaas_server.audit.schemas import AuditRecord
+from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.http.pages import Page
+from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.logs import redact
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """`details` says before and after where that helps; secrets are struck out on the way in."""
+
+    action: str
+    resource_id: str | None = None
+    tenant_id: str | None = None
+    project_id: str | None = None
+    outcome: str = "done"
+    reason: str | None = None
+    details: dict[str, object] = field(default_factory=dict)
+
+
+async def record(tx: Tx, *entries: AuditEntry) -> None:
+    await queries.audit_insert(tx.connection, [_row(tx, entry) for entry in entries])
+    tx.audited = True
+
+
+def _row(tx: Tx, entry: AuditEntry) -> tuple[object, ...]:
+    actor = tx.actor
+    return (
+        new_id("aud"),
+        tx.now,
+        entry.tenant_id,
+        entry.project_id,
+        actor.id,
+        actor.kind,
+        actor.name,
+        actor.address,
+        entry.action,
+        entry.outcome,
+        entry.resource_id,
+        entry.reason,
+        orjson.dumps(redact(entry.details)).decode(),
+        actor.correlation_id,
+    )
+
+
+async def audit_list(
+    connection: Connection, wanted: AuditFilter, after: str | None, limit: int
+) -> Page[AuditRecord]:
+    rows = await queries.audit_list(connection, wanted, after, limit + 1)
+    return Page[AuditRecord].of([AuditRecord(**row) for row in rows], limit)
+
+
+__all__: Sequence[str] = ["AuditEntry", "AuditFilter", "audit_list", "record"]

@@ -1,0 +1,1 @@
+"""The event log: written in the transaction that makes the change (the outbox), read by cursor, long poll or SSE."""

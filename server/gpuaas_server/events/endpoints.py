@@ -1,0 +1,67 @@
+"""Watch: GET …/events with a cursor and wait, or the same as server-sent events."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Query
+from starlette.responses import Response, StreamingResponse
+
+from gpuaas_server.events import service
+from gpuaas_server.events.queries import EventFilter, Place
+from gpuaas_server.events.schemas import EventPage
+from gpuaas_server.kernel.http.call import Call, admitted, reply
+from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.ids import ProjectId
+
+router = APIRouter(tags=["events"])
+
+After = Annotated[
+    str | None,
+    Query(pattern=r"^[0-9]{1,19}\.[0-9]{1,19}$", description="Cursor. Absent: from the beginning of what is kept."),
+]
+Wait = Annotated[int, Query(ge=0, le=60, description="Seconds to wait for the first event.")]
+Limit = Annotated[int, Query(ge=1, le=500)]
+Subject = Annotated[str | None, Query(pattern="^[a-z]{3}_[0-9a-z]{26}$", description="Only events about this id.")]
+LastEventId = Annotated[
+    str | None, Header(alias="Last-Event-ID", pattern=r"^[0-9]{1,19}\.[0-9]{1,19}$", max_length=40)
+]
+_SSE: dict[str, object] = {"content": {"text/event-stream": {"schema": {"type": "string"}}}, "model": EventPage}
+
+
+@router.get(
+    "/projects/{project_id}/events",
+    response_model=EventPage,
+    responses={200: _SSE, **problem_responses("invalid_cursor")},
+)
+async def project_event_list(
+    project_id: ProjectId,
+    call: Annotated[Call, admitted("project_event_list")],
+    after: After = None,
+    wait: Wait = 0,
+    limit: Limit = 100,
+    subject: Subject = None,
+    last_event_id: LastEventId = None,
+) -> Response:
+    """Events of a project, oldest first. With `Accept: text/event-stream` the answer is an endless stream."""
+    return await _events(call, EventFilter(project_id, subject), last_event_id or after, wait, limit)
+
+
+@router.get("/events", response_model=EventPage, responses={200: _SSE, **problem_responses("invalid_cursor")})
+async def platform_event_list(
+    call: Annotated[Call, admitted("platform_event_list")],
+    after: After = None,
+    wait: Wait = 0,
+    limit: Limit = 100,
+    subject: Subject = None,
+    last_event_id: LastEventId = None,
+) -> Response:
+    """Events of the whole platform, for operators."""
+    return await _events(call, EventFilter(None, subject), last_event_id or after, wait, limit)
+
+
+async def _events(call: Call, wanted: EventFilter, after: str | None, wait: int, limit: int) -> Response:
+    place = service.parse_cursor(after) or Place()
+    scope = call.admission.scope
+    if "text/event-stream" in call.request.headers.get("accept", ""):
+        stream = service.event_stream(call.platform, scope, wanted, place)
+        return StreamingResponse(stream, media_type="text/event-stream")
+    return reply(await service.event_page(call.platform, scope, wanted, place, wait, limit))

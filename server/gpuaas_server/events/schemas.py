@@ -1,0 +1,24 @@
+"""Wire types of events (CloudEvents attribute names)."""
+
+from datetime import datetime
+
+from pydantic import BaseModel, Field
+
+
+class Event(BaseModel):
+    specversion: str = "1.0"
+    id: str
+    source: str = "gpuaas"
+    type: str = Field(examples=["allocation.active"])
+    subject: str = Field(description="The id of what it is about.")
+    time: datetime
+    cursor: str = Field(description="The place in the log: send as `after` (or Last-Event-ID) to go on from here.")
+    tenant_id: str | None
+    project_id: str | None
+    correlation_id: str
+    data: dict[str, object]
+
+
+class EventPage(BaseModel):
+    items: list[Event]
+    next_cursor: str = Field(description="Send as `after`, with `wait`, to go on.")

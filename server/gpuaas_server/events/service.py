@@ -1,0 +1,110 @@
+"""Emit events inside a change, and read them: once, waiting, or as a stream."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+import orjson
+from psycopg.rows import DictRow
+
+from gpuaas_server.events import queries
+from gpuaas_server.events.queries import EventFilter, Place
+from gpuaas_server.events.schemas import Event, EventPage
+from gpuaas_server.kernel.context import Platform, Tx
+from gpuaas_server.kernel.database import Scope
+from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.ids import new_id
+
+ALL = "events"
+UNSETTLED_PAUSE = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class NewEvent:
+    type: str
+    subject: str
+    tenant_id: str | None = None
+    project_id: str | None = None
+    data: dict[str, object] = field(default_factory=dict)
+
+
+async def emit(tx: Tx, *news: NewEvent) -> None:
+    rows = [
+        (
+            new_id("evt"),
+            tx.now,
+            new.type,
+            new.subject,
+            new.tenant_id,
+            new.project_id,
+            tx.actor.correlation_id,
+            orjson.dumps(new.data).decode(),
+        )
+        for new in news
+    ]
+    await queries.event_insert(tx.connection, rows)
+    tx.wakeups.add(ALL)
+    tx.wakeups.update(f"{ALL}:{new.project_id}" for new in news if new.project_id)
+
+
+def parse_cursor(text: str | None) -> Place | None:
+    if text is None:
+        return None
+    transaction, dot, sequence = text.partition(".")
+    if not (dot and transaction.isdigit() and sequence.isdigit() and len(text) <= 40):
+        raise Problem("invalid_cursor")
+    place = Place(int(transaction), int(sequence))
+    if max(place.transaction_id, place.sequence) >= 2**63:
+        raise Problem("invalid_cursor")
+    return place
+
+
+async def event_page(
+    platform: Platform, scope: Scope, wanted: EventFilter, after: Place, wait: float, limit: int
+) -> EventPage:
+    """Events after the place; when there are none, wait up to `wait` seconds for the first."""
+    topic = f"{ALL}:{wanted.project_id}" if wanted.project_id else ALL
+    deadline = asyncio.get_running_loop().time() + wait
+    async with platform.wakeups.waiting(topic) as woken:
+        while True:
+            woken.clear()
+            async with platform.database.connection(scope) as connection:
+                rows = await queries.event_list(connection, wanted, after, limit)
+                unsettled = not rows and await queries.event_unsettled(connection)
+            left = deadline - asyncio.get_running_loop().time()
+            if rows or left <= 0:
+                return _page(rows, after)
+            with suppress(TimeoutError):
+                pause = min(left, UNSETTLED_PAUSE if unsettled else 15.0)
+                await asyncio.wait_for(woken.wait(), pause)
+
+
+async def event_end(platform: Platform, scope: Scope) -> Place:
+    async with platform.database.connection(scope) as connection:
+        return await queries.event_end(connection)
+
+
+async def event_stream(
+    platform: Platform, scope: Scope, wanted: EventFilter, after: Place
+) -> AsyncIterator[bytes]:
+    """Server-sent events; a comment every 15 s keeps the connection alive. Resume with Last-Event-ID."""
+    yield b": stream open\n\n"
+    while True:
+        page = await event_page(platform, scope, wanted, after, 15.0, 200)
+        for event in page.items:
+            body = event.__pydantic_serializer__.to_json(event)
+            yield b"id: " + event.cursor.encode() + b"\nevent: " + event.type.encode() + b"\ndata: " + body + b"\n\n"
+        if not page.items:
+            yield b": still here\n\n"
+        after = parse_cursor(page.next_cursor) or after
+
+
+def _page(rows: list[DictRow], after: Place) -> EventPage:
+    items = [_event(row) for row in rows]
+    return EventPage(items=items, next_cursor=items[-1].cursor if items else str(after))
+
+
+def _event(row: DictRow) -> Event:
+    place = Place(row.pop("transaction_id"), row.pop("sequence"))
+    return Event(cursor=str(place), **row)

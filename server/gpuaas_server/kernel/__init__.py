@@ -1,0 +1,1 @@
+"""What every noun stands on: ids, errors, settings, clock, database, HTTP conventions. Knows no noun."""

@@ -1,0 +1,57 @@
+"""What a running process holds (`Platform`), who acts (`Actor`), and one unit of change (`Tx`)."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from gpuaas_server.kernel.clock import Clock, utc_now
+from gpuaas_server.kernel.database import Connection, Database, Scope
+from gpuaas_server.kernel.sealing import Sealer
+from gpuaas_server.kernel.settings import Settings
+from gpuaas_server.kernel.wakeups import Wakeups
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who does something, as audit rows and events name them."""
+
+    id: str
+    kind: str  # user, service_account, node, system, anonymous
+    name: str
+    tenant_id: str = ""
+    correlation_id: str = "-"
+    traceparent: str = ""
+    address: str = ""
+
+
+def system_actor(name: str, correlation_id: str = "-") -> Actor:
+    return Actor(id="system", kind="system", name=name, correlation_id=correlation_id)
+
+
+@dataclass(slots=True)
+class Tx:
+    """One transaction: all of a verb's changes, or none. Wake-ups are sent when it has committed."""
+
+    connection: Connection
+    actor: Actor
+    now: datetime
+    wakeups: set[str] = field(default_factory=set)
+    audited: bool = False
+
+
+@dataclass(slots=True)
+class Platform:
+    settings: Settings
+    database: Database
+    wakeups: Wakeups
+    sealer: Sealer
+    clock: Clock = utc_now
+
+    @asynccontextmanager
+    async def transaction(self, scope: Scope, actor: Actor) -> AsyncIterator[Tx]:
+        async with self.database.transaction(scope) as connection:
+            tx = Tx(connection=connection, actor=actor, now=self.clock())
+            yield tx
+        if tx.wakeups:
+            self.wakeups.wake(*tx.wakeups)

@@ -1,0 +1,106 @@
+"""The way to PostgreSQL: a pool, the tenant scope of each connection (row-level security), and transactions.
+
+A connection always has a scope before it is handed out; without one the policies show no row at all.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from psycopg import AsyncConnection
+from psycopg.rows import DictRow, dict_row
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
+
+from gpuaas_server.kernel.errors import Problem
+
+Connection = AsyncConnection[DictRow]
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which rows the database shows: one tenant's, or, for platform roles and the worker, all."""
+
+    tenant_id: str
+    platform: bool = False
+
+
+PLATFORM = Scope(tenant_id="", platform=True)
+NOBODY = Scope(tenant_id="")
+
+
+class Database:
+    def __init__(self, url: str, pool_size: int) -> None:
+        self.url = url
+        self._pool = AsyncConnectionPool[Connection](
+            url,
+            min_size=1,
+            max_size=pool_size,
+            open=False,
+            timeout=10,
+            max_idle=60,
+            connection_class=Connection,
+            kwargs={"row_factory": dict_row, "autocommit": True, "prepare_threshold": 1},
+            configure=_configure,
+            check=None,
+        )
+
+    async def open(self) -> None:
+        await self._pool.open(wait=True, timeout=30)
+        async with self.connection(NOBODY) as connection:
+            await refuse_all_seeing_role(connection)
+
+    async def close(self) -> None:
+        await self._pool.close()
+
+    @asynccontextmanager
+    async def connection(self, scope: Scope) -> AsyncIterator[Connection]:
+        """A connection in autocommit, for single reads."""
+        try:
+            connection = await self._pool.getconn()
+        except PoolTimeout as error:
+            raise Problem("unavailable", "All database connections are busy.") from error
+        try:
+            await _enter_scope(connection, scope)
+            yield connection
+        finally:
+            await self._pool.putconn(connection)
+
+    @asynccontextmanager
+    async def transaction(self, scope: Scope) -> AsyncIterator[Connection]:
+        """A transaction in pipeline mode: statements whose rows nobody fetches travel together."""
+        async with self.connection(scope) as connection, connection.pipeline():
+            async with connection.transaction():
+                yield connection
+
+
+async def _configure(connection: Connection) -> None:
+    await connection.execute(
+        "SELECT set_config('statement_timeout', '15s', false), set_config('lock_timeout', '5s', false),"
+        " set_config('idle_in_transaction_session_timeout', '30s', false),"
+        " set_config('jit', 'off', false), set_config('timezone', 'UTC', false)"
+    )
+
+
+async def _enter_scope(connection: Connection, scope: Scope) -> None:
+    """Set the row-level-security scope; skipped when the connection already has exactly this one."""
+    if getattr(connection, "gpuaas_scope", None) == scope:
+        return
+    connection.gpuaas_scope = None  # type: ignore[attr-defined]
+    await connection.execute(
+        "SELECT set_config('gpuaas.tenant', %s, false), set_config('gpuaas.platform', %s, false)",
+        (scope.tenant_id, "on" if scope.platform else "off"),
+    )
+    connection.gpuaas_scope = scope  # type: ignore[attr-defined]
+
+
+async def refuse_all_seeing_role(connection: Connection) -> None:
+    """Row-level security is a wall only for a role that cannot walk around it."""
+    cursor = await connection.execute(
+        "SELECT rolsuper OR rolbypassrls AS sees_all FROM pg_roles WHERE rolname = current_user"
+    )
+    row = await cursor.fetchone()
+    if row is None or row["sees_all"]:
+        raise RuntimeError(
+            "the database role is SUPERUSER or BYPASSRLS, which disables the tenant wall; "
+            "connect as an ordinary role that owns the gpuaas schema"
+        )

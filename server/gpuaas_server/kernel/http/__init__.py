@@ -1,0 +1,1 @@
+"""HTTP conventions shared by all endpoints: correlation, problem documents, idempotency, pages, replies."""

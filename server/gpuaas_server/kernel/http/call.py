@@ -1,0 +1,153 @@
+"""One authorised call. An endpoint declares its action, gets a `Call`, and runs one verb of its service with it.
+
+    call: Annotated[Call, admitted("allocation_create")]
+    return await call.change(lambda tx: service.allocation_create(tx, body), status=201)
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, Protocol, TypeVar
+
+from fastapi import Depends, Header, Request
+from pydantic import BaseModel
+from starlette.responses import Response
+
+from gpuaas_server.kernel.context import Actor, Platform, Tx
+from gpuaas_server.kernel.database import Connection, Scope
+from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.http import idempotency
+
+Result = TypeVar("Result", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """The gate's answer for an allowed call: who, and which rows the database may show them."""
+
+    actor: Actor
+    scope: Scope
+    roles: frozenset[str]
+
+
+class Gate(Protocol):
+    """Authenticates and authorises; implemented by the identity room, found on `app.state.gate`."""
+
+    async def admit(self, request: Request, action: str) -> Admission: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    platform: Platform
+    admission: Admission
+    request: Request
+    idempotency_key: str | None
+    if_match: str | None
+
+    @property
+    def actor(self) -> Actor:
+        return self.admission.actor
+
+    async def read(self, verb: Callable[[Connection], Awaitable[Result]]) -> Response:
+        """Run a reading verb on one connection of the caller's scope."""
+        async with self.platform.database.connection(self.admission.scope) as connection:
+            return reply(await verb(connection))
+
+    async def change(self, verb: Callable[[Tx], Awaitable[Result | None]], status: int = 200) -> Response:
+        """Run a changing verb in one transaction, with idempotent replay, and insist on its audit row."""
+        async with self.platform.transaction(self.admission.scope, self.actor) as tx:
+            key = await self._key()
+            if key is not None:
+                stored = await idempotency.recall(tx, key, self.platform.sealer)
+                if stored is not None:
+                    return _replay(stored)
+            result = await verb(tx)
+            if not tx.audited:
+                raise RuntimeError("a change must be audited: call audit.service.record in the verb")
+            answer = _answer(result, status)
+            if key is not None:
+                hours = self.platform.settings.idempotency_hours
+                await idempotency.remember(tx, key, answer, self.platform.sealer, hours)
+        return _respond(answer)
+
+    def require_match(self, generation: int) -> None:
+        """Refuse a change that was prepared against another generation (If-Match)."""
+        if self.if_match not in (None, "*", f'"{generation}"'):
+            raise Problem("precondition_failed", f"The current generation is {generation}.")
+
+    async def _key(self) -> idempotency.IdempotencyKey | None:
+        if self.idempotency_key is None:
+            return None
+        url = self.request.url
+        target = f"{url.path}?{url.query}" if url.query else url.path
+        mark = idempotency.fingerprint(self.request.method, target, await self.request.body())
+        return idempotency.IdempotencyKey(self.actor.id, self.idempotency_key, mark)
+
+
+def _etag(result: BaseModel | None) -> str | None:
+    generation = getattr(result, "generation", None)
+    return None if generation is None else f'"{generation}"'
+
+
+def _answer(result: BaseModel | None, status: int) -> idempotency.StoredAnswer:
+    body = b"" if result is None else result.__pydantic_serializer__.to_json(result)
+    return idempotency.StoredAnswer(status if result is not None else 204, body, _etag(result))
+
+
+def _respond(answer: idempotency.StoredAnswer) -> Response:
+    headers = {} if answer.etag is None else {"ETag": answer.etag}
+    media_type = "application/json" if answer.body else None
+    return Response(answer.body or None, answer.status, headers, media_type)
+
+
+def _replay(stored: idempotency.StoredAnswer) -> Response:
+    response = _respond(stored)
+    response.headers["Idempotent-Replayed"] = "true"
+    return response
+
+
+def reply(result: BaseModel | None, status: int = 200) -> Response:
+    return _respond(_answer(result, status))
+
+
+IdempotencyHeader = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        min_length=8,
+        max_length=128,
+        pattern="^[!-~]+$",
+        description="Repeat a request safely: the same key and body get the same answer for 24 hours.",
+    ),
+]
+IfMatchHeader = Annotated[
+    str | None,
+    Header(
+        alias="If-Match", max_length=40, pattern='^(\\*|"[0-9]+")$', description="The ETag you read."
+    ),
+]
+
+
+def admitted(action: str) -> Any:
+    """The dependency that admits a call of this action or raises the right problem. Reads carry no key."""
+
+    async def admit(request: Request) -> Call:
+        return await _call(request, action, None, None)
+
+    return Depends(admit)
+
+
+def admitted_change(action: str) -> Any:
+    """As `admitted`, for POST, PUT, PATCH and DELETE: takes Idempotency-Key and If-Match."""
+
+    async def admit(
+        request: Request, idempotency_key: IdempotencyHeader = None, if_match: IfMatchHeader = None
+    ) -> Call:
+        return await _call(request, action, idempotency_key, if_match)
+
+    return Depends(admit)
+
+
+async def _call(request: Request, action: str, key: str | None, if_match: str | None) -> Call:
+    state = request.app.state
+    admission = await state.gate.admit(request, action)
+    return Call(state.platform, admission, request, key, if_match)

@@ -1,0 +1,128 @@
+"""The outermost layer of every request: correlation, body limit, metrics, log line, and no exception escapes as text."""
+
+import logging
+import re
+import time
+from uuid import uuid4
+
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from gpuaas_server.kernel import metrics
+from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.http.problems import problem_response
+from gpuaas_server.kernel.logs import correlation_id
+
+log = logging.getLogger("gpuaas.http")
+
+_CORRELATION = re.compile(r"[A-Za-z0-9._:-]{8,128}")
+_TRACEPARENT = re.compile(r"00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
+
+
+class Edge:
+    def __init__(self, app: ASGIApp, max_body_bytes: int) -> None:
+        self._app = app
+        self._max_body = max_body_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = {k: v for k, v in scope["headers"] if k in (b"x-correlation-id", b"traceparent", b"content-length")}
+        correlation, traceparent = _trace(headers)
+        scope["state"]["correlation_id"] = correlation
+        scope["state"]["traceparent"] = traceparent
+        token = correlation_id.set(correlation)
+        exchange = _Exchange(scope, receive, send, correlation, traceparent, self._max_body)
+        try:
+            declared = headers.get(b"content-length", b"0")
+            if declared.isdigit() and int(declared) > self._max_body:
+                raise exchange.too_large()
+            await self._app(scope, exchange.receive, exchange.send)
+        except Exception as error:
+            await self._fail(exchange, error)
+        finally:
+            exchange.finish()
+            correlation_id.reset(token)
+
+    async def _fail(self, exchange: "_Exchange", error: Exception) -> None:
+        problem = error if isinstance(error, Problem) else Problem("internal")
+        if problem.code == "internal":
+            log.error("unhandled error", exc_info=error)
+        if exchange.status == 0:
+            response = problem_response(problem, exchange.correlation)
+            await response(exchange.scope, exchange.receive, exchange.send)
+
+
+def _trace(headers: dict[bytes, bytes]) -> tuple[str, str]:
+    """The caller's correlation id and traceparent when well formed, else fresh ones of the same identity."""
+    traceparent = headers.get(b"traceparent", b"").decode("latin-1")
+    if not _TRACEPARENT.fullmatch(traceparent):
+        identity = uuid4().hex
+        traceparent = f"00-{identity}-{identity[:16]}-01"
+    correlation = headers.get(b"x-correlation-id", b"").decode("latin-1")
+    if not _CORRELATION.fullmatch(correlation):
+        correlation = traceparent[3:35]
+    return correlation, traceparent
+
+
+class _Exchange:
+    """One request and its answer, seen from outside."""
+
+    def __init__(
+        self, scope: Scope, receive: Receive, send: Send, correlation: str, traceparent: str, max_body: int
+    ) -> None:
+        self.scope = scope
+        self.correlation = correlation
+        self.status = 0
+        self._traceparent = traceparent
+        self._receive = receive
+        self._send = send
+        self._max_body = max_body
+        self._seen = 0
+        self._started = time.perf_counter()
+
+    def too_large(self) -> Problem:
+        return Problem("body_too_large", f"A body may have {self._max_body} bytes.")
+
+    async def receive(self) -> Message:
+        message = await self._receive()
+        self._seen += len(message.get("body", b""))
+        if self._seen > self._max_body:
+            raise self.too_large()
+        return message
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = MutableHeaders(scope=message)
+            headers["X-Correlation-ID"] = self.correlation
+            headers["traceparent"] = self._traceparent
+            headers["X-Content-Type-Options"] = "nosniff"
+            if "Cache-Control" not in headers:
+                headers["Cache-Control"] = "no-store"
+        await self._send(message)
+
+    def finish(self) -> None:
+        route = getattr(self.scope.get("route"), "path", "unmatched")
+        seconds = time.perf_counter() - self._started
+        method = self.scope["method"]
+        metrics.requests.labels(route, method, str(self.status)).inc()
+        waits = b"wait=" in self.scope["query_string"]
+        if not waits:
+            metrics.request_seconds.labels(route).observe(seconds)
+        if log.isEnabledFor(logging.INFO) and not (waits and self.status == 200):
+            log.info(
+                "request",
+                extra={
+                    "method": method,
+                    "path": self.scope["path"],
+                    "status": self.status,
+                    "ms": round(seconds * 1000, 2),
+                },
+            )
+
+
+def client_address(request: Request) -> str:
+    return request.client.host if request.client else ""

@@ -1,0 +1,79 @@
+"""Idempotency keys: the answer is stored in the transaction that did the work, so it is there exactly when the work is.
+
+Same key and body: the same answer. Another body: 422. Still running: 409 (an advisory lock tells, nobody blocks).
+"""
+
+import hashlib
+from dataclasses import dataclass
+
+from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.sealing import Sealer
+
+_PURPOSE = "idempotent-answer"
+
+
+@dataclass(frozen=True, slots=True)
+class IdempotencyKey:
+    """The key as its owner sent it, with a fingerprint of everything that makes the request the same request."""
+
+    owner_id: str
+    key: str
+    fingerprint: bytes
+
+    @property
+    def lock_number(self) -> int:
+        digest = hashlib.sha256(f"{self.owner_id}\n{self.key}".encode()).digest()
+        return int.from_bytes(digest[:8], "big", signed=True)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredAnswer:
+    status: int
+    body: bytes
+    etag: str | None
+
+
+def fingerprint(method: str, path: str, body: bytes) -> bytes:
+    return hashlib.sha256(b"\n".join((method.encode(), path.encode(), body))).digest()
+
+
+async def recall(tx: Tx, key: IdempotencyKey, sealer: Sealer) -> StoredAnswer | None:
+    """The stored answer, or None when this request is the first; holds the key until the transaction ends."""
+    cursor = await tx.connection.execute(
+        "SELECT pg_try_advisory_xact_lock(%s) AS held, k.fingerprint, k.status, k.body, k.etag"
+        " FROM (SELECT 1) one LEFT JOIN idempotency_keys k ON k.owner_id = %s AND k.key = %s AND k.expires_at > %s",
+        (key.lock_number, key.owner_id, key.key, tx.now),
+    )
+    row = await cursor.fetchone()
+    if row is None or not row["held"]:
+        raise Problem("idempotency_in_progress")
+    if row["fingerprint"] is None:
+        return None
+    if bytes(row["fingerprint"]) != key.fingerprint:
+        raise Problem("idempotency_mismatch")
+    # Answers may hold a secret that is shown once (a service account's key), so they are kept sealed.
+    return StoredAnswer(row["status"], sealer.open(bytes(row["body"]), _PURPOSE), row["etag"])
+
+
+async def remember(tx: Tx, key: IdempotencyKey, answer: StoredAnswer, sealer: Sealer, hours: int) -> None:
+    await tx.connection.execute(
+        "INSERT INTO idempotency_keys (owner_id, key, fingerprint, status, body, etag, expires_at)"
+        " VALUES (%s, %s, %s, %s, %s, %s, %s::timestamptz + make_interval(hours => %s))"
+        " ON CONFLICT (owner_id, key) DO UPDATE SET fingerprint = EXCLUDED.fingerprint, status = EXCLUDED.status,"
+        " body = EXCLUDED.body, etag = EXCLUDED.etag, expires_at = EXCLUDED.expires_at",
+        (
+            key.owner_id,
+            key.key,
+            key.fingerprint,
+            answer.status,
+            sealer.seal(answer.body, _PURPOSE),
+            answer.etag,
+            tx.now,
+            hours,
+        ),
+    )
+
+
+async def forget_expired(tx: Tx) -> None:
+    await tx.connection.execute("DELETE FROM idempotency_keys WHERE expires_at <= %s", (tx.now,))

@@ -1,0 +1,32 @@
+"""Cursor pagination: a page names the place after its last row; ids sort by time, so the id is the place."""
+
+from collections.abc import Sequence
+from typing import Annotated, Generic, Protocol, TypeVar
+
+from fastapi import Query
+from pydantic import BaseModel, Field
+
+PageLimit = Annotated[int, Query(ge=1, le=200, description="How many items at most.")]
+PageAfter = Annotated[
+    str | None,
+    Query(pattern="^[a-z]{3}_[0-9a-z]{26}$", description="Cursor: next_cursor of the page before."),
+]
+
+
+class Identified(Protocol):
+    @property
+    def id(self) -> str: ...
+
+
+Item = TypeVar("Item", bound=Identified)
+
+
+class Page(BaseModel, Generic[Item]):
+    items: list[Item]
+    next_cursor: str | None = Field(description="Send as `after` for the next page; null on the last one.")
+
+    @classmethod
+    def of(cls, rows: Sequence[Item], limit: int) -> "Page[Item]":
+        """Queries ask for limit + 1 rows: the extra one says that there is a next page."""
+        items = list(rows[:limit])
+        return cls(items=items, next_cursor=items[-1].id if len(rows) > limit else None)

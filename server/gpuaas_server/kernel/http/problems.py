@@ -1,0 +1,105 @@
+"""RFC 9457 problem documents: the one shape of every error, made here and nowhere else."""
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from psycopg import errors as pg
+from psycopg_pool import PoolTimeout
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from gpuaas_server.kernel import metrics
+from gpuaas_server.kernel.errors import CATALOGUE, Problem
+
+MEDIA_TYPE = "application/problem+json"
+_BY_STATUS = {404: "not_found", 405: "method_not_allowed", 413: "body_too_large", 415: "unsupported_media_type", 400: "malformed_body"}
+
+
+class ProblemDocument(BaseModel):
+    """What went wrong, in a form for people (title, detail, next_step) and for programs (code, retryable, details)."""
+
+    type: str = Field(description="A URI that names the code.", examples=["urn:gpuaas:error:no_capacity"])
+    title: str
+    status: int
+    detail: str
+    code: str = Field(description="Stable; listed in contract/error-codes.json.")
+    correlation_id: str
+    retryable: bool = Field(description="Whether the same request may succeed later.")
+    next_step: str
+    details: dict[str, object] = Field(default_factory=dict)
+
+
+def problem_response(problem: Problem, correlation: str) -> Response:
+    kind = problem.kind
+    metrics.problems.labels(kind.code).inc()
+    document = ProblemDocument(
+        type=f"urn:gpuaas:error:{kind.code}",
+        title=kind.title,
+        status=kind.status,
+        detail=problem.detail or f"{kind.title}.",
+        code=kind.code,
+        correlation_id=correlation,
+        retryable=kind.retryable,
+        next_step=kind.next_step,
+        details=problem.details,
+    )
+    headers = dict(problem.headers)
+    if kind.status == 401:
+        headers.setdefault("WWW-Authenticate", 'Bearer realm="gpuaas"')
+    return Response(document.model_dump_json(), kind.status, headers, MEDIA_TYPE)
+
+
+def _from_validation(error: RequestValidationError) -> Problem:
+    faults = error.errors()
+    if any(fault["type"] == "json_invalid" for fault in faults):
+        return Problem("malformed_body", "The body could not be read as JSON.")
+    fields = [
+        {"where": ".".join(str(part) for part in fault["loc"]), "message": str(fault["msg"])[:300]}
+        for fault in faults[:20]
+    ]
+    first = fields[0]
+    return Problem("invalid_request", f"{first['where']}: {first['message']}.", {"fields": fields})
+
+
+def _from_http(error: HTTPException) -> Problem:
+    code = _BY_STATUS.get(error.status_code, "internal")
+    return Problem(code, headers=dict(error.headers or {}))
+
+
+def install_problem_handlers(app: FastAPI) -> None:
+    """Teach the app to answer every kind of failure with a problem document."""
+
+    def answer(request: Request, problem: Problem) -> Response:
+        return problem_response(problem, request.state.correlation_id)
+
+    @app.exception_handler(Problem)
+    async def on_problem(request: Request, error: Problem) -> Response:
+        return answer(request, error)
+
+    @app.exception_handler(RequestValidationError)
+    async def on_validation(request: Request, error: RequestValidationError) -> Response:
+        return answer(request, _from_validation(error))
+
+    @app.exception_handler(HTTPException)
+    async def on_http(request: Request, error: HTTPException) -> Response:
+        return answer(request, _from_http(error))
+
+    async def on_database_away(request: Request, error: Exception) -> Response:
+        return answer(request, Problem("unavailable", "The database did not answer.", headers={"Retry-After": "1"}))
+
+    for kind in (pg.OperationalError, PoolTimeout):
+        app.add_exception_handler(kind, on_database_away)
+
+
+def problem_responses(*codes: str) -> dict[int | str, dict[str, object]]:
+    """The `responses=` of an endpoint: which codes it may answer, for the OpenAPI document."""
+    by_status: dict[int | str, list[str]] = {}
+    for code in ("invalid_request", "unauthenticated", "forbidden", "not_found", *codes):
+        by_status.setdefault(CATALOGUE[code].status, []).append(code)
+    return {
+        status: {
+            "description": ", ".join(names),
+            "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemDocument"}}},
+        }
+        for status, names in by_status.items()
+    }

@@ -1,0 +1,15 @@
+"""The base of request bodies: unknown fields and wrong types are refused, never guessed."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, StringConstraints
+
+
+class Body(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+# Printable text of a person: no control characters, no surrounding blanks.
+Name = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[^\s\x00-\x1f\x7f]([^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f])?$")]
+Slug = Annotated[str, StringConstraints(pattern="^[a-z][a-z0-9-]{1,38}[a-z0-9]$")]
+Reason = Annotated[str, StringConstraints(min_length=3, max_length=500, pattern=r"^[^\x00-\x08\x0b-\x1f\x7f]*$")]

@@ -1,0 +1,65 @@
+"""Typed ids: a three-letter prefix and a UUIDv7 in Crockford base32, so that ids sort by time and name their noun.
+
+Ids are text everywhere (wire, Python, PostgreSQL with COLLATE "C"): one form to log, to grep and to compare.
+"""
+
+import os
+import re
+import threading
+import time
+from typing import Annotated
+
+from pydantic import StringConstraints
+
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+_BODY = "[0-7][0-9a-hjkmnp-tv-z]{25}"
+
+_lock = threading.Lock()
+_last_ms = 0
+_sequence = 0
+
+
+def _uuid7() -> int:
+    """48 bits of milliseconds, 12 bits of sequence (ids of one process sort in the order they were made), 62 random bits."""
+    global _last_ms, _sequence
+    with _lock:
+        now = time.time_ns() // 1_000_000
+        if now > _last_ms:
+            _last_ms, _sequence = now, int.from_bytes(os.urandom(1), "big")
+        else:
+            _sequence += 1
+            if _sequence > 0xFFF:
+                _last_ms, _sequence = _last_ms + 1, 0
+        milliseconds, sequence = _last_ms, _sequence
+    random_bits = int.from_bytes(os.urandom(8), "big") & ((1 << 62) - 1)
+    return (milliseconds << 80) | (0x7 << 76) | (sequence << 64) | (0b10 << 62) | random_bits
+
+
+def new_id(prefix: str) -> str:
+    value = _uuid7()
+    digits = [_ALPHABET[(value >> shift) & 31] for shift in range(125, -1, -5)]
+    return f"{prefix}_{''.join(digits)}"
+
+
+def is_id(prefix: str, text: str) -> bool:
+    return re.fullmatch(f"{prefix}_{_BODY}", text) is not None
+
+
+def _pattern(prefix: str) -> StringConstraints:
+    return StringConstraints(pattern=f"^{prefix}_{_BODY}$")
+
+
+TenantId = Annotated[str, _pattern("tnt")]
+ProjectId = Annotated[str, _pattern("prj")]
+UserId = Annotated[str, _pattern("usr")]
+ServiceAccountId = Annotated[str, _pattern("sva")]
+PrincipalId = Annotated[str, StringConstraints(pattern=f"^(usr|sva)_{_BODY}$")]
+KeyId = Annotated[str, _pattern("key")]
+SshKeyId = Annotated[str, _pattern("ssk")]
+NodeId = Annotated[str, _pattern("nod")]
+SlotId = Annotated[str, _pattern("slt")]
+EnrolmentTokenId = Annotated[str, _pattern("ent")]
+TaskId = Annotated[str, _pattern("tsk")]
+SkuId = Annotated[str, _pattern("sku")]
+AllocationId = Annotated[str, _pattern("alc")]
+GrantId = Annotated[str, _pattern("grt")]

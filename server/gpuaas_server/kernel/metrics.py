@@ -1,0 +1,29 @@
+"""Prometheus metrics of one process. A noun that has something to count declares it here, so that names stay one family."""
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+registry = CollectorRegistry(auto_describe=True)
+
+requests = Counter(
+    "gpuaas_http_requests_total", "Answered requests.", ["route", "method", "status"], registry=registry
+)
+request_seconds = Histogram(
+    "gpuaas_http_request_seconds",
+    "Time to answer, long polls left out.",
+    ["route"],
+    buckets=(0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10),
+    registry=registry,
+)
+problems = Counter("gpuaas_problems_total", "Problem documents sent.", ["code"], registry=registry)
+agent_polls = Gauge("gpuaas_agent_polls", "Node agents waiting in a long poll.", registry=registry)
+work_done = Counter("gpuaas_work_total", "Work rows handled.", ["kind", "outcome"], registry=registry)
+work_lag = Histogram(
+    "gpuaas_work_lag_seconds",
+    "From due to leased.",
+    ["kind"],
+    buckets=(0.005, 0.02, 0.1, 0.5, 2, 10, 60),
+    registry=registry,
+)
+allocations_ended = Counter(
+    "gpuaas_allocation_transitions_total", "Allocations entering a state.", ["state"], registry=registry
+)

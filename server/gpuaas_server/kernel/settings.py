@@ -1,0 +1,73 @@
+"""Settings by environment. `gpuaas-server settings` prints this table; docs/reference/settings.md is generated from it."""
+
+from pathlib import Path
+
+from pydantic import Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class Settings(BaseSettings):
+    model_config = SettingsConfigDict(env_prefix="GPUAAS_", frozen=True)
+
+    data_dir: Path = Field(
+        default=Path("var"), description="Where keys, certificates and the embedded database live."
+    )
+    database_url: SecretStr | None = Field(
+        default=None,
+        description="PostgreSQL to use, as a role without SUPERUSER and BYPASSRLS. Unset: the embedded one.",
+    )
+    master_key_file: Path | None = Field(
+        default=None,
+        description="32 random bytes (hex) that seal stored keys. Unset: made on first start in the data directory.",
+    )
+    http_bind: str = Field(
+        default="127.0.0.1:8080", description="Plain HTTP, loopback addresses only. Empty: off."
+    )
+    https_bind: str = Field(
+        default="", description="HTTPS with a certificate of the platform's own CA. Empty: off."
+    )
+    public_url: str = Field(
+        default="http://127.0.0.1:8080", description="How people and clients reach the API."
+    )
+    agent_urls: list[str] = Field(
+        default=["http://127.0.0.1:8080"],
+        description="JSON list: how node agents reach the API; written into enrolment bundles.",
+    )
+    pool_size: int = Field(default=8, ge=2, le=200, description="Database connections of one process.")
+    token_minutes: int = Field(default=15, ge=1, le=60, description="Life of an access token.")
+    ssh_certificate_minutes: int = Field(
+        default=15, ge=1, le=60, description="Default life of an SSH user certificate."
+    )
+    max_body_bytes: int = Field(default=1_048_576, ge=1024, description="Largest request body.")
+    login_attempts: int = Field(
+        default=5, ge=1, description="Wrong passwords in a row before an account is locked."
+    )
+    lockout_seconds: int = Field(default=900, ge=1, description="How long a lockout lasts.")
+    login_rate_per_minute: int = Field(
+        default=30, ge=1, description="Sign-in attempts from one address in a minute."
+    )
+    node_lost_seconds: int = Field(
+        default=150, ge=5, description="Silence after which a node counts as lost."
+    )
+    provision_deadline_seconds: int = Field(default=600, ge=5, description="Provisioning must end by then.")
+    release_deadline_seconds: int = Field(default=900, ge=5, description="Release must end by then.")
+    task_attempts: int = Field(
+        default=3, ge=1, le=20, description="How often a retryable host task is tried in one phase."
+    )
+    idempotency_hours: int = Field(default=24, ge=1, description="How long answers are kept for replay.")
+    event_retention_days: int = Field(default=30, ge=1, description="How long events are kept.")
+    event_sink_file: Path | None = Field(
+        default=None, description="Append every event as a JSON line to this file (at least once)."
+    )
+    work_lease_seconds: float = Field(default=15.0, gt=0, description="Life of a lease without heartbeat.")
+    work_concurrency: int = Field(default=8, ge=1, le=256, description="Work rows one worker runs at once.")
+    log_level: str = Field(default="INFO", description="DEBUG, INFO, WARNING or ERROR.")
+
+
+def settings_reference() -> list[tuple[str, str, str]]:
+    """(variable, default, description) of every setting, for the printed and the committed reference."""
+    rows = []
+    for name, field in Settings.model_fields.items():
+        default = "" if field.default is None else str(field.default)
+        rows.append((f"GPUAAS_{name.upper()}", default, field.description or ""))
+    return rows

@@ -1,0 +1,114 @@
+"""Wake-ups between processes over LISTEN/NOTIFY, so that nothing polls.
+
+Sent after the commit and coalesced: a NOTIFY inside a transaction would serialise all commits behind one lock.
+A lost wake-up (process killed between commit and NOTIFY) costs time, never work: every waiter also has a timer.
+"""
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+from psycopg import AsyncConnection, OperationalError
+
+log = logging.getLogger(__name__)
+
+CHANNEL = "gpuaas"
+
+
+class Wakeups:
+    """`wake("task:nod_…")` here sets every `waiting("task:nod_…")` in every process."""
+
+    def __init__(self, database_url: str) -> None:
+        self._url = database_url
+        self._waiters: dict[str, set[asyncio.Event]] = defaultdict(set)
+        self._outgoing: set[str] = set()
+        self._something_to_send = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._listeners_ready = asyncio.Event()
+
+    async def open(self) -> None:
+        self._tasks = [
+            asyncio.create_task(self._forever(self._receive), name="wakeups-receive"),
+            asyncio.create_task(self._forever(self._send), name="wakeups-send"),
+        ]
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._listeners_ready.wait(), 10)
+
+    async def close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def wake(self, *topics: str) -> None:
+        self._outgoing.update(topics)
+        self._something_to_send.set()
+        for topic in topics:  # waiters of this very process need no round trip
+            self._set(topic)
+
+    @asynccontextmanager
+    async def waiting(self, *topics: str) -> AsyncIterator[asyncio.Event]:
+        """Subscribe before you look, then look, then wait on the event: no wake-up falls in between."""
+        event = asyncio.Event()
+        for topic in topics:
+            self._waiters[topic].add(event)
+        try:
+            yield event
+        finally:
+            for topic in topics:
+                self._waiters[topic].discard(event)
+                if not self._waiters[topic]:
+                    del self._waiters[topic]
+
+    def _set(self, topic: str) -> None:
+        for event in self._waiters.get(topic, ()):
+            event.set()
+
+    async def _forever(self, loop: "object") -> None:
+        pause = 0.1
+        while True:
+            try:
+                await loop()  # type: ignore[operator]
+            except asyncio.CancelledError:
+                raise
+            except (OperationalError, OSError) as error:
+                log.warning("wake-up connection lost, reconnecting", extra={"error": str(error)})
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, 2.0)
+
+    async def _receive(self) -> None:
+        connection = await AsyncConnection.connect(self._url, autocommit=True)
+        async with connection:
+            await connection.execute(f"LISTEN {CHANNEL}")
+            self._listeners_ready.set()
+            for event in [e for waiters in self._waiters.values() for e in waiters]:
+                event.set()  # whatever was sent while we were deaf: let everybody look
+            async for notification in connection.notifies():
+                for topic in notification.payload.split(" "):
+                    self._set(topic)
+
+    async def _send(self) -> None:
+        connection = await AsyncConnection.connect(self._url, autocommit=True)
+        async with connection:
+            while True:
+                await self._something_to_send.wait()
+                self._something_to_send.clear()
+                topics, self._outgoing = sorted(self._outgoing), set()
+                try:
+                    await self._notify(connection, topics)
+                except BaseException:
+                    self._outgoing.update(topics)
+                    self._something_to_send.set()
+                    raise
+
+    async def _notify(self, connection: AsyncConnection[tuple[object, ...]], topics: list[str]) -> None:
+        payloads, line = [], ""
+        for topic in topics:  # a payload holds at most 8000 bytes
+            if len(line) + len(topic) > 7000:
+                payloads.append(line)
+                line = ""
+            line = f"{line} {topic}" if line else topic
+        if line:
+            payloads.append(line)
+        await connection.execute("SELECT pg_notify(%s, p) FROM unnest(%s::text[]) p", (CHANNEL, payloads))
