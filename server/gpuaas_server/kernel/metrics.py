@@ -15,6 +15,9 @@ request_seconds = Histogram(
     registry=registry,
 )
 problems = Counter("gpuaas_problems_total", "Problem documents sent.", ["code"], registry=registry)
+auth_refusals = Counter(
+    "gpuaas_auth_refusals_total", "Tokens and sign-ins refused.", ["reason"], registry=registry
+)
 agent_polls = Gauge("gpuaas_agent_polls", "Node agents waiting in a long poll.", registry=registry)
 work_done = Counter("gpuaas_work_total", "Work rows handled.", ["kind", "outcome"], registry=registry)
 work_lag = Histogram(
