@@ -1,0 +1,158 @@
+"""Puts the parts together and keeps the node's side jobs going: heartbeat, inventory, expiry."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+
+from gpuaas_agent import __version__, durable, identity, log, tasks, wire
+from gpuaas_agent.allocations import AllocationLedger
+from gpuaas_agent.commands import Deadline
+from gpuaas_agent.config import Config
+from gpuaas_agent.discovery import discover
+from gpuaas_agent.drivers.registry import DriverRegistry
+from gpuaas_agent.drivers.seam import TaskContext
+from gpuaas_agent.host import processes, sshd
+from gpuaas_agent.identity import HostFacts, Identity, Trust
+from gpuaas_agent.loop import Backoff, TaskLoop
+from gpuaas_agent.state import TaskJournal
+
+HEARTBEAT_SECONDS = 60.0
+_UPKEEP_SECONDS = 2.0
+
+
+class Agent:
+    def __init__(self, config: Config, who: Identity) -> None:
+        self._config = config
+        self._who = who
+        self._wire = who.open_wire()
+        self._ledger = AllocationLedger(config.state_dir)
+        self._drivers = DriverRegistry(config, self._ledger)
+        executor = tasks.TaskExecutor(
+            config, self._drivers, self._certify_host, self._wire.clock.now
+        )
+        self.loop = TaskLoop(
+            who.node_id,
+            who.trust,
+            self._wire,
+            TaskJournal(config.state_dir),
+            executor,
+            self._heartbeat,
+            poll_wait_seconds=who.poll_wait_seconds,
+            workers=config.workers,
+        )
+
+    def run(self) -> None:
+        log.event("agent_started", node_id=self._who.node_id, version=__version__)
+        self._introduce_until_answered()
+        self.loop.resume()
+        threading.Thread(target=self._upkeep, name="upkeep", daemon=True).start()
+        threading.Thread(target=self._prepare_when_idle, name="idle", daemon=True).start()
+        self.loop.run()
+
+    def _introduce(self) -> None:
+        self.loop.trust = self._heartbeat()
+        self._wire.call("POST", "/inventory", discover(self._config.hw_root))
+        context = self._context(60.0)
+        for driver in self._drivers.all():
+            driver.prepare(context)
+
+    def _introduce_until_answered(self) -> None:
+        backoff = Backoff()
+        while not self.loop.stop.is_set():
+            try:
+                self._introduce()
+                return
+            except wire.Unreachable as problem:
+                log.warning("server_unreachable", message=str(problem))
+            except wire.Refused as refusal:
+                log.warning("server_refused", code=refusal.code, status=refusal.status)
+            backoff.pause(self.loop.stop)
+
+    def _heartbeat(self) -> Trust:
+        facts = host_facts(self._config)
+        answer = self._wire.call(
+            "POST",
+            "/heartbeat",
+            {
+                "agent_version": __version__,
+                "boot_id": processes.boot_id(),
+                "address": facts.address,
+                "ssh_host_public_key": facts.ssh_host_public_key,
+                "allocations": [
+                    {"allocation_id": record.allocation_id, "generation": record.generation}
+                    for record in self._ledger.all()
+                    if not record.released
+                ],
+            },
+        )
+        return Trust.from_answer(answer)
+
+    def _upkeep(self) -> None:
+        """Heartbeats, a new host key at once, expired grants, a changed inventory."""
+        said = ("", 0.0)
+        known_inventory = discover(self._config.hw_root)
+        while not self.loop.stop.wait(_UPKEEP_SECONDS):
+            with contextlib.suppress(wire.Unreachable, wire.Refused, OSError):
+                key = sshd.SshFiles(sshd.ROOT).host_public_key()
+                if key != said[0] or time.monotonic() - said[1] > HEARTBEAT_SECONDS:
+                    self.loop.trust = self._heartbeat()
+                    said = (key, time.monotonic())
+                    inventory = discover(self._config.hw_root)
+                    if inventory != known_inventory:
+                        self._wire.call("POST", "/inventory", inventory)
+                        known_inventory = inventory
+                for driver in self._drivers.all():
+                    driver.expire_grants(self._context(10.0))
+
+    def _prepare_when_idle(self) -> None:
+        for driver in self._drivers.all():
+            try:
+                driver.idle()
+            except Exception as problem:
+                log.error("idle_work_failed", kind=type(problem).__name__, message=str(problem))
+
+    def _certify_host(self, allocation_id: str | None, public_key: str, address: str) -> str:
+        answer = self._wire.call(
+            "POST",
+            "/host-certificates",
+            {"allocation_id": allocation_id, "public_key": public_key, "address": address},
+        )
+        return str(answer["certificate"])
+
+    def _context(self, seconds: float) -> TaskContext:
+        return TaskContext(Deadline.after(seconds), 0, self._certify_host)
+
+
+def host_facts(config: Config) -> HostFacts:
+    return HostFacts(
+        hostname=config.effective_hostname(),
+        address=config.effective_address(),
+        ssh_host_public_key=sshd.SshFiles(sshd.ROOT).host_public_key(),
+    )
+
+
+def enrol_when_needed(config: Config) -> Identity:
+    """The stored identity, or a new one from the bundle, which is removed once it has served."""
+    known = identity.load(config.state_dir)
+    if known is None:
+        text = config.bundle_path.read_text()
+        known = _enrol_until_answered(config, identity.parse_bundle(text))
+        log.event("enrolled", node_id=known.node_id)
+    durable.remove(config.bundle_path)
+    return known
+
+
+def _enrol_until_answered(config: Config, bundle: identity.Bundle) -> Identity:
+    backoff = Backoff()
+    while True:
+        try:
+            return identity.enrol(bundle, config.state_dir, host_facts(config))
+        except wire.Unreachable as problem:
+            log.warning("enrolment_unreachable", message=str(problem))
+        except wire.Refused as refusal:
+            if not refusal.retryable:
+                raise
+            log.warning("enrolment_refused", code=refusal.code)
+        backoff.pause(threading.Event())

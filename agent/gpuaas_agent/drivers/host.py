@@ -1,0 +1,325 @@
+"""Bare metal: the allocation is the host itself. The tenant gets an account with sudo; what the
+tenant leaves behind is found by comparing the host with its baseline.
+"""
+
+from __future__ import annotations
+
+import threading
+from datetime import UTC, datetime
+from pathlib import Path
+
+from gpuaas_agent import log
+from gpuaas_agent.allocations import AllocationLedger, AllocationRecord, StoredGrant
+from gpuaas_agent.commands import Deadline
+from gpuaas_agent.config import Config
+from gpuaas_agent.drivers.seam import Plan, TaskContext
+from gpuaas_agent.failures import TaskFailure
+from gpuaas_agent.host import accounts, drives, marker, processes, sshd, units, verify
+from gpuaas_agent.host.baseline import (
+    Baseline,
+    BaselineStore,
+    Surroundings,
+    observe,
+    observe_live,
+)
+from gpuaas_agent.host.wipe import Wiper
+from gpuaas_agent.phases import Step
+from gpuaas_agent.protocol import moment, timestamp
+from gpuaas_agent.specs import AccessSpec, Grant, ProvisionSpec, ReleaseSpec
+
+_BASELINE_SECONDS = 600.0
+_OWN_CODE = Path(__file__).resolve().parents[2]
+
+
+class HostDriver:
+    """One lock guards the baseline: it is taken while idle, and a provision waits for it."""
+
+    def __init__(self, config: Config, ledger: AllocationLedger) -> None:
+        self._config = config
+        self._ledger = ledger
+        self._ssh = sshd.SshFiles(Path("/"))
+        self._store = BaselineStore(config.state_dir)
+        self._fresh = False
+        self._lock = threading.Lock()
+        self._surroundings = Surroundings(
+            (str(config.state_dir.parent), str(config.slice_dir), str(_OWN_CODE))
+        )
+
+    def prepare(self, context: TaskContext) -> None:
+        changed = self._ssh.install(())
+        if not self._tenancies():
+            certificate = context.certify_host(
+                None, self._ssh.host_public_key(), self._config.effective_address()
+            )
+            changed |= self._ssh.write_host_certificate(certificate)
+        if changed:
+            sshd.check_configuration(context.deadline)
+            sshd.reload(context.deadline)
+
+    def idle(self) -> None:
+        """Take the baseline anew at each start, as long as no tenant was here since."""
+        with self._lock:
+            if not self._fresh and not self._tenancies():
+                self._take_baseline(Deadline.after(_BASELINE_SECONDS))
+
+    def expire_grants(self, context: TaskContext) -> None:
+        now = datetime.now(UTC)
+        for record in self._tenancies():
+            grants = _live_grants(record, now)
+            if not record.released and len(grants) < len(record.grants):
+                self._ssh.write_grants(record.login_user, grants, now)
+                self._ledger.change(record.allocation_id, grants=_stored(grants))
+                log.event("grants_expired", allocation_id=record.allocation_id)
+
+    def provision(self, spec: ProvisionSpec, context: TaskContext) -> Plan:
+        plan = Plan()
+        access = spec.access
+        address = self._config.effective_address()
+
+        def remember() -> str:
+            digest = self._ensure_baseline(context.deadline)
+            plan.evidence["baseline_sha256"] = digest
+            known = self._ledger.get(spec.allocation_id)
+            planted = known.marker if known else None
+            self._forget_verified(spec.allocation_id)
+            self._ledger.put(
+                AllocationRecord(
+                    allocation_id=spec.allocation_id,
+                    shape="baremetal",
+                    generation=context.generation,
+                    login_user=access.login_user,
+                    principal=access.principal,
+                    address=address,
+                    baseline_digest=digest,
+                    marker=planted or marker.choose(f"/home/{access.login_user}"),
+                    grants=_stored(access.grants),
+                )
+            )
+            return f"baseline {digest[:12]}"
+
+        def account() -> None:
+            accounts.ensure_user(access.login_user, context.deadline)
+            record = self._ledger.get(spec.allocation_id)
+            if record is not None and record.marker is not None:
+                marker.plant(record.marker)
+
+        def certificate() -> None:
+            key = self._ssh.host_public_key()
+            self._ssh.write_host_certificate(context.certify_host(spec.allocation_id, key, address))
+
+        def open_access() -> None:
+            self._ssh.install(access.user_ca_keys)
+            self._ssh.revoke_serials(access, context.deadline)
+            self._ssh.admit(access, datetime.now(UTC))
+            self._ssh.reopen()
+
+        def ready() -> str:
+            sshd.check_configuration(context.deadline)
+            sshd.reload(context.deadline)
+            greeting = sshd.wait_until_answering(
+                "127.0.0.1", self._config.ssh_port, context.deadline
+            )
+            plan.evidence["ssh_greeting"] = greeting
+            plan.result["ssh"] = {
+                "address": address,
+                "port": self._config.ssh_port,
+                "user": access.login_user,
+            }
+            return greeting
+
+        plan.steps = [
+            Step("remember", remember),
+            Step("account", account),
+            Step("host_certificate", certificate),
+            Step("open_access", open_access),
+            Step("ready", ready),
+        ]
+        return plan
+
+    def sync_access(self, spec: AccessSpec, context: TaskContext) -> Plan:
+        def write() -> str:
+            record = self._ledger.get(spec.allocation_id)
+            if record is None or record.released:
+                raise TaskFailure(
+                    "allocation_not_here",
+                    "This host does not serve the allocation",
+                    "Provision it first.",
+                )
+            self._ssh.revoke_serials(spec, context.deadline)
+            self._ssh.admit(spec, datetime.now(UTC))
+            self._ledger.change(
+                spec.allocation_id, principal=spec.principal, grants=_stored(spec.grants)
+            )
+            return f"{len(spec.grants)} grants, {len(spec.revoked_serials)} revoked serials"
+
+        return Plan(steps=[Step("write_access", write)])
+
+    def deprovision(self, spec: ReleaseSpec, context: TaskContext) -> Plan:
+        plan = Plan()
+
+        def close_access() -> str:
+            record = self._ledger.change(spec.allocation_id, released=True)
+            self._ssh.shut_out()
+            for user in {spec.login_user, record.login_user if record else ""} - {""}:
+                accounts.disable_user(user, context.deadline)
+            return self._reload_or_stop_ssh(context.deadline)
+
+        def end_processes() -> str:
+            ended = self._end_strangers(context.deadline)
+            plan.evidence["processes_ended"] = ended
+            return f"{ended} processes ended"
+
+        plan.steps = [Step("close_access", close_access), Step("end_processes", end_processes)]
+        return plan
+
+    def wipe(self, spec: ReleaseSpec, context: TaskContext) -> Plan:
+        plan = Plan()
+        _, before = self._load_baseline()
+        deadline = context.deadline
+        wiper = Wiper(before, self._surroundings, self._store.blobs, self._config.golden_root)
+
+        def erase_drives() -> str:
+            found = drives.present(spec.slots)
+            for device in found:
+                drives.erase(device, deadline)
+            return f"{len(found)} drives"
+
+        def renew_host_key() -> None:
+            key = self._ssh.renew_host_key()
+            self._ssh.write_host_certificate(
+                context.certify_host(None, key, self._config.effective_address())
+            )
+            self._ssh.install(())
+            self._ssh.shut_out()
+
+        def count() -> str:
+            sshd.check_configuration(deadline)
+            sshd.reload(deadline)
+            plan.result.update({"removed": wiper.removed, "restored": wiper.restored})
+            return sshd.wait_until_answering("127.0.0.1", self._config.ssh_port, deadline)
+
+        plan.steps = [
+            Step("end_processes", lambda: f"{self._end_strangers(deadline)} ended"),
+            Step("unmount", lambda: wiper.unmount_extra(deadline)),
+            Step("restore_files", wiper.restore_files),
+            Step("empty_scratch", wiper.empty_scratch),
+            Step("erase_drives", erase_drives),
+            Step("clean_logs", lambda: wiper.clean_logs(deadline)),
+            Step("renew_host_key", renew_host_key),
+            Step("settle_units", lambda: wiper.settle_units(deadline)),
+            Step("restart_ssh", count),
+        ]
+        return plan
+
+    def verify(self, spec: ReleaseSpec, context: TaskContext) -> Plan:
+        plan = Plan()
+
+        def look() -> str:
+            digest, before = self._load_baseline()
+            record = self._ledger.get(spec.allocation_id)
+            planted = record.marker if record else None
+            verifier = verify.Verifier(before, self._surroundings, planted, context.deadline)
+            checks = verifier.checks()
+            for device in drives.present(spec.slots):
+                found = verify.check(
+                    "marker",
+                    lambda device=device: (1, drives.leftovers(device)),  # type: ignore[misc]
+                )
+                checks.append(found)
+            plan.result.update(verify.wire(checks))
+            plan.evidence["baseline_sha256"] = digest
+            plan.evidence["baseline_at_provision"] = record.baseline_digest if record else None
+            return "clean" if plan.result["clean"] else "not clean"
+
+        def settle() -> str:
+            if not plan.result["clean"]:
+                return "kept closed"
+            self._ledger.change(spec.allocation_id, verified=True, released=True)
+            if self._ssh.reopen():
+                sshd.reload(context.deadline)
+            self._store.refresh_live(observe_live(self._surroundings, context.deadline))
+            return "baseline refreshed"
+
+        plan.steps = [Step("look", look), Step("settle", settle)]
+        return plan
+
+    def _tenancies(self) -> list[AllocationRecord]:
+        """Bare-metal allocations that are not proven to be gone, and slices that are here."""
+        return [record for record in self._ledger.all() if not record.verified]
+
+    def _forget_verified(self, except_for: str) -> None:
+        for record in self._ledger.all():
+            if record.verified and record.allocation_id != except_for:
+                self._ledger.remove(record.allocation_id)
+
+    def _ensure_baseline(self, deadline: Deadline) -> str:
+        with self._lock:
+            if not self._store.exists():
+                self._take_baseline(deadline)
+            return self._store.load()[0]
+
+    def _take_baseline(self, deadline: Deadline) -> None:
+        digest = self._store.save(observe(self._surroundings, deadline))
+        self._fresh = True
+        log.event("baseline_taken", digest=digest)
+
+    def _load_baseline(self) -> tuple[str, Baseline]:
+        with self._lock:
+            if not self._store.exists():
+                raise TaskFailure(
+                    "baseline_missing",
+                    "There is no baseline to compare this host with",
+                    "Reinstall the host; without a baseline nothing can be proven.",
+                )
+            return self._store.load()
+
+    def _end_strangers(self, deadline: Deadline) -> int:
+        _, before = self._load_baseline()
+
+        def stop_foreign_units() -> None:
+            now = units.present(deadline)
+            units.stop(units.foreign(now, set(before.live.units), before.unit_files), deadline)
+
+        stop_foreign_units()
+        ended, left = processes.end(
+            lambda: processes.strangers(before.knows_process), stop_foreign_units, deadline
+        )
+        if left:
+            raise TaskFailure(
+                "processes_remain",
+                "Processes could not be ended: " + "; ".join(p.describe() for p in left[:5]),
+                "Look at them on the host (a process in D state needs a reboot).",
+                retryable=True,
+            )
+        return ended
+
+    def _reload_or_stop_ssh(self, deadline: Deadline) -> str:
+        """A tenant may have broken sshd's configuration; then no sshd is the safe state."""
+        try:
+            sshd.check_configuration(deadline)
+            sshd.reload(deadline)
+        except TaskFailure as problem:
+            units.stop(["ssh.service", "ssh.socket"], deadline)
+            return f"sshd stopped: {problem.code}"
+        return "closed"
+
+
+def _stored(grants: tuple[Grant, ...] | list[Grant]) -> tuple[StoredGrant, ...]:
+    return tuple(
+        StoredGrant(
+            grant.grant_id,
+            grant.public_key,
+            timestamp(grant.expires_at) if grant.expires_at else None,
+        )
+        for grant in grants
+    )
+
+
+def _live_grants(record: AllocationRecord, now: datetime) -> list[Grant]:
+    grants = [
+        Grant(entry.grant_id, entry.public_key, moment(entry.expires_at))
+        if entry.expires_at
+        else Grant(entry.grant_id, entry.public_key, None)
+        for entry in record.grants
+    ]
+    return [grant for grant in grants if grant.expires_at is None or grant.expires_at > now]

@@ -1,0 +1,57 @@
+"""The seam between tasks and hosts. A driver turns a checked spec into a list of named steps;
+the phase runner runs them, so every driver reports, repeats and stops in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from gpuaas_agent.commands import Deadline
+from gpuaas_agent.phases import Step
+from gpuaas_agent.specs import AccessSpec, ProvisionSpec, ReleaseSpec
+
+# (allocation id or None for the node itself, public key line, address) → certificate line
+CertifyHost = Callable[[str | None, str, str], str]
+
+
+@dataclass(frozen=True)
+class TaskContext:
+    """What a step may use besides its spec."""
+
+    deadline: Deadline
+    generation: int
+    certify_host: CertifyHost
+
+
+@dataclass
+class Plan:
+    """The steps of one task, and what they will have found when they are done."""
+
+    steps: list[Step] = field(default_factory=list)
+    result: dict[str, object] = field(default_factory=dict)
+    evidence: dict[str, object] = field(default_factory=dict)
+
+
+class Driver(Protocol):
+    """Every step of every plan may run again after a crash at any point."""
+
+    def prepare(self, context: TaskContext) -> None:
+        """Make the host ready to take allocations; called at agent start."""
+
+    def idle(self) -> None:
+        """Called when the host has nothing to do: the place for expensive preparation."""
+
+    def expire_grants(self, context: TaskContext) -> None:
+        """Remove keys whose time is over."""
+
+    def provision(self, spec: ProvisionSpec, context: TaskContext) -> Plan: ...
+
+    def sync_access(self, spec: AccessSpec, context: TaskContext) -> Plan: ...
+
+    def deprovision(self, spec: ReleaseSpec, context: TaskContext) -> Plan: ...
+
+    def wipe(self, spec: ReleaseSpec, context: TaskContext) -> Plan: ...
+
+    def verify(self, spec: ReleaseSpec, context: TaskContext) -> Plan: ...

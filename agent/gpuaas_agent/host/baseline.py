@@ -1,0 +1,181 @@
+"""The host as it was before the tenant: files, accounts, processes, ports, mounts, units, and
+copies of the files that a wipe must be able to put back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from gpuaas_agent import durable
+from gpuaas_agent.commands import Deadline
+from gpuaas_agent.host import manifest, mounts, ports, processes, units
+
+COPIED = (
+    "/etc/",
+    "/root/",
+    "/usr/local/",
+    "/opt/",
+    "/var/spool/cron/",
+    "/usr/lib/systemd/",
+    "/usr/lib/udev/",
+    "/var/lib/dpkg/",
+    "/var/lib/pam/",
+    "/home/",
+)
+_LARGEST_COPY = 4 << 20
+
+
+@dataclass(frozen=True)
+class LiveState:
+    """What is running; read again after a proven wipe, when the files are known to be the same."""
+
+    boot_id: str
+    instances: frozenset[str]
+    likenesses: frozenset[str]
+    ports: frozenset[str]
+    mounts: tuple[str, ...]
+    units: frozenset[str]
+    run_entries: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Baseline:
+    files: manifest.Manifest
+    unit_files: frozenset[str]
+    live: LiveState
+
+    def knows_process(self, process: processes.Process) -> bool:
+        """Strictly, this very process; after a reboot of the host, its likeness."""
+        if self.live.boot_id == processes.boot_id():
+            return process.instance in self.live.instances
+        return process.likeness in self.live.likenesses
+
+    def explains_process(self, process: processes.Process) -> bool:
+        """A service that was ended and came back looks the same but is a new process."""
+        return process.instance in self.live.instances or process.likeness in self.live.likenesses
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """Paths that are the agent's own business and not the tenant's."""
+
+    excluded: tuple[str, ...]
+
+    def mount_points(self) -> list[mounts.Mount]:
+        return mounts.stable(mounts.table(), (*self.excluded, "/run/netns"))
+
+
+def observe_live(surroundings: Surroundings, deadline: Deadline) -> LiveState:
+    running = processes.snapshot()
+    return LiveState(
+        boot_id=processes.boot_id(),
+        instances=frozenset(process.instance for process in running),
+        likenesses=frozenset(process.likeness for process in running),
+        ports=frozenset(ports.listening()),
+        mounts=tuple(sorted(mount.label for mount in surroundings.mount_points())),
+        units=frozenset(units.present(deadline)),
+        run_entries=frozenset(os.listdir("/run")),
+    )
+
+
+def observe(surroundings: Surroundings, deadline: Deadline) -> Baseline:
+    return Baseline(
+        files=manifest.scan(surroundings.excluded),
+        unit_files=frozenset(units.files()),
+        live=observe_live(surroundings, deadline),
+    )
+
+
+class BaselineStore:
+    """On disk, with a digest that is also told to the server: a changed baseline shows."""
+
+    def __init__(self, state_dir: Path) -> None:
+        self._folder = state_dir / "baseline"
+        self._loaded: tuple[str, Baseline] | None = None
+
+    @property
+    def blobs(self) -> Path:
+        return self._folder / "blobs"
+
+    def exists(self) -> bool:
+        return (self._folder / "baseline.json").exists()
+
+    def save(self, baseline: Baseline) -> str:
+        durable.make_private_folder(self.blobs)
+        self._copy_contents(baseline.files)
+        return self._write(baseline)
+
+    def refresh_live(self, live: LiveState) -> str:
+        _, baseline = self.load()
+        return self._write(replace(baseline, live=live))
+
+    def load(self) -> tuple[str, Baseline]:
+        """(digest, baseline). What this process loaded once is what counts."""
+        if self._loaded is None:
+            data = (self._folder / "baseline.json").read_bytes()
+            self._loaded = (hashlib.sha256(data).hexdigest(), _decode(data))
+        return self._loaded
+
+    def _write(self, baseline: Baseline) -> str:
+        data = _encode(baseline)
+        durable.write_bytes(self._folder / "baseline.json", data)
+        digest = hashlib.sha256(data).hexdigest()
+        self._loaded = (digest, baseline)
+        return digest
+
+    def _copy_contents(self, files: manifest.Manifest) -> None:
+        wanted = {
+            entry.content: path
+            for path, entry in files.items()
+            if entry.kind == "file"
+            and entry.content
+            and entry.size <= _LARGEST_COPY
+            and path.startswith(COPIED)
+        }
+        for name in os.listdir(self.blobs):
+            if name not in wanted:
+                (self.blobs / name).unlink()
+        for digest, path in wanted.items():
+            target = self.blobs / digest
+            if not target.exists():
+                shutil.copyfile(path, target.with_suffix(".new"))
+                os.replace(target.with_suffix(".new"), target)
+        durable.sync_folder(self.blobs)
+
+
+def _encode(baseline: Baseline) -> bytes:
+    live = {
+        name: sorted(value) if isinstance(value, frozenset) else value
+        for name, value in asdict(baseline.live).items()
+    }
+    return json.dumps(
+        {
+            "files": {path: list(asdict(entry).values()) for path, entry in baseline.files.items()},
+            "unit_files": sorted(baseline.unit_files),
+            "live": live,
+        },
+        separators=(",", ":"),
+    ).encode(errors="surrogateescape")
+
+
+def _decode(data: bytes) -> Baseline:
+    raw = json.loads(data)
+    live = raw["live"]
+    return Baseline(
+        files={path: manifest.Entry(*values) for path, values in raw["files"].items()},
+        unit_files=frozenset(raw["unit_files"]),
+        live=LiveState(
+            boot_id=live["boot_id"],
+            instances=frozenset(live["instances"]),
+            likenesses=frozenset(live["likenesses"]),
+            ports=frozenset(live["ports"]),
+            mounts=tuple(live["mounts"]),
+            units=frozenset(live["units"]),
+            run_entries=frozenset(live["run_entries"]),
+        ),
+    )

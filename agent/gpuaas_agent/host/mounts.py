@@ -1,0 +1,67 @@
+"""What is mounted, and which of it belongs to the root file system that a tenant can write."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpuaas_agent import commands
+from gpuaas_agent.commands import Deadline
+
+# Mounted by the system itself as services come and go.
+_TRANSIENT = ("/run/credentials/", "/proc/sys/fs/binfmt_misc")
+_ON_DISK = {"ext2", "ext3", "ext4", "xfs", "btrfs", "overlay", "f2fs", "vfat", "zfs"}
+
+
+@dataclass(frozen=True)
+class Mount:
+    point: str
+    root: str
+    kind: str
+    source: str
+    read_only: bool
+
+    @property
+    def label(self) -> str:
+        return f"{self.point} {self.kind} {self.source} {self.root}"
+
+
+def table() -> list[Mount]:
+    return [_parse(line) for line in Path("/proc/self/mountinfo").read_text().splitlines()]
+
+
+def _parse(line: str) -> Mount:
+    left, _, right = line.partition(" - ")
+    fields, (kind, source) = left.split(), right.split()[:2]
+    return Mount(
+        point=_unescape(fields[4]),
+        root=_unescape(fields[3]),
+        kind=kind,
+        source=_unescape(source),
+        read_only="ro" in fields[5].split(","),
+    )
+
+
+def _unescape(text: str) -> str:
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), text)
+
+
+def stable(mounts: list[Mount], ignored: tuple[str, ...]) -> list[Mount]:
+    return [mount for mount in mounts if not mount.point.startswith(_TRANSIENT + ignored)]
+
+
+def not_part_of_root(mounts: list[Mount]) -> set[str]:
+    """Mount points that a walk of the root file system must not enter."""
+    return {
+        mount.point
+        for mount in mounts
+        if mount.point != "/" and (mount.kind not in _ON_DISK or mount.read_only)
+    }
+
+
+def unmount(point: str, deadline: Deadline) -> bool:
+    for lazily in ([], ["--lazy"]):
+        if commands.attempt(["umount", *lazily, "--", point], deadline).returncode == 0:
+            return True
+    return False

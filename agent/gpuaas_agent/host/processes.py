@@ -1,0 +1,145 @@
+"""Processes of the host, and which of them were not there before the tenant came.
+
+A process is a stranger unless it was in the baseline, is the kernel's, or is the agent's own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpuaas_agent.commands import Deadline
+
+_KERNEL_THREAD = 0x00200000
+
+
+@dataclass(frozen=True)
+class Process:
+    pid: int
+    started: int
+    parent: int
+    kernel: bool
+    uid: int
+    executable: str
+    command: str
+    group: str
+
+    @property
+    def instance(self) -> str:
+        """This very process: a pid alone may be used again."""
+        return f"{self.pid}@{self.started}"
+
+    @property
+    def likeness(self) -> str:
+        """What a service has in common with itself after a restart."""
+        return f"{self.uid}|{self.group}|{self.executable}|{self.command}"
+
+    def describe(self) -> str:
+        return f"pid {self.pid} uid {self.uid} {self.command or self.executable}"[:200]
+
+
+def boot_id() -> str:
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
+def snapshot() -> list[Process]:
+    found = []
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            # A process may end while we look at it.
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                found.append(_read(int(name)))
+    return found
+
+
+def _read(pid: int) -> Process:
+    stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+    fields = stat[stat.rindex(")") + 2 :].split()
+    try:
+        executable = os.readlink(f"/proc/{pid}/exe")
+    except OSError:
+        executable = ""
+    command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ")
+    return Process(
+        pid=pid,
+        started=int(fields[19]),
+        parent=int(fields[1]),
+        kernel=bool(int(fields[6]) & _KERNEL_THREAD),
+        uid=os.stat(f"/proc/{pid}").st_uid,
+        executable=executable.removesuffix(" (deleted)"),
+        command=command.decode(errors="replace").strip()[:300],
+        group=_group(pid),
+    )
+
+
+def _group(pid: int) -> str:
+    """The systemd unit's control group, in the unified or the named hierarchy."""
+    unified = ""
+    for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controllers == "name=systemd":
+            return path
+        if not controllers:
+            unified = path
+    return unified
+
+
+def strangers(known: Callable[[Process], bool]) -> list[Process]:
+    processes = snapshot()
+    by_pid = {process.pid: process for process in processes}
+    return [
+        process
+        for process in processes
+        if process.pid != 1
+        and not process.kernel
+        and not _is_ours(process, by_pid)
+        and not known(process)
+    ]
+
+
+def _is_ours(process: Process, by_pid: dict[int, Process]) -> bool:
+    """The agent, what it started, and what started it."""
+    agent = os.getpid()
+    return agent in _line_of(process.pid, by_pid) or process.pid in _line_of(agent, by_pid)
+
+
+def _line_of(pid: int, by_pid: dict[int, Process]) -> list[int]:
+    line: list[int] = []
+    while pid in by_pid and pid != 1 and pid not in line:
+        line.append(pid)
+        pid = by_pid[pid].parent
+    return line
+
+
+def end(
+    find: Callable[[], list[Process]], stop_units: Callable[[], None], deadline: Deadline
+) -> tuple[int, list[Process]]:
+    """Freeze and kill whatever `find` finds until it finds nothing; (ended, still there).
+
+    Freezing first keeps a process from leaving a child behind while its turn has not come.
+    """
+    ended: set[str] = set()
+    left = find()
+    while left and deadline.remaining() > 0:
+        stop_units()
+        for sign in (signal.SIGSTOP, signal.SIGKILL):
+            for process in left:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(process.pid, sign)
+        ended.update(process.instance for process in left)
+        _wait_gone(left, deadline.at_most(1.0))
+        left = find()
+    return len(ended), left
+
+
+def _wait_gone(processes: list[Process], deadline: Deadline) -> None:
+    waiting = [process.pid for process in processes]
+    while waiting and deadline.remaining() > 0:
+        waiting = [pid for pid in waiting if os.path.exists(f"/proc/{pid}")]
+        if waiting:
+            time.sleep(0.002)

@@ -1,0 +1,218 @@
+"""The host's SSH service: who it trusts, who may enter, and whether it really answers.
+
+`SshFiles` works on any root folder, so the same text goes into a host and into a slice.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from gpuaas_agent import commands
+from gpuaas_agent.commands import Deadline
+from gpuaas_agent.failures import TaskFailure
+from gpuaas_agent.specs import AccessSpec, Grant
+
+DROP_IN = "etc/ssh/sshd_config.d/50-gpuaas.conf"
+CLOSED = "etc/ssh/sshd_config.d/00-gpuaas-closed.conf"
+HOST_KEY = "etc/ssh/ssh_host_ed25519_key"
+_OURS = "etc/gpuaas/ssh"
+ROOT = Path("/")
+_PID_FILE = Path("/run/sshd.pid")
+
+_DROP_IN_TEXT = """\
+# Written by the node agent; a change here is undone.
+TrustedUserCAKeys /etc/gpuaas/ssh/user_ca.pub
+AuthorizedPrincipalsFile /etc/gpuaas/ssh/principals/%u
+RevokedKeys /etc/gpuaas/ssh/revoked.krl
+AuthorizedKeysFile .ssh/authorized_keys /etc/gpuaas/ssh/keys/%u
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+PermitRootLogin no
+HostKey /etc/ssh/ssh_host_ed25519_key
+HostCertificate /etc/gpuaas/ssh/host_key-cert.pub
+"""
+_CLOSED_TEXT = """\
+# Written by the node agent between a release and the proof that the host is clean.
+DenyUsers *
+"""
+
+
+class SshFiles:
+    """The files that decide about access below one root folder."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def install(self, user_ca_keys: Sequence[str]) -> bool:
+        """Write the configuration; True when something changed, so that sshd must reload."""
+        for folder in ("", "/principals", "/keys"):
+            (self._root / (_OURS + folder)).mkdir(mode=0o755, parents=True, exist_ok=True)
+        (self._root / DROP_IN).parent.mkdir(parents=True, exist_ok=True)
+        changed = self._write(DROP_IN, _DROP_IN_TEXT)
+        # sshd refuses every key when one of these files is missing.
+        if not (self._root / _OURS / "revoked.krl").exists():
+            self._write(f"{_OURS}/revoked.krl", "")
+        self.trust(user_ca_keys)
+        return changed
+
+    def trust(self, user_ca_keys: Sequence[str]) -> None:
+        self._write(f"{_OURS}/user_ca.pub", "".join(f"{key}\n" for key in user_ca_keys))
+
+    def admit(self, access: AccessSpec, now: datetime) -> None:
+        """Keys first, the principal last: a login works when the whole list is in place."""
+        self.trust(access.user_ca_keys)
+        self.write_grants(access.login_user, access.grants, now)
+        self._write(f"{_OURS}/principals/{access.login_user}", f"{access.principal}\n")
+
+    def write_grants(self, user: str, grants: Sequence[Grant], now: datetime) -> None:
+        lines = [
+            grant_line(grant)
+            for grant in grants
+            if grant.expires_at is None or grant.expires_at > now
+        ]
+        self._write(f"{_OURS}/keys/{user}", "".join(lines))
+
+    def revoke_serials(self, access: AccessSpec, deadline: Deadline) -> None:
+        """A key revocation list over every CA the allocation trusts."""
+        target = self._root / _OURS / "revoked.krl"
+        if not access.revoked_serials:
+            self._write(f"{_OURS}/revoked.krl", "")
+            return
+        listing = "".join(f"serial: {serial}\n" for serial in access.revoked_serials)
+        fresh = target.with_name(".revoked.new")
+        authority = target.with_name(".authority.pub")
+        for index, key in enumerate(access.user_ca_keys):
+            authority.write_text(f"{key}\n")
+            update = ["-u"] if index else []
+            commands.run(
+                ["ssh-keygen", "-q", "-k", *update, "-f", str(fresh), "-s", str(authority), "-"],
+                deadline,
+                stdin=listing.encode(),
+            )
+        authority.unlink(missing_ok=True)
+        if access.user_ca_keys:
+            fresh.chmod(0o644)
+            os.replace(fresh, target)
+
+    def shut_out(self) -> None:
+        """Nobody is admitted any more, whatever a tenant put into home folders."""
+        for folder in ("principals", "keys"):
+            for path in (self._root / _OURS / folder).glob("*"):
+                path.unlink()
+        self._write(CLOSED, _CLOSED_TEXT)
+
+    def reopen(self) -> bool:
+        closed = (self._root / CLOSED).exists()
+        (self._root / CLOSED).unlink(missing_ok=True)
+        return closed
+
+    def host_public_key(self) -> str:
+        """The host's public key line, made together with its private key when there is none."""
+        public = self._root / (HOST_KEY + ".pub")
+        with contextlib.suppress(FileNotFoundError):
+            return " ".join(public.read_text().split()[:2])
+        return self.renew_host_key()
+
+    def renew_host_key(self) -> str:
+        """A tenant who was root may have copied the old one."""
+        key = Ed25519PrivateKey.generate()
+        private = key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.OpenSSH,
+            serialization.NoEncryption(),
+        )
+        public = key.public_key().public_bytes(
+            serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH
+        )
+        (self._root / HOST_KEY).parent.mkdir(parents=True, exist_ok=True)
+        self._write(HOST_KEY, private.decode(), 0o600)
+        self._write(f"{HOST_KEY}.pub", public.decode() + "\n")
+        return public.decode()
+
+    def write_host_certificate(self, certificate: str) -> bool:
+        return self._write(f"{_OURS}/host_key-cert.pub", certificate.strip() + "\n")
+
+    def _write(self, relative: str, text: str, mode: int = 0o644) -> bool:
+        """Replace a file in one move; False when it already says this."""
+        path = self._root / relative
+        with contextlib.suppress(OSError):
+            if path.read_text() == text and path.stat().st_mode & 0o7777 == mode:
+                return False
+        fresh = path.with_name(f".{path.name}.new")
+        fresh.unlink(missing_ok=True)
+        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        with os.fdopen(descriptor, "w") as file:
+            os.fchmod(file.fileno(), mode)
+            file.write(text)
+        os.replace(fresh, path)
+        return True
+
+
+def grant_line(grant: Grant) -> str:
+    options = ""
+    if grant.expires_at is not None:
+        options = f'expiry-time="{grant.expires_at.astimezone(UTC):%Y%m%d%H%M%SZ}" '
+    return f"{options}{grant.public_key} {grant.grant_id}\n"
+
+
+def check_configuration(deadline: Deadline) -> None:
+    Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
+    done = commands.attempt(["/usr/sbin/sshd", "-t"], deadline)
+    if done.returncode != 0:
+        raise TaskFailure(
+            "sshd_config_rejected",
+            "sshd rejects its configuration: " + done.stderr.decode(errors="replace")[-300:],
+            "Compare /etc/ssh with the host's image; the agent only adds its own drop-in.",
+        )
+
+
+def reload(deadline: Deadline) -> None:
+    """Make sshd read its configuration again, and wait until it listens with it.
+
+    On SIGHUP sshd removes its pid file, starts itself anew, and writes the file once it listens.
+    """
+    try:
+        before = _PID_FILE.stat()
+        pid = int(_PID_FILE.read_text())
+        os.kill(pid, signal.SIGHUP)
+    except (OSError, ValueError):
+        commands.run(["systemctl", "restart", "ssh.service"], deadline)
+        return
+    limit = deadline.at_most(5.0)
+    while limit.remaining() > 0:
+        with contextlib.suppress(FileNotFoundError):
+            now = _PID_FILE.stat()
+            if (now.st_ino, now.st_mtime_ns) != (before.st_ino, before.st_mtime_ns):
+                return
+        time.sleep(0.002)
+    commands.run(["systemctl", "restart", "ssh.service"], deadline)
+
+
+def wait_until_answering(address: str, port: int, deadline: Deadline) -> str:
+    """The server's greeting; a tight poll, because a starting sshd is a matter of milliseconds."""
+    problem: Exception | None = None
+    while deadline.remaining() > 0:
+        try:
+            with socket.create_connection((address, port), timeout=1.0) as connection:
+                greeting = connection.recv(256)
+            if greeting.startswith(b"SSH-2.0-"):
+                return greeting.split(b"\r")[0].decode(errors="replace")[:80]
+        except OSError as caught:
+            problem = caught
+        time.sleep(0.005)
+    raise TaskFailure(
+        "ssh_not_answering",
+        f"sshd does not answer on {address}:{port}: {problem}",
+        "Look at `journalctl -u ssh` on the host.",
+        retryable=True,
+    )

@@ -1,0 +1,198 @@
+"""Who this host is: its key, made here and never sent; the platform's CA, pinned by digest;
+and the node id that the platform gave it at enrolment.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import ipaddress
+import json
+import ssl
+import urllib.parse
+from dataclasses import dataclass
+from pathlib import Path
+
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from gpuaas_agent import __version__, durable, signing, wire
+
+BUNDLE_PREFIX = "gpuaas-enrol.v1."
+
+
+class EnrolmentFailed(Exception):
+    """This host cannot become a node with what it was given."""
+
+
+@dataclass(frozen=True)
+class Bundle:
+    urls: list[str]
+    ca_sha256: str
+    token: str
+
+
+@dataclass(frozen=True)
+class HostFacts:
+    hostname: str
+    address: str
+    ssh_host_public_key: str
+
+
+@dataclass
+class Trust:
+    """What the platform told us to trust; renewed by every heartbeat."""
+
+    task_keys: dict[str, bytes]
+    user_ca_keys: list[str]
+    host_ca_keys: list[str]
+
+    @staticmethod
+    def from_answer(answer: dict[str, object]) -> Trust:
+        keys = answer.get("task_keys")
+        return Trust(
+            task_keys={
+                str(entry["kid"]): signing.decode_base64(str(entry["public_key"]))
+                for entry in (keys if isinstance(keys, list) else [])
+            },
+            user_ca_keys=_lines(answer.get("user_ca_keys")),
+            host_ca_keys=_lines(answer.get("host_ca_keys")),
+        )
+
+
+@dataclass(frozen=True)
+class Identity:
+    key: Ed25519PrivateKey
+    node_id: str
+    urls: list[str]
+    ca_pem: str
+    trust: Trust
+    poll_wait_seconds: int
+
+    def open_wire(self) -> wire.Wire:
+        signer = wire.Signer(self.key, self.node_id)
+        return wire.Wire(self.urls, tls_context(self.ca_pem), wire.Clock(), signer)
+
+
+def parse_bundle(text: str) -> Bundle:
+    text = text.strip()
+    if not text.startswith(BUNDLE_PREFIX):
+        raise EnrolmentFailed("the enrolment bundle has an unknown form")
+    try:
+        raw = json.loads(signing.decode_base64(text[len(BUNDLE_PREFIX) :]))
+        bundle = Bundle(
+            [str(url) for url in raw["urls"]], str(raw.get("ca_sha256") or ""), raw["token"]
+        )
+    except (ValueError, KeyError, TypeError) as problem:
+        raise EnrolmentFailed("the enrolment bundle cannot be read") from problem
+    if not bundle.urls or not isinstance(bundle.token, str):
+        raise EnrolmentFailed("the enrolment bundle names no server or no token")
+    for url in bundle.urls:
+        _require_safe_url(url, bundle.ca_sha256)
+    return bundle
+
+
+def _require_safe_url(url: str, ca_sha256: str) -> None:
+    parts = urllib.parse.urlsplit(url)
+    if parts.scheme == "https":
+        if not ca_sha256:
+            raise EnrolmentFailed("an https URL needs ca_sha256 in the bundle")
+        return
+    if parts.scheme == "http" and _is_loopback(parts.hostname or ""):
+        return
+    raise EnrolmentFailed(f"{parts.scheme}://{parts.hostname} is not https and not on loopback")
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    with contextlib.suppress(ValueError):
+        return ipaddress.ip_address(host).is_loopback
+    return False
+
+
+def load_or_make_key(state_dir: Path) -> Ed25519PrivateKey:
+    """The agent's key is on disk, synced, before anyone hears of it."""
+    path = durable.make_private_folder(state_dir) / "agent.key"
+    with contextlib.suppress(FileNotFoundError):
+        loaded = serialization.load_pem_private_key(path.read_bytes(), password=None)
+        if not isinstance(loaded, Ed25519PrivateKey):
+            raise EnrolmentFailed(f"{path} is not an Ed25519 key")
+        return loaded
+    key = Ed25519PrivateKey.generate()
+    pem = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    durable.write_bytes(path, pem, 0o600)
+    return key
+
+
+def fetch_pinned_ca(bundle: Bundle) -> str:
+    """The platform's CA, believed because its digest is in the bundle. Empty for loopback http."""
+    if not bundle.ca_sha256:
+        return ""
+    blind = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    blind.check_hostname = False
+    blind.verify_mode = ssl.CERT_NONE  # the digest below decides, not this connection
+    answer = wire.Wire(bundle.urls, blind, wire.Clock()).call("GET", "/ca")
+    pem = str(answer.get("ca_pem") or "")
+    try:
+        der = ssl.PEM_cert_to_DER_cert(pem.strip())
+    except ValueError as problem:
+        raise EnrolmentFailed("the server sent no CA certificate") from problem
+    if hashlib.sha256(der).hexdigest() != bundle.ca_sha256.lower():
+        raise EnrolmentFailed("the server's CA is not the one that the bundle names")
+    return pem
+
+
+def tls_context(ca_pem: str) -> ssl.SSLContext | None:
+    if not ca_pem:
+        return None
+    context = ssl.create_default_context(cadata=ca_pem)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    return context
+
+
+def enrol_request(token: str, key: Ed25519PrivateKey, facts: HostFacts) -> dict[str, object]:
+    return {
+        "token": token,
+        "public_key": base64.b64encode(signing.raw_public_key(key)).decode(),
+        "hostname": facts.hostname,
+        "address": facts.address,
+        "ssh_host_public_key": facts.ssh_host_public_key,
+        "agent_version": __version__,
+    }
+
+
+def enrol(bundle: Bundle, state_dir: Path, facts: HostFacts) -> Identity:
+    key = load_or_make_key(state_dir)
+    ca_pem = fetch_pinned_ca(bundle)
+    connection = wire.Wire(bundle.urls, tls_context(ca_pem), wire.Clock(), wire.Signer(key, "-"))
+    answer = connection.call("POST", "/enrol", enrol_request(bundle.token, key, facts))
+    stored = {**answer, "urls": bundle.urls, "ca_pem": ca_pem}
+    durable.write_json(state_dir / "node.json", stored)
+    return _from_stored(stored, key)
+
+
+def load(state_dir: Path) -> Identity | None:
+    stored = durable.read_json(state_dir / "node.json")
+    return _from_stored(stored, load_or_make_key(state_dir)) if stored else None
+
+
+def _from_stored(stored: dict[str, object], key: Ed25519PrivateKey) -> Identity:
+    wait = stored.get("poll_wait_seconds")
+    return Identity(
+        key=key,
+        node_id=str(stored["node_id"]),
+        urls=_lines(stored["urls"]),
+        ca_pem=str(stored.get("ca_pem") or ""),
+        trust=Trust.from_answer(stored),
+        poll_wait_seconds=wait if isinstance(wait, int) and 0 < wait <= 60 else 30,
+    )
+
+
+def _lines(value: object) -> list[str]:
+    return [str(line) for line in value] if isinstance(value, list) else []

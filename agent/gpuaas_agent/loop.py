@@ -1,0 +1,204 @@
+"""The agent's life: poll for tasks, run them in threads, report until the server has the result.
+
+Rules: tasks of one resource never run at the same time; a task is on disk before it is acted upon;
+a result is on disk before it is sent. So a kill at any moment loses nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import threading
+import urllib.parse
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+
+from gpuaas_agent import log, protocol, signing, tasks, wire
+from gpuaas_agent.identity import Trust
+from gpuaas_agent.protocol import Envelope, SignedTask
+from gpuaas_agent.state import TaskJournal
+
+_LONGEST_BACKOFF = 30.0
+
+
+class Backoff:
+    """Growing pauses with jitter, so that a fleet does not come back all at once."""
+
+    def __init__(self, first: float = 0.2) -> None:
+        self._first = first
+        self._next = first
+
+    def pause(self, stop: threading.Event) -> bool:
+        """Wait; True when the agent is asked to stop."""
+        seconds = self._next * random.uniform(0.5, 1.0)  # noqa: S311
+        self._next = min(self._next * 2, _LONGEST_BACKOFF)
+        return stop.wait(seconds)
+
+    def reset(self) -> None:
+        self._next = self._first
+
+
+class TaskLoop:
+    def __init__(
+        self,
+        node_id: str,
+        trust: Trust,
+        connection: wire.Wire,
+        journal: TaskJournal,
+        executor: tasks.TaskExecutor,
+        renew_trust: Callable[[], Trust],
+        *,
+        poll_wait_seconds: int = 30,
+        workers: int = 8,
+    ) -> None:
+        self.trust = trust
+        self.stop = threading.Event()
+        self._node_id = node_id
+        self._wire = connection
+        self._journal = journal
+        self._executor = executor
+        self._renew_trust = renew_trust
+        self._wait = poll_wait_seconds
+        self._pool = ThreadPoolExecutor(max_workers=workers, thread_name_prefix="task")
+        self._lock = threading.Lock()
+        self._in_hand: set[str] = set()
+        self._turn: dict[str, list[tuple[SignedTask, Envelope]]] = {}
+
+    def resume(self) -> None:
+        """After a restart: report what was finished, run again what was not."""
+        for _, stored in self._journal.open_tasks():
+            try:
+                envelope = protocol.parse_envelope(stored.task.envelope)
+            except protocol.EnvelopeInvalid as problem:
+                log.error("stored_task_damaged", message=str(problem))
+                continue
+            self._take(stored.task, envelope)
+
+    def run(self) -> None:
+        backoff = Backoff()
+        while not self.stop.is_set():
+            try:
+                if self.poll_once():
+                    backoff.reset()
+                    continue
+            except wire.Unreachable as problem:
+                log.warning("poll_unreachable", message=str(problem))
+            except wire.Refused as refusal:
+                log.warning("poll_refused", code=refusal.code, status=refusal.status)
+            backoff.pause(self.stop)
+        self._pool.shutdown(wait=False)
+
+    def poll_once(self) -> bool:
+        """One long poll. False when the answer had nothing in it that could be used."""
+        with self._lock:
+            have = sorted(self._in_hand)[:200]
+        query = {"wait": str(self._wait)}
+        if have:
+            query["have"] = ",".join(have)
+        path = "/tasks?" + urllib.parse.urlencode(query, safe=",")
+        answer = self._wire.call("GET", path, timeout=self._wait + 15.0)
+        offered = answer.get("tasks")
+        if not isinstance(offered, list) or not offered:
+            return True
+        return any([self._offer(entry) for entry in offered])
+
+    def _offer(self, entry: dict[str, object]) -> bool:
+        try:
+            task = SignedTask(str(entry["envelope"]), str(entry["kid"]), str(entry["signature"]))
+            envelope = self._verified(task)
+        except (KeyError, TypeError, protocol.EnvelopeInvalid) as problem:
+            log.error("task_not_believed", message=str(problem))
+            return False
+        self._take(task, envelope)
+        return True
+
+    def _verified(self, task: SignedTask) -> Envelope:
+        if task.kid not in self.trust.task_keys:
+            with contextlib.suppress(wire.Unreachable, wire.Refused):
+                self.trust = self._renew_trust()
+        return signing.verify_task(task, self.trust.task_keys, self._node_id)
+
+    def _take(self, task: SignedTask, envelope: Envelope) -> None:
+        """Queue behind other tasks of the same resource; a thread works the queue off."""
+        with self._lock:
+            if envelope.task_id in self._in_hand:
+                return
+            self._in_hand.add(envelope.task_id)
+        fresh = self._journal.accept(task, envelope)
+        if not fresh:
+            log.event("task_stale", task_id=envelope.task_id, generation=envelope.generation)
+        with self._lock:
+            queue = self._turn.setdefault(envelope.resource_id, [])
+            queue.append((task, envelope))
+            if len(queue) == 1:
+                self._pool.submit(self._work_off, envelope.resource_id)
+
+    def _work_off(self, resource_id: str) -> None:
+        while True:
+            with self._lock:
+                queue = self._turn[resource_id]
+                task, envelope = min(queue, key=lambda pair: pair[1].generation)
+            log.correlation_id.set(envelope.correlation_id)
+            try:
+                self._finish(task, envelope)
+            except Exception as problem:  # the queue must go on whatever happens
+                log.error("task_loop_error", kind=type(problem).__name__, message=str(problem))
+                self.stop.wait(1.0)
+            with self._lock:
+                queue.remove((task, envelope))
+                self._in_hand.discard(envelope.task_id)
+                if not queue:
+                    del self._turn[resource_id]
+                    return
+
+    def _finish(self, task: SignedTask, envelope: Envelope) -> None:
+        stored = self._journal.stored_result(envelope.resource_id, envelope.task_id)
+        if stored is None:
+            started = datetime.now(UTC)
+            result = self._execute(envelope)
+            stored = self._journal.store_result(task, envelope, result.wire())
+            log.event(
+                "task_done",
+                task_id=envelope.task_id,
+                kind=envelope.kind,
+                status=result.status,
+                code=result.failure.code if result.failure else None,
+                seconds=round((datetime.now(UTC) - started).total_seconds(), 3),
+            )
+        if self._report(envelope, stored):
+            self._journal.forget_task(envelope.resource_id, envelope.task_id)
+
+    def _execute(self, envelope: Envelope) -> protocol.Result:
+        highest = self._journal.highest_generation(envelope.resource_id)
+        if envelope.generation < highest:
+            return tasks.stale_generation(envelope.generation, highest)
+        log.event("task_started", task_id=envelope.task_id, kind=envelope.kind)
+
+        def superseded() -> bool:
+            return self._journal.highest_generation(envelope.resource_id) > envelope.generation
+
+        def report(phases: list[protocol.Phase]) -> None:
+            body = {"generation": envelope.generation, "phases": [p.wire() for p in phases]}
+            with contextlib.suppress(wire.Unreachable, wire.Refused):
+                path = f"/tasks/{envelope.task_id}/progress"
+                self._wire.call("POST", path, body, timeout=2.0)
+
+        return self._executor.execute(envelope, superseded, report)
+
+    def _report(self, envelope: Envelope, result: dict[str, object]) -> bool:
+        """Until the server has it or does not want it. False when the agent stops before."""
+        backoff = Backoff()
+        while True:
+            try:
+                self._wire.call("POST", f"/tasks/{envelope.task_id}/result", result)
+                return True
+            except wire.Unreachable as problem:
+                log.warning("report_unreachable", message=str(problem))
+            except wire.Refused as refusal:
+                if not refusal.retryable and refusal.status not in (401, 403):
+                    log.warning("report_not_wanted", task_id=envelope.task_id, code=refusal.code)
+                    return True
+                log.warning("report_refused", code=refusal.code, status=refusal.status)
+            if backoff.pause(self.stop):
+                return False

@@ -1,0 +1,99 @@
+"""From a verified envelope to a result: parse the spec, get the driver's plan, run it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gpuaas_agent import phases, specs
+from gpuaas_agent.commands import Deadline
+from gpuaas_agent.config import Config
+from gpuaas_agent.discovery import discover
+from gpuaas_agent.drivers.registry import DriverRegistry
+from gpuaas_agent.drivers.seam import CertifyHost, Plan, TaskContext
+from gpuaas_agent.failures import DeadlineExceeded, Superseded, TaskFailure
+from gpuaas_agent.phases import PhaseRunner, Step
+from gpuaas_agent.protocol import Envelope, Failure, Phase, Result
+
+
+@dataclass(frozen=True)
+class TaskExecutor:
+    config: Config
+    drivers: DriverRegistry
+    certify_host: CertifyHost
+    now: Callable[[], float]
+
+    def execute(
+        self,
+        envelope: Envelope,
+        superseded: Callable[[], bool],
+        report: Callable[[list[Phase]], None],
+    ) -> Result:
+        seconds = envelope.deadline.timestamp() - self.now()
+        runner = PhaseRunner(Deadline(time.monotonic() + seconds), superseded, report)
+        plan = Plan()
+        try:
+            if seconds <= 0:
+                raise DeadlineExceeded("waiting to start")
+            if superseded():
+                raise Superseded
+            plan = self._plan(envelope, runner.deadline)
+            runner.run(plan.steps)
+        except Exception as problem:
+            return Result(
+                envelope.generation,
+                "failed",
+                runner.phases,
+                plan.result,
+                plan.evidence,
+                phases.failure_of(problem),
+            )
+        return Result(envelope.generation, "succeeded", runner.phases, plan.result, plan.evidence)
+
+    def _plan(self, envelope: Envelope, deadline: Deadline) -> Plan:
+        if envelope.kind == "discover":
+            return self._discover()
+        context = TaskContext(deadline, envelope.generation, self.certify_host)
+        raw = envelope.spec
+        if envelope.kind == "provision":
+            spec = specs.parse_provision(raw)
+            return self.drivers.for_shape(spec.access.shape).provision(spec, context)
+        if envelope.kind == "sync_access":
+            access = specs.parse_access(raw)
+            return self.drivers.for_shape(access.shape).sync_access(access, context)
+        if envelope.kind not in ("deprovision", "wipe", "verify_wipe"):
+            raise TaskFailure(
+                "task_kind_unknown",
+                f"This agent does not know the task {envelope.kind[:40]!r}",
+                "Update the agent on this node.",
+            )
+        release = specs.parse_release(raw)
+        driver = self.drivers.for_shape(release.shape)
+        if envelope.kind == "deprovision":
+            return driver.deprovision(release, context)
+        if envelope.kind == "wipe":
+            return driver.wipe(release, context)
+        return driver.verify(release, context)
+
+    def _discover(self) -> Plan:
+        plan = Plan()
+
+        def look() -> None:
+            plan.result["inventory"] = discover(self.config.hw_root)
+
+        plan.steps = [Step("discover", look)]
+        return plan
+
+
+def stale_generation(generation: int, highest: int) -> Result:
+    return Result(
+        generation,
+        "refused",
+        failure=Failure(
+            "stale_generation",
+            f"Generation {generation} is older than {highest}, which this agent has seen",
+            "Nothing to do: the newer task decides.",
+            False,
+        ),
+    )

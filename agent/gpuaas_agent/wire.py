@@ -1,0 +1,193 @@
+"""HTTP to the control plane: signed, verified against the pinned CA, with deadlines and keep-alive.
+
+A `Channel` belongs to one thread at a time; the `Wire` hands them out and takes them back.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import queue
+import ssl
+import threading
+import time
+import urllib.parse
+from dataclasses import dataclass
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from gpuaas_agent import signing
+
+API = "/api/v1/agent"
+MAX_BODY = 8 * 1024 * 1024
+
+
+class Unreachable(Exception):
+    """No answer could be had; the same call may be tried again."""
+
+
+class Refused(Exception):
+    """The server answered with a problem document."""
+
+    def __init__(self, status: int, code: str, detail: str, details: dict[str, object]) -> None:
+        super().__init__(f"{status} {code}: {detail}")
+        self.status = status
+        self.code = code
+        self.details = details
+
+    @property
+    def retryable(self) -> bool:
+        return self.status >= 500 or self.status in (408, 425, 429)
+
+
+class Clock:
+    """The host's clock, corrected by what the server says when it refuses us for skew."""
+
+    def __init__(self) -> None:
+        self._offset_ms = 0
+
+    def now_ms(self) -> int:
+        return int(time.time() * 1000) + self._offset_ms
+
+    def now(self) -> float:
+        return self.now_ms() / 1000
+
+    def correct(self, server_time_ms: int) -> None:
+        self._offset_ms = server_time_ms - int(time.time() * 1000)
+
+
+@dataclass(frozen=True)
+class Signer:
+    key: Ed25519PrivateKey
+    node_id: str
+
+
+class Channel:
+    """One keep-alive connection to one server address."""
+
+    def __init__(self, base_url: str, context: ssl.SSLContext | None) -> None:
+        parts = urllib.parse.urlsplit(base_url)
+        self._prefix = parts.path.rstrip("/")
+        host, port = parts.hostname or "", parts.port
+        self._connection: http.client.HTTPConnection
+        if parts.scheme == "https":
+            self._connection = http.client.HTTPSConnection(host, port, context=context)
+        else:
+            self._connection = http.client.HTTPConnection(host, port)
+
+    def path(self, path: str) -> str:
+        return f"{self._prefix}{API}{path}"
+
+    def send(
+        self, method: str, path: str, body: bytes, headers: dict[str, str], timeout: float
+    ) -> tuple[int, bytes]:
+        connection = self._connection
+        connection.timeout = timeout
+        if connection.sock is not None:
+            connection.sock.settimeout(timeout)
+        connection.request(method, path, body=body or None, headers=headers)
+        response = connection.getresponse()
+        data = response.read(MAX_BODY + 1)
+        if len(data) > MAX_BODY:
+            raise http.client.HTTPException("the answer is too long")
+        return response.status, data
+
+    @property
+    def reused(self) -> bool:
+        return self._connection.sock is not None
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+class Wire:
+    """Signed calls. Several server addresses are tried in turn."""
+
+    def __init__(
+        self,
+        urls: list[str],
+        context: ssl.SSLContext | None,
+        clock: Clock,
+        signer: Signer | None = None,
+    ) -> None:
+        self._urls = urls
+        self._context = context
+        self._signer = signer
+        self.clock = clock
+        self._idle: queue.SimpleQueue[tuple[str, Channel]] = queue.SimpleQueue()
+        self._preferred = 0
+        self._lock = threading.Lock()
+
+    def call(
+        self, method: str, path: str, payload: object = None, *, timeout: float = 20.0
+    ) -> dict[str, object]:
+        """One call; corrects the clock once, and retries once on a connection gone stale."""
+        body = b"" if payload is None else json.dumps(payload, separators=(",", ":")).encode()
+        try:
+            return self._call_once(method, path, body, timeout)
+        except Refused as refusal:
+            if refusal.code == "agent_replay":
+                return self._call_once(method, path, body, timeout)
+            server_time = refusal.details.get("server_time_ms")
+            if refusal.code != "agent_clock_skew" or not isinstance(server_time, int):
+                raise
+            self.clock.correct(server_time)
+            return self._call_once(method, path, body, timeout)
+
+    def _call_once(self, method: str, path: str, body: bytes, timeout: float) -> dict[str, object]:
+        while True:
+            url, channel = self._take()
+            reused = channel.reused
+            full_path = channel.path(path)
+            try:
+                status, data = channel.send(
+                    method, full_path, body, self._headers(method, full_path, body), timeout
+                )
+            except (OSError, http.client.HTTPException) as problem:
+                channel.close()
+                if reused and not isinstance(problem, TimeoutError):
+                    continue  # the server closed an idle connection: take the next or a new one
+                self._prefer_next(url)
+                raise Unreachable(f"{url}: {problem!r}") from problem
+            self._idle.put((url, channel))
+            return _answer(status, data)
+
+    def _headers(self, method: str, path: str, body: bytes) -> dict[str, str]:
+        headers = {"Accept": "application/json"}
+        if body:
+            headers["Content-Type"] = "application/json"
+        if self._signer is not None:
+            headers["Authorization"] = signing.authorization(
+                self._signer.key, self._signer.node_id, method, path, body, self.clock.now_ms()
+            )
+        return headers
+
+    def _take(self) -> tuple[str, Channel]:
+        try:
+            return self._idle.get_nowait()
+        except queue.Empty:
+            url = self._urls[self._preferred % len(self._urls)]
+            return url, Channel(url, self._context)
+
+    def _prefer_next(self, failed_url: str) -> None:
+        with self._lock:
+            if self._urls[self._preferred % len(self._urls)] == failed_url:
+                self._preferred += 1
+
+
+def _answer(status: int, data: bytes) -> dict[str, object]:
+    try:
+        value = json.loads(data) if data else {}
+    except ValueError:
+        value = {}
+    if not isinstance(value, dict):
+        value = {}
+    if 200 <= status < 300:
+        return value
+    details = value.get("details")
+    raise Refused(
+        status,
+        str(value.get("code") or "http_error"),
+        str(value.get("detail") or value.get("title") or ""),
+        details if isinstance(details, dict) else {},
+    )
