@@ -27,6 +27,8 @@ class Admission:
     actor: Actor
     scope: Scope
     roles: frozenset[str]
+    # The tenant of the project or tenant in the path; empty for platform paths.
+    tenant_id: str = ""
 
 
 class Gate(Protocol):

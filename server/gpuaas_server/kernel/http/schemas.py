@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, StringConstraints
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
 
 
 class Body(BaseModel):
@@ -13,3 +13,5 @@ class Body(BaseModel):
 Name = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[^\s\x00-\x1f\x7f]([^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f])?$")]
 Slug = Annotated[str, StringConstraints(pattern="^[a-z][a-z0-9-]{1,38}[a-z0-9]$")]
 Reason = Annotated[str, StringConstraints(min_length=3, max_length=500, pattern=r"^[^\x00-\x08\x0b-\x1f\x7f]*$")]
+# JSON has no time type: the one place where a string is read as something else. A time without a zone is refused.
+Moment = Annotated[AwareDatetime, Field(strict=False)]

@@ -1,0 +1,64 @@
+"""allocations and their state changes."""
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import JSONB
+
+from gpuaas_server.kernel.tables import Timestamp, id_column, metadata, text_id
+
+allocations = sa.Table(
+    "allocations",
+    metadata,
+    id_column("alc"),
+    sa.Column("tenant_id", text_id(), nullable=False),
+    sa.Column("project_id", text_id(), nullable=False),
+    sa.Column("batch_id", text_id()),
+    sa.Column("name", sa.Text),
+    sa.Column("sku_id", text_id(), nullable=False),
+    sa.Column("sku_name", sa.Text, nullable=False),
+    sa.Column("shape", sa.Text, nullable=False),
+    sa.Column("gpu_model", sa.Text, nullable=False),
+    sa.Column("gpu_count", sa.SmallInteger, nullable=False),
+    sa.Column("node_id", text_id(), nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("state_since", Timestamp, nullable=False),
+    sa.Column("deadline_at", Timestamp),
+    sa.Column("failure", JSONB),
+    # The host task in flight, by its generation; 0: nothing was ever sent to the host.
+    sa.Column("host_generation", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Column("phase", sa.Text),
+    sa.Column("attempt", sa.SmallInteger, nullable=False, server_default="0"),
+    # Access (grants, revocations) as wanted and as last sent to the host.
+    sa.Column("access_wanted", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Column("access_sent", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Column("ssh_address", sa.Text),
+    sa.Column("ssh_port", sa.Integer),
+    sa.Column("ssh_user", sa.Text),
+    sa.Column("wipe_evidence", JSONB),
+    sa.Column("forced", JSONB),
+    sa.Column("created_by", text_id(), nullable=False),
+    sa.Column("correlation_id", sa.Text, nullable=False),
+    sa.Column("created_at", Timestamp, nullable=False),
+    sa.Column("active_at", Timestamp),
+    sa.Column("ended_at", Timestamp),
+    sa.Column("generation", sa.BigInteger, nullable=False, server_default="1"),
+    sa.CheckConstraint(
+        "state IN ('requested', 'provisioning', 'active', 'releasing', 'released', 'failed', 'release_failed')",
+        name="allocations_state",
+    ),
+    sa.Index("allocations_by_project", "project_id", "id"),
+    sa.Index("allocations_by_node", "node_id", postgresql_where=sa.text("ended_at IS NULL")),
+)
+
+allocation_transitions = sa.Table(
+    "allocation_transitions",
+    metadata,
+    sa.Column("allocation_id", text_id(), primary_key=True),
+    sa.Column("generation", sa.BigInteger, primary_key=True),
+    sa.Column("tenant_id", text_id(), nullable=False),
+    sa.Column("at", Timestamp, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("phase", sa.Text),
+    sa.Column("failure", JSONB),
+    sa.Column("actor", sa.Text, nullable=False),
+    sa.Column("reason", sa.Text),
+)

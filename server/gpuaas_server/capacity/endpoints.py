@@ -1,0 +1,106 @@
+"""Slots, SKUs and quotas over HTTP."""
+
+from typing import Annotated
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from gpuaas_server.capacity import service, skus
+from gpuaas_server.capacity.schemas import (
+    Quota,
+    QuotaSet,
+    Sku,
+    SkuCreate,
+    SkuUpdate,
+    Slot,
+    SlotApprove,
+    SlotDisable,
+    SlotList,
+)
+from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
+from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
+from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.ids import NodeId, ProjectId, SkuId, SlotId, TenantId
+
+router = APIRouter(tags=["capacity"])
+
+
+@router.get("/nodes/{node_id}/slots", response_model=SlotList, responses=problem_responses())
+async def slot_list(node_id: NodeId, call: Annotated[Call, admitted("slot_list")]) -> Response:
+    return await call.read(lambda connection: service.slot_list(connection, node_id))
+
+
+@router.post(
+    "/nodes/{node_id}/slots/approve",
+    response_model=SlotList,
+    responses=problem_responses("slot_not_approvable"),
+)
+async def slot_approve(
+    node_id: NodeId, body: SlotApprove, call: Annotated[Call, admitted_change("slot_approve")]
+) -> Response:
+    """Topology approval: nothing can be allocated before somebody has looked at what discovery found."""
+    return await call.change(lambda tx: service.slot_approve(tx, node_id, body))
+
+
+@router.post("/slots/{slot_id}/disable", response_model=Slot, responses=problem_responses("conflict"))
+async def slot_disable(
+    slot_id: SlotId, body: SlotDisable, call: Annotated[Call, admitted_change("slot_disable")]
+) -> Response:
+    return await call.change(lambda tx: service.slot_disable(tx, slot_id, body.reason))
+
+
+@router.post("/slots/{slot_id}/enable", response_model=Slot, responses=problem_responses("conflict"))
+async def slot_enable(slot_id: SlotId, call: Annotated[Call, admitted_change("slot_enable")]) -> Response:
+    return await call.change(lambda tx: service.slot_enable(tx, slot_id))
+
+
+@router.get("/skus", response_model=Page[Sku], responses=problem_responses())
+async def sku_list(
+    call: Annotated[Call, admitted("sku_list")], after: PageAfter = None, limit: PageLimit = 50
+) -> Response:
+    return await call.read(lambda connection: skus.sku_list(connection, after, limit))
+
+
+@router.post("/skus", status_code=201, response_model=Sku, responses=problem_responses("already_exists"))
+async def sku_create(body: SkuCreate, call: Annotated[Call, admitted_change("sku_create")]) -> Response:
+    return await call.change(lambda tx: skus.sku_create(tx, body), status=201)
+
+
+@router.patch("/skus/{sku_id}", response_model=Sku, responses=problem_responses("precondition_failed"))
+async def sku_update(
+    sku_id: SkuId, body: SkuUpdate, call: Annotated[Call, admitted_change("sku_update")]
+) -> Response:
+    return await call.change(lambda tx: skus.sku_update(tx, sku_id, body, call.require_match))
+
+
+@router.get("/tenants/{tenant_id}/quota", response_model=Quota, responses=problem_responses())
+async def tenant_quota_show(
+    tenant_id: TenantId, call: Annotated[Call, admitted("tenant_quota_show")]
+) -> Response:
+    return await call.read(lambda connection: skus.quota_show(connection, tenant_id))
+
+
+@router.put(
+    "/tenants/{tenant_id}/quota", response_model=Quota, responses=problem_responses("precondition_failed")
+)
+async def tenant_quota_set(
+    tenant_id: TenantId, body: QuotaSet, call: Annotated[Call, admitted_change("tenant_quota_set")]
+) -> Response:
+    return await call.change(lambda tx: skus.quota_set(tx, tenant_id, tenant_id, body, call.require_match))
+
+
+@router.get("/projects/{project_id}/quota", response_model=Quota, responses=problem_responses())
+async def project_quota_show(
+    project_id: ProjectId, call: Annotated[Call, admitted("project_quota_show")]
+) -> Response:
+    return await call.read(lambda connection: skus.quota_show(connection, project_id))
+
+
+@router.put(
+    "/projects/{project_id}/quota", response_model=Quota, responses=problem_responses("precondition_failed")
+)
+async def project_quota_set(
+    project_id: ProjectId, body: QuotaSet, call: Annotated[Call, admitted_change("project_quota_set")]
+) -> Response:
+    tenant_id = call.admission.tenant_id
+    return await call.change(lambda tx: skus.quota_set(tx, project_id, tenant_id, body, call.require_match))

@@ -1,0 +1,228 @@
+"""All SQL of slots, claims and the scheduler's index. SKUs and quotas have files of their own."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from psycopg.rows import DictRow
+
+from gpuaas_server.capacity.scheduler import FreeSlot, NodeOffer, Placement, Shortage
+from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.ids import new_id
+
+_SLOT_COLUMNS = (
+    "id, node_id, slot_index, status, status_reason, capacity_shape, gpu_model, gpu_uuid, memory_mib, pci_address,"
+    " numa_node, nvlink_group, nvme_device, iommu_group, vf, present, approved_at, generation, created_at"
+)
+
+
+async def node_capacity_upsert(connection: Connection, node_id: str, eligible: bool) -> None:
+    await connection.execute(
+        "INSERT INTO node_capacity (node_id, eligible) VALUES (%s, %s)"
+        " ON CONFLICT (node_id) DO UPDATE SET eligible = EXCLUDED.eligible",
+        (node_id, eligible),
+    )
+
+
+async def node_capacity_ensure(connection: Connection, node_id: str) -> None:
+    """The row of a node that has just shown up: not eligible until the nodes room says so. Locks it too."""
+    await connection.execute(
+        "INSERT INTO node_capacity (node_id, eligible) VALUES (%s, false) ON CONFLICT (node_id) DO NOTHING", (node_id,)
+    )
+    await node_lock(connection, node_id)
+
+
+async def node_lock(connection: Connection, node_id: str) -> None:
+    """Before any change of a node's slots outside the scheduler: two refits of one node must not overtake each other."""
+    await connection.execute("SELECT 1 FROM node_capacity WHERE node_id = %s FOR UPDATE", (node_id,))
+
+
+async def refit(connection: Connection, node_ids: Sequence[str]) -> None:
+    await connection.execute("SELECT refit_nodes(%s)", (list(node_ids),))
+
+
+async def refit_model(connection: Connection, gpu_model: str) -> None:
+    """After a SKU changed: the offered sizes of this model are other ones."""
+    await connection.execute(
+        "SELECT refit_nodes(coalesce(array_agg(DISTINCT node_id), '{}')) FROM node_resource_slots WHERE gpu_model = %s",
+        (gpu_model,),
+    )
+
+
+async def slots_upsert(
+    connection: Connection, node_id: str, rows: Sequence[tuple[object, ...]], now: datetime
+) -> None:
+    """Discovery is advisory: a known device keeps its status; its facts are refreshed; a new one is `discovered`."""
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    await connection.execute(
+        "INSERT INTO node_resource_slots AS s (id, node_id, slot_index, gpu_model, gpu_uuid, memory_mib, pci_address,"
+        " numa_node, nvlink_group, nvme_device, iommu_group, vf, status, created_at)"
+        " SELECT u.*, 'discovered', %s FROM unnest(%s::text[], %s::text[], %s::smallint[], %s::text[], %s::text[],"
+        " %s::int[], %s::text[], %s::smallint[], %s::text[], %s::text[], %s::int[], %s::jsonb[]) u"
+        " ON CONFLICT (node_id, pci_address) DO UPDATE SET slot_index = EXCLUDED.slot_index,"
+        " gpu_uuid = EXCLUDED.gpu_uuid, memory_mib = EXCLUDED.memory_mib, numa_node = EXCLUDED.numa_node,"
+        " nvlink_group = EXCLUDED.nvlink_group, nvme_device = EXCLUDED.nvme_device,"
+        " iommu_group = EXCLUDED.iommu_group, vf = EXCLUDED.vf, present = true, gpu_model = EXCLUDED.gpu_model,"
+        # Another GPU in an approved place is another GPU: somebody has to look at it.
+        " status = CASE WHEN s.status = 'available' AND (s.gpu_model, s.gpu_uuid) IS DISTINCT FROM"
+        " (EXCLUDED.gpu_model, EXCLUDED.gpu_uuid) THEN 'discovered' ELSE s.status END",
+        [now, *columns],
+    )
+    await connection.execute(
+        "UPDATE node_resource_slots SET present = false WHERE node_id = %s AND pci_address <> ALL(%s)",
+        (node_id, columns[6]),
+    )
+
+
+async def slots_vanish(connection: Connection, node_id: str) -> None:
+    await connection.execute("UPDATE node_resource_slots SET present = false WHERE node_id = %s", (node_id,))
+
+
+async def slot_list(connection: Connection, node_id: str) -> list[DictRow]:
+    cursor = await connection.execute(
+        f"SELECT {_SLOT_COLUMNS} FROM node_resource_slots WHERE node_id = %s ORDER BY slot_index", (node_id,)
+    )
+    return await cursor.fetchall()
+
+
+async def slot_node(connection: Connection, slot_id: str) -> str | None:
+    cursor = await connection.execute("SELECT node_id FROM node_resource_slots WHERE id = %s", (slot_id,))
+    row = await cursor.fetchone()
+    return None if row is None else str(row["node_id"])
+
+
+async def slot_lock(connection: Connection, slot_id: str) -> DictRow | None:
+    cursor = await connection.execute(
+        f"SELECT {_SLOT_COLUMNS} FROM node_resource_slots WHERE id = %s FOR UPDATE", (slot_id,)
+    )
+    return await cursor.fetchone()
+
+
+async def slots_approve(
+    connection: Connection, node_id: str, slot_ids: Sequence[str] | None, shape: str, by: str, now: datetime
+) -> list[DictRow]:
+    cursor = await connection.execute(
+        "UPDATE node_resource_slots SET status = 'available', status_reason = NULL, capacity_shape = %s,"
+        " approved_at = %s, approved_by = %s, generation = generation + 1"
+        " WHERE node_id = %s AND status = 'discovered' AND present AND (%s::text[] IS NULL OR id = ANY(%s))"
+        f" RETURNING {_SLOT_COLUMNS}",
+        (shape, now, by, node_id, slot_ids, slot_ids),
+    )
+    return await cursor.fetchall()
+
+
+async def slot_status_set(
+    connection: Connection, slot_id: str, status: str, reason: str | None
+) -> DictRow | None:
+    cursor = await connection.execute(
+        "UPDATE node_resource_slots SET status = %s, status_reason = %s, generation = generation + 1 WHERE id = %s"
+        f" RETURNING {_SLOT_COLUMNS}",
+        (status, reason, slot_id),
+    )
+    return await cursor.fetchone()
+
+
+async def slot_counts(connection: Connection, node_ids: Sequence[str]) -> list[DictRow]:
+    cursor = await connection.execute(
+        "SELECT node_id, status, count(*) AS n FROM node_resource_slots WHERE node_id = ANY(%s) AND present"
+        " GROUP BY node_id, status",
+        (list(node_ids),),
+    )
+    return await cursor.fetchall()
+
+
+async def offers(
+    connection: Connection, gpu_model: str, shape: str, size: int, count: int, patient: bool
+) -> list[NodeOffer]:
+    """The best nodes for the wish, locked for us, with their free slots."""
+    cursor = await connection.execute(
+        "SELECT * FROM offer_nodes(%s::text, %s::text, %s::int, %s::int, %s::boolean)",
+        (gpu_model, shape, size, count, patient),
+    )
+    free: dict[str, list[FreeSlot]] = {}
+    for row in await cursor.fetchall():
+        slot = FreeSlot(row["slot_id"], row["slot_index"], row["nvlink_group"], row["numa_node"])
+        free.setdefault(row["node_id"], []).append(slot)
+    return [NodeOffer(node_id, tuple(slots)) for node_id, slots in free.items()]
+
+
+async def shortage(connection: Connection, gpu_model: str, shape: str, wanted: int) -> Shortage:
+    """Why nothing fitted; each count stops at `wanted`, so that a refusal costs the same in a large fleet."""
+    counted = (
+        "(SELECT count(*) FROM (SELECT 1 FROM node_resource_slots s JOIN node_capacity c USING (node_id)"
+        " WHERE s.gpu_model = %(model)s AND s.present AND s.capacity_shape IN ('any', %(shape)s) AND {} LIMIT %(wanted)s) x)"
+    )
+    free = counted.format("s.status = 'available' AND c.eligible")
+    blocked = counted.format("s.status IN ('cleanup_blocked', 'cleaning')")
+    cursor = await connection.execute(
+        f"SELECT {free} AS free, {blocked} AS blocked", {"model": gpu_model, "shape": shape, "wanted": wanted}
+    )
+    row = await cursor.fetchone()
+    return Shortage(wanted, row["free"], row["blocked"]) if row else Shortage(wanted, 0, 0)
+
+
+async def claims_insert(
+    connection: Connection,
+    tenant_id: str,
+    placements: Sequence[tuple[str, Placement]],
+    exclusive: bool,
+    now: datetime,
+) -> None:
+    """Claim the placements for their allocations (id, placement). The constraints refuse what overlaps."""
+    slot_ids = [slot.id for _, placement in placements for slot in placement.slots]
+    await connection.execute(
+        "UPDATE node_resource_slots SET status = 'claimed' WHERE id = ANY(%s)", (slot_ids,)
+    )
+    if exclusive:
+        rows = [(new_id("clm"), allocation, placement.node_id, None, None) for allocation, placement in placements]
+    else:
+        rows = [
+            (new_id("clm"), allocation, placement.node_id, slot.id, slot.slot_index)
+            for allocation, placement in placements
+            for slot in placement.slots
+        ]
+    await connection.execute(
+        "INSERT INTO allocation_resource_claims (id, allocation_id, node_id, slot_id, lane, tenant_id, kind, claimed_at)"
+        " SELECT i, a, n, s, int4range(x, x + 1), %s, %s, %s"
+        " FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::int[]) AS u(i, a, n, s, x)",
+        [tenant_id, "node_exclusive" if exclusive else "slot", now, *[list(c) for c in zip(*rows, strict=True)]],
+    )
+    await refit(connection, sorted({placement.node_id for _, placement in placements}))
+
+
+_CLAIMED_SLOTS = (
+    "SELECT s.id FROM node_resource_slots s JOIN allocation_resource_claims c ON c.node_id = s.node_id"
+    " AND (c.kind = 'node_exclusive' OR c.slot_id = s.id) WHERE c.allocation_id = %s AND c.released_at IS NULL"
+)
+
+
+async def claimed_slots(connection: Connection, allocation_id: str) -> list[DictRow]:
+    cursor = await connection.execute(
+        f"SELECT {_SLOT_COLUMNS} FROM node_resource_slots WHERE id IN ({_CLAIMED_SLOTS}) ORDER BY slot_index",
+        (allocation_id,),
+    )
+    return await cursor.fetchall()
+
+
+async def claimed_slots_mark(connection: Connection, allocation_id: str, status: str, reason: str | None) -> None:
+    """Slots that somebody disabled stay disabled."""
+    await connection.execute(
+        "UPDATE node_resource_slots SET status = %s, status_reason = %s, generation = generation + 1"
+        f" WHERE status NOT IN ('disabled', 'discovered') AND id IN ({_CLAIMED_SLOTS})",
+        (status, reason, allocation_id),
+    )
+
+
+async def claims_end(connection: Connection, allocation_id: str, now: datetime) -> None:
+    await connection.execute(
+        "UPDATE allocation_resource_claims SET released_at = %s WHERE allocation_id = %s AND released_at IS NULL",
+        (now, allocation_id),
+    )
+
+
+async def live_claims(connection: Connection, node_id: str) -> list[str]:
+    cursor = await connection.execute(
+        "SELECT DISTINCT allocation_id FROM allocation_resource_claims WHERE node_id = %s AND released_at IS NULL"
+        " ORDER BY allocation_id",
+        (node_id,),
+    )
+    return [row["allocation_id"] for row in await cursor.fetchall()]

@@ -1,0 +1,106 @@
+"""Which GPUs: a pure, deterministic function of the free slots. No clock, no database, no chance.
+
+Order of preference: the tightest fit, then GPUs in one NVLink group, then in one NUMA node, then the lowest node id.
+`node_fits` in the database keeps nodes in exactly this order; a property test holds the two together.
+"""
+
+import heapq
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+ONE_NVLINK_GROUP, ONE_NUMA_NODE, ACROSS = 0, 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class FreeSlot:
+    id: str
+    slot_index: int
+    nvlink_group: str | None
+    numa_node: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeOffer:
+    """A node as the scheduler sees it: its free slots of one GPU model."""
+
+    node_id: str
+    free: tuple[FreeSlot, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    node_id: str
+    slots: tuple[FreeSlot, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Shortage:
+    """What is known when nothing fits. Counts stop at what was asked for: more would not change the answer."""
+
+    wanted: int  # GPUs in all
+    free: int  # free GPUs of the model anywhere
+    blocked: int  # GPUs whose clean-up is not proven
+
+
+def _groups(free: Iterable[FreeSlot], attribute: str) -> list[list[FreeSlot]]:
+    groups: dict[object, list[FreeSlot]] = {}
+    for slot in free:
+        key = getattr(slot, attribute)
+        if key is not None:
+            groups.setdefault(key, []).append(slot)
+    return [sorted(group, key=lambda slot: slot.slot_index) for group in groups.values()]
+
+
+def _tightest(groups: list[list[FreeSlot]], size: int) -> list[FreeSlot] | None:
+    """The smallest group that is large enough; among equals the one with the lowest slot."""
+    fitting = [group for group in groups if len(group) >= size]
+    return min(fitting, key=lambda group: (len(group), group[0].slot_index)) if fitting else None
+
+
+def spread(free: Sequence[FreeSlot], size: int) -> int:
+    if _tightest(_groups(free, "nvlink_group"), size) is not None:
+        return ONE_NVLINK_GROUP
+    return ONE_NUMA_NODE if _tightest(_groups(free, "numa_node"), size) is not None else ACROSS
+
+
+def choose_slots(free: Sequence[FreeSlot], size: int) -> tuple[FreeSlot, ...]:
+    """The slots to take on one node. Across groups, the fullest groups go first, so that few links are cut."""
+    for attribute in ("nvlink_group", "numa_node"):
+        group = _tightest(_groups(free, attribute), size)
+        if group is not None:
+            return tuple(group[:size])
+    groups = sorted(_groups(free, "numa_node"), key=lambda group: (-len(group), group[0].slot_index))
+    ordered = [slot for group in groups for slot in group]
+    ordered += sorted((slot for slot in free if slot.numa_node is None), key=lambda slot: slot.slot_index)
+    return tuple(sorted(ordered[:size], key=lambda slot: slot.slot_index))
+
+
+def rank(offer: NodeOffer, size: int) -> tuple[int, int, str]:
+    """Smaller is better."""
+    return (len(offer.free) - size, spread(offer.free, size), offer.node_id)
+
+
+def place(offers: Iterable[NodeOffer], size: int, count: int) -> list[Placement] | None:
+    """`count` placements of `size` GPUs each, one after the other, each in the best place left; all or none."""
+    queue = [(rank(offer, size), offer) for offer in offers if len(offer.free) >= size]
+    heap = [(key, index, offer) for index, (key, offer) in enumerate(queue)]
+    heapq.heapify(heap)
+    placements: list[Placement] = []
+    while heap and len(placements) < count:
+        _, index, offer = heapq.heappop(heap)
+        taken = choose_slots(offer.free, size)
+        placements.append(Placement(offer.node_id, taken))
+        gone = {slot.id for slot in taken}
+        rest = NodeOffer(offer.node_id, tuple(slot for slot in offer.free if slot.id not in gone))
+        if len(rest.free) >= size:
+            heapq.heappush(heap, (rank(rest, size), index, rest))
+    return placements if len(placements) == count else None
+
+
+def refusal(shortage: Shortage) -> str:
+    """The code that tells the reasons apart."""
+    if shortage.free >= shortage.wanted:
+        return "capacity_fragmented"
+    if shortage.free + shortage.blocked >= shortage.wanted:
+        return "capacity_blocked"
+    return "no_capacity"

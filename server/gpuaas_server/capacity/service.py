@@ -1,0 +1,202 @@
+"""The verbs of slots and claims. Whoever changes a slot refits its node in the same transaction."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import orjson
+
+from gpuaas_server.audit.service import AuditEntry, record
+from gpuaas_server.capacity import queries, scheduler, sku_queries
+from gpuaas_server.capacity.scheduler import Placement
+from gpuaas_server.capacity.schemas import Sku, Slot, SlotApprove, SlotList
+from gpuaas_server.events.service import NewEvent, emit
+from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.errors import Problem, not_found
+from gpuaas_server.kernel.ids import new_id
+
+
+@dataclass(frozen=True, slots=True)
+class DiscoveredSlot:
+    """A GPU as an agent's inventory describes it."""
+
+    slot_index: int
+    gpu_model: str
+    pci_address: str
+    gpu_uuid: str | None = None
+    memory_mib: int | None = None
+    numa_node: int | None = None
+    nvlink_group: str | None = None
+    nvme_device: str | None = None
+    iommu_group: int | None = None
+    vf: dict[str, object] | None = None
+
+
+@dataclass(slots=True)
+class SlotSummary:
+    total: int = 0
+    by_status: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a project asks for: `count` allocations of `gpu_count` GPUs each, all or nothing."""
+
+    tenant_id: str
+    project_id: str
+    sku: Sku
+    gpu_count: int
+    count: int
+
+
+async def inventory_apply(tx: Tx, node_id: str, slots: Sequence[DiscoveredSlot]) -> None:
+    await queries.node_capacity_ensure(tx.connection, node_id)
+    rows = [
+        (
+            new_id("slt"), node_id, slot.slot_index, slot.gpu_model, slot.gpu_uuid, slot.memory_mib,
+            slot.pci_address, slot.numa_node, slot.nvlink_group, slot.nvme_device, slot.iommu_group,
+            None if slot.vf is None else orjson.dumps(slot.vf).decode(),
+        )
+        for slot in slots
+    ]
+    if rows:
+        await queries.slots_upsert(tx.connection, node_id, rows, tx.now)
+    else:
+        await queries.slots_vanish(tx.connection, node_id)
+    await queries.refit(tx.connection, [node_id])
+
+
+async def node_eligibility_set(tx: Tx, node_id: str, eligible: bool) -> None:
+    """Whether the scheduler may use the node at all: alive, not cordoned, not retired."""
+    await queries.node_capacity_upsert(tx.connection, node_id, eligible)
+    await queries.refit(tx.connection, [node_id])
+
+
+async def live_claims(connection: Connection, node_id: str) -> list[str]:
+    return await queries.live_claims(connection, node_id)
+
+
+async def slot_summary(connection: Connection, node_ids: Sequence[str]) -> dict[str, SlotSummary]:
+    summaries = {node_id: SlotSummary() for node_id in node_ids}
+    for row in await queries.slot_counts(connection, node_ids):
+        summary = summaries[row["node_id"]]
+        summary.total += row["n"]
+        summary.by_status[row["status"]] = row["n"]
+    return summaries
+
+
+async def slot_list(connection: Connection, node_id: str) -> SlotList:
+    return SlotList(items=[Slot(**row) for row in await queries.slot_list(connection, node_id)])
+
+
+async def slot_approve(tx: Tx, node_id: str, body: SlotApprove) -> SlotList:
+    """All of the named slots or none; approving what is approved already is not an error."""
+    await queries.node_lock(tx.connection, node_id)
+    known = {row["id"]: row for row in await queries.slot_list(tx.connection, node_id)}
+    if not known:
+        raise not_found("slot on node", node_id)
+    for slot_id in body.slot_ids or ():
+        if slot_id not in known:
+            raise not_found("slot", slot_id)
+        if known[slot_id]["status"] not in ("discovered", "available") or not known[slot_id]["present"]:
+            raise Problem("slot_not_approvable", f"Slot {slot_id} is {known[slot_id]['status']}.")
+    approved = await queries.slots_approve(
+        tx.connection, node_id, body.slot_ids, body.capacity_shape, tx.actor.id, tx.now
+    )
+    await queries.refit(tx.connection, [node_id])
+    ids = sorted(row["id"] for row in approved)
+    await record(tx, AuditEntry("slot_approve", node_id, details={"slots": ids, "shape": body.capacity_shape}))
+    await emit(tx, NewEvent("node.slots_approved", node_id, data={"slots": len(ids)}))
+    return await slot_list(tx.connection, node_id)
+
+
+async def slot_disable(tx: Tx, slot_id: str, reason: str) -> Slot:
+    slot = await _lock(tx, slot_id)
+    if slot["status"] in ("claimed", "cleaning"):
+        raise Problem("conflict", f"Slot {slot_id} is {slot['status']}; release its allocation first.")
+    if slot["status"] == "cleanup_blocked":
+        raise Problem("conflict", f"Slot {slot_id} waits for a proven clean-up; retry or force its allocation's release.")
+    return await _slot_set(tx, slot_id, "disabled", reason, "slot_disable")
+
+
+async def slot_enable(tx: Tx, slot_id: str) -> Slot:
+    slot = await _lock(tx, slot_id)
+    if slot["status"] != "disabled":
+        raise Problem("conflict", f"Slot {slot_id} is {slot['status']}, not disabled.")
+    status = "available" if slot["approved_at"] else "discovered"
+    return await _slot_set(tx, slot_id, status, None, "slot_enable")
+
+
+async def _lock(tx: Tx, slot_id: str) -> dict[str, object]:
+    """The node first, then the slot: the scheduler's order, so that nobody waits in a circle."""
+    node_id = await queries.slot_node(tx.connection, slot_id)
+    if node_id is None:
+        raise not_found("slot", slot_id)
+    await queries.node_lock(tx.connection, node_id)
+    slot = await queries.slot_lock(tx.connection, slot_id)
+    if slot is None:
+        raise not_found("slot", slot_id)
+    return slot
+
+
+async def _slot_set(tx: Tx, slot_id: str, status: str, reason: str | None, action: str) -> Slot:
+    row = await queries.slot_status_set(tx.connection, slot_id, status, reason)
+    if row is None:
+        raise not_found("slot", slot_id)
+    await queries.refit(tx.connection, [row["node_id"]])
+    await record(tx, AuditEntry(action, slot_id, reason=reason, details={"after": status}))
+    return Slot(**row)
+
+
+async def claim(tx: Tx, wish: Wish) -> list[tuple[str, Placement]]:
+    """New allocation ids with their placements, claimed; or the problem that says why not. Quotas included."""
+    placements = await _place(tx, wish)
+    claimed = [(new_id("alc"), placement) for placement in placements]
+    exclusive = wish.sku.shape == "baremetal"
+    await queries.claims_insert(tx.connection, wish.tenant_id, claimed, exclusive, tx.now)
+    return claimed
+
+
+async def _place(tx: Tx, wish: Wish) -> list[Placement]:
+    sku = wish.sku
+    for patient in (False, True):
+        offers = await queries.offers(
+            tx.connection, sku.gpu_model, sku.shape, wish.gpu_count, wish.count, patient
+        )
+        placements = scheduler.place(offers, wish.gpu_count, wish.count)
+        if placements is not None:
+            return placements
+    wanted = wish.gpu_count * wish.count
+    code = scheduler.refusal(await queries.shortage(tx.connection, sku.gpu_model, sku.shape, wanted))
+    raise Problem(code, details={"sku": sku.name, "gpu_count": wish.gpu_count, "count": wish.count})
+
+
+async def count_against_quota(tx: Tx, wish: Wish) -> None:
+    """Last before the commit, since it holds the quota's row: two scopes, always in the same order."""
+    gpus = wish.gpu_count * wish.count
+    for scope_id, noun in ((wish.project_id, "project"), (wish.tenant_id, "tenant")):
+        if not await sku_queries.quota_take(tx.connection, scope_id, wish.tenant_id, gpus):
+            quota = await sku_queries.quota_show(tx.connection, scope_id) or {}
+            limit, used = quota.get("gpu_limit"), quota.get("gpus_used")
+            raise Problem(
+                "quota_exceeded",
+                f"The {noun}'s quota is {limit} GPUs, {used} are in use, and {gpus} more were asked for.",
+                {"scope_id": scope_id, "gpu_limit": limit, "gpus_used": used, "wanted": gpus},
+            )
+
+
+async def claimed_slots(connection: Connection, allocation_id: str) -> list[Slot]:
+    return [Slot(**row) for row in await queries.claimed_slots(connection, allocation_id)]
+
+
+async def slots_mark(tx: Tx, allocation_id: str, status: str, reason: str | None = None) -> None:
+    await queries.claimed_slots_mark(tx.connection, allocation_id, status, reason)
+
+
+async def claims_end(tx: Tx, allocation_id: str, node_id: str, scopes: Sequence[str], gpus: int) -> None:
+    """The proven (or forced) end of an allocation's hold: slots back to the pool, quota given back."""
+    await queries.node_lock(tx.connection, node_id)
+    await queries.claimed_slots_mark(tx.connection, allocation_id, "available", None)
+    await queries.claims_end(tx.connection, allocation_id, tx.now)
+    await queries.refit(tx.connection, [node_id])
+    await sku_queries.quota_give_back(tx.connection, scopes, gpus)

@@ -1,0 +1,84 @@
+"""All SQL of SKUs and quotas."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from psycopg.rows import DictRow
+
+from gpuaas_server.kernel.database import Connection
+
+_SKU = (
+    "id, name, shape, gpu_model, gpu_counts, price_per_gpu_hour_minor, currency, offered, generation, created_at"
+)
+
+
+async def sku_insert(connection: Connection, row: Sequence[object], now: datetime) -> DictRow | None:
+    cursor = await connection.execute(
+        "INSERT INTO skus (id, name, shape, gpu_model, gpu_counts, price_per_gpu_hour_minor, currency, offered, created_at)"
+        f" VALUES (%s, %s, %s, %s, %s::smallint[], %s, %s, %s, %s) ON CONFLICT (name) DO NOTHING RETURNING {_SKU}",
+        [*row, now],
+    )
+    return await cursor.fetchone()
+
+
+async def sku_update(connection: Connection, sku_id: str, changes: dict[str, object]) -> DictRow | None:
+    """`changes` has columns of ours (from the request schema's fields), never a name that a caller sent."""
+    assignments = "".join(f"{column} = %({column})s, " for column in changes)
+    cursor = await connection.execute(
+        f"UPDATE skus SET {assignments} generation = generation + 1 WHERE id = %(sku_id)s RETURNING {_SKU}",
+        {**changes, "sku_id": sku_id},
+    )
+    return await cursor.fetchone()
+
+
+async def sku_list(connection: Connection, after: str | None, limit: int) -> list[DictRow]:
+    cursor = await connection.execute(
+        f"SELECT {_SKU} FROM skus WHERE (%s::text IS NULL OR id < %s) ORDER BY id DESC LIMIT %s", (after, after, limit)
+    )
+    return await cursor.fetchall()
+
+
+async def sku_find(connection: Connection, id_or_name: str) -> DictRow | None:
+    cursor = await connection.execute(
+        f"SELECT {_SKU} FROM skus WHERE id = %s OR name = %s", (id_or_name, id_or_name)
+    )
+    return await cursor.fetchone()
+
+
+async def sku_lock(connection: Connection, sku_id: str) -> DictRow | None:
+    cursor = await connection.execute(f"SELECT {_SKU} FROM skus WHERE id = %s FOR UPDATE", (sku_id,))
+    return await cursor.fetchone()
+
+
+async def quota_show(connection: Connection, scope_id: str) -> DictRow | None:
+    cursor = await connection.execute(
+        "SELECT scope_id, gpu_limit, gpus_used, generation FROM quotas WHERE scope_id = %s", (scope_id,)
+    )
+    return await cursor.fetchone()
+
+
+async def quota_set(connection: Connection, scope_id: str, tenant_id: str, gpu_limit: int | None) -> DictRow | None:
+    cursor = await connection.execute(
+        "INSERT INTO quotas AS q (scope_id, tenant_id, gpu_limit) VALUES (%s, %s, %s)"
+        " ON CONFLICT (scope_id) DO UPDATE SET gpu_limit = EXCLUDED.gpu_limit, generation = q.generation + 1"
+        " RETURNING scope_id, gpu_limit, gpus_used, generation",
+        (scope_id, tenant_id, gpu_limit),
+    )
+    return await cursor.fetchone()
+
+
+async def quota_take(connection: Connection, scope_id: str, tenant_id: str, gpus: int) -> bool:
+    """Count GPUs against a quota, or learn that it does not allow them. Locks the row until the commit."""
+    cursor = await connection.execute(
+        "INSERT INTO quotas AS q (scope_id, tenant_id, gpus_used) VALUES (%s, %s, %s)"
+        " ON CONFLICT (scope_id) DO UPDATE SET gpus_used = q.gpus_used + EXCLUDED.gpus_used"
+        " WHERE q.gpu_limit IS NULL OR q.gpus_used + EXCLUDED.gpus_used <= q.gpu_limit RETURNING 1",
+        (scope_id, tenant_id, gpus),
+    )
+    return await cursor.fetchone() is not None
+
+
+async def quota_give_back(connection: Connection, scope_ids: Sequence[str], gpus: int) -> None:
+    await connection.execute(
+        "UPDATE quotas SET gpus_used = gpus_used - %s WHERE scope_id = ANY(%s)", (gpus, sorted(scope_ids))
+    )

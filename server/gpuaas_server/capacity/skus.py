@@ -1,0 +1,94 @@
+"""The verbs of SKUs and quotas."""
+
+from collections.abc import Callable
+
+from gpuaas_server.audit.service import AuditEntry, record
+from gpuaas_server.capacity import queries, sku_queries
+from gpuaas_server.capacity.schemas import Quota, QuotaSet, Sku, SkuCreate, SkuUpdate
+from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.errors import Problem, not_found
+from gpuaas_server.kernel.http.pages import Page
+from gpuaas_server.kernel.ids import new_id
+
+RequireMatch = Callable[[int], None]
+
+
+async def sku_list(connection: Connection, after: str | None, limit: int) -> Page[Sku]:
+    rows = await sku_queries.sku_list(connection, after, limit + 1)
+    return Page[Sku].of([Sku(**row) for row in rows], limit)
+
+
+async def sku_create(tx: Tx, body: SkuCreate) -> Sku:
+    counts = sorted(set(body.gpu_counts))
+    row = await sku_queries.sku_insert(
+        tx.connection,
+        (
+            new_id("sku"), body.name, body.shape, body.gpu_model, counts, body.price_per_gpu_hour_minor,
+            body.currency, body.offered,
+        ),
+        tx.now,
+    )
+    if row is None:
+        raise Problem("already_exists", f"There is a SKU named {body.name}.")
+    await queries.refit_model(tx.connection, body.gpu_model)
+    await record(tx, AuditEntry("sku_create", row["id"], details=body.model_dump()))
+    return Sku(**row)
+
+
+async def sku_update(tx: Tx, sku_id: str, body: SkuUpdate, require_match: RequireMatch) -> Sku:
+    before = await sku_queries.sku_lock(tx.connection, sku_id)
+    if before is None:
+        raise not_found("SKU", sku_id)
+    require_match(before["generation"])
+    changes = body.model_dump(exclude_none=True)
+    if "gpu_counts" in changes:
+        changes["gpu_counts"] = sorted(set(changes["gpu_counts"]))
+    row = await sku_queries.sku_update(tx.connection, sku_id, changes)
+    if row is None:
+        raise not_found("SKU", sku_id)
+    await queries.refit_model(tx.connection, row["gpu_model"])
+    await record(
+        tx,
+        AuditEntry("sku_update", sku_id, details={"before": {k: before[k] for k in changes}, "after": changes}),
+    )
+    return Sku(**row)
+
+
+async def sku_choose(connection: Connection, id_or_name: str, gpu_count: int | None) -> tuple[Sku, int]:
+    """The offered SKU and the GPU count to use; a SKU with one count needs none named."""
+    row = await sku_queries.sku_find(connection, id_or_name)
+    if row is None or not row["offered"]:
+        raise Problem("sku_not_offered", f"There is no SKU {id_or_name} on offer.")
+    sku = Sku(**row)
+    chosen = gpu_count if gpu_count is not None else sku.gpu_counts[0]
+    if gpu_count is None and len(sku.gpu_counts) > 1:
+        raise Problem("sku_not_offered", f"Name a gpu_count; {sku.name} is offered with {sku.gpu_counts}.")
+    if chosen not in sku.gpu_counts:
+        raise Problem(
+            "sku_not_offered",
+            f"{sku.name} is offered with {sku.gpu_counts} GPUs, not {chosen}.",
+            {"gpu_counts": sku.gpu_counts},
+        )
+    return sku, chosen
+
+
+async def quota_show(connection: Connection, scope_id: str) -> Quota:
+    row = await sku_queries.quota_show(connection, scope_id)
+    return Quota(**row) if row else Quota(scope_id=scope_id, gpu_limit=None, gpus_used=0, generation=0)
+
+
+async def quota_set(
+    tx: Tx, scope_id: str, tenant_id: str, body: QuotaSet, require_match: RequireMatch
+) -> Quota:
+    """A limit below what is in use is allowed: nothing is taken away, nothing new is given."""
+    before = await quota_show(tx.connection, scope_id)
+    require_match(before.generation)
+    row = await sku_queries.quota_set(tx.connection, scope_id, tenant_id, body.gpu_limit)
+    if row is None:
+        raise not_found("quota", scope_id)
+    project_id = scope_id if scope_id != tenant_id else None
+    action = "project_quota_set" if project_id else "tenant_quota_set"
+    details: dict[str, object] = {"before": before.gpu_limit, "after": body.gpu_limit}
+    await record(tx, AuditEntry(action, scope_id, tenant_id, project_id, details=details))
+    return Quota(**row)

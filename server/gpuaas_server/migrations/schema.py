@@ -1,0 +1,19 @@
+"""All tables of all nouns in one MetaData, and which of them carry the tenant wall."""
+
+import gpuaas_server.access.tables
+import gpuaas_server.allocations.tables
+import gpuaas_server.audit.tables
+import gpuaas_server.capacity.tables
+import gpuaas_server.events.tables
+import gpuaas_server.identity.tables
+import gpuaas_server.nodes.tables
+import gpuaas_server.projects.tables
+import gpuaas_server.work.tables  # noqa: F401
+from gpuaas_server.kernel.tables import metadata
+
+__all__ = ["metadata", "tenant_tables"]
+
+
+def tenant_tables() -> list[str]:
+    """Every table with a tenant_id: each must have row-level security, which a test checks in the database."""
+    return sorted(table.name for table in metadata.tables.values() if "tenant_id" in table.columns)
