@@ -62,6 +62,7 @@ _KINDS = [
     ErrorKind("sku_not_offered", 422, "This SKU or GPU count is not offered", "List the SKUs and choose an offered GPU count."),
     ErrorKind("quota_exceeded", 409, "The quota does not allow this", "Release something, or ask an administrator for a larger quota."),
     ErrorKind("not_active", 409, "The allocation is not active", "Wait until it is active, or create another."),
+    ErrorKind("ssh_key_refused", 422, "The SSH public key is not acceptable", "Send one line with an Ed25519, ECDSA (NIST) or RSA (3072 bits or more) public key."),
     ErrorKind("evidence_required", 422, "Evidence is required", "Describe what was checked on the host and by whom."),
     # Failures that happen later, on resources rather than in responses
     ErrorKind("deadline_exceeded", 504, "It did not end in time", "Retry; when it repeats, look at the node.", True),
