@@ -1,0 +1,119 @@
+"""Allocations over HTTP."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from gpuaas_server.allocations import service
+from gpuaas_server.allocations.schemas import (
+    Allocation,
+    AllocationBatch,
+    AllocationCreate,
+    AllocationRelease,
+    AllocationState,
+    ForceCleanup,
+    Timeline,
+)
+from gpuaas_server.allocations.timeline import allocation_timeline as timeline_of
+from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
+from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
+from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.ids import AllocationId, NodeId, ProjectId
+
+router = APIRouter(tags=["allocations"])
+PATH = "/projects/{project_id}/allocations"
+State = Annotated[AllocationState | None, Query()]
+
+
+@router.post(
+    PATH,
+    status_code=201,
+    response_model=AllocationBatch,
+    responses=problem_responses("sku_not_offered", "no_capacity", "capacity_fragmented", "quota_exceeded"),
+)
+async def allocation_create(
+    project_id: ProjectId, body: AllocationCreate, call: Annotated[Call, admitted_change("allocation_create")]
+) -> Response:
+    """Ask for GPUs. The claim is made now; provisioning follows: watch the events or the timeline."""
+    tenant_id = call.admission.tenant_id
+    return await call.change(
+        lambda tx: service.allocation_create(tx, tenant_id, project_id, body), status=201
+    )
+
+
+@router.get(PATH, response_model=Page[Allocation], responses=problem_responses())
+async def allocation_list(
+    project_id: ProjectId,
+    call: Annotated[Call, admitted("allocation_list")],
+    state: State = None,
+    after: PageAfter = None,
+    limit: PageLimit = 50,
+) -> Response:
+    return await call.read(lambda c: service.allocation_list(c, project_id, state, None, after, limit))
+
+
+@router.get("/allocations", response_model=Page[Allocation], responses=problem_responses())
+async def allocation_list_all(
+    call: Annotated[Call, admitted("allocation_list_all")],
+    state: State = None,
+    node_id: Annotated[NodeId | None, Query()] = None,
+    after: PageAfter = None,
+    limit: PageLimit = 50,
+) -> Response:
+    """All allocations of the platform, for operators."""
+    return await call.read(lambda c: service.allocation_list(c, None, state, node_id, after, limit))
+
+
+@router.get(f"{PATH}/{{allocation_id}}", response_model=Allocation, responses=problem_responses())
+async def allocation_show(
+    project_id: ProjectId, allocation_id: AllocationId, call: Annotated[Call, admitted("allocation_show")]
+) -> Response:
+    return await call.read(lambda c: service.allocation_show(c, project_id, allocation_id))
+
+
+@router.get(f"{PATH}/{{allocation_id}}/timeline", response_model=Timeline, responses=problem_responses())
+async def allocation_timeline(
+    project_id: ProjectId, allocation_id: AllocationId, call: Annotated[Call, admitted("allocation_timeline")]
+) -> Response:
+    """Every state and every phase on the host with its times, failure reasons and the wipe's evidence."""
+    return await call.read(lambda c: timeline_of(c, project_id, allocation_id))
+
+
+@router.post(
+    f"{PATH}/{{allocation_id}}/release", response_model=Allocation, responses=problem_responses("conflict")
+)
+async def allocation_release(
+    project_id: ProjectId,
+    allocation_id: AllocationId,
+    body: AllocationRelease,
+    call: Annotated[Call, admitted_change("allocation_release")],
+) -> Response:
+    """Ask for the end: access goes first, then the wipe, then its proof. Repeating it is no error."""
+    return await call.change(
+        lambda tx: service.allocation_release(tx, project_id, allocation_id, body.reason)
+    )
+
+
+@router.post(
+    f"{PATH}/{{allocation_id}}/retry-release", response_model=Allocation, responses=problem_responses("conflict")
+)
+async def allocation_retry_release(
+    project_id: ProjectId,
+    allocation_id: AllocationId,
+    call: Annotated[Call, admitted_change("allocation_retry_release")],
+) -> Response:
+    return await call.change(lambda tx: service.allocation_retry_release(tx, project_id, allocation_id))
+
+
+@router.post(
+    f"{PATH}/{{allocation_id}}/force-cleanup", response_model=Allocation, responses=problem_responses("conflict")
+)
+async def allocation_force_cleanup(
+    project_id: ProjectId,
+    allocation_id: AllocationId,
+    body: ForceCleanup,
+    call: Annotated[Call, admitted_change("allocation_force_cleanup")],
+) -> Response:
+    """Return slots whose wipe is not proven, on a person's word. Kept as *not verified* for ever."""
+    return await call.change(lambda tx: service.allocation_force_cleanup(tx, project_id, allocation_id, body))

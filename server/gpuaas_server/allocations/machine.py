@@ -1,0 +1,228 @@
+"""The life of an allocation: what to do next, from a snapshot and the time alone.
+
+    requested → provisioning → active → releasing → released
+                     ↓                      ↓
+                   failed             release_failed → releasing (retry) or released (forced, with evidence)
+
+A failed allocation is cleaned up like a released one: its slots come back only when the wipe is proven.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from gpuaas_server.kernel.errors import CATALOGUE
+
+# Which states may follow which; the docs' diagram and the property tests read this table.
+TRANSITIONS: dict[str, frozenset[str]] = {
+    "requested": frozenset({"provisioning", "releasing"}),
+    "provisioning": frozenset({"active", "failed", "releasing"}),
+    "active": frozenset({"releasing"}),
+    "releasing": frozenset({"released", "release_failed"}),
+    "failed": frozenset({"release_failed"}),
+    "release_failed": frozenset({"releasing", "released"}),
+    "released": frozenset(),
+}
+# Host tasks that end an allocation, in order. The last one proves; only its proof frees the slots.
+CLEANUP = ("deprovision", "wipe", "verify_wipe")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How long and how often: from the settings."""
+
+    provision: timedelta
+    release: timedelta
+    attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class HostTask:
+    """The newest host task of the allocation, as the agent last reported it."""
+
+    kind: str
+    generation: int
+    status: str  # pending, succeeded, failed, refused, expired, superseded
+    result: dict[str, object]
+    failure: dict[str, object] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    id: str
+    state: str
+    generation: int
+    host_generation: int
+    phase: str | None
+    attempt: int
+    deadline_at: datetime | None
+    node_lost: bool
+    access_wanted: int
+    access_sent: int
+    task: HostTask | None
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why it did not work, for a person and for a program."""
+
+    code: str
+    message: str
+    next_step: str
+    retryable: bool
+    phase: str | None = None
+
+    def document(self) -> dict[str, object]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What is to be stored next. Fields that are None leave things as they are."""
+
+    state: str  # the state after the step (may be the same)
+    send: str | None = None  # a host task to write
+    attempt: int = 0  # how often this phase was tried, with this step
+    deadline_at: datetime | None = None
+    failure: Failure | None = None
+    slots: str | None = None  # what the claimed slots become
+    ends: bool = False  # claims end, slots return to the pool
+    evidence: dict[str, object] | None = None  # what the wipe verification saw
+    ssh: dict[str, object] | None = None
+    access_sent: int | None = None
+    phase_done: bool = False  # nothing is in flight any more
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Nothing to do before this time, unless somebody wakes us. None: nothing more to come."""
+
+    until: datetime | None = None
+
+
+def failure(code: str, message: str, phase: str | None = None, retryable: bool | None = None) -> Failure:
+    kind = CATALOGUE[code]
+    return Failure(code, message, kind.next_step, kind.retryable if retryable is None else retryable, phase)
+
+
+def decide(now: Snapshot, clock: datetime) -> Step | Wait:
+    if now.state == "requested":
+        deadline = clock + now.limits.provision
+        return Step("provisioning", send="provision", attempt=1, deadline_at=deadline)
+    if now.state == "provisioning":
+        return _provisioning(now, clock)
+    if now.state == "active":
+        return _active(now, clock)
+    if now.state in ("releasing", "failed") and now.phase is not None:
+        return _cleaning(now, clock)
+    return Wait()
+
+
+def _overdue(now: Snapshot, clock: datetime) -> Failure | None:
+    if now.deadline_at is None or clock < now.deadline_at:
+        return None
+    if now.node_lost:
+        return failure("node_lost", "The node stopped answering before the host reported.", now.phase)
+    return failure("deadline_exceeded", f"The host did not finish {now.phase} in time.", now.phase)
+
+
+def _in_flight(now: Snapshot) -> HostTask | None:
+    """The task we wait for; None while the newest row is an older one (it was replaced but not yet written)."""
+    return now.task if now.task is not None and now.task.generation == now.host_generation else None
+
+
+def _reported_failure(now: Snapshot, task: HostTask) -> Failure:
+    told = task.failure or {}
+    message = str(told.get("message") or f"{task.kind} {task.status} on the host.")
+    if told.get("code"):
+        message = f"{message} ({told['code']})"
+    return failure("host_task_failed", message[:500], task.kind, bool(told.get("retryable", False)))
+
+
+def _provisioning(now: Snapshot, clock: datetime) -> Step | Wait:
+    task = _in_flight(now)
+    if task is not None and task.status == "succeeded":
+        ssh = task.result.get("ssh")
+        if isinstance(ssh, dict):
+            return Step("active", ssh=ssh, phase_done=True)
+        return _give_up(now, clock, failure("host_task_failed", "The host reported no way in.", task.kind, False))
+    overdue = _overdue(now, clock)
+    if overdue is not None:
+        return _give_up(now, clock, overdue)
+    if task is None or task.status == "pending":
+        return Wait(now.deadline_at)
+    reason = _reported_failure(now, task)
+    if reason.retryable and now.attempt < now.limits.attempts:
+        return Step("provisioning", send="provision", attempt=now.attempt + 1, deadline_at=now.deadline_at)
+    return _give_up(now, clock, reason)
+
+
+def _give_up(now: Snapshot, clock: datetime, reason: Failure) -> Step:
+    """Provisioning failed: say so at once, and clean up behind it."""
+    deadline = clock + now.limits.release
+    return Step("failed", send=CLEANUP[0], attempt=1, deadline_at=deadline, failure=reason, slots="cleaning")
+
+
+def _active(now: Snapshot, clock: datetime) -> Step | Wait:
+    if now.access_wanted > now.access_sent:
+        deadline = clock + now.limits.provision
+        return Step(
+            "active", send="sync_access", attempt=1, deadline_at=deadline, access_sent=now.access_wanted
+        )
+    task = _in_flight(now)
+    if now.phase != "sync_access" or task is None:
+        return Wait()
+    if task.status == "pending" and not _overdue(now, clock):
+        return Wait(now.deadline_at)
+    if task.status == "succeeded":
+        return Step("active", phase_done=True)
+    # Access that could not be changed (a revoked grant!) is tried again for as long as the allocation lives.
+    return Step(
+        "active", send="sync_access", attempt=now.attempt + 1, deadline_at=clock + now.limits.provision,
+        access_sent=now.access_wanted,
+    )
+
+
+def _cleaning(now: Snapshot, clock: datetime) -> Step | Wait:
+    if now.host_generation == 0:  # nothing ever reached the host, so there is nothing to clean
+        return Step("released", ends=True, phase_done=True)
+    task = _in_flight(now)
+    if task is not None and task.status == "succeeded" and task.kind in CLEANUP:
+        return _next_cleanup(now, task)
+    overdue = _overdue(now, clock)
+    if overdue is not None:
+        return _block(overdue)
+    if task is None or task.status == "pending":
+        return Wait(now.deadline_at)
+    reason = _reported_failure(now, task)
+    if reason.retryable and now.attempt < now.limits.attempts:
+        return Step(now.state, send=task.kind, attempt=now.attempt + 1, deadline_at=now.deadline_at)
+    return _block(reason)
+
+
+def _next_cleanup(now: Snapshot, task: HostTask) -> Step:
+    position = CLEANUP.index(task.kind)
+    if position + 1 < len(CLEANUP):
+        return Step(now.state, send=CLEANUP[position + 1], attempt=1, deadline_at=now.deadline_at)
+    if task.result.get("clean") is True:
+        after = "released" if now.state == "releasing" else now.state
+        return Step(after, ends=True, evidence=task.result, phase_done=True)
+    found = failure("wipe_not_proven", "The verification found traces of the allocation.", task.kind)
+    return _block(found, task.result)
+
+
+def _block(reason: Failure, evidence: dict[str, object] | None = None) -> Step:
+    """Not proven clean: the slots stay out of the pool until somebody retries, or forces with evidence."""
+    return Step(
+        "release_failed", failure=reason, slots="cleanup_blocked", evidence=evidence, phase_done=True
+    )
+
+
+def allowed_actions(state: str, phase: str | None) -> list[str]:
+    """What a caller could do with the allocation now, before roles are considered."""
+    return {
+        "requested": ["release"],
+        "provisioning": ["release"],
+        "active": ["ssh", "grant", "release"],
+        "release_failed": ["retry_release", "force_cleanup"],
+    }.get(state, [])

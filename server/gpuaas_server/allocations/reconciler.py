@@ -1,0 +1,148 @@
+"""The allocation machine's hands: loads the snapshot, stores the step. `machine.decide` does the thinking."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from psycopg.rows import DictRow
+
+from gpuaas_server.access import service as access
+from gpuaas_server.allocations import queries, service
+from gpuaas_server.allocations.machine import HostTask, Limits, Snapshot, Step, Wait, decide
+from gpuaas_server.capacity import service as capacity
+from gpuaas_server.kernel.context import Platform, Tx
+from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.settings import Settings
+from gpuaas_server.nodes import service as nodes
+from gpuaas_server.nodes import tasks
+
+LOGIN_USER = "gpu"
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    row: DictRow
+    snapshot: Snapshot
+
+
+class AllocationMachine:
+    kind = service.WORK
+
+    def __init__(self, platform: Platform) -> None:
+        self._platform = platform
+        self._limits = _limits(platform.settings)
+
+    async def load(self, connection: Connection, subject: str) -> Loaded | None:
+        row = await queries.allocation_load(connection, subject)
+        if row is None:
+            return None
+        newest = await tasks.newest_task_of_resource(connection, subject)
+        lost = await nodes.node_is_lost(connection, row["node_id"])
+        return Loaded(row, _snapshot(row, newest, lost, self._limits))
+
+    def decide(self, loaded: Loaded, now: datetime) -> Step | Wait:
+        return decide(loaded.snapshot, now)
+
+    async def act(self, platform: Platform, loaded: Loaded, decision: Step | Wait) -> Step | Wait:
+        return decision  # nothing outside the database: hosts are reached by writing tasks
+
+    async def apply(self, tx: Tx, loaded: Loaded, decision: Step | Wait) -> datetime | None:
+        if isinstance(decision, Wait):
+            return decision.until
+        row, step = loaded.row, decision
+        current = await queries.allocation_load(tx.connection, row["id"])
+        if current is None or current["generation"] != row["generation"]:
+            return tx.now  # changed since we looked: look again
+        changed = await service.change(tx, row, _changes(row, step, tx.now), None)
+        if step.slots is not None:
+            await capacity.slots_mark(tx, row["id"], step.slots, step.failure.code if step.failure else None)
+        if step.send is not None:
+            await self._send(tx, changed, step)
+        if step.ends:
+            await service.end_claims(tx, changed)
+        return _again(changed, step, tx.now)
+
+    async def _send(self, tx: Tx, row: DictRow, step: Step) -> None:
+        kind = step.send or ""
+        await tasks.task_create(
+            tx,
+            node_id=row["node_id"],
+            kind=kind,
+            resource_id=row["id"],
+            generation=row["host_generation"],
+            spec=await self._spec(tx.connection, row, kind),
+            deadline=step.deadline_at or tx.now,
+            notify_kind=self.kind,
+            notify_subject=row["id"],
+        )
+
+    async def _spec(self, connection: Connection, row: DictRow, kind: str) -> dict[str, object]:
+        spec: dict[str, object] = {"allocation_id": row["id"], "shape": row["shape"]}
+        if kind != "sync_access":
+            spec["slots"] = [
+                slot.model_dump(include={"slot_index", "pci_address", "numa_node", "nvme_device"})
+                for slot in await capacity.claimed_slots(connection, row["id"])
+            ]
+        if kind in ("provision", "sync_access", "deprovision"):
+            spec["login_user"] = LOGIN_USER
+        if kind in ("provision", "sync_access"):
+            spec["principal"] = row["id"]
+            spec["user_ca_keys"] = await access.user_ca_keys(connection)
+            spec["grants"] = await access.grants_of(connection, row["id"])
+        if kind == "sync_access":
+            spec["revoked_serials"] = await access.revoked_serials(connection, row["id"])
+        if kind == "provision":
+            spec["hostname"] = row["name"] or row["id"].replace("_", "-")[:20]
+        return spec
+
+
+def _limits(settings: Settings) -> Limits:
+    return Limits(
+        timedelta(seconds=settings.provision_deadline_seconds),
+        timedelta(seconds=settings.release_deadline_seconds),
+        settings.task_attempts,
+    )
+
+
+def _snapshot(row: DictRow, task: tasks.TaskRecord | None, lost: bool, limits: Limits) -> Snapshot:
+    newest = None
+    if task is not None:
+        newest = HostTask(task.kind, task.generation, task.status, task.result or {}, task.failure)
+    same = ("id", "state", "generation", "host_generation", "phase", "attempt", "deadline_at")
+    return Snapshot(
+        **{name: row[name] for name in same},
+        node_lost=lost,
+        access_wanted=row["access_wanted"],
+        access_sent=row["access_sent"],
+        task=newest,
+        limits=limits,
+    )
+
+
+def _changes(row: DictRow, step: Step, now: datetime) -> dict[str, object]:
+    """The columns that the step changes."""
+    changes: dict[str, object] = {"state": step.state, "deadline_at": step.deadline_at}
+    if step.state != row["state"]:
+        changes["state_since"] = now
+    if step.state == "active" and row["active_at"] is None:
+        changes["active_at"] = now
+    if step.send is not None:
+        changes |= {"phase": step.send, "attempt": step.attempt, "host_generation": row["host_generation"] + 1}
+    if step.phase_done:
+        changes |= {"phase": None, "attempt": 0}
+    if step.failure is not None:
+        changes["failure"] = step.failure.document()
+    if step.ssh is not None:
+        changes |= {"ssh_address": step.ssh["address"], "ssh_port": step.ssh["port"], "ssh_user": step.ssh["user"]}
+    if step.evidence is not None:
+        changes["wipe_evidence"] = step.evidence
+    if step.access_sent is not None:
+        changes["access_sent"] = step.access_sent
+    if step.ends:
+        changes["ended_at"] = now
+    return changes
+
+
+def _again(row: DictRow, step: Step, now: datetime) -> datetime | None:
+    if step.state == "active" and row["access_wanted"] > row["access_sent"]:
+        return now  # access changed while we were provisioning
+    return step.deadline_at

@@ -1,0 +1,259 @@
+"""The verbs of allocations; one transaction each. The machine (see reconciler.py) does the rest."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from psycopg.rows import DictRow
+
+from gpuaas_server.allocations import queries
+from gpuaas_server.allocations.machine import CLEANUP, allowed_actions
+from gpuaas_server.allocations.schemas import (
+    Allocation,
+    AllocationBatch,
+    AllocationCreate,
+    FailureReason,
+    ForceCleanup,
+    SshWayIn,
+)
+from gpuaas_server.audit.service import AuditEntry, record
+from gpuaas_server.capacity import service as capacity
+from gpuaas_server.capacity import skus
+from gpuaas_server.capacity.scheduler import Placement
+from gpuaas_server.capacity.service import Wish
+from gpuaas_server.events.service import NewEvent, emit
+from gpuaas_server.kernel import metrics
+from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.errors import Problem, not_found
+from gpuaas_server.kernel.http.pages import Page
+from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.work import leases
+
+WORK = "allocation"
+LIVE = ("requested", "provisioning", "active")
+
+
+@dataclass(frozen=True, slots=True)
+class AllocationAccess:
+    """What the access room needs to know before it lets somebody in."""
+
+    allocation_id: str
+    state: str
+    node_id: str
+    ssh_address: str | None
+    ssh_port: int | None
+    ssh_user: str | None
+    tenant_id: str
+    project_id: str
+
+
+async def allocation_create(tx: Tx, tenant_id: str, project_id: str, body: AllocationCreate) -> AllocationBatch:
+    """Claim, write the rows, ask the machine for attention; count against the quota last (it holds a hot row)."""
+    sku, gpu_count = await skus.sku_choose(tx.connection, body.sku, body.gpu_count)
+    wish = Wish(tenant_id, project_id, sku, gpu_count, body.count)
+    claimed = await capacity.claim(tx, wish)
+    rows = _new_rows(tx, wish, body.name, claimed)
+    await queries.allocations_insert(tx.connection, rows, rows[0])
+    ids = [str(row["id"]) for row in rows]
+    await queries.transitions_insert(
+        tx.connection, ids, 1, tenant_id, tx.now, "requested", None, None, tx.actor.id, None
+    )
+    await record(
+        tx,
+        *(
+            AuditEntry("allocation_create", i, tenant_id, project_id, details={"sku": sku.name, "gpus": gpu_count})
+            for i in ids
+        ),
+    )
+    await emit(tx, *(_event("allocation.requested", row) for row in rows))
+    await leases.enqueue(tx, WORK, ids)
+    await capacity.count_against_quota(tx, wish)
+    metrics.allocations_ended.labels("requested").inc(len(ids))
+    return AllocationBatch(items=[_fresh(row) for row in rows])
+
+
+def _new_rows(
+    tx: Tx, wish: Wish, name: str | None, claimed: Sequence[tuple[str, Placement]]
+) -> list[dict[str, object]]:
+    batch_id = new_id("bat") if wish.count > 1 else None
+    names = [name] if wish.count == 1 else [f"{name}-{n + 1}" if name else None for n in range(wish.count)]
+    return [
+        {
+            "id": allocation_id, "node_id": placement.node_id, "name": own_name, "batch_id": batch_id,
+            "tenant_id": wish.tenant_id, "project_id": wish.project_id, "sku_id": wish.sku.id,
+            "sku_name": wish.sku.name, "shape": wish.sku.shape, "gpu_model": wish.sku.gpu_model,
+            "gpu_count": wish.gpu_count, "created_by": tx.actor.id,
+            "correlation_id": tx.actor.correlation_id, "now": tx.now,
+        }
+        for (allocation_id, placement), own_name in zip(claimed, names, strict=True)
+    ]
+
+
+def _fresh(row: dict[str, object]) -> Allocation:
+    """The answer to a creation, without reading back what was just written."""
+    return Allocation.model_construct(
+        **{k: v for k, v in row.items() if k not in ("tenant_id", "now")},
+        state="requested", state_since=row["now"], created_at=row["now"], deadline_at=None, phase=None,
+        failure=None, ssh=None, wipe_verified=None, active_at=None, ended_at=None, generation=1,
+        allowed_actions=allowed_actions("requested", None),
+    )
+
+
+def _event(kind: str, row: DictRow | dict[str, object], **data: object) -> NewEvent:
+    facts = {"node_id": row["node_id"], "sku": row["sku_name"], "gpu_count": row["gpu_count"], **data}
+    return NewEvent(kind, str(row["id"]), str(row["tenant_id"]), str(row["project_id"]), facts)
+
+
+def allocation_of(row: DictRow) -> Allocation:
+    ssh = None
+    if row["ssh_address"] is not None and row["state"] == "active":
+        ssh = SshWayIn(address=row["ssh_address"], port=row["ssh_port"], user=row["ssh_user"])
+    verified = None
+    if row["forced"] is not None:
+        verified = False
+    elif row["wipe_evidence"] is not None:
+        verified = row["wipe_evidence"].get("clean") is True
+    names = Allocation.model_fields.keys() & row.keys() - {"failure"}
+    return Allocation(
+        **{name: row[name] for name in names},
+        failure=FailureReason(**row["failure"]) if row["failure"] else None,
+        ssh=ssh,
+        wipe_verified=verified,
+        allowed_actions=allowed_actions(row["state"], row["phase"]),
+    )
+
+
+async def allocation_show(connection: Connection, project_id: str, allocation_id: str) -> Allocation:
+    row = await queries.allocation_show(connection, project_id, allocation_id)
+    if row is None:
+        raise not_found("allocation", allocation_id)
+    return allocation_of(row)
+
+
+async def allocation_list(
+    connection: Connection,
+    project_id: str | None,
+    state: str | None,
+    node_id: str | None,
+    after: str | None,
+    limit: int,
+) -> Page[Allocation]:
+    rows = await queries.allocation_list(connection, project_id, state, node_id, after, limit + 1)
+    return Page[Allocation].of([allocation_of(row) for row in rows], limit)
+
+
+async def allocation_release(tx: Tx, project_id: str, allocation_id: str, reason: str | None) -> Allocation:
+    """Ask for the end. Asking again while it is ending, or has ended, is no error and changes nothing."""
+    row = await _lock(tx, project_id, allocation_id)
+    if row["state"] in LIVE:
+        row = await start_release(tx, row, reason)
+    elif row["state"] == "release_failed":
+        raise Problem("conflict", "The release failed; retry it with retry-release, or force the clean-up.")
+    await record(tx, _audit("allocation_release", row, reason))
+    return allocation_of(row)
+
+
+async def start_release(tx: Tx, row: DictRow, reason: str | None) -> DictRow:
+    changes: dict[str, object] = {
+        "state": "releasing", "state_since": tx.now, "failure": None, "ssh_address": None,
+        "phase": CLEANUP[0], "attempt": 0, "deadline_at": tx.now,
+    }
+    changed = await change(tx, row, changes, reason)
+    await capacity.slots_mark(tx, row["id"], "cleaning")
+    await leases.enqueue(tx, WORK, [row["id"]])
+    return changed
+
+
+async def change(tx: Tx, row: DictRow, changes: dict[str, object], reason: str | None) -> DictRow:
+    """Compare-and-set, with the transition and the event that belong to it."""
+    changed = await queries.allocation_change(tx.connection, row["id"], row["generation"], changes)
+    if changed is None:
+        raise Problem("conflict", "The allocation was changed by somebody else at the same moment.")
+    if changed["state"] != row["state"]:
+        await queries.transitions_insert(
+            tx.connection, [row["id"]], changed["generation"], row["tenant_id"], tx.now, changed["state"],
+            changed["phase"], changed["failure"], tx.actor.id, reason,
+        )
+        failure = changed["failure"] or {}
+        data = {"failure": failure.get("code")} if failure else {}
+        await emit(tx, _event(f"allocation.{changed['state']}", changed, **data))
+        metrics.allocations_ended.labels(changed["state"]).inc()
+    return changed
+
+
+async def allocation_retry_release(tx: Tx, project_id: str, allocation_id: str) -> Allocation:
+    row = await _lock(tx, project_id, allocation_id)
+    if row["state"] != "release_failed":
+        raise Problem("conflict", f"The allocation is {row['state']}; only a failed release can be retried.")
+    row = await start_release(tx, row, "retry")
+    await record(tx, _audit("allocation_retry_release", row, None))
+    return allocation_of(row)
+
+
+async def allocation_force_cleanup(
+    tx: Tx, project_id: str, allocation_id: str, body: ForceCleanup
+) -> Allocation:
+    row = await _lock(tx, project_id, allocation_id)
+    if row["state"] != "release_failed":
+        raise Problem("conflict", f"The allocation is {row['state']}; only a failed release can be forced.")
+    forced = {"by": tx.actor.id, "at": tx.now.isoformat(), "reason": body.reason, "evidence": body.evidence}
+    changes: dict[str, object] = {
+        "state": "released", "state_since": tx.now, "ended_at": tx.now, "forced": forced, "deadline_at": None,
+    }
+    row = await change(tx, row, changes, body.reason)
+    await end_claims(tx, row)
+    details: dict[str, object] = {"evidence": body.evidence, "verified": False}
+    await record(tx, _audit("allocation_force_cleanup", row, body.reason, details))
+    return allocation_of(row)
+
+
+async def end_claims(tx: Tx, row: DictRow) -> None:
+    scopes = (row["project_id"], row["tenant_id"])
+    await capacity.claims_end(tx, row["id"], row["node_id"], scopes, row["gpu_count"])
+
+
+async def _lock(tx: Tx, project_id: str, allocation_id: str) -> DictRow:
+    row = await queries.allocation_lock(tx.connection, project_id, allocation_id)
+    if row is None:
+        raise not_found("allocation", allocation_id)
+    return row
+
+
+def _audit(
+    action: str, row: DictRow, reason: str | None, details: dict[str, object] | None = None
+) -> AuditEntry:
+    return AuditEntry(
+        action, row["id"], row["tenant_id"], row["project_id"], reason=reason, details=details or {}
+    )
+
+
+# For the rooms that stand on allocations
+
+
+async def allocations_release_on_node(tx: Tx, node_id: str, reason: str) -> list[str]:
+    """Drain: ask for the release of everything that lives on the node; the ids of what was asked."""
+    released = []
+    for row in await queries.live_on_node(tx.connection, node_id):
+        if row["state"] in LIVE:
+            await start_release(tx, row, reason)
+            await record(tx, _audit("allocation_release", row, reason))
+            released.append(str(row["id"]))
+    return released
+
+
+async def allocation_access(
+    connection: Connection, project_id: str, allocation_id: str
+) -> AllocationAccess | None:
+    row = await queries.allocation_show(connection, project_id, allocation_id)
+    if row is None:
+        return None
+    return AllocationAccess(
+        allocation_id, row["state"], row["node_id"], row["ssh_address"], row["ssh_port"], row["ssh_user"],
+        row["tenant_id"], row["project_id"],
+    )
+
+
+async def access_changed(tx: Tx, allocation_id: str) -> None:
+    """Grants or revocations changed: the machine brings the host in line."""
+    await queries.access_want(tx.connection, allocation_id)
+    await leases.enqueue(tx, WORK, [allocation_id])

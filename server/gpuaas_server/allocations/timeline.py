@@ -1,0 +1,75 @@
+"""The timeline of an allocation: its state changes and the phases of its host tasks, in order of time."""
+
+from datetime import datetime
+
+from psycopg.rows import DictRow
+
+from gpuaas_server.allocations import queries
+from gpuaas_server.allocations.schemas import FailureReason, Timeline, TimelineEntry
+from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.errors import not_found
+from gpuaas_server.nodes import tasks
+
+
+async def allocation_timeline(connection: Connection, project_id: str, allocation_id: str) -> Timeline:
+    row = await queries.allocation_show(connection, project_id, allocation_id)
+    if row is None:
+        raise not_found("allocation", allocation_id)
+    transitions = await queries.transition_list(connection, allocation_id)
+    entries = [_state(t, nxt) for t, nxt in zip(transitions, [*transitions[1:], None], strict=True)]
+    for task in await tasks.tasks_of_resource(connection, allocation_id):
+        entries += _phases(task)
+    entries.sort(key=lambda entry: entry.at)
+    return Timeline(
+        allocation_id=allocation_id, items=entries, wipe_evidence=row["wipe_evidence"], forced=row["forced"]
+    )
+
+
+def _state(row: DictRow, following: DictRow | None) -> TimelineEntry:
+    until: datetime | None = following["at"] if following else None
+    return TimelineEntry(
+        at=row["at"],
+        kind="state",
+        name=row["state"],
+        status="left" if until else "current",
+        finished_at=until,
+        seconds=(until - row["at"]).total_seconds() if until else None,
+        detail=row["reason"],
+        actor=row["actor"],
+        failure=FailureReason(**row["failure"]) if row["failure"] else None,
+    )
+
+
+def _phases(task: tasks.TaskRecord) -> list[TimelineEntry]:
+    """The task itself, then each phase that the agent reported."""
+    ended = task.reported_at
+    entries = [
+        TimelineEntry(
+            at=task.created_at,
+            kind="phase",
+            name=task.kind,
+            status=task.status,
+            finished_at=ended,
+            seconds=(ended - task.created_at).total_seconds() if ended else None,
+            detail=str(task.failure.get("message")) if task.failure else None,
+        )
+    ]
+    for phase in task.phases:
+        started, finished = _moment(phase.get("started_at")), _moment(phase.get("finished_at"))
+        if started is not None:
+            entries.append(
+                TimelineEntry(
+                    at=started,
+                    kind="phase",
+                    name=f"{task.kind}/{phase.get('name')}",
+                    status=str(phase.get("status")),
+                    finished_at=finished,
+                    seconds=(finished - started).total_seconds() if finished else None,
+                    detail=str(phase["detail"]) if phase.get("detail") else None,
+                )
+            )
+    return entries
+
+
+def _moment(value: object) -> datetime | None:
+    return datetime.fromisoformat(value) if isinstance(value, str) else None
