@@ -1,0 +1,106 @@
+"""Machine access: a person's SSH keys, certificates for one allocation, grants with an end."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from gpuaas_sdk.calls import Calls, Pages, given
+from gpuaas_sdk.projects import moment
+from gpuaas_sdk.reader import Resource
+
+
+@dataclass(frozen=True, kw_only=True)
+class SshKey(Resource):
+    id: str
+    name: str = ""
+    public_key: str = ""
+    fingerprint: str = ""
+    created_at: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SshEndpoint:
+    address: str = ""
+    port: int = 22
+    user: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SshCertificate(Resource):
+    certificate: str
+    ssh: SshEndpoint
+    principal: str = ""
+    serial: int | str = 0
+    valid_before: datetime | None = None
+    host_ca_keys: list[str] = field(default_factory=list)
+    known_hosts_line: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SshGrant(Resource):
+    id: str
+    allocation_id: str = ""
+    public_key: str = ""
+    fingerprint: str = ""
+    note: str | None = None
+    status: str | None = None
+    expires_at: datetime | None = None
+    created_at: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SshCa(Resource):
+    user_ca_keys: list[str] = field(default_factory=list)
+    host_ca_keys: list[str] = field(default_factory=list)
+
+
+class SshKeys(Calls):
+    """The caller's own keys; users only."""
+
+    def list(self) -> Pages[SshKey]:
+        return self._pages(SshKey, "me", "ssh-keys")
+
+    def create(self, name: str, public_key: str) -> SshKey:
+        body = {"name": name, "public_key": public_key}
+        return self._change("POST", SshKey, "me", "ssh-keys", body=body)
+
+    def delete(self, key_id: str) -> None:
+        self._discard("DELETE", "me", "ssh-keys", key_id)
+
+    def authorities(self) -> SshCa:
+        return self._read(SshCa, "ssh-ca")
+
+
+class SshAccess(Calls):
+    """Access to one allocation."""
+
+    def certificate(
+        self, project_id: str, allocation_id: str, public_key: str, minutes: int | None = None
+    ) -> SshCertificate:
+        body = given(public_key=public_key, minutes=minutes)
+        path = (*_allocation(project_id, allocation_id), "ssh-certificates")
+        return self._change("POST", SshCertificate, *path, body=body)
+
+    def grants(self, project_id: str, allocation_id: str) -> Pages[SshGrant]:
+        return self._pages(SshGrant, *_allocation(project_id, allocation_id), "ssh-grants")
+
+    def create_grant(
+        self,
+        project_id: str,
+        allocation_id: str,
+        *,
+        expires_at: datetime,
+        public_key: str | None = None,
+        ssh_key_id: str | None = None,
+        note: str | None = None,
+    ) -> SshGrant:
+        body = given(public_key=public_key, ssh_key_id=ssh_key_id, expires_at=moment(expires_at), note=note)
+        path = (*_allocation(project_id, allocation_id), "ssh-grants")
+        return self._change("POST", SshGrant, *path, body=body)
+
+    def delete_grant(self, project_id: str, allocation_id: str, grant_id: str) -> None:
+        path = (*_allocation(project_id, allocation_id), "ssh-grants", grant_id)
+        self._discard("DELETE", *path)
+
+
+def _allocation(project_id: str, allocation_id: str) -> tuple[str, ...]:
+    return ("projects", project_id, "allocations", allocation_id)

@@ -1,0 +1,33 @@
+"""When a call is worth repeating, and how long to wait before."""
+
+import random
+from dataclasses import dataclass
+
+from gpuaas_sdk.errors import GpuaasError, RateLimited, ServerFailed, Unreachable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPolicy:
+    attempts: int = 4
+    first_delay: float = 0.25
+    max_delay: float = 5.0
+    longest_retry_after: float = 30.0
+
+    def delay(self, error: GpuaasError, attempt: int) -> float | None:
+        """Seconds to wait before the next attempt, or None when the error should be raised now."""
+        if attempt >= self.attempts or not self._worthwhile(error):
+            return None
+        if error.retry_after is not None:
+            return error.retry_after if error.retry_after <= self.longest_retry_after else None
+        ceiling = min(self.max_delay, self.first_delay * 2.0 ** (attempt - 1))
+        return ceiling * random.uniform(0.5, 1.0)  # noqa: S311 (spreads load, hides nothing)
+
+    def _worthwhile(self, error: GpuaasError) -> bool:
+        # no_capacity is retryable too, but that is for the caller: repeating it here would hide it.
+        transient = isinstance(error, (Unreachable, ServerFailed, RateLimited))
+        return error.retryable and (
+            transient or error.status == 504 or error.code == "idempotency_in_progress"
+        )
+
+
+NO_RETRIES = RetryPolicy(attempts=1)
