@@ -58,5 +58,3 @@ def disable_user(user: str, deadline: Deadline) -> None:
     if entry.pw_uid < FIRST_TENANT_UID:
         return
     commands.attempt(["usermod", "--expiredate", "1", "--lock", user], deadline)
-    with contextlib.suppress(OSError):
-        os.unlink(os.path.join(entry.pw_dir, ".ssh/authorized_keys"))

@@ -146,7 +146,8 @@ class SshFiles:
         """Replace a file in one move; False when it already says this."""
         path = self._root / relative
         with contextlib.suppress(OSError):
-            if path.read_text() == text and path.stat().st_mode & 0o7777 == mode:
+            same = path.read_bytes() == text.encode()  # a revocation list is not text
+            if same and path.stat().st_mode & 0o7777 == mode:
                 return False
         fresh = path.with_name(f".{path.name}.new")
         fresh.unlink(missing_ok=True)

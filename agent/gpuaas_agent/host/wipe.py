@@ -115,12 +115,12 @@ class Wiper:
         )
         emptied = 0
         for parent, _, names in os.walk("/var/log"):
-            if parent.startswith("/var/log/journal"):
-                continue
             for name in names:
-                with contextlib.suppress(OSError):
-                    os.truncate(os.path.join(parent, name), 0)
-                    emptied += 1
+                path = os.path.join(parent, name)
+                if not name.endswith(".journal"):
+                    emptied += _empty(path)
+                elif name.startswith("user-"):
+                    self.removed += remove(path)
         return f"{emptied} logs emptied"
 
     def settle_units(self, deadline: Deadline) -> str:
@@ -165,6 +165,16 @@ def remove(path: str) -> bool:
     except OSError as problem:
         log.warning("file_not_removed", path=path, message=str(problem))
         return False
+
+
+def _empty(path: str) -> bool:
+    """Never through a link: the tenant may have pointed it anywhere."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return False
+    os.close(descriptor)
+    return True
 
 
 def _remove_once(path: str) -> None:
