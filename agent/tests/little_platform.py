@@ -61,8 +61,7 @@ class LittlePlatform:
 
     def __enter__(self) -> LittlePlatform:
         handler = type("Handler", (_Handler,), {"platform": self})
-        self._server = ThreadingHTTPServer((self.address, 0), handler)
-        self._server.daemon_threads = True
+        self._server = _Server((self.address, 0), handler)
         self.ca_pem = b""
         if self.tls:
             ca_key, ca = make_ca()
@@ -191,6 +190,13 @@ class LittlePlatform:
         )
         certificate = key.with_name(key.name.replace(".pub", "-cert.pub")).read_text()
         return {"certificate": certificate.strip(), "valid_before": "2099-01-01T00:00:00Z"}
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """An agent that was killed in a test leaves broken connections; that is no news."""
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -9,7 +9,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from gpuaas_agent import log
-from gpuaas_agent.allocations import AllocationLedger, AllocationRecord, StoredGrant
+from gpuaas_agent.allocations import (
+    AllocationLedger,
+    AllocationRecord,
+    live_grants,
+    stored_grants,
+)
 from gpuaas_agent.commands import Deadline
 from gpuaas_agent.config import Config
 from gpuaas_agent.drivers.seam import Plan, TaskContext
@@ -24,8 +29,7 @@ from gpuaas_agent.host.baseline import (
 )
 from gpuaas_agent.host.wipe import Wiper
 from gpuaas_agent.phases import Step
-from gpuaas_agent.protocol import moment, timestamp
-from gpuaas_agent.specs import AccessSpec, Grant, ProvisionSpec, ReleaseSpec
+from gpuaas_agent.specs import AccessSpec, ProvisionSpec, ReleaseSpec
 
 _BASELINE_SECONDS = 600.0
 _OWN_CODE = Path(__file__).resolve().parents[2]
@@ -47,7 +51,7 @@ class HostDriver:
 
     def prepare(self, context: TaskContext) -> None:
         changed = self._ssh.install(())
-        if not self._tenancies():
+        if not self._ledger.unproven():
             certificate = context.certify_host(
                 None, self._ssh.host_public_key(), self._config.effective_address()
             )
@@ -59,16 +63,18 @@ class HostDriver:
     def idle(self) -> None:
         """Take the baseline anew at each start, as long as no tenant was here since."""
         with self._lock:
-            if not self._fresh and not self._tenancies():
+            if not self._fresh and not self._ledger.unproven():
                 self._take_baseline(Deadline.after(_BASELINE_SECONDS))
 
     def expire_grants(self, context: TaskContext) -> None:
         now = datetime.now(UTC)
-        for record in self._tenancies():
-            grants = _live_grants(record, now)
+        for record in self._ledger.unproven():
+            if record.shape != "baremetal":
+                continue
+            grants = live_grants(record, now)
             if not record.released and len(grants) < len(record.grants):
                 self._ssh.write_grants(record.login_user, grants, now)
-                self._ledger.change(record.allocation_id, grants=_stored(grants))
+                self._ledger.change(record.allocation_id, grants=stored_grants(grants))
                 log.event("grants_expired", allocation_id=record.allocation_id)
 
     def provision(self, spec: ProvisionSpec, context: TaskContext) -> Plan:
@@ -81,7 +87,7 @@ class HostDriver:
             plan.evidence["baseline_sha256"] = digest
             known = self._ledger.get(spec.allocation_id)
             planted = known.marker if known else None
-            self._forget_verified(spec.allocation_id)
+            self._ledger.forget_verified(spec.allocation_id)
             self._ledger.put(
                 AllocationRecord(
                     allocation_id=spec.allocation_id,
@@ -92,7 +98,7 @@ class HostDriver:
                     address=address,
                     baseline_digest=digest,
                     marker=planted or marker.choose(f"/home/{access.login_user}"),
-                    grants=_stored(access.grants),
+                    grants=stored_grants(access.grants),
                 )
             )
             return f"baseline {digest[:12]}"
@@ -138,17 +144,11 @@ class HostDriver:
 
     def sync_access(self, spec: AccessSpec, context: TaskContext) -> Plan:
         def write() -> str:
-            record = self._ledger.get(spec.allocation_id)
-            if record is None or record.released:
-                raise TaskFailure(
-                    "allocation_not_here",
-                    "This host does not serve the allocation",
-                    "Provision it first.",
-                )
+            self._ledger.require_served(spec.allocation_id)
             self._ssh.revoke_serials(spec, context.deadline)
             self._ssh.admit(spec, datetime.now(UTC))
             self._ledger.change(
-                spec.allocation_id, principal=spec.principal, grants=_stored(spec.grants)
+                spec.allocation_id, principal=spec.principal, grants=stored_grants(spec.grants)
             )
             return f"{len(spec.grants)} grants, {len(spec.revoked_serials)} revoked serials"
 
@@ -243,15 +243,6 @@ class HostDriver:
         plan.steps = [Step("look", look), Step("settle", settle)]
         return plan
 
-    def _tenancies(self) -> list[AllocationRecord]:
-        """Bare-metal allocations that are not proven to be gone, and slices that are here."""
-        return [record for record in self._ledger.all() if not record.verified]
-
-    def _forget_verified(self, except_for: str) -> None:
-        for record in self._ledger.all():
-            if record.verified and record.allocation_id != except_for:
-                self._ledger.remove(record.allocation_id)
-
     def _ensure_baseline(self, deadline: Deadline) -> str:
         with self._lock:
             if not self._store.exists():
@@ -302,24 +293,3 @@ class HostDriver:
             units.stop(["ssh.service", "ssh.socket"], deadline)
             return f"sshd stopped: {problem.code}"
         return "closed"
-
-
-def _stored(grants: tuple[Grant, ...] | list[Grant]) -> tuple[StoredGrant, ...]:
-    return tuple(
-        StoredGrant(
-            grant.grant_id,
-            grant.public_key,
-            timestamp(grant.expires_at) if grant.expires_at else None,
-        )
-        for grant in grants
-    )
-
-
-def _live_grants(record: AllocationRecord, now: datetime) -> list[Grant]:
-    grants = [
-        Grant(entry.grant_id, entry.public_key, moment(entry.expires_at))
-        if entry.expires_at
-        else Grant(entry.grant_id, entry.public_key, None)
-        for entry in record.grants
-    ]
-    return [grant for grant in grants if grant.expires_at is None or grant.expires_at > now]

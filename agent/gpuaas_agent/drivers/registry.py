@@ -7,12 +7,14 @@ from collections.abc import Callable
 from gpuaas_agent.allocations import AllocationLedger
 from gpuaas_agent.config import Config, ConfigInvalid
 from gpuaas_agent.drivers.host import HostDriver
+from gpuaas_agent.drivers.lab_container import LabContainerDriver
 from gpuaas_agent.drivers.seam import Driver
 from gpuaas_agent.failures import TaskFailure
 from gpuaas_agent.specs import Shape
 
 _DRIVERS: dict[str, Callable[[Config, AllocationLedger], Driver]] = {
     "host": HostDriver,
+    "lab_container": LabContainerDriver,
 }
 
 

@@ -104,11 +104,15 @@ class SshFiles:
             fresh.chmod(0o644)
             os.replace(fresh, target)
 
-    def shut_out(self) -> None:
-        """Nobody is admitted any more, whatever a tenant put into home folders."""
+    def dismiss(self) -> None:
+        """Take back every principal and every grant."""
         for folder in ("principals", "keys"):
             for path in (self._root / _OURS / folder).glob("*"):
                 path.unlink()
+
+    def shut_out(self) -> None:
+        """Nobody is admitted any more, whatever a tenant put into home folders."""
+        self.dismiss()
         self._write(CLOSED, _CLOSED_TEXT)
 
     def reopen(self) -> bool:

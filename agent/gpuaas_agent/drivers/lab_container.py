@@ -1,0 +1,259 @@
+"""GPU slices on a lab host: each allocation is a container with its own address and sshd.
+
+The same verbs and phases as any other slice; only the hardware fence is pretended.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import threading
+from datetime import UTC, datetime
+from pathlib import Path
+
+from gpuaas_agent import log
+from gpuaas_agent.allocations import (
+    AllocationLedger,
+    AllocationRecord,
+    live_grants,
+    stored_grants,
+)
+from gpuaas_agent.config import Config
+from gpuaas_agent.drivers.lab_slice import LabSlice
+from gpuaas_agent.drivers.seam import Plan, TaskContext
+from gpuaas_agent.failures import TaskFailure
+from gpuaas_agent.host import drives, marker, mounts, processes, units
+from gpuaas_agent.host.verify import Check, Finding, check, wire
+from gpuaas_agent.phases import Step
+from gpuaas_agent.specs import AccessSpec, ProvisionSpec, ReleaseSpec
+
+_NO_ADDRESS = ipaddress.IPv4Interface("0.0.0.0/32")
+
+
+class LabContainerDriver:
+    """The lock guards the choice of an address: the ledger is the list of leases."""
+
+    def __init__(self, config: Config, ledger: AllocationLedger) -> None:
+        self._config = config
+        self._ledger = ledger
+        self._lock = threading.Lock()
+
+    def prepare(self, context: TaskContext) -> None:
+        """After a power cut of the host, bring back the slices that should be here."""
+        for record in self._ledger.unproven():
+            slice_ = self._find(record.allocation_id)
+            if record.shape != "gpu_slice" or record.released:
+                continue
+            if not (slice_.layer / "etc/gpuaas/slice.json").exists():
+                continue  # its provision was cut short and will be repeated
+            try:
+                slice_.mount(context.deadline)
+                slice_.connect(context.deadline)
+                slice_.boot(context.deadline)
+            except TaskFailure as problem:
+                log.error("slice_not_revived", slice=slice_.name, code=problem.code)
+
+    def idle(self) -> None:
+        """Nothing to prepare."""
+
+    def expire_grants(self, context: TaskContext) -> None:
+        now = datetime.now(UTC)
+        for record in self._ledger.unproven():
+            if record.shape != "gpu_slice" or record.released:
+                continue
+            grants, slice_ = live_grants(record, now), self._find(record.allocation_id)
+            if len(grants) < len(record.grants):
+                slice_.ssh.write_grants(record.login_user, grants, now)
+                self._ledger.change(record.allocation_id, grants=stored_grants(grants))
+                log.event("grants_expired", allocation_id=record.allocation_id)
+
+    def provision(self, spec: ProvisionSpec, context: TaskContext) -> Plan:
+        plan = Plan()
+        access, deadline = spec.access, context.deadline
+        slice_ = LabSlice(self._config, spec.allocation_id, self._lease(spec, context.generation))
+
+        def write_files() -> None:
+            slice_.write_layer(spec)
+            certificate = context.certify_host(
+                spec.allocation_id, slice_.ssh.host_public_key(), str(slice_.address.ip)
+            )
+            slice_.ssh.write_host_certificate(certificate)
+            slice_.ssh.revoke_serials(access, deadline)
+            slice_.ssh.admit(access, datetime.now(UTC))
+
+        def mount() -> None:
+            record = self._ledger.get(spec.allocation_id)
+            if slice_.mount(deadline) and record is not None and record.marker is not None:
+                marker.plant(record.marker, slice_.root)
+
+        def ready() -> str:
+            greeting = slice_.wait_ready(deadline)
+            plan.evidence.update({"ssh_greeting": greeting, "slice": slice_.name})
+            plan.evidence["gpu_nodes"] = slice_.devices()
+            plan.result["ssh"] = {
+                "address": str(slice_.address.ip),
+                "port": 22,
+                "user": access.login_user,
+            }
+            return greeting
+
+        plan.steps = [
+            Step("write_files", write_files),
+            Step("mount", mount),
+            Step("connect", lambda: slice_.connect(deadline)),
+            Step("boot", lambda: slice_.boot(deadline)),
+            Step("ready", ready),
+        ]
+        return plan
+
+    def sync_access(self, spec: AccessSpec, context: TaskContext) -> Plan:
+        def write() -> str:
+            self._ledger.require_served(spec.allocation_id)
+            slice_ = self._find(spec.allocation_id)
+            slice_.ssh.revoke_serials(spec, context.deadline)
+            slice_.ssh.admit(spec, datetime.now(UTC))
+            self._ledger.change(
+                spec.allocation_id, principal=spec.principal, grants=stored_grants(spec.grants)
+            )
+            return f"{len(spec.grants)} grants, {len(spec.revoked_serials)} revoked serials"
+
+        return Plan(steps=[Step("write_access", write)])
+
+    def deprovision(self, spec: ReleaseSpec, context: TaskContext) -> Plan:
+        slice_ = self._find(spec.allocation_id)
+
+        def close_access() -> None:
+            self._ledger.change(spec.allocation_id, released=True)
+            slice_.ssh.dismiss()
+
+        def halt() -> None:
+            slice_.halt(context.deadline)
+
+        return Plan(steps=[Step("close_access", close_access), Step("halt", halt)])
+
+    def wipe(self, spec: ReleaseSpec, context: TaskContext) -> Plan:
+        plan = Plan(result={"removed": 0, "restored": 0})
+        slice_ = self._find(spec.allocation_id)
+
+        def delete() -> str:
+            slice_.halt(context.deadline)
+            plan.result["removed"] = slice_.delete()
+            return f"{plan.result['removed']} entries"
+
+        def erase_drives() -> str:
+            found = drives.present(spec.slots)
+            for device in found:
+                drives.erase(device, context.deadline)
+            return f"{len(found)} drives"
+
+        plan.steps = [Step("delete", delete), Step("erase_drives", erase_drives)]
+        return plan
+
+    def verify(self, spec: ReleaseSpec, context: TaskContext) -> Plan:
+        plan = Plan()
+        slice_ = self._find(spec.allocation_id)
+
+        def look() -> str:
+            plan.result.update(wire(self._checks(slice_, spec, context)))
+            return "clean" if plan.result["clean"] else "not clean"
+
+        def settle() -> None:
+            if plan.result["clean"]:
+                self._ledger.change(spec.allocation_id, verified=True, released=True)
+
+        plan.steps = [Step("look", look), Step("settle", settle)]
+        return plan
+
+    def _checks(self, slice_: LabSlice, spec: ReleaseSpec, context: TaskContext) -> list[Check]:
+        record = self._ledger.get(spec.allocation_id)
+
+        def look_for_marker() -> Finding:
+            if record is None or record.marker is None:
+                return 0, []  # the allocation never reached this host
+            found = [
+                f"{place}{path}"
+                for place in (slice_.root, slice_.folder / "upper")
+                for path in marker.still_there(record.marker, place)
+            ]
+            for device in drives.present(spec.slots):
+                found += drives.leftovers(device)
+            return len(record.marker.paths), found
+
+        def look_for_processes() -> Finding:
+            running = processes.snapshot()
+            left = [p for p in running if slice_.name in p.group or slice_.name in p.command]
+            return len(running), [process.describe() for process in left]
+
+        def look_for_mounts() -> Finding:
+            table = mounts.table()
+            places = (str(slice_.folder), f"/run/netns/{slice_.name}")
+            return len(table), [m.label for m in table if m.point.startswith(places)]
+
+        def look_for_units() -> Finding:
+            found = units.present(context.deadline)
+            files = {path for path in units.files() if slice_.name in path}
+            return len(found), sorted({unit for unit in found if slice_.name in unit} | files)
+
+        return [
+            check("marker", look_for_marker),
+            check("files", lambda: _existing([slice_.folder])),
+            check("processes", look_for_processes),
+            check("mounts", look_for_mounts),
+            check("units", look_for_units),
+            check("slice", lambda: _existing(_traces(slice_.name))),
+        ]
+
+    def _lease(self, spec: ProvisionSpec, generation: int) -> ipaddress.IPv4Interface:
+        """The allocation's address: the one it has, or the lowest that is free."""
+        with self._lock:
+            self._ledger.forget_verified(spec.allocation_id)
+            known = self._ledger.get(spec.allocation_id)
+            taken = {record.address for record in self._ledger.all()}
+            free = (a for a in self._config.slice_addresses if str(a.ip) not in taken)
+            held = self._interface(known.address) if known else None
+            address = held or next(free, None)
+            if address is None:
+                raise TaskFailure(
+                    "no_slice_address",
+                    "Every slice address of this host is in use",
+                    "Add addresses to slice_addresses in agent.json.",
+                )
+            user = spec.access.login_user
+            self._ledger.put(
+                AllocationRecord(
+                    allocation_id=spec.allocation_id,
+                    shape="gpu_slice",
+                    generation=generation,
+                    login_user=user,
+                    principal=spec.access.principal,
+                    address=str(address.ip),
+                    marker=(known.marker if known else None) or marker.choose(f"/home/{user}"),
+                    grants=stored_grants(spec.access.grants),
+                )
+            )
+            return address
+
+    def _interface(self, address: str) -> ipaddress.IPv4Interface | None:
+        for candidate in self._config.slice_addresses:
+            if str(candidate.ip) == address:
+                return candidate
+        return None
+
+    def _find(self, allocation_id: str) -> LabSlice:
+        """The slice of an allocation; its name follows from the id even without a record."""
+        record = self._ledger.get(allocation_id)
+        address = self._interface(record.address) if record else None
+        return LabSlice(self._config, allocation_id, address or _NO_ADDRESS)
+
+
+def _existing(paths: list[Path]) -> Finding:
+    return len(paths), [str(path) for path in paths if os.path.lexists(path)]
+
+
+def _traces(name: str) -> list[Path]:
+    """Where a namespace or a control group of the slice would show."""
+    groups = Path("/sys/fs/cgroup")
+    controllers = [groups, *(groups / entry for entry in os.listdir(groups))]
+    return [Path(f"/run/netns/{name}")] + [
+        controller / "system.slice" / f"gpuaas-slice-{name}.service" for controller in controllers
+    ]

@@ -1,0 +1,133 @@
+"""A fleet of simulated nodes as an async context manager."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+import resource
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+
+from gpuaas_agent import identity
+from gpuaas_agent.sim.http import Connection, Target
+from gpuaas_agent.sim.node import Behaviour, OnTask, SimNode
+
+_REPORT_CONNECTIONS = 64
+
+
+class SimFleet:
+    """`async with SimFleet(bundle, nodes=1000, gpus=8) as fleet:` — every node is enrolled inside.
+
+    One bundle may serve all nodes (a token with enough uses), or give one bundle a node.
+    """
+
+    def __init__(
+        self,
+        bundle: str | Sequence[str],
+        *,
+        nodes: int,
+        gpus: int = 8,
+        on_task: OnTask | None = None,
+        delay_seconds: float = 0.0,
+        fail_rates: Mapping[str, float] | None = None,
+        host_certificates: bool = False,
+        enrol_at_once: int = 32,
+        first_index: int = 0,
+        seed: int = 1,
+    ) -> None:
+        bundles = [bundle] if isinstance(bundle, str) else list(bundle)
+        self._bundles = [identity.parse_bundle(text) for text in bundles]
+        self._count = nodes
+        self._gpus = gpus
+        self._first_index = first_index
+        self._gate = asyncio.Semaphore(enrol_at_once)
+        self._behaviour = Behaviour(
+            delay_seconds,
+            dict(fail_rates or {}),
+            random.Random(seed),  # noqa: S311
+            on_task,
+            host_certificates,
+        )
+        self.nodes: list[SimNode] = []
+        self._lives: list[asyncio.Task[None]] = []
+        self._connections: list[Connection] = []
+
+    async def __aenter__(self) -> SimFleet:
+        raise_file_limit(self._count + 1024)
+        target = await self._target()
+        reports = [self._connection(target) for _ in range(min(_REPORT_CONNECTIONS, self._count))]
+        for position in range(self._count):
+            node = SimNode(
+                self._first_index + position,
+                self._gpus,
+                self._behaviour,
+                self._connection(target),
+                reports,
+            )
+            self.nodes.append(node)
+            token = self._bundles[position % len(self._bundles)].token
+            self._lives.append(asyncio.create_task(self._live(node, token)))
+        try:
+            await self._all_ready()
+        except BaseException:
+            await self.aclose()
+            raise
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        for life in self._lives:
+            life.cancel()
+        with contextlib.suppress(BaseException):
+            await asyncio.gather(*self._lives, return_exceptions=True)
+        for connection in self._connections:
+            connection.close()
+
+    async def _live(self, node: SimNode, token: str) -> None:
+        async with self._gate:
+            life = asyncio.create_task(node.live(token))
+            ready = asyncio.create_task(node.ready.wait())
+            await asyncio.wait({life, ready}, return_when=asyncio.FIRST_COMPLETED)
+            ready.cancel()
+        try:
+            await life
+        finally:
+            life.cancel()
+
+    async def _all_ready(self) -> None:
+        """A node that cannot enrol ends the wait with its error."""
+        everyone = asyncio.gather(*(node.ready.wait() for node in self.nodes))
+        done, _ = await asyncio.wait({everyone, *self._lives}, return_when=asyncio.FIRST_COMPLETED)
+        if everyone not in done:
+            everyone.cancel()
+            for life in done:
+                life.result()  # type: ignore[union-attr]
+            raise identity.EnrolmentFailed("a simulated node ended before it was ready")
+
+    async def _target(self) -> Target:
+        bundle = self._bundles[0]
+        ca_pem = await asyncio.to_thread(identity.fetch_pinned_ca, bundle)
+        return Target.of(bundle.urls[0], identity.tls_context(ca_pem))
+
+    def _connection(self, target: Target) -> Connection:
+        connection = Connection(target)
+        self._connections.append(connection)
+        return connection
+
+
+def raise_file_limit(wanted: int) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft >= wanted:
+        return
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, max(hard, wanted)))
+    except (ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
