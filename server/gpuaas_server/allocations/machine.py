@@ -185,7 +185,9 @@ def _active(now: Snapshot, clock: datetime) -> Step | Wait:
 
 def _cleaning(now: Snapshot, clock: datetime) -> Step | Wait:
     if now.host_generation == 0:  # nothing ever reached the host, so there is nothing to clean
-        return Step("released", ends=True, phase_done=True)
+        return Step(_ended(now), ends=True, phase_done=True)
+    if now.attempt == 0:  # the release was asked for, the host does not know it yet
+        return Step(now.state, send=CLEANUP[0], attempt=1, deadline_at=clock + now.limits.release)
     task = _in_flight(now)
     if task is not None and task.status == "succeeded" and task.kind in CLEANUP:
         return _next_cleanup(now, task)
@@ -200,13 +202,17 @@ def _cleaning(now: Snapshot, clock: datetime) -> Step | Wait:
     return _block(reason)
 
 
+def _ended(now: Snapshot) -> str:
+    """A failed allocation stays failed when it has been cleaned."""
+    return "released" if now.state == "releasing" else now.state
+
+
 def _next_cleanup(now: Snapshot, task: HostTask) -> Step:
     position = CLEANUP.index(task.kind)
     if position + 1 < len(CLEANUP):
         return Step(now.state, send=CLEANUP[position + 1], attempt=1, deadline_at=now.deadline_at)
     if task.result.get("clean") is True:
-        after = "released" if now.state == "releasing" else now.state
-        return Step(after, ends=True, evidence=task.result, phase_done=True)
+        return Step(_ended(now), ends=True, evidence=task.result, phase_done=True)
     found = failure("wipe_not_proven", "The verification found traces of the allocation.", task.kind)
     return _block(found, task.result)
 

@@ -156,7 +156,7 @@ async def allocation_release(tx: Tx, project_id: str, allocation_id: str, reason
 async def start_release(tx: Tx, row: DictRow, reason: str | None) -> DictRow:
     changes: dict[str, object] = {
         "state": "releasing", "state_since": tx.now, "failure": None, "ssh_address": None,
-        "phase": CLEANUP[0], "attempt": 0, "deadline_at": tx.now,
+        "phase": CLEANUP[0], "attempt": 0, "deadline_at": None,
     }
     changed = await change(tx, row, changes, reason)
     await capacity.slots_mark(tx, row["id"], "cleaning")

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 
 import orjson
 from psycopg.rows import DictRow
@@ -108,3 +109,7 @@ def _page(rows: list[DictRow], after: Place) -> EventPage:
 def _event(row: DictRow) -> Event:
     place = Place(row.pop("transaction_id"), row.pop("sequence"))
     return Event(cursor=str(place), **row)
+
+
+async def forget_before(tx: Tx, before: datetime) -> None:
+    await queries.event_delete_before(tx.connection, before)

@@ -91,15 +91,26 @@ def install_problem_handlers(app: FastAPI) -> None:
         app.add_exception_handler(kind, on_database_away)
 
 
-def problem_responses(*codes: str) -> dict[int | str, dict[str, object]]:
-    """The `responses=` of an endpoint: which codes it may answer, for the OpenAPI document."""
+def declared(*codes: str) -> dict[int | str, dict[str, object]]:
+    """The `responses=` of an endpoint: exactly these codes, grouped by status, for the OpenAPI document."""
     by_status: dict[int | str, list[str]] = {}
-    for code in ("invalid_request", "unauthenticated", "forbidden", "not_found", *codes):
+    for code in codes:
         by_status.setdefault(CATALOGUE[code].status, []).append(code)
     return {
         status: {
             "description": ", ".join(names),
-            "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemDocument"}}},
+            "content": {MEDIA_TYPE: {"schema": ProblemDocument.model_json_schema()}},
         }
         for status, names in by_status.items()
     }
+
+
+_EVERY_CALL = (
+    "malformed_body", "unauthenticated", "forbidden", "not_found", "method_not_allowed", "conflict",
+    "precondition_failed", "body_too_large", "invalid_request", "rate_limited", "internal", "unavailable",
+)
+
+
+def problem_responses(*codes: str) -> dict[int | str, dict[str, object]]:
+    """What any authorised call may answer, and the codes that are the endpoint's own."""
+    return declared(*_EVERY_CALL, *codes)

@@ -1,0 +1,107 @@
+"""The api application: every room's router, the gate, the edge, health, metrics and the offline API reference."""
+
+from importlib.util import find_spec
+from pathlib import Path
+
+from fastapi import APIRouter, FastAPI, Request
+from fastapi.openapi.docs import get_swagger_ui_html
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from pydantic import BaseModel
+from starlette.responses import HTMLResponse, Response
+from starlette.staticfiles import StaticFiles
+
+from gpuaas_server import __version__
+from gpuaas_server.access import endpoints as access
+from gpuaas_server.allocations import endpoints as allocations
+from gpuaas_server.audit import endpoints as audit
+from gpuaas_server.capacity import endpoints as capacity
+from gpuaas_server.events import endpoints as events
+from gpuaas_server.identity import endpoints as identity
+from gpuaas_server.identity.gate import IdentityGate
+from gpuaas_server.kernel.context import Platform
+from gpuaas_server.kernel.database import NOBODY
+from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.http.call import reply
+from gpuaas_server.kernel.http.edge import Edge
+from gpuaas_server.kernel.http.problems import declared, install_problem_handlers
+from gpuaas_server.kernel.metrics import registry
+from gpuaas_server.nodes import agent_endpoints
+from gpuaas_server.nodes import endpoints as nodes
+from gpuaas_server.nodes.gate import AgentGate
+from gpuaas_server.projects import endpoints as projects
+
+DESCRIPTION = """GPU allocations, and apps launched into them. Errors are RFC 9457 problem documents with a stable `code`;
+every POST takes an `Idempotency-Key`; every answer carries `X-Correlation-ID`."""
+
+ROOMS = (identity, projects, nodes, agent_endpoints, access, capacity, allocations, events, audit)
+
+
+class Health(BaseModel):
+    status: str
+    version: str
+
+
+status_router = APIRouter(tags=["status"])
+
+
+@status_router.get("/healthz", response_model=Health)
+async def health() -> Response:
+    """The process runs."""
+    return reply(Health(status="ok", version=__version__))
+
+
+@status_router.get("/readyz", response_model=Health, responses=declared("unavailable"))
+async def ready(request: Request) -> Response:
+    """The process can serve: its database answers."""
+    platform: Platform = request.app.state.platform
+    try:
+        async with platform.database.connection(NOBODY) as connection:
+            await connection.execute("SELECT 1")
+    except Exception as error:
+        raise Problem("unavailable", "The database does not answer.") from error
+    return reply(Health(status="ready", version=__version__))
+
+
+@status_router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
+async def metrics() -> Response:
+    return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
+
+
+def build_app(platform: Platform) -> FastAPI:
+    app = FastAPI(
+        title="gpuaas",
+        version=__version__,
+        description=DESCRIPTION,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/api/v1/openapi.json",
+        generate_unique_id_function=lambda route: route.name,
+        separate_input_output_schemas=False,
+    )
+    app.state.platform = platform
+    app.state.gate = IdentityGate(platform, AgentGate(platform))
+    install_problem_handlers(app)
+    for room in ROOMS:
+        app.include_router(room.router, prefix="/api/v1")
+    app.include_router(status_router)
+    _offline_reference(app)
+    app.add_middleware(Edge, max_body_bytes=platform.settings.max_body_bytes)
+    return app
+
+
+def _offline_reference(app: FastAPI) -> None:
+    """The API reference page works without internet: its assets come from a wheel."""
+    spec = find_spec("fastapi_offline")
+    if spec is None or spec.origin is None:
+        return
+    app.mount("/docs/assets", StaticFiles(directory=Path(spec.origin).parent / "static"), name="docs-assets")
+
+    @app.get("/docs", include_in_schema=False)
+    async def docs() -> HTMLResponse:
+        return get_swagger_ui_html(
+            openapi_url="/api/v1/openapi.json",
+            title="gpuaas API",
+            swagger_js_url="/docs/assets/swagger-ui-bundle.js",
+            swagger_css_url="/docs/assets/swagger-ui.css",
+            swagger_favicon_url="/docs/assets/favicon.png",
+        )

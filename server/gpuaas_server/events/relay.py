@@ -1,0 +1,68 @@
+"""The outbox relay: hands every event of the log, in order and at least once, to a sink outside the database.
+
+A sink's place in the log is kept in the database and moves only after the sink has the events for good.
+"""
+
+import asyncio
+import logging
+import os
+from pathlib import Path
+from typing import Protocol
+
+from psycopg import AsyncConnection, OperationalError
+
+from gpuaas_server.events import queries, service
+from gpuaas_server.events.queries import EventFilter
+from gpuaas_server.events.schemas import Event
+from gpuaas_server.kernel.context import Platform
+from gpuaas_server.kernel.database import PLATFORM
+
+log = logging.getLogger(__name__)
+_LOCK = "SELECT pg_advisory_lock(hashtextextended(%s, 0))"
+
+
+class Sink(Protocol):
+    name: str
+
+    def deliver(self, events: list[Event]) -> None:
+        """Return when the events are safe; raise to get them again."""
+
+
+class JsonLinesSink:
+    """One event a line, synced to disk before it counts as delivered."""
+
+    def __init__(self, path: Path) -> None:
+        self.name = f"file:{path}"
+        self._path = path
+
+    def deliver(self, events: list[Event]) -> None:
+        lines = b"".join(event.__pydantic_serializer__.to_json(event) + b"\n" for event in events)
+        with self._path.open("ab") as file:
+            file.write(lines)
+            file.flush()
+            os.fsync(file.fileno())
+
+
+async def relay(platform: Platform, sink: Sink) -> None:
+    """Until cancelled. One relay per sink at a time: the others wait for its lock, and take over when it dies."""
+    while True:
+        try:
+            connection = await AsyncConnection.connect(platform.database.url, autocommit=True)
+            async with connection:
+                await connection.execute(_LOCK, (f"gpuaas relay {sink.name}",))
+                while True:
+                    await _pass_on(platform, sink)
+        except (OperationalError, OSError) as error:
+            log.warning("relay interrupted, trying again", extra={"sink": sink.name, "error": str(error)})
+            await asyncio.sleep(1)
+
+
+async def _pass_on(platform: Platform, sink: Sink) -> None:
+    async with platform.database.connection(PLATFORM) as connection:
+        place = await queries.consumer_place(connection, sink.name)
+    page = await service.event_page(platform, PLATFORM, EventFilter(), place, 30.0, 500)
+    if page.items:
+        await asyncio.to_thread(sink.deliver, page.items)
+        reached = service.parse_cursor(page.next_cursor) or place
+        async with platform.database.connection(PLATFORM) as connection:
+            await queries.consumer_advance(connection, sink.name, reached)

@@ -1,0 +1,1 @@
+"""What must be swept now and then: expired idempotency answers, old events, used nonces."""

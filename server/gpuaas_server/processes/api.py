@@ -1,0 +1,113 @@
+"""The api process: one application on a loopback HTTP listener and, for everybody else, an HTTPS one."""
+
+import asyncio
+import gc
+import signal
+import socket
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import uvicorn
+from fastapi import FastAPI
+
+from gpuaas_server.access.tls import TlsFiles, ensure_server_certificate
+from gpuaas_server.app import build_app
+from gpuaas_server.kernel.context import Platform
+from gpuaas_server.kernel.settings import Settings
+from gpuaas_server.runtime import running_platform
+
+SHUTDOWN_SECONDS = 5
+LOOPBACK = ("127.", "localhost", "[::1]", "::1")
+
+
+class _Listener(uvicorn.Server):
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield  # two listeners share one process; the process handles its signals itself
+
+
+def _address(bind: str) -> tuple[str, int]:
+    host, _, port = bind.rpartition(":")
+    return host.strip("[]"), int(port)
+
+
+def _socket(bind: str) -> socket.socket:
+    """A listening socket that several api processes may share."""
+    host, port = _address(bind)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    listener.bind((host, port))
+    listener.listen(4096)
+    return listener
+
+
+def _config(app: FastAPI, tls: TlsFiles | None) -> uvicorn.Config:
+    config = uvicorn.Config(
+        app,
+        lifespan="off",
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        timeout_keep_alive=75,
+        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+        backlog=4096,
+        ssl_certfile=str(tls.cert_path) if tls else None,
+        ssl_keyfile=str(tls.key_path) if tls else None,
+    )
+    config.load()
+    if config.ssl is not None:
+        config.ssl.minimum_version = ssl.TLSVersion.TLSv1_2
+    return config
+
+
+async def _listeners(platform: Platform, app: FastAPI) -> list[tuple[_Listener, socket.socket]]:
+    settings = platform.settings
+    listeners = []
+    if settings.http_bind:
+        if not settings.http_bind.startswith(LOOPBACK):
+            raise RuntimeError("GPUAAS_HTTP_BIND is plain HTTP and takes loopback addresses only; use GPUAAS_HTTPS_BIND")
+        listeners.append((_Listener(_config(app, None)), _socket(settings.http_bind)))
+    if settings.https_bind:
+        host, _ = _address(settings.https_bind)
+        names = [name for name in (host, "localhost", socket.gethostname()) if name not in ("0.0.0.0", "::")]
+        names += [url.split("://", 1)[-1].rpartition(":")[0] for url in settings.agent_urls]
+        tls = await ensure_server_certificate(platform, sorted(set(names)), settings.data_dir / "tls")
+        listeners.append((_Listener(_config(app, tls)), _socket(settings.https_bind)))
+    return listeners
+
+
+async def serve(settings: Settings) -> None:
+    async with running_platform(settings) as platform:
+        app = build_app(platform)
+        stopping = asyncio.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, stopping.set)
+        listeners = await _listeners(platform, app)
+        # What start-up made lives as long as the process: keep the collector from walking it again and again.
+        gc.collect()
+        gc.freeze()
+        async with app.state.gate.running():
+            servers = [asyncio.create_task(listener.serve([sock])) for listener, sock in listeners]
+            ended = asyncio.create_task(stopping.wait())
+            await asyncio.wait([*servers, ended], return_when=asyncio.FIRST_COMPLETED)
+            for listener, _ in listeners:
+                listener.should_exit = True
+            await asyncio.gather(*servers, return_exceptions=True)
+            ended.cancel()
+
+
+def run(settings: Settings) -> None:
+    uvloop_run(serve(settings))
+
+
+def uvloop_run(main: object) -> None:
+    import uvloop
+
+    uvloop.run(main)  # type: ignore[arg-type]
+
+
+__all__ = ["Path", "run", "serve"]

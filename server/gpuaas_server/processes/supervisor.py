@@ -1,0 +1,142 @@
+"""`gpuaas-server up`: embedded PostgreSQL (unless a URL is set), api and worker in one process group, until Ctrl-C.
+
+A child that dies is started again; children die with the supervisor (PDEATHSIG), so that nothing is left behind.
+"""
+
+import ctypes
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gpuaas_server.embedded import postgres
+from gpuaas_server.kernel.settings import Settings
+from gpuaas_server.migrations import run as migrations
+
+_PR_SET_PDEATHSIG = 1
+RESTART_PAUSE = 0.2
+STOP_SECONDS = 10.0
+
+
+@dataclass(slots=True)
+class Child:
+    name: str
+    arguments: list[str]
+    process: subprocess.Popen[bytes] | None = None
+    started_at: float = 0.0
+    restarts: int = 0
+
+
+@dataclass(slots=True)
+class Supervisor:
+    settings: Settings
+    admin_file: Path | None = None
+    say: Callable[[str], None] = print
+    database: postgres.EmbeddedPostgres | None = None
+    children: list[Child] = field(default_factory=list)
+    stopping: bool = False
+
+    def run(self) -> int:
+        signal.signal(signal.SIGTERM, self._stop)
+        signal.signal(signal.SIGINT, self._stop)
+        try:
+            self._start()
+            while not self.stopping:
+                self._revive()
+                time.sleep(0.1)
+        finally:
+            self._shut_down()
+        return 0
+
+    def _stop(self, *_: object) -> None:
+        self.stopping = True
+
+    def _start(self) -> None:
+        url = self._database_url()
+        if migrations.current(url) != migrations.head() or not self._initialised().exists():
+            self._initialise()
+        api = [sys.executable, "-m", "gpuaas_server.main", "api"]
+        self.children = [Child(f"api-{n}", api) for n in range(self.settings.api_processes)]
+        self.children.append(Child("worker", [sys.executable, "-m", "gpuaas_server.main", "worker"]))
+        for child in self.children:
+            self._spawn(child)
+
+    def _database_url(self) -> str:
+        if self.settings.database_url is not None:
+            return self.settings.database_url.get_secret_value()
+        self.database = postgres.start(self.settings.data_dir)
+        return self.database.url
+
+    def _environment(self) -> dict[str, str]:
+        environment = dict(os.environ)
+        if self.database is not None:
+            environment["GPUAAS_DATABASE_URL"] = self.database.url
+        return environment
+
+    def _initialised(self) -> Path:
+        return self.settings.data_dir / ".initialised"
+
+    def _initialise(self) -> None:
+        """Migrate, make keys and the first administrator; in a process of its own, since it is seldom needed."""
+        self.settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        command = [sys.executable, "-m", "gpuaas_server.main", "init"]
+        result = subprocess.run(command, env=self._environment(), stdout=subprocess.PIPE, check=True)
+        admin = json.loads(result.stdout or b"{}")
+        if admin:
+            self._show_first_admin(admin)
+        self._initialised().touch(mode=0o600)
+
+    def _show_first_admin(self, admin: dict[str, str]) -> None:
+        if self.admin_file is not None:
+            descriptor = os.open(self.admin_file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with os.fdopen(descriptor, "w") as file:
+                json.dump(admin, file)
+            return
+        self.say("First administrator (shown once, change it with `gpuaas password`):")
+        self.say(f"  user      {admin['email']}")
+        self.say(f"  password  {admin['password']}")
+
+    def _spawn(self, child: Child) -> None:
+        libc = ctypes.CDLL(None)
+        parent = os.getpid()
+
+        def bind_to_parent() -> None:
+            os.setpgid(0, 0)  # the terminal's Ctrl-C reaches the supervisor alone, which stops children in order
+            libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+            if os.getppid() != parent:
+                os._exit(1)
+
+        child.started_at = time.monotonic()
+        child.process = subprocess.Popen(child.arguments, env=self._environment(), preexec_fn=bind_to_parent)
+
+    def _revive(self) -> None:
+        if self.database is not None and self.database.process.poll() is not None:
+            self.say("PostgreSQL ended; starting it again")
+            self.database = postgres.start(self.settings.data_dir)
+        for child in self.children:
+            if child.process is not None and child.process.poll() is not None and not self.stopping:
+                lived = time.monotonic() - child.started_at
+                child.restarts = 0 if lived > 10 else child.restarts + 1
+                self.say(f"{child.name} ended with {child.process.returncode}; starting it again")
+                time.sleep(min(RESTART_PAUSE * 2**child.restarts, 5.0) if child.restarts > 1 else 0)
+                self._spawn(child)
+
+    def _shut_down(self) -> None:
+        running = [child.process for child in self.children if child.process is not None]
+        for process in running:
+            if process.poll() is None:
+                process.terminate()
+        deadline = time.monotonic() + STOP_SECONDS
+        for process in running:
+            try:
+                process.wait(max(0.1, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        if self.database is not None:
+            self.database.stop()

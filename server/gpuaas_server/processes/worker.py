@@ -1,0 +1,61 @@
+"""The worker process: runs every machine, keeps the recurring work rows, relays events."""
+
+import asyncio
+import gc
+import signal
+from contextlib import AsyncExitStack, suppress
+
+from gpuaas_server.allocations.reconciler import AllocationMachine
+from gpuaas_server.events.relay import JsonLinesSink, relay
+from gpuaas_server.housekeeping import machine as housekeeping
+from gpuaas_server.kernel.context import Platform, system_actor
+from gpuaas_server.kernel.database import PLATFORM
+from gpuaas_server.kernel.settings import Settings
+from gpuaas_server.nodes import machine as liveness
+from gpuaas_server.runtime import running_platform
+from gpuaas_server.work import leases
+from gpuaas_server.work.worker import Worker
+
+
+def build_worker(platform: Platform) -> Worker:
+    return Worker(
+        platform,
+        [
+            AllocationMachine(platform),
+            liveness.NodeLivenessMachine(platform),
+            housekeeping.HousekeepingMachine(platform),
+        ],
+    )
+
+
+async def ensure_recurring_work(platform: Platform) -> None:
+    async with platform.transaction(PLATFORM, system_actor("worker")) as tx:
+        await leases.enqueue(tx, housekeeping.HousekeepingMachine.kind, [housekeeping.SUBJECT])
+        await leases.enqueue(tx, liveness.NodeLivenessMachine.kind, [liveness.SUBJECT])
+
+
+async def serve(settings: Settings) -> None:
+    async with running_platform(settings) as platform, AsyncExitStack() as stack:
+        stopping = asyncio.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, stopping.set)
+        await ensure_recurring_work(platform)
+        worker = build_worker(platform)
+        jobs = [asyncio.create_task(worker.run(), name="worker")]
+        if settings.event_sink_file is not None:
+            jobs.append(asyncio.create_task(relay(platform, JsonLinesSink(settings.event_sink_file))))
+        gc.collect()
+        gc.freeze()
+        ended = asyncio.create_task(stopping.wait())
+        await asyncio.wait([*jobs, ended], return_when=asyncio.FIRST_COMPLETED)
+        await worker.stop()
+        for job in [*jobs, ended]:
+            job.cancel()
+            with suppress(asyncio.CancelledError):
+                await job
+
+
+def run(settings: Settings) -> None:
+    import uvloop
+
+    uvloop.run(serve(settings))

@@ -1,0 +1,168 @@
+"""The allocation machine as a pure function: legal transitions, deadlines, retries, and that every path ends."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from gpuaas_server.allocations.machine import (
+    CLEANUP,
+    TRANSITIONS,
+    HostTask,
+    Limits,
+    Snapshot,
+    Step,
+    Wait,
+    decide,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+LIMITS = Limits(timedelta(minutes=10), timedelta(minutes=15), attempts=3)
+SSH = {"ssh": {"address": "10.0.0.1", "port": 22, "user": "gpu"}}
+
+
+def snapshot(**given: object) -> Snapshot:
+    base = Snapshot("alc_1", "requested", 1, 0, None, 0, None, False, 0, 0, None, LIMITS)
+    return replace(base, **given)  # type: ignore[arg-type]
+
+
+def task(kind: str, status: str, generation: int = 1, **more: object) -> HostTask:
+    return HostTask(kind, generation, status, more.get("result", {}), more.get("failure"))  # type: ignore[arg-type]
+
+
+def provisioning(**given: object) -> Snapshot:
+    state = {"state": "provisioning", "host_generation": 1, "phase": "provision", "attempt": 1}
+    return snapshot(**{**state, "deadline_at": NOW + timedelta(minutes=5), **given})
+
+
+def releasing(**given: object) -> Snapshot:
+    state = {"state": "releasing", "host_generation": 1, "phase": "deprovision", "attempt": 1}
+    return snapshot(**{**state, "deadline_at": NOW + timedelta(minutes=5), **given})
+
+
+def test_a_request_is_provisioned_with_a_deadline() -> None:
+    step = decide(snapshot(), NOW)
+    assert step == Step("provisioning", send="provision", attempt=1, deadline_at=NOW + LIMITS.provision)
+
+
+def test_a_provisioned_host_makes_it_active_with_a_way_in() -> None:
+    step = decide(provisioning(task=task("provision", "succeeded", result=SSH)), NOW)
+    assert step == Step("active", ssh=SSH["ssh"], phase_done=True)
+
+
+def test_success_without_a_way_in_is_a_failure() -> None:
+    step = decide(provisioning(task=task("provision", "succeeded")), NOW)
+    assert isinstance(step, Step)
+    assert step.state == "failed"
+
+
+def test_a_retryable_failure_is_tried_again_until_the_attempts_are_used_up() -> None:
+    failed = task("provision", "failed", failure={"code": "x", "message": "m", "retryable": True})
+    again = decide(provisioning(task=failed, attempt=2), NOW)
+    assert isinstance(again, Step)
+    assert (again.state, again.send, again.attempt) == ("provisioning", "provision", 3)
+    given_up = decide(provisioning(task=failed, attempt=3), NOW)
+    assert isinstance(given_up, Step)
+    assert (given_up.state, given_up.send, given_up.slots) == ("failed", "deprovision", "cleaning")
+
+
+def test_silence_past_the_deadline_fails_and_names_a_lost_node() -> None:
+    late = NOW + timedelta(hours=1)
+    for lost, code in ((False, "deadline_exceeded"), (True, "node_lost")):
+        step = decide(provisioning(task=task("provision", "pending"), node_lost=lost), late)
+        assert isinstance(step, Step)
+        assert step.failure is not None
+        assert (step.state, step.failure.code) == ("failed", code)
+
+
+def test_a_result_of_an_older_task_is_not_taken_for_the_one_in_flight() -> None:
+    step = decide(provisioning(host_generation=2, task=task("provision", "succeeded", 1, result=SSH)), NOW)
+    assert step == Wait(NOW + timedelta(minutes=5))
+
+
+def test_a_release_before_anything_reached_the_host_ends_at_once() -> None:
+    step = decide(snapshot(state="releasing", phase="deprovision"), NOW)
+    assert step == Step("released", ends=True, phase_done=True)
+
+
+def test_a_release_goes_through_every_phase_and_ends_only_with_proof() -> None:
+    first = decide(releasing(attempt=0, deadline_at=None, task=task("provision", "succeeded")), NOW)
+    assert isinstance(first, Step)
+    assert first.send == "deprovision"
+    for kind, following in zip(CLEANUP, CLEANUP[1:], strict=False):
+        step = decide(releasing(phase=kind, task=task(kind, "succeeded")), NOW)
+        assert isinstance(step, Step)
+        assert (step.state, step.send) == ("releasing", following)
+    proof = {"clean": True, "checks": []}
+    step = decide(releasing(phase="verify_wipe", task=task("verify_wipe", "succeeded", result=proof)), NOW)
+    assert step == Step("released", ends=True, evidence=proof, phase_done=True)
+
+
+def test_an_unproven_wipe_blocks_the_slots() -> None:
+    for result in ({"clean": False}, {}, {"clean": "yes"}):
+        step = decide(releasing(phase="verify_wipe", task=task("verify_wipe", "succeeded", result=result)), NOW)
+        assert isinstance(step, Step)
+        assert (step.state, step.slots, step.ends) == ("release_failed", "cleanup_blocked", False)
+
+
+def test_a_failed_allocation_is_cleaned_and_stays_failed() -> None:
+    proof = {"clean": True}
+    verified = task("verify_wipe", "succeeded", result=proof)
+    step = decide(releasing(state="failed", phase="verify_wipe", task=verified), NOW)
+    assert step == Step("failed", ends=True, evidence=proof, phase_done=True)
+
+
+def test_changed_access_is_sent_and_tried_again_for_ever() -> None:
+    active = snapshot(state="active", host_generation=1, access_wanted=2, access_sent=1)
+    step = decide(active, NOW)
+    assert isinstance(step, Step)
+    assert (step.send, step.access_sent) == ("sync_access", 2)
+    failed = task("sync_access", "failed")
+    waiting = replace(active, access_sent=2, phase="sync_access", task=failed, attempt=99, deadline_at=NOW)
+    step = decide(waiting, NOW)
+    assert isinstance(step, Step)
+    assert step.send == "sync_access"
+
+
+tasks = st.none() | st.builds(
+    HostTask,
+    kind=st.sampled_from(["provision", "sync_access", *CLEANUP]),
+    generation=st.integers(0, 3),
+    status=st.sampled_from(["pending", "succeeded", "failed", "refused", "expired", "superseded"]),
+    result=st.sampled_from([{}, SSH, {"clean": True}, {"clean": False}]),
+    failure=st.sampled_from([None, {"code": "c", "message": "m", "retryable": True}]),
+)
+snapshots = st.builds(
+    Snapshot,
+    id=st.just("alc_1"),
+    state=st.sampled_from(sorted(TRANSITIONS)),
+    generation=st.integers(1, 9),
+    host_generation=st.integers(0, 3),
+    phase=st.sampled_from([None, "provision", "sync_access", *CLEANUP]),
+    attempt=st.integers(0, 4),
+    deadline_at=st.none() | st.integers(-100, 100).map(lambda s: NOW + timedelta(seconds=s)),
+    node_lost=st.booleans(),
+    access_wanted=st.integers(0, 2),
+    access_sent=st.integers(0, 2),
+    task=tasks,
+    limits=st.just(LIMITS),
+)
+
+
+@given(snapshots)
+def test_no_step_makes_an_illegal_transition_or_waits_without_an_end(now: Snapshot) -> None:
+    step = decide(now, NOW)
+    if isinstance(step, Wait):
+        if step.until is None and now.state in ("provisioning", "releasing"):
+            assert now.deadline_at is None or now.phase is None
+        return
+    assert step.state == now.state or step.state in TRANSITIONS[now.state]
+    if step.send is not None:
+        assert step.deadline_at is not None
+        assert step.attempt >= 1
+    if step.ends:
+        assert step.state in ("released", "failed")
+        assert now.host_generation == 0 or step.evidence is not None
+    if step.state in ("release_failed", "failed") and step.state != now.state:
+        assert step.failure is not None
+        assert step.failure.next_step
