@@ -15,6 +15,7 @@ from gpuaas_agent.sim.fleet import SimFleet
 def main() -> int:
     parser = argparse.ArgumentParser(prog="gpuaas-sim-agent", description="a simulated fleet")
     parser.add_argument("--bundle-file", type=Path, required=True, help="one bundle a line")
+    parser.add_argument("--url", default=None, help="instead of the URL in the bundle")
     parser.add_argument("--nodes", type=int, default=1)
     parser.add_argument("--gpus", type=int, default=8)
     parser.add_argument("--delay-ms", type=float, default=0.0, help="how long a task takes")
@@ -33,6 +34,7 @@ async def _run(arguments: argparse.Namespace) -> None:
         kind, _, rate = text.partition("=")
         rates[kind] = float(rate)
     fleet = SimFleet(
+        arguments.url,
         arguments.bundle_file.read_text().split(),
         nodes=arguments.nodes,
         gpus=arguments.gpus,

@@ -9,21 +9,24 @@ import resource
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 
-from gpuaas_agent import identity
+from gpuaas_agent import identity, log
 from gpuaas_agent.sim.http import Connection, Target
 from gpuaas_agent.sim.node import Behaviour, OnTask, SimNode
+from gpuaas_agent.wire import Refused
 
 _REPORT_CONNECTIONS = 64
 
 
 class SimFleet:
-    """`async with SimFleet(bundle, nodes=1000, gpus=8) as fleet:` — every node is enrolled inside.
+    """`async with SimFleet(url, bundle, nodes=1000) as fleet:` — every node is enrolled inside.
 
     One bundle may serve all nodes (a token with enough uses), or give one bundle a node.
+    Without `base_url` the first URL of the bundle is used.
     """
 
     def __init__(
         self,
+        base_url: str | None,
         bundle: str | Sequence[str],
         *,
         nodes: int,
@@ -38,6 +41,7 @@ class SimFleet:
     ) -> None:
         bundles = [bundle] if isinstance(bundle, str) else list(bundle)
         self._bundles = [identity.parse_bundle(text) for text in bundles]
+        self._base_url = base_url
         self._count = nodes
         self._gpus = gpus
         self._first_index = first_index
@@ -92,30 +96,29 @@ class SimFleet:
             connection.close()
 
     async def _live(self, node: SimNode, token: str) -> None:
+        """Only so many nodes enrol at the same time; after that each polls on its own."""
         async with self._gate:
-            life = asyncio.create_task(node.live(token))
-            ready = asyncio.create_task(node.ready.wait())
-            await asyncio.wait({life, ready}, return_when=asyncio.FIRST_COMPLETED)
-            ready.cancel()
+            await node.enter(token)
         try:
-            await life
-        finally:
-            life.cancel()
+            await node.poll_for_ever()
+        except Refused as refusal:
+            log.error("sim_node_refused", node_id=node.node_id, code=refusal.code)
+            raise
 
     async def _all_ready(self) -> None:
         """A node that cannot enrol ends the wait with its error."""
-        everyone = asyncio.gather(*(node.ready.wait() for node in self.nodes))
-        done, _ = await asyncio.wait({everyone, *self._lives}, return_when=asyncio.FIRST_COMPLETED)
-        if everyone not in done:
-            everyone.cancel()
-            for life in done:
-                life.result()  # type: ignore[union-attr]
-            raise identity.EnrolmentFailed("a simulated node ended before it was ready")
+        for node, life in zip(self.nodes, self._lives, strict=True):
+            ready = asyncio.create_task(node.ready.wait())
+            await asyncio.wait({ready, life}, return_when=asyncio.FIRST_COMPLETED)
+            ready.cancel()
+            if life.done():
+                life.result()
+                raise identity.EnrolmentFailed("a simulated node ended before it was ready")
 
     async def _target(self) -> Target:
         bundle = self._bundles[0]
         ca_pem = await asyncio.to_thread(identity.fetch_pinned_ca, bundle)
-        return Target.of(bundle.urls[0], identity.tls_context(ca_pem))
+        return Target.of(self._base_url or bundle.urls[0], identity.tls_context(ca_pem))
 
     def _connection(self, target: Target) -> Connection:
         connection = Connection(target)

@@ -6,7 +6,7 @@ import asyncio
 import json
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -20,8 +20,17 @@ from gpuaas_agent.wire import API, Clock, Refused, Unreachable
 
 HEARTBEAT_SECONDS = 60.0
 _HOST_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI" + "A" * 43
-_CHECKS = ("marker", "files", "users", "processes", "ports", "authorized_keys")
-_MORE_CHECKS = ("crontabs", "mounts", "units")
+_CHECKS = [
+    "marker",
+    "files",
+    "users",
+    "processes",
+    "ports",
+    "authorized_keys",
+    "crontabs",
+    "mounts",
+    "units",
+]
 
 
 @dataclass(frozen=True)
@@ -72,11 +81,12 @@ class SimNode:
         self._running: set[asyncio.Task[None]] = set()
         self._wait = 30
 
-    async def live(self, token: str) -> None:
-        """Enrol, introduce itself, then poll until cancelled."""
+    async def enter(self, token: str) -> None:
         await self._insist(lambda: self._enrol(token))
         await self._insist(self._introduce)
         self.ready.set()
+
+    async def poll_for_ever(self) -> None:
         said = time.monotonic() + self._behaviour.dice.uniform(0, HEARTBEAT_SECONDS)
         while True:
             if time.monotonic() - said > HEARTBEAT_SECONDS:
@@ -84,11 +94,11 @@ class SimNode:
                 said = time.monotonic()
             await self._insist(self._poll_once)
 
-    async def _insist(self, action: Callable[[], object]) -> None:
+    async def _insist(self, action: Callable[[], Awaitable[object]]) -> None:
         pause = 0.2
         while True:
             try:
-                await action()  # type: ignore[misc]
+                await action()
                 return
             except Unreachable:
                 pass
@@ -193,9 +203,7 @@ class SimNode:
         if envelope.kind == "wipe":
             return {"removed": 0, "restored": 0}
         if envelope.kind == "verify_wipe":
-            names = _CHECKS + _MORE_CHECKS
-            if spec.get("shape") == "gpu_slice":
-                names += ("slice",)
+            names = [*_CHECKS, "slice"] if spec.get("shape") == "gpu_slice" else [*_CHECKS]
             checks = [{"name": n, "clean": True, "found": [], "examined": 1} for n in names]
             return {"clean": True, "checks": checks}
         return {}
