@@ -1,1 +1,1 @@
-"""Who is calling and what they may do: users, service accounts, tokens, roles, and the gate that every call passes."""
+"""Who is calling and what they may do: users, service accounts, tokens, roles, and the gate of every call."""

@@ -1,6 +1,6 @@
 """Users, role bindings, service accounts and their keys, signing keys, and what sign-ins failed.
 
-A binding names its user together with its tenant, so the database itself refuses a role in somebody else's tenant.
+A binding names its user together with its tenant, so the database refuses a role in somebody else's tenant.
 """
 
 import sqlalchemy as sa
@@ -80,7 +80,9 @@ service_accounts = sa.Table(
     sa.Column("created_at", Timestamp, nullable=False),
     sa.Column("generation", sa.BigInteger, nullable=False, server_default="1"),
     sa.ForeignKeyConstraint(
-        ["project_id", "tenant_id"], ["projects.id", "projects.tenant_id"], name="service_accounts_own_project"
+        ["project_id", "tenant_id"],
+        ["projects.id", "projects.tenant_id"],
+        name="service_accounts_own_project",
     ),
     sa.UniqueConstraint("project_id", "name", name="service_accounts_one_per_name"),
     sa.UniqueConstraint("id", "tenant_id", name="service_accounts_with_tenant"),

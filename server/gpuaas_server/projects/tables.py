@@ -1,4 +1,4 @@
-"""tenants and projects. `tenants.tenant_id` repeats the id so that row-level security covers tenants like all else."""
+"""tenants and projects. `tenants.tenant_id` repeats the id so that row-level security covers them too."""
 
 import sqlalchemy as sa
 

@@ -1,0 +1,141 @@
+"""What the gate remembers between calls: verified tokens, signing keys, callers, and places.
+
+A change of any of them wakes the topic `identity`, which empties the memory of every process at once; a lost
+wake-up is made good by the 10 s after which anything is read again.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from datetime import datetime
+from typing import Generic, TypeVar
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from gpuaas_server.identity import tokens
+from gpuaas_server.identity.callers import read_principal
+from gpuaas_server.identity.principals import Principal
+from gpuaas_server.identity.queries import signing_keys as key_queries
+from gpuaas_server.identity.signing_keys import TOPIC
+from gpuaas_server.identity.tokens import Claims
+from gpuaas_server.kernel.context import Platform
+from gpuaas_server.kernel.database import PLATFORM
+from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.projects import service as projects
+from gpuaas_server.projects.service import ProjectPlace
+
+REMEMBERED_SECONDS = 10.0
+MOST_REMEMBERED = 10_000
+UNKNOWN_KEY_PAUSE = 1.0
+
+Value = TypeVar("Value")
+
+
+class Memory(Generic[Value]):
+    """Values for a while. What was read before the last `forget` is never kept."""
+
+    def __init__(self, read: Callable[[str], Awaitable[Value | None]]) -> None:
+        self._read = read
+        self._values: dict[str, tuple[Value, float]] = {}
+        self._era = 0
+
+    async def get(self, name: str) -> Value | None:
+        known = self._values.get(name)
+        if known is not None and known[1] > time.monotonic():
+            return known[0]
+        era = self._era
+        value = await self._read(name)
+        if value is not None and era == self._era:
+            if len(self._values) >= MOST_REMEMBERED:
+                self._values.clear()
+            self._values[name] = (value, time.monotonic() + REMEMBERED_SECONDS)
+        return value
+
+    def forget(self) -> None:
+        self._era += 1
+        self._values.clear()
+
+
+class Directory:
+    def __init__(self, platform: Platform) -> None:
+        self._platform = platform
+        self.principals = Memory(self._read_principal)
+        self.projects = Memory(self._read_project)
+        self.tenants = Memory(self._read_tenant)
+        self._tokens: dict[str, Claims] = {}
+        self._keys: dict[str, tuple[Ed25519PublicKey, datetime | None]] = {}
+        self._keys_read_at = -REMEMBERED_SECONDS
+        self._listening: asyncio.Task[None] | None = None
+
+    async def open(self) -> None:
+        await self._read_keys()
+        subscribed = asyncio.Event()
+        self._listening = asyncio.create_task(self._listen(subscribed), name="identity-directory")
+        await subscribed.wait()
+
+    async def close(self) -> None:
+        if self._listening is not None:
+            self._listening.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._listening
+
+    async def _listen(self, subscribed: asyncio.Event) -> None:
+        async with self._platform.wakeups.waiting(TOPIC) as woken:
+            subscribed.set()
+            while True:
+                await woken.wait()
+                woken.clear()
+                self.forget()
+
+    def forget(self) -> None:
+        self.principals.forget()
+        self.projects.forget()
+        self.tenants.forget()
+        self._keys_read_at = -REMEMBERED_SECONDS
+
+    async def claims(self, token: str) -> Claims:
+        """The claims of a genuine token; a signature is checked once. Expiry is for the caller to look at."""
+        claims = self._tokens.get(token)
+        if claims is not None and time.monotonic() - self._keys_read_at < REMEMBERED_SECONDS:
+            return claims
+        key = await self._key(tokens.key_id_of(token))
+        claims = self._tokens.get(token) or tokens.verify(token, key)
+        if len(self._tokens) >= MOST_REMEMBERED:
+            del self._tokens[next(iter(self._tokens))]
+        self._tokens[token] = claims
+        return claims
+
+    async def _key(self, key_id: str) -> Ed25519PublicKey:
+        """An unknown key may be one that another replica just made: look again, though not at any rate."""
+        age = time.monotonic() - self._keys_read_at
+        if age >= REMEMBERED_SECONDS or (key_id not in self._keys and age >= UNKNOWN_KEY_PAUSE):
+            await self._read_keys()
+        key, verifies_until = self._keys.get(key_id, (None, None))
+        if key is None or (verifies_until is not None and verifies_until <= self._platform.clock()):
+            raise Problem("token_invalid")
+        return key
+
+    async def _read_keys(self) -> None:
+        now = time.monotonic()
+        async with self._platform.database.connection(PLATFORM) as connection:
+            rows = await key_queries.signing_key_verifying(connection, self._platform.clock())
+        keys = {
+            row["id"]: (Ed25519PublicKey.from_public_bytes(bytes(row["public_key"])), row["verifies_until"])
+            for row in rows
+        }
+        if not self._keys.keys() <= keys.keys():
+            self._tokens.clear()  # a key went: what it had signed must be looked at again
+        self._keys, self._keys_read_at = keys, now
+
+    async def _read_principal(self, principal_id: str) -> Principal | None:
+        async with self._platform.database.connection(PLATFORM) as connection:
+            return await read_principal(connection, principal_id)
+
+    async def _read_project(self, project_id: str) -> ProjectPlace | None:
+        async with self._platform.database.connection(PLATFORM) as connection:
+            return await projects.project_place(connection, project_id)
+
+    async def _read_tenant(self, tenant_id: str) -> ProjectPlace | None:
+        async with self._platform.database.connection(PLATFORM) as connection:
+            return await projects.tenant_place(connection, tenant_id)

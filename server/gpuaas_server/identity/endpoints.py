@@ -1,0 +1,92 @@
+"""Signing in, one's own account, and the keys that sign tokens."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Body
+from pydantic import Field
+from starlette.responses import Response
+
+from gpuaas_server.identity import (
+    logins,
+    service_account_endpoints,
+    signing_keys,
+    user_endpoints,
+    users,
+)
+from gpuaas_server.identity.schemas import (
+    AccessToken,
+    ClientCredentialsGrant,
+    JsonWebKeySet,
+    Me,
+    PasswordChange,
+    PasswordGrant,
+    SigningKey,
+)
+from gpuaas_server.kernel.http.call import Call, admitted, admitted_change, reply
+from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
+from gpuaas_server.kernel.http.problems import problem_responses
+
+router = APIRouter()
+well_known = APIRouter(include_in_schema=False)  # mounted at the root, not under /api/v1
+
+Grant = Annotated[PasswordGrant | ClientCredentialsGrant, Body(), Field(discriminator="grant_type")]
+
+
+@router.post(
+    "/auth/token",
+    response_model=AccessToken,
+    responses=problem_responses("bad_credentials", "account_disabled", "account_locked", "rate_limited"),
+)
+async def auth_token(body: Grant, call: Annotated[Call, admitted("auth_token")]) -> Response:
+    """Sign in as a user (password) or as a service account (client credentials)."""
+    return reply(await logins.auth_token(call.platform, call.actor, body))
+
+
+@router.get("/auth/jwks", response_model=JsonWebKeySet, responses=problem_responses())
+@well_known.get("/.well-known/jwks.json", response_model=JsonWebKeySet)
+async def auth_jwks(call: Annotated[Call, admitted("auth_jwks")]) -> Response:
+    """The public keys that verify access tokens (RFC 7517)."""
+    return reply(await signing_keys.auth_jwks(call.platform))
+
+
+@router.get("/auth/keys", response_model=Page[SigningKey], responses=problem_responses())
+async def signing_key_list(
+    call: Annotated[Call, admitted("signing_key_list")], after: PageAfter = None, limit: PageLimit = 50
+) -> Response:
+    return await call.read(lambda connection: signing_keys.signing_key_list(connection, after, limit))
+
+
+@router.post(
+    "/auth/keys",
+    status_code=201,
+    response_model=SigningKey,
+    responses=problem_responses("idempotency_in_progress"),
+)
+async def signing_key_rotate(call: Annotated[Call, admitted_change("signing_key_rotate")]) -> Response:
+    """A new key signs from now on; tokens of the old one stay good until they expire."""
+    minutes = call.platform.settings.token_minutes
+    return await call.change(
+        lambda tx: signing_keys.signing_key_rotate(tx, call.platform.sealer, minutes), status=201
+    )
+
+
+@router.get("/me", response_model=Me, responses=problem_responses())
+async def me_show(call: Annotated[Call, admitted("me_show")]) -> Response:
+    return reply(await users.me_show(call.platform, call.actor))
+
+
+@router.post(
+    "/me/password",
+    status_code=204,
+    responses=problem_responses("weak_password", "bad_credentials", "account_locked", "conflict"),
+)
+async def me_password_change(
+    body: PasswordChange, call: Annotated[Call, admitted_change("me_password_change")]
+) -> Response:
+    """Ends all tokens of the user: sign in again."""
+    proven = await logins.prove_password(call.platform, call.actor, body.current_password)
+    return await call.change(lambda tx: users.me_password_change(tx, proven, body.new_password))
+
+
+router.include_router(user_endpoints.router)
+router.include_router(service_account_endpoints.router)

@@ -1,0 +1,151 @@
+"""The gate that every call passes: who is it, where do they want to go, may they. Refusals are written down.
+
+With everything remembered (see directory.py) an admission is a few dictionary look-ups and no query.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import Request
+
+from gpuaas_server.identity import refusals
+from gpuaas_server.identity.directory import Directory
+from gpuaas_server.identity.policy import RULES, Level, Rule, Verdict, decide
+from gpuaas_server.identity.principals import Principal
+from gpuaas_server.identity.signing_keys import ensure_signing_key
+from gpuaas_server.kernel.context import Actor, Platform
+from gpuaas_server.kernel.database import NOBODY
+from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.http.call import Admission, Gate
+from gpuaas_server.kernel.http.edge import client_address
+from gpuaas_server.kernel.ids import is_id
+from gpuaas_server.projects.service import ProjectPlace
+
+_READS = ("GET", "HEAD")
+_NOWHERE = ProjectPlace(tenant_id="")
+
+
+class IdentityGate:
+    """`agent_gate` admits the actions of node agents, which have keys of their own."""
+
+    def __init__(self, platform: Platform, agent_gate: Gate | None = None) -> None:
+        self._platform = platform
+        self._agent_gate = agent_gate
+        self._directory = Directory(platform)
+        self._refusals = refusals.Refusals(platform)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """While calls are served: there is a key to sign with, and changes elsewhere are heard of."""
+        await ensure_signing_key(self._platform)
+        await self._directory.open()
+        try:
+            yield
+        finally:
+            await self._directory.close()
+
+    async def admit(self, request: Request, action: str) -> Admission:
+        rule = RULES[action]
+        if rule.level is Level.PUBLIC:
+            return Admission(_anonymous(request), NOBODY, frozenset())
+        if rule.level is Level.AGENT:
+            if self._agent_gate is None:
+                raise Problem("not_found")
+            return await self._agent_gate.admit(request, action)
+        principal = await self._principal(request, action)
+        place = await self._place(request, rule)
+        return await self._admit(request, action, principal, place)
+
+    async def _principal(self, request: Request, action: str) -> Principal:
+        header = request.headers.get("authorization")
+        if header is None:
+            raise Problem("unauthenticated")
+        scheme, _, token = header.partition(" ")
+        try:
+            if scheme.lower() != "bearer" or not token:
+                raise Problem("token_invalid", "Authorization must be: Bearer, a blank, the token.")
+            return await self._believe(token)
+        except Problem as problem:
+            if problem.kind.status in (401, 403):
+                await self._refusals.token_refused(_anonymous(request), action, problem.code)
+            raise
+
+    async def _believe(self, token: str) -> Principal:
+        """The principal a token stands for, if the token is genuine and nothing has ended it since."""
+        claims = await self._directory.claims(token)
+        now = self._platform.clock()
+        if claims.expires <= now.timestamp():
+            raise Problem("token_expired")
+        principal = await self._directory.principals.get(claims.subject)
+        if principal is None or principal.kind != claims.kind or principal.auth_epoch != claims.epoch:
+            raise Problem("token_invalid", "The token was ended.")
+        if principal.disabled:
+            raise Problem("account_disabled")
+        if principal.expires_at is not None and principal.expires_at <= now:
+            raise Problem("token_expired", "The service account has expired.")
+        if principal.live_keys is not None:
+            key_id = claims.account_key or ""
+            if key_id not in principal.live_keys:
+                raise Problem("token_invalid", "The key behind this token was deleted.")
+            key_expires_at = principal.live_keys[key_id]
+            if key_expires_at is not None and key_expires_at <= now:
+                raise Problem("token_expired", "The key behind this token has expired.")
+        return principal
+
+    async def _place(self, request: Request, rule: Rule) -> ProjectPlace | None:
+        """The project or tenant in the path, or None. A malformed id never reaches the database."""
+        if rule.level is Level.PROJECT:
+            project_id = request.path_params.get("project_id", "")
+            return await self._directory.projects.get(project_id) if is_id("prj", project_id) else None
+        if rule.level is Level.TENANT:
+            tenant_id = request.path_params.get("tenant_id", "")
+            return await self._directory.tenants.get(tenant_id) if is_id("tnt", tenant_id) else None
+        return _NOWHERE
+
+    async def _admit(
+        self, request: Request, action: str, principal: Principal, place: ProjectPlace | None
+    ) -> Admission:
+        actor = _actor(request, principal)
+        if place is None:
+            if principal.platform_roles:
+                raise Problem("not_found")  # they see everything, so there is none; nothing was refused
+            raise await self._refusals.denied(request, actor, action, Verdict.HIDDEN, None)
+        verdict = decide(principal, action, place.tenant_id or None, place.project_id)
+        if verdict is not Verdict.ALLOWED:
+            raise await self._refusals.denied(request, actor, action, verdict, place)
+        if place.disabled and request.method not in _READS and not _may_while_disabled(principal, action):
+            raise await self._refusals.place_disabled(request, actor, action, place)
+        if place.tenant_id:
+            roles = principal.roles_at(place.tenant_id, place.project_id)
+        else:
+            roles = principal.everywhere
+        return Admission(actor, principal.database_scope, roles, place.tenant_id)
+
+
+def _may_while_disabled(principal: Principal, action: str) -> bool:
+    return bool(principal.platform_roles) or RULES[action].while_disabled
+
+
+def _actor(request: Request, principal: Principal) -> Actor:
+    state = request.scope["state"]
+    return Actor(
+        principal.id,
+        principal.kind,
+        principal.name,
+        principal.tenant_id,
+        state["correlation_id"],
+        state["traceparent"],
+        client_address(request),
+    )
+
+
+def _anonymous(request: Request) -> Actor:
+    state = request.scope["state"]
+    return Actor(
+        id="anonymous",
+        kind="anonymous",
+        name="anonymous",
+        correlation_id=state["correlation_id"],
+        traceparent=state["traceparent"],
+        address=client_address(request),
+    )

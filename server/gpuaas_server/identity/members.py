@@ -1,0 +1,77 @@
+"""Roles of users in a place: the platform, a tenant, or a project. One role for each user and place.
+
+Places are `Place(tenant_id, project_id)`; the last administrator of a place cannot go.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gpuaas_server.audit.service import AuditEntry, record
+from gpuaas_server.identity.queries import bindings as queries
+from gpuaas_server.identity.queries import users as user_queries
+from gpuaas_server.identity.schemas import Member
+from gpuaas_server.identity.signing_keys import TOPIC
+from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.errors import Problem, not_found
+from gpuaas_server.kernel.http.pages import Page
+from gpuaas_server.kernel.ids import new_id
+
+RequireMatch = Callable[[int], None]
+_ADMIN_ROLES = ("platform_admin", "tenant_admin")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    tenant_id: str | None = None
+    project_id: str | None = None
+
+
+async def member_list(connection: Connection, place: Place, after: str | None, limit: int) -> Page[Member]:
+    rows = await queries.member_list(connection, place.tenant_id, place.project_id, after, limit + 1)
+    return Page[Member].of([Member(**row) for row in rows], limit)
+
+
+async def member_set(
+    tx: Tx, action: str, user_id: str, role: str, place: Place, require_match: RequireMatch
+) -> Member:
+    """Give the user this role here, in place of the one they had here."""
+    user = await user_queries.user_hold(tx.connection, user_id)
+    if user is None or (place.tenant_id is not None and user["tenant_id"] != place.tenant_id):
+        raise not_found("user", user_id)
+    if place.tenant_id is None and user["tenant_id"] is not None:
+        raise Problem("conflict", "Platform roles are for users of the platform; this one is of a tenant.")
+    before = await queries.member_hold(tx.connection, user_id, place.tenant_id, place.project_id)
+    if before is not None:
+        require_match(before["generation"])
+        if before["role"] in _ADMIN_ROLES and role != before["role"]:
+            await refuse_last_admin(tx, user_id, before["role"], place.tenant_id)
+    row = await queries.member_set(
+        tx.connection, new_id("rbd"), user_id, role, place.tenant_id, place.project_id, tx.now
+    )
+    await _recorded(tx, action, user_id, place, before["role"] if before else None, role)
+    return Member(id=user_id, email=user["email"], name=user["name"], disabled=user["disabled"], **row)
+
+
+async def member_remove(tx: Tx, action: str, user_id: str, place: Place, require_match: RequireMatch) -> None:
+    before = await queries.member_hold(tx.connection, user_id, place.tenant_id, place.project_id)
+    if before is None:
+        raise not_found("member", user_id)
+    require_match(before["generation"])
+    if before["role"] in _ADMIN_ROLES:
+        await refuse_last_admin(tx, user_id, before["role"], place.tenant_id)
+    await queries.member_remove(tx.connection, user_id, place.tenant_id, place.project_id)
+    await _recorded(tx, action, user_id, place, before["role"], None)
+
+
+async def refuse_last_admin(tx: Tx, user_id: str, role: str, tenant_id: str | None) -> None:
+    if await queries.admins_hold(tx.connection, role, tenant_id) == [user_id]:
+        raise Problem("last_admin", f"Nobody else holds {role} here.")
+
+
+async def _recorded(
+    tx: Tx, action: str, user_id: str, place: Place, before: str | None, after: str | None
+) -> None:
+    details: dict[str, object] = {"before": before, "after": after}
+    await record(tx, AuditEntry(action, user_id, place.tenant_id, place.project_id, details=details))
+    tx.wakeups.add(TOPIC)

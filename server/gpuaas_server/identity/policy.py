@@ -1,0 +1,223 @@
+"""The policy: one table from action to who may do it, and one pure function that reads it.
+
+An action is the name of an endpoint; the app does not start when one is missing (assert_policy_covers).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import Enum
+
+from gpuaas_server.identity.principals import SERVICE_ACCOUNT, USER, Principal
+
+SCOPES = ("allocations:read", "allocations:write", "events:read", "projects:read")
+
+PLATFORM_ADMIN = "platform_admin"
+PLATFORM_OPERATOR = "platform_operator"
+TENANT_ADMIN = "tenant_admin"
+PROJECT_ADMIN = "project_admin"
+PROJECT_MEMBER = "project_member"
+PROJECT_VIEWER = "project_viewer"
+PLATFORM_ROLES = frozenset({PLATFORM_ADMIN, PLATFORM_OPERATOR})
+
+
+class Level(Enum):
+    """Where an action happens, which decides what is looked at and whether a refusal hides the place."""
+
+    PUBLIC = "public"
+    AGENT = "agent"  # admitted by the nodes room, by the node's own key
+    SIGNED_IN = "signed_in"
+    PLATFORM = "platform"
+    TENANT = "tenant"  # tenant_id is in the path
+    PROJECT = "project"  # project_id is in the path
+
+
+class Verdict(Enum):
+    ALLOWED = 200
+    UNAUTHENTICATED = 401
+    FORBIDDEN = 403
+    HIDDEN = 404
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`scope` is the one that lets a service account do it; None keeps service accounts out.
+
+    `while_disabled`: also in a disabled tenant or project, because it ends something or undoes the disabling.
+    """
+
+    level: Level
+    roles: frozenset[str] = frozenset()
+    scope: str | None = None
+    needs_reason: bool = False
+    while_disabled: bool = False
+    grants: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "grants", self.roles | {self.scope} if self.scope else self.roles)
+
+
+_ADMIN = frozenset({PLATFORM_ADMIN})
+_OPERATORS = PLATFORM_ROLES
+_TENANT_ADMINS = _ADMIN | {TENANT_ADMIN}
+_TENANT_READERS = _TENANT_ADMINS | {PLATFORM_OPERATOR}
+_PROJECT_ADMINS = _TENANT_ADMINS | {PROJECT_ADMIN}
+_PROJECT_USERS = _PROJECT_ADMINS | {PROJECT_MEMBER}
+_PROJECT_READERS = _PROJECT_USERS | {PROJECT_VIEWER, PLATFORM_OPERATOR}
+
+_PUBLIC = Rule(Level.PUBLIC)
+_AGENT = Rule(Level.AGENT)
+_ANYBODY = Rule(Level.SIGNED_IN, frozenset({USER}), SERVICE_ACCOUNT)
+_PEOPLE = Rule(Level.SIGNED_IN, frozenset({USER}))
+_OPERATE = Rule(Level.PLATFORM, _OPERATORS)
+_ADMINISTER = Rule(Level.PLATFORM, _ADMIN)
+_READ_TENANT = Rule(Level.TENANT, _TENANT_READERS)
+_ADMINISTER_TENANT = Rule(Level.TENANT, _TENANT_ADMINS)
+_READ_ADMIN_PARTS = Rule(Level.PROJECT, _PROJECT_ADMINS | {PLATFORM_OPERATOR})
+_ADMINISTER_PROJECT = Rule(Level.PROJECT, _PROJECT_ADMINS)
+_END_IN_PROJECT = Rule(Level.PROJECT, _PROJECT_ADMINS, while_disabled=True)
+_READ_ALLOCATIONS = Rule(Level.PROJECT, _PROJECT_READERS, "allocations:read")
+_USE_ALLOCATIONS = Rule(Level.PROJECT, _PROJECT_USERS, "allocations:write")
+_RELEASE = Rule(Level.PROJECT, _PROJECT_USERS | {PLATFORM_OPERATOR}, "allocations:write", while_disabled=True)
+
+RULES: dict[str, Rule] = {
+    "health": _PUBLIC,
+    "ready": _PUBLIC,
+    "metrics": _PUBLIC,
+    # Signing in
+    "auth_token": _PUBLIC,
+    "auth_jwks": _PUBLIC,
+    "signing_key_list": _OPERATE,
+    "signing_key_rotate": _ADMINISTER,
+    "me_show": _ANYBODY,
+    "me_password_change": _PEOPLE,
+    # Tenants and their people. A project admin must be able to find the people to add.
+    "tenant_create": _ADMINISTER,
+    "tenant_list": _PEOPLE,
+    "tenant_show": Rule(Level.TENANT, _TENANT_READERS | {USER}),
+    "tenant_update": Rule(Level.TENANT, _ADMIN, while_disabled=True),
+    "user_create": _ADMINISTER,
+    "user_list": _OPERATE,
+    "user_show": _OPERATE,
+    "user_update": _ADMINISTER,
+    "platform_role_set": _ADMINISTER,
+    "platform_role_remove": _ADMINISTER,
+    "tenant_user_create": _ADMINISTER_TENANT,
+    "tenant_user_list": Rule(Level.TENANT, _TENANT_READERS | {PROJECT_ADMIN}),
+    "tenant_user_show": Rule(Level.TENANT, _TENANT_READERS | {PROJECT_ADMIN}),
+    "tenant_user_update": _ADMINISTER_TENANT,
+    "tenant_member_list": _READ_TENANT,
+    "tenant_member_set": _ADMINISTER_TENANT,
+    "tenant_member_remove": _ADMINISTER_TENANT,
+    "tenant_quota_show": _READ_TENANT,
+    "tenant_quota_set": Rule(Level.TENANT, _ADMIN),
+    # Projects
+    "project_create": _ADMINISTER_TENANT,
+    "tenant_project_list": _READ_TENANT,
+    "project_list": Rule(Level.SIGNED_IN, frozenset({USER}), "projects:read"),
+    "project_show": Rule(Level.PROJECT, _PROJECT_READERS, "projects:read"),
+    "project_update": Rule(Level.PROJECT, _TENANT_ADMINS, while_disabled=True),
+    "project_member_list": Rule(Level.PROJECT, _PROJECT_READERS),
+    "project_member_set": _ADMINISTER_PROJECT,
+    "project_member_remove": _END_IN_PROJECT,
+    "project_quota_show": Rule(Level.PROJECT, _PROJECT_READERS, "projects:read"),
+    "project_quota_set": Rule(Level.PROJECT, _TENANT_ADMINS),
+    # Service accounts: operators read what there is, and never hold a secret
+    "service_account_create": _ADMINISTER_PROJECT,
+    "service_account_list": _READ_ADMIN_PARTS,
+    "service_account_show": _READ_ADMIN_PARTS,
+    "service_account_update": _END_IN_PROJECT,
+    "service_account_key_create": _ADMINISTER_PROJECT,
+    "service_account_key_list": _READ_ADMIN_PARTS,
+    "service_account_key_delete": _END_IN_PROJECT,
+    # What happened
+    "audit_list": _OPERATE,
+    "tenant_audit_list": _READ_TENANT,
+    "project_audit_list": _READ_ADMIN_PARTS,
+    "platform_event_list": _OPERATE,
+    "project_event_list": Rule(Level.PROJECT, _PROJECT_READERS, "events:read"),
+    # Nodes: operators repair, administrators decide what belongs to the platform
+    "enrolment_token_create": _ADMINISTER,
+    "enrolment_token_list": _OPERATE,
+    "enrolment_token_revoke": _ADMINISTER,
+    "node_list": _OPERATE,
+    "node_show": _OPERATE,
+    "node_update": _ADMINISTER,
+    "node_cordon": Rule(Level.PLATFORM, _OPERATORS, needs_reason=True),
+    "node_uncordon": _OPERATE,
+    "node_drain": Rule(Level.PLATFORM, _OPERATORS, needs_reason=True),
+    "node_retire": Rule(Level.PLATFORM, _ADMIN, needs_reason=True),
+    "node_discover": _OPERATE,
+    "node_task_list": _OPERATE,
+    "task_show": _OPERATE,
+    "slot_list": _OPERATE,
+    "slot_approve": _ADMINISTER,
+    "slot_disable": Rule(Level.PLATFORM, _OPERATORS, needs_reason=True),
+    "slot_enable": _OPERATE,
+    "agent_ca": _PUBLIC,
+    "agent_enrol": _AGENT,
+    "agent_heartbeat": _AGENT,
+    "agent_inventory": _AGENT,
+    "agent_task_poll": _AGENT,
+    "agent_task_progress": _AGENT,
+    "agent_task_result": _AGENT,
+    "agent_host_certificate": _AGENT,
+    # Machine access: the tenant's data plane, so not for operators
+    "ssh_key_list": _PEOPLE,
+    "ssh_key_create": _PEOPLE,
+    "ssh_key_delete": _PEOPLE,
+    "ssh_ca_show": _ANYBODY,
+    "ssh_certificate_create": _USE_ALLOCATIONS,
+    "ssh_grant_list": Rule(Level.PROJECT, _PROJECT_USERS | {PROJECT_VIEWER}, "allocations:read"),
+    "ssh_grant_create": _USE_ALLOCATIONS,
+    "ssh_grant_delete": Rule(Level.PROJECT, _PROJECT_USERS, "allocations:write", while_disabled=True),
+    # Capacity
+    "sku_list": _ANYBODY,
+    "sku_create": _ADMINISTER,
+    "sku_update": _ADMINISTER,
+    "allocation_create": _USE_ALLOCATIONS,
+    "allocation_list": _READ_ALLOCATIONS,
+    "allocation_list_all": _OPERATE,
+    "allocation_show": _READ_ALLOCATIONS,
+    "allocation_timeline": _READ_ALLOCATIONS,
+    "allocation_release": _RELEASE,
+    "allocation_retry_release": _RELEASE,
+    "allocation_force_cleanup": Rule(Level.PROJECT, _ADMIN, needs_reason=True, while_disabled=True),
+}
+
+
+def decide(
+    principal: Principal | None, action: str, tenant_id: str | None = None, project_id: str | None = None
+) -> Verdict:
+    """`tenant_id` is the tenant of the project asked for, or else the one in the path."""
+    rule = RULES[action]
+    if rule.level is Level.PUBLIC:
+        return Verdict.ALLOWED
+    if principal is None:
+        return Verdict.UNAUTHENTICATED
+    held = _held(principal, rule.level, tenant_id, project_id)
+    if rule.grants & held:
+        return Verdict.ALLOWED
+    hides = rule.level in (Level.TENANT, Level.PROJECT)
+    return Verdict.HIDDEN if hides and not held else Verdict.FORBIDDEN
+
+
+def _held(
+    principal: Principal, level: Level, tenant_id: str | None, project_id: str | None
+) -> frozenset[str]:
+    if level is Level.PROJECT:
+        return principal.roles_at(tenant_id, project_id) if project_id is not None else frozenset()
+    if level is Level.TENANT:
+        return principal.roles_at(tenant_id, None)
+    if level is Level.PLATFORM:
+        return principal.platform_roles
+    return principal.everywhere if level is Level.SIGNED_IN else frozenset()
+
+
+def allowed_actions(roles: frozenset[str], actions: Iterable[str]) -> list[str]:
+    """Those of the actions that `Admission.roles` permits: for the `allowed_actions` of a resource there."""
+    return [action for action in actions if RULES[action].grants & roles]
+
+
+def needs(action: str) -> list[str]:
+    """The roles, and the scope, that would have done: for the refusal's details."""
+    return sorted(RULES[action].grants)

@@ -1,0 +1,128 @@
+"""The caller as the policy sees them: a plain value, made from the rows that callers.py reads."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from gpuaas_server.kernel.database import PLATFORM, Scope
+
+NOTHING: frozenset[str] = frozenset()
+
+# Held by every person, and by every service account; the other roles are given by a binding.
+USER = "user"
+SERVICE_ACCOUNT = "service_account"
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    role: str
+    tenant_id: str | None = None
+    project_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """`…_roles` say what is held in each kind of place; a service account holds its scopes like roles."""
+
+    id: str
+    kind: str
+    name: str
+    tenant_id: str  # empty: of the platform
+    email: str | None
+    disabled: bool
+    auth_epoch: int
+    bindings: tuple[Binding, ...]
+    scopes: frozenset[str]
+    platform_roles: frozenset[str]
+    tenant_roles: frozenset[str]
+    project_roles: Mapping[str, frozenset[str]]
+    tenant_admin_roles: frozenset[str]  # what is held in every project of the tenant
+    everywhere: frozenset[str]
+    database_scope: Scope
+    expires_at: datetime | None = None
+    live_keys: Mapping[str, datetime | None] | None = None
+
+    def roles_at(self, tenant_id: str | None, project_id: str | None) -> frozenset[str]:
+        """What the caller holds in a tenant or a project; nothing means that it is hidden from them."""
+        if self.platform_roles:
+            return self.platform_roles
+        if tenant_id is None or tenant_id != self.tenant_id:
+            return NOTHING
+        if project_id is None:
+            return self.tenant_roles
+        return self.project_roles.get(project_id, self.tenant_admin_roles)
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A user's own columns."""
+
+    id: str
+    name: str
+    email: str
+    tenant_id: str | None
+    disabled: bool = False
+    auth_epoch: int = 1
+
+
+def user_principal(account: Account, bindings: Iterable[Binding]) -> Principal:
+    bindings = tuple(bindings)
+    platform = frozenset(b.role for b in bindings if b.tenant_id is None)
+    admin = frozenset(b.role for b in bindings if b.tenant_id is not None and b.project_id is None)
+    projects = {b.project_id: admin | {b.role} for b in bindings if b.project_id is not None}
+    own = admin.union(*projects.values())
+    return Principal(
+        id=account.id,
+        kind=USER,
+        name=account.name,
+        tenant_id=account.tenant_id or "",
+        email=account.email,
+        disabled=account.disabled,
+        auth_epoch=account.auth_epoch,
+        bindings=bindings,
+        scopes=NOTHING,
+        platform_roles=platform,
+        tenant_roles=own | {USER} if account.tenant_id else NOTHING,
+        project_roles=projects,
+        tenant_admin_roles=admin,
+        everywhere=platform | own | {USER},
+        # A user of the platform has no tenant's rows; without a role the policy shows them only themselves.
+        database_scope=Scope(account.tenant_id) if account.tenant_id else PLATFORM,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceAccountState:
+    """A service account's own columns, with when each of its keys expires."""
+
+    id: str
+    name: str
+    tenant_id: str
+    project_id: str
+    scopes: frozenset[str]
+    disabled: bool
+    expires_at: datetime | None
+    keys: Mapping[str, datetime | None]
+
+
+def service_account_principal(account: ServiceAccountState) -> Principal:
+    held = account.scopes | {SERVICE_ACCOUNT}
+    return Principal(
+        id=account.id,
+        kind=SERVICE_ACCOUNT,
+        name=account.name,
+        tenant_id=account.tenant_id,
+        email=None,
+        disabled=account.disabled,
+        auth_epoch=0,
+        bindings=(Binding(SERVICE_ACCOUNT, account.tenant_id, account.project_id),),
+        scopes=account.scopes,
+        platform_roles=NOTHING,
+        tenant_roles=NOTHING,
+        project_roles={account.project_id: held},
+        tenant_admin_roles=NOTHING,
+        everywhere=held,
+        database_scope=Scope(account.tenant_id),
+        expires_at=account.expires_at,
+        live_keys=account.keys,
+    )

@@ -1,0 +1,92 @@
+"""SQL of role bindings. A place is (tenant_id, project_id); both NULL is the platform."""
+
+from datetime import datetime
+
+from psycopg.rows import DictRow
+
+from gpuaas_server.kernel.database import Connection
+
+_ADMIN_LOCK = 0x6770_7502  # serialises the making of the first administrator across replicas
+_AT_PLACE = "b.tenant_id IS NOT DISTINCT FROM %(tenant)s AND b.project_id IS NOT DISTINCT FROM %(project)s"
+_MEMBER = "b.user_id AS id, u.email, u.name, u.disabled, b.role, b.created_at, b.generation"
+
+
+async def first_admin_lock(connection: Connection) -> None:
+    await connection.execute("SELECT pg_advisory_xact_lock(%s)", (_ADMIN_LOCK,))
+
+
+async def platform_admin_exists(connection: Connection) -> bool:
+    cursor = await connection.execute(
+        "SELECT EXISTS (SELECT 1 FROM role_bindings WHERE role = 'platform_admin') AS found"
+    )
+    row = await cursor.fetchone()
+    return bool(row and row["found"])
+
+
+async def member_list(
+    connection: Connection, tenant_id: str | None, project_id: str | None, after: str | None, limit: int
+) -> list[DictRow]:
+    cursor = await connection.execute(
+        f"SELECT {_MEMBER} FROM role_bindings b JOIN users u ON u.id = b.user_id WHERE {_AT_PLACE}"
+        " AND (%(after)s::text IS NULL OR b.user_id < %(after)s) ORDER BY b.user_id DESC LIMIT %(limit)s",
+        {"tenant": tenant_id, "project": project_id, "after": after, "limit": limit},
+    )
+    return await cursor.fetchall()
+
+
+async def member_hold(
+    connection: Connection, user_id: str, tenant_id: str | None, project_id: str | None
+) -> DictRow | None:
+    cursor = await connection.execute(
+        f"SELECT {_MEMBER} FROM role_bindings b JOIN users u ON u.id = b.user_id"
+        f" WHERE b.user_id = %(user)s AND {_AT_PLACE} FOR UPDATE OF b",
+        {"user": user_id, "tenant": tenant_id, "project": project_id},
+    )
+    return await cursor.fetchone()
+
+
+async def member_set(
+    connection: Connection,
+    binding_id: str,
+    user_id: str,
+    role: str,
+    tenant_id: str | None,
+    project_id: str | None,
+    now: datetime,
+) -> DictRow:
+    cursor = await connection.execute(
+        "INSERT INTO role_bindings AS b (id, user_id, role, tenant_id, project_id, created_at)"
+        " VALUES (%s, %s, %s, %s, %s, %s) ON CONFLICT ON CONSTRAINT role_bindings_one_per_place"
+        " DO UPDATE SET role = EXCLUDED.role, generation = b.generation + 1"
+        " RETURNING role, created_at, generation",
+        (binding_id, user_id, role, tenant_id, project_id, now),
+    )
+    row = await cursor.fetchone()
+    return row or {}
+
+
+async def member_remove(
+    connection: Connection, user_id: str, tenant_id: str | None, project_id: str | None
+) -> None:
+    await connection.execute(
+        f"DELETE FROM role_bindings b WHERE b.user_id = %(user)s AND {_AT_PLACE}",
+        {"user": user_id, "tenant": tenant_id, "project": project_id},
+    )
+
+
+async def admins_hold(connection: Connection, role: str, tenant_id: str | None) -> list[str]:
+    """Who holds the role and can act, held so that two administrators cannot remove each other at once."""
+    cursor = await connection.execute(
+        "SELECT b.user_id FROM role_bindings b JOIN users u ON u.id = b.user_id WHERE b.role = %s"
+        " AND b.tenant_id IS NOT DISTINCT FROM %s AND NOT u.disabled ORDER BY b.id FOR UPDATE OF b, u",
+        (role, tenant_id),
+    )
+    return [row["user_id"] for row in await cursor.fetchall()]
+
+
+async def user_bindings(connection: Connection, user_ids: list[str]) -> list[DictRow]:
+    cursor = await connection.execute(
+        "SELECT user_id, role, tenant_id, project_id FROM role_bindings WHERE user_id = ANY(%s) ORDER BY id",
+        (user_ids,),
+    )
+    return await cursor.fetchall()

@@ -1,0 +1,55 @@
+"""SQL of the keys that sign access tokens."""
+
+from datetime import datetime
+
+from psycopg.rows import DictRow
+
+from gpuaas_server.kernel.database import Connection
+
+_LOCK = 0x6770_7501  # serialises the making of keys across replicas
+
+
+async def signing_key_lock(connection: Connection) -> None:
+    await connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+
+
+async def signing_key_insert(
+    connection: Connection, key_id: str, public: bytes, sealed: bytes, now: datetime
+) -> None:
+    await connection.execute(
+        "INSERT INTO signing_keys (id, public_key, sealed_private_key, created_at) VALUES (%s, %s, %s, %s)",
+        (key_id, public, sealed, now),
+    )
+
+
+async def signing_key_retire(connection: Connection, verifies_until: datetime) -> None:
+    await connection.execute(
+        "UPDATE signing_keys SET verifies_until = %s WHERE verifies_until IS NULL", (verifies_until,)
+    )
+
+
+async def signing_key_current(connection: Connection) -> DictRow | None:
+    cursor = await connection.execute(
+        "SELECT id, sealed_private_key FROM signing_keys"
+        " WHERE verifies_until IS NULL ORDER BY id DESC LIMIT 1"
+    )
+    return await cursor.fetchone()
+
+
+async def signing_key_verifying(connection: Connection, now: datetime) -> list[DictRow]:
+    """Every key whose tokens are still good."""
+    cursor = await connection.execute(
+        "SELECT id, public_key, verifies_until FROM signing_keys"
+        " WHERE verifies_until IS NULL OR verifies_until > %s ORDER BY id DESC",
+        (now,),
+    )
+    return await cursor.fetchall()
+
+
+async def signing_key_list(connection: Connection, after: str | None, limit: int) -> list[DictRow]:
+    cursor = await connection.execute(
+        "SELECT id, created_at, verifies_until FROM signing_keys"
+        " WHERE %s::text IS NULL OR id < %s ORDER BY id DESC LIMIT %s",
+        (after, after, limit),
+    )
+    return await cursor.fetchall()

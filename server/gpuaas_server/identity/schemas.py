@@ -1,0 +1,187 @@
+"""Wire types of signing in, users, roles and service accounts."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field, StringConstraints
+
+from gpuaas_server.kernel.http.schemas import Body, Moment, Name
+from gpuaas_server.kernel.ids import ServiceAccountId, TenantId
+
+Email = Annotated[
+    str,
+    StringConstraints(
+        min_length=3,
+        max_length=200,
+        pattern=r"^[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(\.[A-Za-z0-9-]{1,63}){1,8}$",
+    ),
+]
+_ANY_TEXT = r"^[^\x00-\x1f\x7f]+$"
+TypedSecret = Annotated[str, StringConstraints(min_length=1, max_length=256, pattern=_ANY_TEXT)]
+NewPassword = Annotated[str, StringConstraints(min_length=12, max_length=256, pattern=_ANY_TEXT)]
+ScopeName = Literal["allocations:read", "allocations:write", "events:read", "projects:read"]
+ProjectRole = Literal["project_admin", "project_member", "project_viewer"]
+PlatformRole = Literal["platform_admin", "platform_operator"]
+
+
+class PasswordGrant(Body):
+    grant_type: Literal["password"]
+    username: TypedSecret = Field(description="The user's e-mail address.")
+    password: TypedSecret
+
+
+class ClientCredentialsGrant(Body):
+    grant_type: Literal["client_credentials"]
+    client_id: ServiceAccountId
+    client_secret: TypedSecret
+
+
+class AccessToken(BaseModel):
+    access_token: str
+    token_type: Literal["Bearer"] = "Bearer"  # noqa: S105
+    expires_in: int = Field(description="Seconds.")
+    scope: str | None = Field(default=None, description="A service account's scopes, separated by blanks.")
+
+
+class JsonWebKey(BaseModel):
+    kty: Literal["OKP"] = "OKP"
+    crv: Literal["Ed25519"] = "Ed25519"
+    use: Literal["sig"] = "sig"
+    alg: Literal["EdDSA"] = "EdDSA"
+    kid: str
+    x: str
+
+
+class JsonWebKeySet(BaseModel):
+    keys: list[JsonWebKey]
+
+
+class SigningKey(BaseModel):
+    id: str
+    created_at: datetime
+    verifies_until: datetime | None = Field(description="Null: this key signs.")
+
+
+class RoleHeld(BaseModel):
+    role: str
+    tenant_id: str | None
+    project_id: str | None
+
+
+class Me(BaseModel):
+    id: str
+    kind: Literal["user", "service_account"]
+    name: str
+    email: str | None
+    tenant_id: str | None
+    roles: list[RoleHeld]
+    scopes: list[str] | None
+
+
+class PasswordChange(Body):
+    current_password: TypedSecret
+    new_password: NewPassword
+
+
+class TenantUserCreate(Body):
+    email: Email
+    name: Name
+    password: NewPassword | None = Field(default=None, description="Absent: one is made and shown once.")
+
+
+class UserCreate(TenantUserCreate):
+    tenant_id: TenantId | None = Field(default=None, description="Absent: a user of the platform.")
+
+
+class UserUpdate(Body):
+    name: Name | None = None
+    disabled: bool | None = None
+    unlock: Literal[True] | None = Field(default=None, description="End a lockout now.")
+    reset_password: Literal[True] | None = Field(default=None, description="Make a password, shown once.")
+
+
+class User(BaseModel):
+    id: str
+    tenant_id: str | None
+    email: str
+    name: str
+    disabled: bool
+    roles: list[RoleHeld]
+    last_sign_in_at: datetime | None
+    created_at: datetime
+    generation: int
+    allowed_actions: list[str]
+
+
+class UserWithPassword(User):
+    initial_password: str | None = Field(description="Shown once, when the platform made the password.")
+
+
+class Member(BaseModel):
+    id: str = Field(description="The user's id.")
+    email: str
+    name: str
+    disabled: bool
+    role: str
+    created_at: datetime
+    generation: int
+
+
+class TenantMemberSet(Body):
+    role: Literal["tenant_admin"]
+
+
+class ProjectMemberSet(Body):
+    role: ProjectRole
+
+
+class PlatformRoleSet(Body):
+    role: PlatformRole
+
+
+Scopes = Annotated[list[ScopeName], Field(min_length=1, max_length=20)]
+
+
+class ServiceAccountCreate(Body):
+    name: Name
+    scopes: Scopes
+    expires_at: Moment | None = None
+
+
+class ServiceAccountUpdate(Body):
+    scopes: Scopes | None = None
+    disabled: bool | None = None
+    expires_at: Moment | None = Field(default=None, description="Null takes the expiry away.")
+
+
+class ServiceAccountKeyCreate(Body):
+    expires_at: Moment | None = None
+
+
+class ServiceAccountKey(BaseModel):
+    id: str
+    created_at: datetime
+    expires_at: datetime | None
+    last_used_at: datetime | None
+
+
+class NewServiceAccountKey(ServiceAccountKey):
+    secret: str = Field(description="Shown once; only its digest is kept.")
+
+
+class ServiceAccount(BaseModel):
+    id: str
+    tenant_id: str
+    project_id: str
+    name: str
+    scopes: list[str]
+    disabled: bool
+    expires_at: datetime | None
+    created_by: str
+    created_at: datetime
+    generation: int
+    allowed_actions: list[str]
+
+
+class NewServiceAccount(ServiceAccount):
+    key: NewServiceAccountKey

@@ -1,0 +1,125 @@
+"""Service accounts of a project and their keys."""
+
+from typing import Annotated
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from gpuaas_server.identity import service_accounts as service
+from gpuaas_server.identity.schemas import (
+    NewServiceAccount,
+    NewServiceAccountKey,
+    ServiceAccount,
+    ServiceAccountCreate,
+    ServiceAccountKey,
+    ServiceAccountKeyCreate,
+    ServiceAccountUpdate,
+)
+from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
+from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
+from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.ids import KeyId, ProjectId, ServiceAccountId
+
+router = APIRouter(prefix="/projects/{project_id}/service-accounts", tags=["service accounts"])
+
+
+@router.post(
+    "", status_code=201, response_model=NewServiceAccount, responses=problem_responses("already_exists")
+)
+async def service_account_create(
+    project_id: ProjectId,
+    body: ServiceAccountCreate,
+    call: Annotated[Call, admitted_change("service_account_create")],
+) -> Response:
+    """The answer holds the secret of the first key, which is shown only now."""
+    tenant_id, roles = call.admission.tenant_id, call.admission.roles
+    return await call.change(
+        lambda tx: service.service_account_create(tx, tenant_id, project_id, body, roles), status=201
+    )
+
+
+@router.get("", response_model=Page[ServiceAccount], responses=problem_responses())
+async def service_account_list(
+    project_id: ProjectId,
+    call: Annotated[Call, admitted("service_account_list")],
+    after: PageAfter = None,
+    limit: PageLimit = 50,
+) -> Response:
+    roles = call.admission.roles
+    return await call.read(
+        lambda connection: service.service_account_list(connection, project_id, after, limit, roles)
+    )
+
+
+@router.get("/{service_account_id}", response_model=ServiceAccount, responses=problem_responses())
+async def service_account_show(
+    project_id: ProjectId,
+    service_account_id: ServiceAccountId,
+    call: Annotated[Call, admitted("service_account_show")],
+) -> Response:
+    roles = call.admission.roles
+    return await call.read(
+        lambda connection: service.service_account_show(connection, project_id, service_account_id, roles)
+    )
+
+
+@router.patch(
+    "/{service_account_id}", response_model=ServiceAccount, responses=problem_responses("precondition_failed")
+)
+async def service_account_update(
+    project_id: ProjectId,
+    service_account_id: ServiceAccountId,
+    body: ServiceAccountUpdate,
+    call: Annotated[Call, admitted_change("service_account_update")],
+) -> Response:
+    roles, match = call.admission.roles, call.require_match
+    return await call.change(
+        lambda tx: service.service_account_update(tx, project_id, service_account_id, body, roles, match)
+    )
+
+
+@router.post(
+    "/{service_account_id}/keys",
+    status_code=201,
+    response_model=NewServiceAccountKey,
+    responses=problem_responses("conflict"),
+)
+async def service_account_key_create(
+    project_id: ProjectId,
+    service_account_id: ServiceAccountId,
+    body: ServiceAccountKeyCreate,
+    call: Annotated[Call, admitted_change("service_account_key_create")],
+) -> Response:
+    """Rotate: make a key, hand it out, delete the old one. Both work meanwhile."""
+    return await call.change(
+        lambda tx: service.service_account_key_create(tx, project_id, service_account_id, body), status=201
+    )
+
+
+@router.get(
+    "/{service_account_id}/keys", response_model=Page[ServiceAccountKey], responses=problem_responses()
+)
+async def service_account_key_list(
+    project_id: ProjectId,
+    service_account_id: ServiceAccountId,
+    call: Annotated[Call, admitted("service_account_key_list")],
+    after: PageAfter = None,
+    limit: PageLimit = 50,
+) -> Response:
+    return await call.read(
+        lambda connection: service.service_account_key_list(
+            connection, project_id, service_account_id, after, limit
+        )
+    )
+
+
+@router.delete("/{service_account_id}/keys/{key_id}", status_code=204, responses=problem_responses())
+async def service_account_key_delete(
+    project_id: ProjectId,
+    service_account_id: ServiceAccountId,
+    key_id: KeyId,
+    call: Annotated[Call, admitted_change("service_account_key_delete")],
+) -> Response:
+    return await call.change(
+        lambda tx: service.service_account_key_delete(tx, project_id, service_account_id, key_id)
+    )

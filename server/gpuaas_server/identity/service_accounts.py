@@ -1,0 +1,162 @@
+"""Service accounts: programs as principals of one project, with scopes, and keys that overlap in rotation."""
+
+import secrets
+from datetime import datetime
+
+from psycopg.rows import DictRow
+
+from gpuaas_server.audit.service import AuditEntry, record
+from gpuaas_server.identity.logins import secret_digest
+from gpuaas_server.identity.members import RequireMatch
+from gpuaas_server.identity.policy import allowed_actions
+from gpuaas_server.identity.queries import service_accounts as queries
+from gpuaas_server.identity.schemas import (
+    NewServiceAccount,
+    NewServiceAccountKey,
+    ServiceAccount,
+    ServiceAccountCreate,
+    ServiceAccountKey,
+    ServiceAccountKeyCreate,
+    ServiceAccountUpdate,
+)
+from gpuaas_server.identity.signing_keys import TOPIC
+from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.errors import Problem, not_found
+from gpuaas_server.kernel.http.pages import Page
+from gpuaas_server.kernel.ids import new_id
+
+MAX_LIVE_KEYS = 10
+_VERBS = ("service_account_update", "service_account_key_create", "service_account_key_delete")
+
+
+async def service_account_create(
+    tx: Tx, tenant_id: str, project_id: str, body: ServiceAccountCreate, roles: frozenset[str]
+) -> NewServiceAccount:
+    _require_future(body.expires_at, tx.now)
+    scopes = sorted(set(body.scopes))
+    row = await queries.service_account_insert(
+        tx.connection,
+        new_id("sva"),
+        tenant_id,
+        project_id,
+        body.name,
+        scopes,
+        body.expires_at,
+        tx.actor.id,
+        tx.now,
+    )
+    if row is None:
+        raise Problem("already_exists", "The project has a service account with this name.")
+    key = await _new_key(tx, row, None)
+    await _recorded(tx, "service_account_create", row, {"scopes": scopes, "key": key.id})
+    return NewServiceAccount(**dict(_account(row, roles)), key=key)
+
+
+async def service_account_list(
+    connection: Connection, project_id: str, after: str | None, limit: int, roles: frozenset[str]
+) -> Page[ServiceAccount]:
+    rows = await queries.service_account_list(connection, project_id, after, limit + 1)
+    return Page[ServiceAccount].of([_account(row, roles) for row in rows], limit)
+
+
+async def service_account_show(
+    connection: Connection, project_id: str, account_id: str, roles: frozenset[str]
+) -> ServiceAccount:
+    row = await queries.service_account_show(connection, project_id, account_id)
+    return _account(_present(row, account_id), roles)
+
+
+async def service_account_update(
+    tx: Tx,
+    project_id: str,
+    account_id: str,
+    body: ServiceAccountUpdate,
+    roles: frozenset[str],
+    require_match: RequireMatch,
+) -> ServiceAccount:
+    before = await _hold(tx, project_id, account_id)
+    require_match(before["generation"])
+    scopes = before["scopes"] if body.scopes is None else sorted(set(body.scopes))
+    disabled = before["disabled"] if body.disabled is None else body.disabled
+    expires_at = body.expires_at if "expires_at" in body.model_fields_set else before["expires_at"]
+    row = await queries.service_account_update(tx.connection, account_id, scopes, disabled, expires_at)
+    changes: dict[str, object] = {
+        "before": {
+            "scopes": before["scopes"],
+            "disabled": before["disabled"],
+            "expires_at": before["expires_at"],
+        },
+        "after": {"scopes": scopes, "disabled": disabled, "expires_at": expires_at},
+    }
+    await _recorded(tx, "service_account_update", row, changes)
+    return _account(row, roles)
+
+
+async def service_account_key_create(
+    tx: Tx, project_id: str, account_id: str, body: ServiceAccountKeyCreate
+) -> NewServiceAccountKey:
+    _require_future(body.expires_at, tx.now)
+    account = await _hold(tx, project_id, account_id)
+    if await queries.key_count(tx.connection, account_id, tx.now) >= MAX_LIVE_KEYS:
+        raise Problem(
+            "conflict", f"A service account has at most {MAX_LIVE_KEYS} live keys: delete one first."
+        )
+    key = await _new_key(tx, account, body.expires_at)
+    await _recorded(tx, "service_account_key_create", account, {"key": key.id})
+    return key
+
+
+async def service_account_key_list(
+    connection: Connection, project_id: str, account_id: str, after: str | None, limit: int
+) -> Page[ServiceAccountKey]:
+    _present(await queries.service_account_show(connection, project_id, account_id), account_id)
+    rows = await queries.key_list(connection, account_id, after, limit + 1)
+    return Page[ServiceAccountKey].of([ServiceAccountKey(**row) for row in rows], limit)
+
+
+async def service_account_key_delete(tx: Tx, project_id: str, account_id: str, key_id: str) -> None:
+    """Tokens that were got with this key end too; those of the other keys live on."""
+    account = await _hold(tx, project_id, account_id)
+    if not await queries.key_delete(tx.connection, account_id, key_id):
+        raise not_found("key", key_id)
+    await _recorded(tx, "service_account_key_delete", account, {"key": key_id})
+
+
+async def _new_key(tx: Tx, account: DictRow, expires_at: datetime | None) -> NewServiceAccountKey:
+    secret = f"gsk_{secrets.token_urlsafe(32)}"
+    row = await queries.key_insert(
+        tx.connection,
+        new_id("key"),
+        account["id"],
+        account["tenant_id"],
+        secret_digest(secret),
+        expires_at,
+        tx.now,
+    )
+    return NewServiceAccountKey(**row, secret=secret)
+
+
+async def _hold(tx: Tx, project_id: str, account_id: str) -> DictRow:
+    return _present(await queries.service_account_hold(tx.connection, project_id, account_id), account_id)
+
+
+def _present(row: DictRow | None, account_id: str) -> DictRow:
+    if row is None:
+        raise not_found("service account", account_id)
+    return row
+
+
+def _require_future(expires_at: datetime | None, now: datetime) -> None:
+    if expires_at is not None and expires_at <= now:
+        raise Problem("invalid_request", "expires_at lies in the past.")
+
+
+async def _recorded(tx: Tx, action: str, account: DictRow, details: dict[str, object]) -> None:
+    entry = AuditEntry(action, account["id"], account["tenant_id"], account["project_id"], details=details)
+    await record(tx, entry)
+    tx.wakeups.add(TOPIC)
+
+
+def _account(row: DictRow, roles: frozenset[str]) -> ServiceAccount:
+    return ServiceAccount(**row, allowed_actions=allowed_actions(roles, _VERBS))

@@ -1,0 +1,131 @@
+"""Users: those of a tenant under the tenant, all of them for the platform, and the platform's own roles."""
+
+from typing import Annotated
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from gpuaas_server.identity import members, users
+from gpuaas_server.identity.members import Place
+from gpuaas_server.identity.schemas import (
+    Member,
+    PlatformRoleSet,
+    TenantUserCreate,
+    User,
+    UserCreate,
+    UserUpdate,
+    UserWithPassword,
+)
+from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
+from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
+from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.ids import TenantId, UserId
+
+router = APIRouter(tags=["users"])
+
+_CREATING = problem_responses("weak_password", "already_exists")
+_CHANGING = problem_responses("precondition_failed", "last_admin")
+
+
+@router.post("/users", status_code=201, response_model=UserWithPassword, responses=_CREATING)
+async def user_create(body: UserCreate, call: Annotated[Call, admitted_change("user_create")]) -> Response:
+    return await _create(call, "user_create", body.tenant_id, body)
+
+
+@router.get("/users", response_model=Page[User], responses=problem_responses())
+async def user_list(
+    call: Annotated[Call, admitted("user_list")], after: PageAfter = None, limit: PageLimit = 50
+) -> Response:
+    return await _list(call, None, after, limit)
+
+
+@router.get("/users/{user_id}", response_model=User, responses=problem_responses())
+async def user_show(user_id: UserId, call: Annotated[Call, admitted("user_show")]) -> Response:
+    return await _show(call, None, user_id)
+
+
+@router.patch("/users/{user_id}", response_model=UserWithPassword, responses=_CHANGING)
+async def user_update(
+    user_id: UserId, body: UserUpdate, call: Annotated[Call, admitted_change("user_update")]
+) -> Response:
+    return await _update(call, "user_update", None, user_id, body)
+
+
+@router.put(
+    "/users/{user_id}/platform-role",
+    response_model=Member,
+    responses=problem_responses("precondition_failed", "last_admin", "conflict"),
+)
+async def platform_role_set(
+    user_id: UserId, body: PlatformRoleSet, call: Annotated[Call, admitted_change("platform_role_set")]
+) -> Response:
+    return await call.change(
+        lambda tx: members.member_set(
+            tx, "platform_role_set", user_id, body.role, Place(), call.require_match
+        )
+    )
+
+
+@router.delete("/users/{user_id}/platform-role", status_code=204, responses=_CHANGING)
+async def platform_role_remove(
+    user_id: UserId, call: Annotated[Call, admitted_change("platform_role_remove")]
+) -> Response:
+    return await call.change(
+        lambda tx: members.member_remove(tx, "platform_role_remove", user_id, Place(), call.require_match)
+    )
+
+
+@router.post(
+    "/tenants/{tenant_id}/users", status_code=201, response_model=UserWithPassword, responses=_CREATING
+)
+async def tenant_user_create(
+    tenant_id: TenantId, body: TenantUserCreate, call: Annotated[Call, admitted_change("tenant_user_create")]
+) -> Response:
+    return await _create(call, "tenant_user_create", tenant_id, body)
+
+
+@router.get("/tenants/{tenant_id}/users", response_model=Page[User], responses=problem_responses())
+async def tenant_user_list(
+    tenant_id: TenantId,
+    call: Annotated[Call, admitted("tenant_user_list")],
+    after: PageAfter = None,
+    limit: PageLimit = 50,
+) -> Response:
+    return await _list(call, tenant_id, after, limit)
+
+
+@router.get("/tenants/{tenant_id}/users/{user_id}", response_model=User, responses=problem_responses())
+async def tenant_user_show(
+    tenant_id: TenantId, user_id: UserId, call: Annotated[Call, admitted("tenant_user_show")]
+) -> Response:
+    return await _show(call, tenant_id, user_id)
+
+
+@router.patch("/tenants/{tenant_id}/users/{user_id}", response_model=UserWithPassword, responses=_CHANGING)
+async def tenant_user_update(
+    tenant_id: TenantId,
+    user_id: UserId,
+    body: UserUpdate,
+    call: Annotated[Call, admitted_change("tenant_user_update")],
+) -> Response:
+    return await _update(call, "tenant_user_update", tenant_id, user_id, body)
+
+
+async def _create(call: Call, action: str, tenant_id: str | None, body: TenantUserCreate) -> Response:
+    roles = call.admission.roles
+    return await call.change(lambda tx: users.user_create(tx, action, tenant_id, body, roles), status=201)
+
+
+async def _list(call: Call, tenant_id: str | None, after: str | None, limit: int) -> Response:
+    roles = call.admission.roles
+    return await call.read(lambda connection: users.user_list(connection, tenant_id, after, limit, roles))
+
+
+async def _show(call: Call, tenant_id: str | None, user_id: str) -> Response:
+    roles = call.admission.roles
+    return await call.read(lambda connection: users.user_show(connection, tenant_id, user_id, roles))
+
+
+async def _update(call: Call, action: str, tenant_id: str | None, user_id: str, body: UserUpdate) -> Response:
+    roles, match = call.admission.roles, call.require_match
+    return await call.change(lambda tx: users.user_update(tx, action, tenant_id, user_id, body, roles, match))

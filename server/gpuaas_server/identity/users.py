@@ -1,0 +1,151 @@
+"""Users: people with a password, of one tenant or of the platform."""
+
+from psycopg import errors as pg
+from psycopg.rows import DictRow
+
+from gpuaas_server.audit.service import AuditEntry, record
+from gpuaas_server.identity import members, passwords
+from gpuaas_server.identity.callers import read_principal
+from gpuaas_server.identity.logins import ProvenPassword, username_digest
+from gpuaas_server.identity.members import RequireMatch
+from gpuaas_server.identity.policy import allowed_actions
+from gpuaas_server.identity.principals import SERVICE_ACCOUNT, USER
+from gpuaas_server.identity.queries import bindings as binding_queries
+from gpuaas_server.identity.queries import logins as login_queries
+from gpuaas_server.identity.queries import users as queries
+from gpuaas_server.identity.schemas import (
+    Me,
+    RoleHeld,
+    TenantUserCreate,
+    User,
+    UserUpdate,
+    UserWithPassword,
+)
+from gpuaas_server.identity.signing_keys import TOPIC
+from gpuaas_server.kernel.context import Actor, Platform, Tx
+from gpuaas_server.kernel.database import PLATFORM, Connection
+from gpuaas_server.kernel.errors import Problem, not_found
+from gpuaas_server.kernel.http.pages import Page
+from gpuaas_server.kernel.ids import new_id
+
+Roles = frozenset[str]
+
+
+async def user_create(
+    tx: Tx, action: str, tenant_id: str | None, body: TenantUserCreate, roles: Roles
+) -> UserWithPassword:
+    email = body.email.lower()
+    password = body.password or passwords.random_password()
+    passwords.require_strong(password, email)
+    password_hash = await passwords.hash_password(password)
+    row = await _insert(tx, tenant_id, email, body.name, password_hash)
+    await record(tx, AuditEntry(action, row["id"], tenant_id, details={"email": email}))
+    user = _user(row, [], roles)
+    return _with_password(user, None if body.password else password)
+
+
+async def _insert(tx: Tx, tenant_id: str | None, email: str, name: str, password_hash: str) -> DictRow:
+    try:
+        row = await queries.user_insert(
+            tx.connection, new_id("usr"), tenant_id, email, name, password_hash, tx.now
+        )
+    except pg.ForeignKeyViolation as error:
+        raise not_found("tenant", tenant_id or "") from error
+    if row is None:
+        raise Problem("already_exists", "There is a user with this e-mail address.")
+    return row
+
+
+async def user_list(
+    connection: Connection, tenant_id: str | None, after: str | None, limit: int, roles: Roles
+) -> Page[User]:
+    rows = await queries.user_list(connection, tenant_id, after, limit + 1)
+    bindings = await binding_queries.user_bindings(connection, [row["id"] for row in rows])
+    return Page[User].of([_user(row, bindings, roles) for row in rows], limit)
+
+
+async def user_show(connection: Connection, tenant_id: str | None, user_id: str, roles: Roles) -> User:
+    """With a tenant, a user of that tenant; without, any user."""
+    row = _of_tenant(await queries.user_show(connection, user_id), tenant_id, user_id)
+    return _user(row, await binding_queries.user_bindings(connection, [user_id]), roles)
+
+
+async def user_update(
+    tx: Tx,
+    action: str,
+    tenant_id: str | None,
+    user_id: str,
+    body: UserUpdate,
+    roles: Roles,
+    require_match: RequireMatch,
+) -> UserWithPassword:
+    password = passwords.random_password() if body.reset_password else None
+    password_hash = await passwords.hash_password(password) if password else None
+    before = _of_tenant(await queries.user_hold(tx.connection, user_id), tenant_id, user_id)
+    require_match(before["generation"])
+    bindings = await binding_queries.user_bindings(tx.connection, [user_id])
+    if body.disabled and not before["disabled"]:
+        for binding in bindings:
+            if binding["role"] in ("platform_admin", "tenant_admin"):
+                await members.refuse_last_admin(tx, user_id, binding["role"], binding["tenant_id"])
+    if password_hash is not None:
+        await queries.password_set(tx.connection, user_id, password_hash, None)
+    if body.unlock or password_hash is not None:
+        await login_queries.failure_clear(tx.connection, username_digest(before["email"]))
+    disabled = before["disabled"] if body.disabled is None else body.disabled
+    row = await queries.user_update(tx.connection, user_id, body.name or before["name"], disabled)
+    details: dict[str, object] = {"changed": sorted(body.model_fields_set), "disabled": disabled}
+    await record(tx, AuditEntry(action, user_id, before["tenant_id"], details=details))
+    tx.wakeups.add(TOPIC)
+    return _with_password(_user(row, bindings, roles), password)
+
+
+async def me_password_change(tx: Tx, proven: ProvenPassword, new_password: str) -> None:
+    """Ends every token of the user, this one too: whoever stole one is out as well."""
+    passwords.require_strong(new_password, proven.email)
+    password_hash = await passwords.hash_password(new_password)
+    if not await queries.password_set(tx.connection, tx.actor.id, password_hash, proven.auth_epoch):
+        raise Problem("conflict", "The password was changed by another request.")
+    await record(tx, AuditEntry("me_password_change", tx.actor.id, tx.actor.tenant_id or None))
+    tx.wakeups.add(TOPIC)
+
+
+def _of_tenant(row: DictRow | None, tenant_id: str | None, user_id: str) -> DictRow:
+    if row is None or (tenant_id is not None and row["tenant_id"] != tenant_id):
+        raise not_found("user", user_id)
+    return row
+
+
+def _user(row: DictRow, bindings: list[DictRow], roles: Roles) -> User:
+    held = [
+        RoleHeld(**{k: b[k] for k in RoleHeld.model_fields}) for b in bindings if b["user_id"] == row["id"]
+    ]
+    verbs = (
+        ("tenant_user_update", "tenant_member_set")
+        if row["tenant_id"]
+        else ("user_update", "platform_role_set")
+    )
+    return User(**row, roles=held, allowed_actions=allowed_actions(roles, verbs))
+
+
+def _with_password(user: User, password: str | None) -> UserWithPassword:
+    return UserWithPassword(**dict(user), initial_password=password)
+
+
+async def me_show(platform: Platform, actor: Actor) -> Me:
+    """In the platform's scope, because a user of the platform has no tenant whose rows they could see."""
+    async with platform.database.connection(PLATFORM) as connection:
+        principal = await read_principal(connection, actor.id)
+    if principal is None:
+        raise Problem("token_invalid")
+    return Me(
+        id=principal.id,
+        kind="user" if principal.kind == USER else "service_account",
+        name=principal.name,
+        email=principal.email,
+        tenant_id=principal.tenant_id or None,
+        roles=[
+            RoleHeld(role=b.role, tenant_id=b.tenant_id, project_id=b.project_id) for b in principal.bindings
+        ],
+        scopes=sorted(principal.scopes) if principal.kind == SERVICE_ACCOUNT else None,
+    )

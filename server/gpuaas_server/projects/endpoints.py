@@ -1,0 +1,113 @@
+"""Tenants and projects."""
+
+from typing import Annotated
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
+from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
+from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.ids import ProjectId, TenantId
+from gpuaas_server.projects import member_endpoints, service
+from gpuaas_server.projects.schemas import (
+    Project,
+    ProjectCreate,
+    ProjectUpdate,
+    Tenant,
+    TenantCreate,
+    TenantUpdate,
+)
+
+router = APIRouter()
+
+
+@router.post(
+    "/tenants", status_code=201, response_model=Tenant, responses=problem_responses("already_exists")
+)
+async def tenant_create(
+    body: TenantCreate, call: Annotated[Call, admitted_change("tenant_create")]
+) -> Response:
+    roles = call.admission.roles
+    return await call.change(lambda tx: service.tenant_create(tx, body, roles), status=201)
+
+
+@router.get("/tenants", response_model=Page[Tenant], responses=problem_responses())
+async def tenant_list(
+    call: Annotated[Call, admitted("tenant_list")], after: PageAfter = None, limit: PageLimit = 50
+) -> Response:
+    """All tenants for the platform's roles; for everybody else, their own."""
+    roles = call.admission.roles
+    return await call.read(
+        lambda connection: service.tenant_list(connection, call.actor, after, limit, roles)
+    )
+
+
+@router.get("/tenants/{tenant_id}", response_model=Tenant, responses=problem_responses())
+async def tenant_show(tenant_id: TenantId, call: Annotated[Call, admitted("tenant_show")]) -> Response:
+    roles = call.admission.roles
+    return await call.read(lambda connection: service.tenant_show(connection, tenant_id, roles))
+
+
+@router.patch(
+    "/tenants/{tenant_id}", response_model=Tenant, responses=problem_responses("precondition_failed")
+)
+async def tenant_update(
+    tenant_id: TenantId, body: TenantUpdate, call: Annotated[Call, admitted_change("tenant_update")]
+) -> Response:
+    """Disabling a tenant lets its people read but change nothing, except to end what runs."""
+    roles, match = call.admission.roles, call.require_match
+    return await call.change(lambda tx: service.tenant_update(tx, tenant_id, body, roles, match))
+
+
+@router.post(
+    "/tenants/{tenant_id}/projects",
+    status_code=201,
+    response_model=Project,
+    responses=problem_responses("already_exists"),
+)
+async def project_create(
+    tenant_id: TenantId, body: ProjectCreate, call: Annotated[Call, admitted_change("project_create")]
+) -> Response:
+    roles = call.admission.roles
+    return await call.change(lambda tx: service.project_create(tx, tenant_id, body, roles), status=201)
+
+
+@router.get("/tenants/{tenant_id}/projects", response_model=Page[Project], responses=problem_responses())
+async def tenant_project_list(
+    tenant_id: TenantId,
+    call: Annotated[Call, admitted("tenant_project_list")],
+    after: PageAfter = None,
+    limit: PageLimit = 50,
+) -> Response:
+    roles = call.admission.roles
+    return await call.read(
+        lambda connection: service.tenant_project_list(connection, tenant_id, after, limit, roles)
+    )
+
+
+@router.get("/projects", response_model=Page[Project], responses=problem_responses())
+async def project_list(
+    call: Annotated[Call, admitted("project_list")], after: PageAfter = None, limit: PageLimit = 50
+) -> Response:
+    """The projects that you have a role in."""
+    return await call.read(lambda connection: service.project_list(connection, call.actor, after, limit))
+
+
+@router.get("/projects/{project_id}", response_model=Project, responses=problem_responses())
+async def project_show(project_id: ProjectId, call: Annotated[Call, admitted("project_show")]) -> Response:
+    roles = call.admission.roles
+    return await call.read(lambda connection: service.project_show(connection, project_id, roles))
+
+
+@router.patch(
+    "/projects/{project_id}", response_model=Project, responses=problem_responses("precondition_failed")
+)
+async def project_update(
+    project_id: ProjectId, body: ProjectUpdate, call: Annotated[Call, admitted_change("project_update")]
+) -> Response:
+    roles, match = call.admission.roles, call.require_match
+    return await call.change(lambda tx: service.project_update(tx, project_id, body, roles, match))
+
+
+router.include_router(member_endpoints.router)

@@ -1,0 +1,90 @@
+"""Members: who holds which role in a tenant or in a project."""
+
+from typing import Annotated
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from gpuaas_server.identity import service as identity
+from gpuaas_server.identity.service import Member, Place, ProjectMemberSet, TenantMemberSet
+from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
+from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
+from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.ids import ProjectId, TenantId, UserId
+
+router = APIRouter(tags=["members"])
+
+_TENANT = problem_responses("precondition_failed", "last_admin")
+_PROJECT = problem_responses("precondition_failed")
+
+
+@router.get("/tenants/{tenant_id}/members", response_model=Page[Member], responses=problem_responses())
+async def tenant_member_list(
+    tenant_id: TenantId,
+    call: Annotated[Call, admitted("tenant_member_list")],
+    after: PageAfter = None,
+    limit: PageLimit = 50,
+) -> Response:
+    """Those who hold a role in the tenant as a whole."""
+    return await _list(call, Place(tenant_id), after, limit)
+
+
+@router.put("/tenants/{tenant_id}/members/{user_id}", response_model=Member, responses=_TENANT)
+async def tenant_member_set(
+    tenant_id: TenantId,
+    user_id: UserId,
+    body: TenantMemberSet,
+    call: Annotated[Call, admitted_change("tenant_member_set")],
+) -> Response:
+    return await _set(call, "tenant_member_set", Place(tenant_id), user_id, body.role)
+
+
+@router.delete("/tenants/{tenant_id}/members/{user_id}", status_code=204, responses=_TENANT)
+async def tenant_member_remove(
+    tenant_id: TenantId, user_id: UserId, call: Annotated[Call, admitted_change("tenant_member_remove")]
+) -> Response:
+    return await _remove(call, "tenant_member_remove", Place(tenant_id), user_id)
+
+
+@router.get("/projects/{project_id}/members", response_model=Page[Member], responses=problem_responses())
+async def project_member_list(
+    project_id: ProjectId,
+    call: Annotated[Call, admitted("project_member_list")],
+    after: PageAfter = None,
+    limit: PageLimit = 50,
+) -> Response:
+    return await _list(call, Place(call.admission.tenant_id, project_id), after, limit)
+
+
+@router.put("/projects/{project_id}/members/{user_id}", response_model=Member, responses=_PROJECT)
+async def project_member_set(
+    project_id: ProjectId,
+    user_id: UserId,
+    body: ProjectMemberSet,
+    call: Annotated[Call, admitted_change("project_member_set")],
+) -> Response:
+    """Only users of the project's tenant can be members."""
+    place = Place(call.admission.tenant_id, project_id)
+    return await _set(call, "project_member_set", place, user_id, body.role)
+
+
+@router.delete("/projects/{project_id}/members/{user_id}", status_code=204, responses=_PROJECT)
+async def project_member_remove(
+    project_id: ProjectId, user_id: UserId, call: Annotated[Call, admitted_change("project_member_remove")]
+) -> Response:
+    place = Place(call.admission.tenant_id, project_id)
+    return await _remove(call, "project_member_remove", place, user_id)
+
+
+async def _list(call: Call, place: Place, after: str | None, limit: int) -> Response:
+    return await call.read(lambda connection: identity.member_list(connection, place, after, limit))
+
+
+async def _set(call: Call, action: str, place: Place, user_id: str, role: str) -> Response:
+    match = call.require_match
+    return await call.change(lambda tx: identity.member_set(tx, action, user_id, role, place, match))
+
+
+async def _remove(call: Call, action: str, place: Place, user_id: str) -> Response:
+    match = call.require_match
+    return await call.change(lambda tx: identity.member_remove(tx, action, user_id, place, match))
