@@ -1,0 +1,130 @@
+"""Machine access over HTTP: SSH keys of people, certificates and grants for allocations, the CA's public keys."""
+
+from typing import Annotated
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from gpuaas_server.access import allocation_access, keys, service, user_keys
+from gpuaas_server.access.schemas import (
+    SshCa,
+    SshCertificate,
+    SshCertificateCreate,
+    SshGrant,
+    SshGrantCreate,
+    SshKey,
+    SshKeyCreate,
+)
+from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
+from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
+from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.ids import AllocationId, GrantId, ProjectId, SshKeyId
+
+router = APIRouter(tags=["access"])
+_CHANGE = ("idempotency_mismatch", "idempotency_in_progress")
+_ALLOCATION = "/projects/{project_id}/allocations/{allocation_id}"
+
+
+@router.get("/ssh-ca", response_model=SshCa, responses=problem_responses())
+async def ssh_ca_show(call: Annotated[Call, admitted("ssh_ca_show")]) -> Response:
+    async def show(connection: Connection) -> SshCa:
+        return SshCa(
+            user_ca_keys=await service.user_ca_keys(connection),
+            host_ca_keys=await service.host_ca_keys(connection),
+        )
+
+    return await call.read(show)
+
+
+@router.get("/me/ssh-keys", response_model=Page[SshKey], responses=problem_responses())
+async def ssh_key_list(
+    call: Annotated[Call, admitted("ssh_key_list")], after: PageAfter = None, limit: PageLimit = 50
+) -> Response:
+    return await call.read(lambda connection: user_keys.ssh_key_list(connection, call.actor.id, after, limit))
+
+
+@router.post(
+    "/me/ssh-keys",
+    status_code=201,
+    response_model=SshKey,
+    responses=problem_responses("ssh_key_refused", "already_exists", *_CHANGE),
+)
+async def ssh_key_create(
+    body: SshKeyCreate, call: Annotated[Call, admitted_change("ssh_key_create")]
+) -> Response:
+    return await call.change(lambda tx: user_keys.ssh_key_create(tx, body), status=201)
+
+
+@router.delete("/me/ssh-keys/{ssh_key_id}", status_code=204, responses=problem_responses(*_CHANGE))
+async def ssh_key_delete(
+    ssh_key_id: SshKeyId, call: Annotated[Call, admitted_change("ssh_key_delete")]
+) -> Response:
+    return await call.change(lambda tx: user_keys.ssh_key_delete(tx, ssh_key_id))
+
+
+@router.post(
+    f"{_ALLOCATION}/ssh-certificates",
+    status_code=201,
+    response_model=SshCertificate,
+    responses=problem_responses("ssh_key_refused", "not_active", *_CHANGE),
+)
+async def ssh_certificate_create(
+    project_id: ProjectId,
+    allocation_id: AllocationId,
+    body: SshCertificateCreate,
+    call: Annotated[Call, admitted_change("ssh_certificate_create")],
+) -> Response:
+    """A login certificate for an active allocation, an hour at most. Nothing secret is stored or sent."""
+    platform = call.platform
+    authority = keys.signer(await keys.live_keys(platform, "ssh_user_ca"), platform.clock())
+    minutes = platform.settings.ssh_certificate_minutes
+    return await call.change(
+        lambda tx: allocation_access.ssh_certificate_create(
+            tx, project_id, allocation_id, body, authority, minutes
+        ),
+        status=201,
+    )
+
+
+@router.get(f"{_ALLOCATION}/ssh-grants", response_model=Page[SshGrant], responses=problem_responses())
+async def ssh_grant_list(
+    project_id: ProjectId,
+    allocation_id: AllocationId,
+    call: Annotated[Call, admitted("ssh_grant_list")],
+    after: PageAfter = None,
+    limit: PageLimit = 50,
+) -> Response:
+    return await call.read(
+        lambda connection: allocation_access.ssh_grant_list(connection, project_id, allocation_id, after, limit)
+    )
+
+
+@router.post(
+    f"{_ALLOCATION}/ssh-grants",
+    status_code=201,
+    response_model=SshGrant,
+    responses=problem_responses("ssh_key_refused", "not_active", *_CHANGE),
+)
+async def ssh_grant_create(
+    project_id: ProjectId,
+    allocation_id: AllocationId,
+    body: SshGrantCreate,
+    call: Annotated[Call, admitted_change("ssh_grant_create")],
+) -> Response:
+    """Put a public key on the allocation until `expires_at`; its host installs and removes it."""
+    return await call.change(
+        lambda tx: allocation_access.ssh_grant_create(tx, project_id, allocation_id, body), status=201
+    )
+
+
+@router.delete(f"{_ALLOCATION}/ssh-grants/{{grant_id}}", status_code=204, responses=problem_responses(*_CHANGE))
+async def ssh_grant_delete(
+    project_id: ProjectId,
+    allocation_id: AllocationId,
+    grant_id: GrantId,
+    call: Annotated[Call, admitted_change("ssh_grant_delete")],
+) -> Response:
+    return await call.change(
+        lambda tx: allocation_access.ssh_grant_delete(tx, project_id, allocation_id, grant_id)
+    )

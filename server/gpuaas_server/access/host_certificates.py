@@ -1,0 +1,62 @@
+"""Host certificates for nodes: of a node's own sshd, or of an allocation that is claimed on it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from gpuaas_server.access import keys, queries, ssh_ca
+from gpuaas_server.access.ssh_ca import CertificateRequest
+from gpuaas_server.access.ssh_keys import read_public_key
+from gpuaas_server.audit import service as audit
+from gpuaas_server.audit.service import AuditEntry
+from gpuaas_server.capacity import service as capacity
+from gpuaas_server.kernel.context import Actor, Platform
+from gpuaas_server.kernel.database import PLATFORM
+from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.nodes import service as nodes
+
+
+@dataclass(frozen=True, slots=True)
+class HostCertificateWish:
+    node_id: str
+    allocation_id: str | None
+    public_key: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class SignedHostCertificate:
+    certificate: str
+    valid_before: datetime
+
+
+async def host_certificate_create(
+    platform: Platform, actor: Actor, wanted: HostCertificateWish
+) -> SignedHostCertificate:
+    """Principals: address, node id, allocation id. A client that checks the allocation id (HostKeyAlias) cannot be
+    sent to another host, because only the node that holds the claim gets that name.
+    """
+    public = read_public_key(wanted.public_key)
+    authority = keys.signer(await keys.live_keys(platform, "ssh_host_ca"), platform.clock())
+    async with platform.transaction(PLATFORM, actor) as tx:
+        if wanted.allocation_id is not None:
+            if wanted.allocation_id not in await capacity.live_claims(tx.connection, wanted.node_id):
+                raise Problem("forbidden", "This allocation is not claimed on this node.")
+        if not await nodes.address_is_free_for(tx.connection, wanted.node_id, wanted.address):
+            raise Problem("forbidden", "This address belongs to another node.")
+        valid_before = tx.now + ssh_ca.HOST_LIFE
+        serial = await queries.host_certificate_insert(
+            tx.connection, wanted.node_id, wanted.allocation_id, wanted.address, public.fingerprint, valid_before, tx.now
+        )
+        names = (wanted.address, wanted.node_id, wanted.allocation_id)
+        details: dict[str, object] = {"serial": serial, "address": wanted.address, "fingerprint": public.fingerprint}
+        resource = wanted.allocation_id or wanted.node_id
+        await audit.record(tx, AuditEntry("agent_host_certificate", resource, details=details))
+    request = CertificateRequest(
+        public_key=public.key,
+        serial=serial,
+        key_id=f"host:{wanted.node_id}",
+        principals=tuple(name for name in names if name is not None),
+        valid_after=valid_before - ssh_ca.HOST_LIFE - ssh_ca.CLOCK_SLACK,
+        valid_before=valid_before,
+    )
+    return SignedHostCertificate(ssh_ca.sign_host_certificate(authority, request), valid_before)

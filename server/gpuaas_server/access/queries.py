@@ -1,0 +1,186 @@
+"""All SQL of platform keys, SSH certificates, SSH keys and grants."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from psycopg.rows import DictRow
+
+from gpuaas_server.kernel.database import Connection
+
+_KEY_LOCK = 0x6770_7561_6B65_79  # "gpuakey": any constant will do, as long as all replicas use the same
+
+
+async def platform_keys_lock(connection: Connection) -> None:
+    """One maker at a time, so that two first users do not make two keys."""
+    cursor = await connection.execute("SELECT pg_advisory_xact_lock(%s)", (_KEY_LOCK,))
+    await cursor.fetchone()
+
+
+async def platform_keys_live(connection: Connection, kind: str) -> list[DictRow]:
+    cursor = await connection.execute(
+        "SELECT id, sealed_private_key, certificate, signs_from FROM platform_keys"
+        " WHERE kind = %s AND retired_at IS NULL ORDER BY id DESC",
+        (kind,),
+    )
+    return await cursor.fetchall()
+
+
+async def platform_keys_public(connection: Connection, kinds: Sequence[str]) -> list[DictRow]:
+    cursor = await connection.execute(
+        "SELECT id, kind, public_key FROM platform_keys WHERE kind = ANY(%s) AND retired_at IS NULL ORDER BY id DESC",
+        (list(kinds),),
+    )
+    return await cursor.fetchall()
+
+
+async def platform_key_insert(
+    connection: Connection,
+    kid: str,
+    kind: str,
+    sealed: bytes,
+    public_key: str,
+    certificate: str | None,
+    signs_from: datetime,
+    now: datetime,
+) -> None:
+    await connection.execute(
+        "INSERT INTO platform_keys (id, kind, sealed_private_key, public_key, certificate, signs_from, created_at)"
+        " VALUES (%s, %s, %s, %s, %s, %s, %s)",
+        (kid, kind, sealed, public_key, certificate, signs_from, now),
+    )
+
+
+async def certificate_insert(
+    connection: Connection,
+    tenant_id: str,
+    project_id: str,
+    allocation_id: str,
+    issued_to: str,
+    fingerprint: str,
+    valid_before: datetime,
+    now: datetime,
+) -> DictRow:
+    """sshd logs key id and serial of a certificate: both lead back to this row."""
+    cursor = await connection.execute(
+        "INSERT INTO ssh_certificates"
+        " (tenant_id, project_id, allocation_id, key_id, issued_to, fingerprint, valid_before, created_at)"
+        " VALUES (%s, %s, %s, %s, %s, %s, %s, %s) RETURNING serial, key_id",
+        (tenant_id, project_id, allocation_id, f"{issued_to}@{allocation_id}", issued_to, fingerprint)
+        + (valid_before, now),
+    )
+    return (await cursor.fetchall())[0]
+
+
+async def host_certificate_insert(
+    connection: Connection,
+    node_id: str,
+    allocation_id: str | None,
+    address: str,
+    fingerprint: str,
+    valid_before: datetime,
+    now: datetime,
+) -> int:
+    cursor = await connection.execute(
+        "INSERT INTO ssh_host_certificates (node_id, allocation_id, address, fingerprint, valid_before, created_at)"
+        " VALUES (%s, %s, %s, %s, %s, %s) RETURNING serial",
+        (node_id, allocation_id, address, fingerprint, valid_before, now),
+    )
+    return int((await cursor.fetchall())[0]["serial"])
+
+
+async def certificates_revoke(connection: Connection, allocation_id: str, issued_to: str, now: datetime) -> int:
+    cursor = await connection.execute(
+        "UPDATE ssh_certificates SET revoked_at = %s"
+        " WHERE allocation_id = %s AND issued_to = %s AND revoked_at IS NULL AND valid_before > %s",
+        (now, allocation_id, issued_to, now),
+    )
+    return cursor.rowcount
+
+
+async def revoked_serials(connection: Connection, allocation_id: str, now: datetime) -> list[int]:
+    """Revoked and not yet expired: an expired certificate needs no revocation any more."""
+    cursor = await connection.execute(
+        "SELECT serial FROM ssh_certificates"
+        " WHERE allocation_id = %s AND revoked_at IS NOT NULL AND valid_before > %s ORDER BY serial",
+        (allocation_id, now),
+    )
+    return [row["serial"] for row in await cursor.fetchall()]
+
+
+async def ssh_key_insert(connection: Connection, row: Sequence[object]) -> bool:
+    """False when this user has the key already."""
+    cursor = await connection.execute(
+        "INSERT INTO ssh_keys (id, tenant_id, user_id, name, public_key, fingerprint, created_at)"
+        " VALUES (%s, %s, %s, %s, %s, %s, %s) ON CONFLICT (user_id, fingerprint) DO NOTHING RETURNING id",
+        row,
+    )
+    return await cursor.fetchone() is not None
+
+
+async def ssh_key_list(connection: Connection, user_id: str, after: str | None, limit: int) -> list[DictRow]:
+    cursor = await connection.execute(
+        "SELECT id, name, public_key, fingerprint, created_at FROM ssh_keys"
+        " WHERE user_id = %s AND id < coalesce(%s, 'zzz') ORDER BY id DESC LIMIT %s",
+        (user_id, after, limit),
+    )
+    return await cursor.fetchall()
+
+
+async def ssh_keys_by_id(connection: Connection, user_id: str, key_ids: Sequence[str]) -> list[DictRow]:
+    cursor = await connection.execute(
+        "SELECT id, name, public_key, fingerprint, created_at FROM ssh_keys WHERE user_id = %s AND id = ANY(%s)",
+        (user_id, list(key_ids)),
+    )
+    return await cursor.fetchall()
+
+
+async def ssh_key_delete(connection: Connection, user_id: str, key_id: str) -> DictRow | None:
+    cursor = await connection.execute(
+        "DELETE FROM ssh_keys WHERE user_id = %s AND id = %s RETURNING fingerprint", (user_id, key_id)
+    )
+    return await cursor.fetchone()
+
+
+_GRANT = "id, allocation_id, granted_to, public_key, fingerprint, note, expires_at, revoked_at, created_at"
+
+
+async def grants_insert(connection: Connection, rows: Sequence[Sequence[object]]) -> None:
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    await connection.execute(
+        "INSERT INTO ssh_grants (id, tenant_id, project_id, allocation_id, granted_to, public_key, fingerprint,"
+        " note, expires_at, created_at) SELECT * FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[],"
+        " %s::text[], %s::text[], %s::text[], %s::text[], %s::timestamptz[], %s::timestamptz[])",
+        columns,
+    )
+
+
+async def grant_list(
+    connection: Connection, project_id: str, allocation_id: str, after: str | None, limit: int
+) -> list[DictRow]:
+    cursor = await connection.execute(
+        f"SELECT {_GRANT} FROM ssh_grants WHERE project_id = %s AND allocation_id = %s"
+        " AND id < coalesce(%s, 'zzz') ORDER BY id DESC LIMIT %s",
+        (project_id, allocation_id, after, limit),
+    )
+    return await cursor.fetchall()
+
+
+async def grants_live(connection: Connection, allocation_id: str, now: datetime) -> list[DictRow]:
+    cursor = await connection.execute(
+        f"SELECT {_GRANT} FROM ssh_grants"
+        " WHERE allocation_id = %s AND revoked_at IS NULL AND expires_at > %s ORDER BY id",
+        (allocation_id, now),
+    )
+    return await cursor.fetchall()
+
+
+async def grant_revoke(
+    connection: Connection, project_id: str, allocation_id: str, grant_id: str, now: datetime
+) -> DictRow | None:
+    """The row as it is now; None when it is not there, or was revoked before."""
+    cursor = await connection.execute(
+        "UPDATE ssh_grants SET revoked_at = %s WHERE project_id = %s AND allocation_id = %s AND id = %s"
+        f" AND revoked_at IS NULL RETURNING tenant_id, {_GRANT}",
+        (now, project_id, allocation_id, grant_id),
+    )
+    return await cursor.fetchone()

@@ -1,0 +1,80 @@
+"""Wire types of machine access."""
+
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import BaseModel, Field, StringConstraints
+
+from gpuaas_server.kernel.http.schemas import Body, Moment, Name
+from gpuaas_server.kernel.ids import SshKeyId
+
+PublicKeyLine = Annotated[
+    str,
+    StringConstraints(
+        min_length=20,
+        max_length=4500,
+        pattern=r"^[a-z0-9@.-]{3,60} [A-Za-z0-9+/=]{16,4000}( [^\x00-\x1f\x7f]{0,200})?$",
+    ),
+]
+
+
+class SshCa(BaseModel):
+    user_ca_keys: list[str] = Field(description="Hosts trust these for logins.")
+    host_ca_keys: list[str] = Field(description="Clients trust these for host keys.")
+
+
+class SshKeyCreate(Body):
+    name: Name
+    public_key: PublicKeyLine
+
+
+class SshKey(BaseModel):
+    id: str
+    name: str
+    public_key: str
+    fingerprint: str
+    created_at: datetime
+
+
+class SshCertificateCreate(Body):
+    public_key: PublicKeyLine
+    minutes: Annotated[int, Field(ge=1, le=60)] | None = None
+
+
+class SshTarget(BaseModel):
+    address: str
+    port: int
+    user: str
+
+
+class SshCertificate(BaseModel):
+    certificate: str = Field(description="Write it beside your private key as <key>-cert.pub.")
+    valid_before: datetime
+    serial: int
+    principal: str
+    ssh: SshTarget
+    host_ca_keys: list[str]
+    known_hosts_line: str = Field(
+        description="For known_hosts: trusts the host CA for this address, and for `-o HostKeyAlias=<allocation id>`."
+    )
+
+
+class SshGrantCreate(Body):
+    """Either a public key or one of your stored keys."""
+
+    public_key: PublicKeyLine | None = None
+    ssh_key_id: SshKeyId | None = None
+    expires_at: Moment
+    note: Name | None = None
+
+
+class SshGrant(BaseModel):
+    id: str
+    allocation_id: str
+    granted_to: str
+    public_key: str
+    fingerprint: str
+    note: str | None
+    expires_at: datetime
+    revoked_at: datetime | None
+    created_at: datetime

@@ -1,0 +1,89 @@
+"""What other rooms need of access: the grants and revocations that a host must know, and the public CA keys.
+
+Imports neither allocations nor nodes, so that both may call it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from gpuaas_server.access import keys, queries
+from gpuaas_server.kernel.clock import utc_now
+from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.ids import new_id
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """A public key that may log in to an allocation until `expires_at`; in this form it goes into task specs."""
+
+    grant_id: str
+    public_key: str
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class NewGrants:
+    """Keys of one person on several allocations of one project, until one time."""
+
+    tenant_id: str
+    project_id: str
+    allocation_ids: Sequence[str]
+    granted_to: str
+    ssh_key_ids: Sequence[str]
+    expires_at: datetime
+
+
+async def grants_of(connection: Connection, allocation_id: str, now: datetime | None = None) -> list[Grant]:
+    rows = await queries.grants_live(connection, allocation_id, now or utc_now())
+    return [Grant(row["id"], row["public_key"], row["expires_at"]) for row in rows]
+
+
+async def revoked_serials(
+    connection: Connection, allocation_id: str, now: datetime | None = None
+) -> list[int]:
+    return await queries.revoked_serials(connection, allocation_id, now or utc_now())
+
+
+async def certificates_revoke(tx: Tx, allocation_id: str, issued_to: str) -> int:
+    """Revoke the living certificates of one holder; the caller has the host told (access_changed) and audits."""
+    return await queries.certificates_revoke(tx.connection, allocation_id, issued_to, tx.now)
+
+
+async def grants_create_from_keys(tx: Tx, wanted: NewGrants) -> None:
+    """Put stored SSH keys of `granted_to` on new allocations, in the transaction that creates those."""
+    if not wanted.ssh_key_ids:
+        return
+    found = await queries.ssh_keys_by_id(tx.connection, wanted.granted_to, wanted.ssh_key_ids)
+    missing = sorted(set(wanted.ssh_key_ids) - {row["id"] for row in found})
+    if missing:
+        raise Problem("invalid_request", "You have no such SSH key.", {"ssh_key_ids": missing})
+    rows = [
+        (
+            new_id("grt"),
+            wanted.tenant_id,
+            wanted.project_id,
+            allocation_id,
+            wanted.granted_to,
+            key["public_key"],
+            key["fingerprint"],
+            key["name"],
+            wanted.expires_at,
+            tx.now,
+        )
+        for allocation_id in wanted.allocation_ids
+        for key in found
+    ]
+    await queries.grants_insert(tx.connection, rows)
+
+
+async def user_ca_keys(connection: Connection) -> list[str]:
+    """What a host's sshd trusts for logins, as OpenSSH lines, newest first."""
+    return [key.ssh_line for key in await keys.published_keys(connection, "ssh_user_ca")]
+
+
+async def host_ca_keys(connection: Connection) -> list[str]:
+    """What a client trusts for host keys."""
+    return [key.ssh_line for key in await keys.published_keys(connection, "ssh_host_ca")]

@@ -1,0 +1,56 @@
+"""Signing SSH certificates. Pure: the caller brings the CA key, the serial and the time."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import SSHCertificateBuilder, SSHCertificateType
+
+from gpuaas_server.access.keys import PlatformKey
+from gpuaas_server.access.ssh_keys import PublicKey
+
+LONGEST_USER_LIFE = timedelta(minutes=60)
+HOST_LIFE = timedelta(days=30)
+CLOCK_SLACK = timedelta(seconds=60)
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateRequest:
+    public_key: PublicKey
+    serial: int
+    key_id: str
+    principals: tuple[str, ...]
+    valid_after: datetime
+    valid_before: datetime
+
+
+def sign_user_certificate(authority: PlatformKey, wanted: CertificateRequest) -> str:
+    """A login certificate: a terminal and port forwarding; no agent or X11 forwarding, no rc files."""
+    if wanted.valid_before - wanted.valid_after > LONGEST_USER_LIFE + CLOCK_SLACK:
+        raise ValueError("a user certificate lives an hour at most")
+    builder = _builder(SSHCertificateType.USER, wanted)
+    builder = builder.add_extension(b"permit-port-forwarding", b"").add_extension(b"permit-pty", b"")
+    return _sign(builder, authority)
+
+
+def sign_host_certificate(authority: PlatformKey, wanted: CertificateRequest) -> str:
+    return _sign(_builder(SSHCertificateType.HOST, wanted), authority)
+
+
+def _builder(kind: SSHCertificateType, wanted: CertificateRequest) -> SSHCertificateBuilder:
+    return (
+        SSHCertificateBuilder()
+        .type(kind)
+        .public_key(wanted.public_key)
+        .serial(wanted.serial)
+        .key_id(wanted.key_id.encode())
+        .valid_principals([principal.encode() for principal in wanted.principals])
+        .valid_after(int(wanted.valid_after.timestamp()))
+        .valid_before(int(wanted.valid_before.timestamp()))
+    )
+
+
+def _sign(builder: SSHCertificateBuilder, authority: PlatformKey) -> str:
+    if not isinstance(authority.private, Ed25519PrivateKey):
+        raise TypeError("an SSH authority has an Ed25519 key")
+    return builder.sign(authority.private).public_bytes().decode()

@@ -1,0 +1,97 @@
+"""The verbs of agents: enrol, heartbeat, inventory, progress, result. Each limits itself to the node that signed the call."""
+
+import base64
+from datetime import datetime
+
+from gpuaas_server.access import keys
+from gpuaas_server.audit import service as audit
+from gpuaas_server.audit.service import AuditEntry
+from gpuaas_server.events import service as events
+from gpuaas_server.events.service import NewEvent
+from gpuaas_server.kernel.context import Platform, Tx
+from gpuaas_server.kernel.database import PLATFORM
+from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.nodes import inventory, queries, tasks
+from gpuaas_server.nodes.agent_schemas import Heartbeat, Phase, PlatformTrust, TaskKey, TaskResult
+from gpuaas_server.nodes.tasks import TaskReport
+
+
+async def platform_trust(platform: Platform) -> PlatformTrust:
+    async with platform.database.connection(PLATFORM) as connection:
+        published = await keys.published_keys(connection, "task_signing", "ssh_user_ca", "ssh_host_ca")
+    return PlatformTrust(
+        server_time=platform.clock(),
+        task_keys=[
+            TaskKey(kid=key.kid, public_key=base64.b64encode(key.raw).decode())
+            for key in published
+            if key.kind == "task_signing"
+        ],
+        user_ca_keys=[key.ssh_line for key in published if key.kind == "ssh_user_ca"],
+        host_ca_keys=[key.ssh_line for key in published if key.kind == "ssh_host_ca"],
+    )
+
+
+def poll_wait_seconds(node_lost_seconds: int) -> int:
+    """Long enough to be cheap, short enough that a waiting node never looks lost."""
+    return max(1, min(30, node_lost_seconds // 3))
+
+
+async def heartbeat(tx: Tx, node_id: str, body: Heartbeat) -> None:
+    """The sign of life was taken at the gate; this keeps the facts, and says so when one of them changed."""
+    before = await queries.node_facts_set(
+        tx.connection, node_id, body.agent_version, body.boot_id, body.address, body.ssh_host_public_key
+    )
+    if before is None:
+        return
+    after = body.model_dump(include={"agent_version", "boot_id", "address", "ssh_host_public_key"})
+    changed: dict[str, object] = {
+        name: {"before": before[name], "after": value} for name, value in after.items() if value != before[name]
+    }
+    await audit.record(tx, AuditEntry("agent_heartbeat", node_id, details=changed))
+    if before["boot_id"] not in (None, body.boot_id):
+        await events.emit(tx, NewEvent("node.rebooted", node_id))
+
+
+async def task_result(tx: Tx, node_id: str, task_id: str, body: TaskResult) -> None:
+    report = TaskReport(
+        generation=body.generation,
+        status=body.status,
+        phases=phase_documents(body.phases),
+        result=body.result,
+        evidence=body.evidence,
+        failure=None if body.failure is None else body.failure.model_dump(),
+    )
+    reported = await tasks.report_store(tx, node_id, task_id, report)
+    if not reported.first:
+        return
+    details: dict[str, object] = {"kind": reported.kind, "status": body.status, "resource_id": reported.resource_id}
+    if reported.kind == "discover" and body.status == "succeeded":
+        details |= await _discovered(tx, node_id, task_id, body)
+    await audit.record(tx, AuditEntry("agent_task_result", task_id, details=details))
+
+
+async def _discovered(tx: Tx, node_id: str, task_id: str, body: TaskResult) -> dict[str, object]:
+    """A senseless inventory fails the task and changes nothing else: refusing the report would only repeat it."""
+    try:
+        await inventory.inventory_store(tx, node_id, inventory.read_inventory(body.result.get("inventory")))
+    except Problem as problem:
+        if problem.code != "inventory_invalid":
+            raise
+        kind = problem.kind
+        failure: dict[str, object] = {
+            "code": kind.code,
+            "message": problem.detail,
+            "next_step": kind.next_step,
+            "retryable": False,
+        }
+        await tasks.mark_failed(tx, task_id, failure)
+        return {"failure": failure}
+    return {}
+
+
+def phase_documents(phases: list[Phase]) -> list[dict[str, object]]:
+    return [{name: _wire(value) for name, value in phase.model_dump().items()} for phase in phases]
+
+
+def _wire(value: object) -> object:
+    return value.isoformat() if isinstance(value, datetime) else value

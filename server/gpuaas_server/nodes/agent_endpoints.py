@@ -1,0 +1,164 @@
+"""HTTP of the agent protocol. The poll is hot: it reads its two parameters itself and keeps nothing while it waits."""
+
+import re
+from collections.abc import Awaitable, Callable
+from typing import Annotated
+
+import orjson
+from fastapi import APIRouter, Request
+from pydantic import BaseModel
+from starlette.responses import Response
+
+from gpuaas_server.access import host_certificates, tls
+from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.http.call import Call, admitted, reply
+from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.ids import TaskId
+from gpuaas_server.nodes import agent_calls, enrolment, inventory, tasks
+from gpuaas_server.nodes.gate import AgentGate
+from gpuaas_server.nodes.agent_schemas import (
+    Acknowledged,
+    AgentCa,
+    Enrol,
+    Enrolled,
+    Heartbeat,
+    HostCertificate,
+    HostCertificateRequest,
+    Inventory,
+    PlatformTrust,
+    TaskBatch,
+    TaskProgress,
+    TaskResult,
+)
+
+router = APIRouter(prefix="/agent", tags=["agent"])
+
+_SIGNED = ("agent_signature_invalid", "agent_clock_skew", "agent_replay", "node_retired")
+_WAIT = re.compile("[0-9]{1,2}")
+_HAVE = re.compile("tsk_[0-9a-z]{26}(,tsk_[0-9a-z]{26}){0,199}")
+_POLL_PARAMETERS = [
+    {
+        "name": "wait",
+        "in": "query",
+        "description": "Seconds to wait for the first task; the platform may answer earlier.",
+        "schema": {"type": "integer", "minimum": 0, "maximum": 60, "default": 0},
+    },
+    {
+        "name": "have",
+        "in": "query",
+        "description": "Task ids, separated by commas, that the agent is working on already.",
+        "schema": {"type": "string", "pattern": f"^{_HAVE.pattern}$"},
+    },
+]
+
+
+async def _change(call: Call, verb: Callable[[Tx], Awaitable[BaseModel | None]]) -> BaseModel | None:
+    """One transaction in the node's name. No idempotency keys: a signed call has its nonce, a result its digest."""
+    async with call.platform.transaction(call.admission.scope, call.actor) as tx:
+        return await verb(tx)
+
+
+@router.get("/ca", response_model=AgentCa, responses=problem_responses())
+async def agent_ca(request: Request) -> Response:
+    """The platform's CA certificate; the enrolment bundle says which one to expect."""
+    return reply(AgentCa(ca_pem=await tls.authority_pem(request.app.state.platform)))
+
+
+@router.post(
+    "/enrol",
+    response_model=Enrolled,
+    responses=problem_responses("enrolment_token_invalid", "enrolment_token_used", *_SIGNED),
+)
+async def agent_enrol(body: Enrol, call: Annotated[Call, admitted("agent_enrol")]) -> Response:
+    trust = await agent_calls.platform_trust(call.platform)
+    async with call.platform.transaction(call.admission.scope, call.actor) as tx:
+        node_id = await enrolment.node_enrol(tx, body)
+    wait = agent_calls.poll_wait_seconds(call.platform.settings.node_lost_seconds)
+    return reply(Enrolled(node_id=node_id, poll_wait_seconds=wait, **dict(trust)))
+
+
+@router.post("/heartbeat", response_model=PlatformTrust, responses=problem_responses(*_SIGNED))
+async def agent_heartbeat(body: Heartbeat, call: Annotated[Call, admitted("agent_heartbeat")]) -> Response:
+    await _change(call, lambda tx: agent_calls.heartbeat(tx, call.actor.id, body))
+    return reply(await agent_calls.platform_trust(call.platform))
+
+
+@router.post(
+    "/inventory", response_model=Acknowledged, responses=problem_responses("inventory_invalid", *_SIGNED)
+)
+async def agent_inventory(body: Inventory, call: Annotated[Call, admitted("agent_inventory")]) -> Response:
+    """The whole inventory. Advisory: nothing can be allocated until an administrator approves the slots."""
+    await _change(call, lambda tx: inventory.inventory_store(tx, call.actor.id, body))
+    return _acknowledged(call)
+
+
+@router.get(
+    "/tasks",
+    response_model=TaskBatch,
+    responses=problem_responses(*_SIGNED),
+    openapi_extra={"parameters": _POLL_PARAMETERS},
+)
+async def agent_task_poll(request: Request) -> Response:
+    """Tasks of this node that it does not have yet, waiting for the first one."""
+    admission = await request.app.state.gate.admit(request, "agent_task_poll")
+    wait, have = _poll_parameters(request)
+    gate: AgentGate = request.state.agent_gate
+    found = await gate.inbox.poll(admission.actor.id, wait, have)
+    gate.liveness.seen(admission.actor.id)
+    now = request.app.state.platform.clock()
+    return Response(orjson.dumps({"server_time": now, "tasks": found}), media_type="application/json")
+
+
+def _poll_parameters(request: Request) -> tuple[int, frozenset[str]]:
+    wait, have = request.query_params.get("wait", "0"), request.query_params.get("have", "")
+    if not _WAIT.fullmatch(wait) or int(wait) > 60:
+        raise Problem("invalid_request", "wait: a whole number of seconds, 0 to 60.")
+    if have and not _HAVE.fullmatch(have):
+        raise Problem("invalid_request", "have: at most 200 task ids, separated by commas.")
+    return int(wait), frozenset(have.split(",")) if have else frozenset()
+
+
+@router.post(
+    "/tasks/{task_id}/progress",
+    response_model=Acknowledged,
+    responses=problem_responses("task_not_found", "stale_generation", *_SIGNED),
+)
+async def agent_task_progress(
+    task_id: TaskId, body: TaskProgress, call: Annotated[Call, admitted("agent_task_progress")]
+) -> Response:
+    phases = agent_calls.phase_documents(body.phases)
+    await _change(call, lambda tx: tasks.progress_store(tx, call.actor.id, task_id, body.generation, phases))
+    return _acknowledged(call)
+
+
+@router.post(
+    "/tasks/{task_id}/result",
+    response_model=Acknowledged,
+    responses=problem_responses("task_not_found", "stale_generation", "task_already_reported", *_SIGNED),
+)
+async def agent_task_result(
+    task_id: TaskId, body: TaskResult, call: Annotated[Call, admitted("agent_task_result")]
+) -> Response:
+    """The same report twice is accepted twice and counted once."""
+    await _change(call, lambda tx: agent_calls.task_result(tx, call.actor.id, task_id, body))
+    return _acknowledged(call)
+
+
+@router.post(
+    "/host-certificates",
+    response_model=HostCertificate,
+    responses=problem_responses("ssh_key_refused", *_SIGNED),
+)
+async def agent_host_certificate(
+    body: HostCertificateRequest, call: Annotated[Call, admitted("agent_host_certificate")]
+) -> Response:
+    wanted = host_certificates.HostCertificateWish(
+        call.actor.id, body.allocation_id, body.public_key, body.address
+    )
+    signed = await host_certificates.host_certificate_create(call.platform, call.actor, wanted)
+    return reply(HostCertificate(certificate=signed.certificate, valid_before=signed.valid_before))
+
+
+def _acknowledged(call: Call) -> Response:
+    return reply(Acknowledged(server_time=call.platform.clock()))

@@ -1,0 +1,157 @@
+"""Wire types of the agent protocol (docs/reference/agent-protocol.md)."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field, StringConstraints
+
+from gpuaas_server.kernel.http.schemas import Body, Moment
+from gpuaas_server.kernel.ids import AllocationId
+from gpuaas_server.nodes.reported import ReportedObject, ReportedText, ReportedWord
+
+Address = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]([A-Za-z0-9.:-]{0,251}[A-Za-z0-9])?$")]
+Hostname = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$")]
+SshLine = Annotated[str, StringConstraints(pattern=r"^[a-z0-9@.-]{3,60} [A-Za-z0-9+/=]{16,4000}( [ -~]{0,200})?$")]
+Version = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9.+_-]{0,49}$")]
+Generation = Annotated[int, Field(ge=0, lt=2**63)]
+SmallNumber = Annotated[int, Field(ge=0, le=4096)]
+
+
+class AgentCa(BaseModel):
+    ca_pem: str
+
+
+class Enrol(Body):
+    token: Annotated[str, StringConstraints(pattern="^[A-Za-z0-9_-]{20,200}$")]
+    public_key: Annotated[str, StringConstraints(pattern="^[A-Za-z0-9+/]{43}=$")]
+    hostname: Hostname
+    address: Address
+    ssh_host_public_key: SshLine
+    agent_version: Version
+
+
+class TaskKey(BaseModel):
+    kid: str
+    public_key: str = Field(description="Base64 of the 32 raw bytes (Ed25519).")
+
+
+class PlatformTrust(BaseModel):
+    """What an agent trusts; renewed with every heartbeat."""
+
+    server_time: datetime
+    task_keys: list[TaskKey]
+    user_ca_keys: list[str]
+    host_ca_keys: list[str]
+
+
+class Enrolled(PlatformTrust):
+    node_id: str
+    poll_wait_seconds: int
+
+
+class HeldAllocation(Body):
+    allocation_id: AllocationId
+    generation: Generation
+
+
+class Heartbeat(Body):
+    agent_version: Version
+    boot_id: ReportedWord
+    address: Address
+    ssh_host_public_key: SshLine
+    allocations: Annotated[list[HeldAllocation], Field(max_length=64)] = []
+
+
+class NumaNode(Body):
+    node: SmallNumber
+    cpulist: Annotated[str, StringConstraints(pattern="^[0-9,-]{0,400}$")]
+
+
+class HostFacts(Body):
+    cpus: Annotated[int, Field(ge=0, le=65536)]
+    memory_mib: Annotated[int, Field(ge=0, le=2**31)]
+    kernel: ReportedWord
+    numa_nodes: Annotated[list[NumaNode], Field(max_length=256)] = []
+
+
+class InventorySlot(Body):
+    slot_index: Annotated[int, Field(ge=0, le=1023)]
+    gpu_model: ReportedWord
+    gpu_uuid: ReportedWord | None = None
+    memory_mib: Annotated[int, Field(ge=0, lt=2**31)] | None = None
+    pci_address: Annotated[str, StringConstraints(pattern="^[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}[.][0-7]$")]
+    numa_node: SmallNumber | None = None
+    nvlink_group: SmallNumber | ReportedWord | None = None
+    nvme_device: ReportedWord | None = None
+    iommu_group: Annotated[int, Field(ge=0, lt=2**31)] | None = None
+    vf: ReportedObject | None = None
+
+
+class InventoryWarning(Body):
+    code: ReportedWord
+    path: ReportedText
+    message: ReportedText
+
+
+class Inventory(Body):
+    host: HostFacts
+    slots: Annotated[list[InventorySlot], Field(max_length=1024)]
+    warnings: Annotated[list[InventoryWarning], Field(max_length=200)] = []
+
+
+class Phase(Body):
+    name: ReportedWord
+    status: Literal["running", "succeeded", "failed", "skipped"]
+    started_at: Moment | None = None
+    finished_at: Moment | None = None
+    detail: ReportedText | None = None
+
+
+Phases = Annotated[list[Phase], Field(max_length=100)]
+
+
+class TaskProgress(Body):
+    generation: Generation
+    phases: Phases
+
+
+class TaskFailure(Body):
+    code: ReportedWord
+    message: ReportedText
+    next_step: ReportedText = ""
+    retryable: bool
+
+
+class TaskResult(Body):
+    generation: Generation
+    status: Literal["succeeded", "failed", "refused"]
+    phases: Phases = []
+    result: ReportedObject = {}
+    evidence: ReportedObject = {}
+    failure: TaskFailure | None = None
+
+
+class SignedTaskDocument(BaseModel):
+    envelope: str = Field(description="JSON text; the signature is over `gpuaas-task-v1\\n` and these bytes.")
+    kid: str
+    signature: str
+
+
+class TaskBatch(BaseModel):
+    server_time: datetime
+    tasks: list[SignedTaskDocument]
+
+
+class HostCertificateRequest(Body):
+    allocation_id: AllocationId | None
+    public_key: SshLine
+    address: Address
+
+
+class HostCertificate(BaseModel):
+    certificate: str
+    valid_before: datetime
+
+
+class Acknowledged(BaseModel):
+    server_time: datetime

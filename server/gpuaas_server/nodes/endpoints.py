@@ -1,0 +1,151 @@
+"""Nodes, their tasks and enrolment tokens, for operators and administrators."""
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from gpuaas_server.access import tls
+from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
+from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
+from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.ids import EnrolmentTokenId, NodeId, TaskId
+from gpuaas_server.nodes import drain, enrolment, service
+from gpuaas_server.nodes.schemas import (
+    EnrolmentToken,
+    EnrolmentTokenCreate,
+    EnrolmentTokenCreated,
+    Node,
+    NodeReason,
+    NodeStatus,
+    NodeUpdate,
+    Task,
+)
+
+router = APIRouter(tags=["nodes"])
+_CHANGE = ("conflict", "idempotency_mismatch", "idempotency_in_progress")
+
+
+async def _change(call: Call, node_id: str, verb: Callable[[Tx], Awaitable[object]]) -> Response:
+    """Run the verb and answer with the node as it is then."""
+
+    async def change(tx: Tx) -> Node:
+        await verb(tx)
+        return await service.node_show(tx.connection, call.admission.roles, node_id)
+
+    return await call.change(change)
+
+
+@router.post(
+    "/enrolment-tokens", status_code=201, response_model=EnrolmentTokenCreated, responses=problem_responses(*_CHANGE)
+)
+async def enrolment_token_create(
+    body: EnrolmentTokenCreate, call: Annotated[Call, admitted_change("enrolment_token_create")]
+) -> Response:
+    """A bundle that lets a new host enrol. It is shown once."""
+    urls = call.platform.settings.agent_urls
+    pinned = any(url.startswith("https://") for url in urls)
+    digest = await tls.authority_digest(call.platform) if pinned else None
+    return await call.change(lambda tx: enrolment.enrolment_token_create(tx, body, urls, digest), status=201)
+
+
+@router.get("/enrolment-tokens", response_model=Page[EnrolmentToken], responses=problem_responses())
+async def enrolment_token_list(
+    call: Annotated[Call, admitted("enrolment_token_list")], after: PageAfter = None, limit: PageLimit = 50
+) -> Response:
+    return await call.read(lambda connection: enrolment.enrolment_token_list(connection, after, limit))
+
+
+@router.delete("/enrolment-tokens/{token_id}", status_code=204, responses=problem_responses(*_CHANGE))
+async def enrolment_token_revoke(
+    token_id: EnrolmentTokenId, call: Annotated[Call, admitted_change("enrolment_token_revoke")]
+) -> Response:
+    return await call.change(lambda tx: enrolment.enrolment_token_revoke(tx, token_id))
+
+
+@router.get("/nodes", response_model=Page[Node], responses=problem_responses())
+async def node_list(
+    call: Annotated[Call, admitted("node_list")],
+    status: Annotated[NodeStatus | None, Query()] = None,
+    after: PageAfter = None,
+    limit: PageLimit = 50,
+) -> Response:
+    roles = call.admission.roles
+    return await call.read(lambda connection: service.node_list(connection, roles, status, after, limit))
+
+
+@router.get("/nodes/{node_id}", response_model=Node, responses=problem_responses())
+async def node_show(node_id: NodeId, call: Annotated[Call, admitted("node_show")]) -> Response:
+    return await call.read(lambda connection: service.node_show(connection, call.admission.roles, node_id))
+
+
+@router.patch(
+    "/nodes/{node_id}",
+    response_model=Node,
+    responses=problem_responses("already_exists", "precondition_failed", *_CHANGE),
+)
+async def node_update(
+    node_id: NodeId, body: NodeUpdate, call: Annotated[Call, admitted_change("node_update")]
+) -> Response:
+    async def update(tx: Tx) -> None:
+        row = await service.node_lock(tx, node_id, "node_update")
+        call.require_match(row["generation"])
+        await service.node_update(tx, node_id, row, body)
+
+    return await _change(call, node_id, update)
+
+
+@router.post("/nodes/{node_id}/cordon", response_model=Node, responses=problem_responses(*_CHANGE))
+async def node_cordon(
+    node_id: NodeId, body: NodeReason, call: Annotated[Call, admitted_change("node_cordon")]
+) -> Response:
+    """Nothing new lands here; what runs goes on."""
+    return await _change(call, node_id, lambda tx: service.node_cordon(tx, node_id, body.reason))
+
+
+@router.post("/nodes/{node_id}/uncordon", response_model=Node, responses=problem_responses(*_CHANGE))
+async def node_uncordon(node_id: NodeId, call: Annotated[Call, admitted_change("node_uncordon")]) -> Response:
+    return await _change(call, node_id, lambda tx: service.node_uncordon(tx, node_id))
+
+
+@router.post("/nodes/{node_id}/drain", response_model=Node, responses=problem_responses(*_CHANGE))
+async def node_drain(
+    node_id: NodeId, body: NodeReason, call: Annotated[Call, admitted_change("node_drain")]
+) -> Response:
+    """Cordon, and request the release of its allocations. `drained` is true when nothing is claimed any more."""
+    return await _change(call, node_id, lambda tx: drain.node_drain(tx, node_id, body.reason))
+
+
+@router.post("/nodes/{node_id}/retire", response_model=Node, responses=problem_responses("node_busy", *_CHANGE))
+async def node_retire(
+    node_id: NodeId, body: NodeReason, call: Annotated[Call, admitted_change("node_retire")]
+) -> Response:
+    """For good; needs a node without live claims. Its agent's key is refused from then on."""
+    return await _change(call, node_id, lambda tx: service.node_retire(tx, node_id, body.reason))
+
+
+@router.post("/nodes/{node_id}/discover", response_model=Task, responses=problem_responses(*_CHANGE))
+async def node_discover(node_id: NodeId, call: Annotated[Call, admitted_change("node_discover")]) -> Response:
+    """Ask the agent to look at its hardware again; the answer is the task to watch."""
+
+    async def discover(tx: Tx) -> Task:
+        return await service.task_show(tx.connection, await service.node_discover(tx, node_id))
+
+    return await call.change(discover)
+
+
+@router.get("/nodes/{node_id}/tasks", response_model=Page[Task], responses=problem_responses())
+async def node_task_list(
+    node_id: NodeId,
+    call: Annotated[Call, admitted("node_task_list")],
+    after: PageAfter = None,
+    limit: PageLimit = 50,
+) -> Response:
+    return await call.read(lambda connection: service.task_list(connection, node_id, after, limit))
+
+
+@router.get("/tasks/{task_id}", response_model=Task, responses=problem_responses())
+async def task_show(task_id: TaskId, call: Annotated[Call, admitted("task_show")]) -> Response:
+    return await call.read(lambda connection: service.task_show(connection, task_id))

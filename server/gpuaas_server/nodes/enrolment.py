@@ -1,0 +1,97 @@
+"""How a host becomes a node: an administrator makes a one-time token, the host's agent trades it for a node id."""
+
+import base64
+import hashlib
+import secrets
+from datetime import timedelta
+
+import orjson
+
+from gpuaas_server.audit import service as audit
+from gpuaas_server.audit.service import AuditEntry
+from gpuaas_server.capacity import service as capacity
+from gpuaas_server.events import service as events
+from gpuaas_server.events.service import NewEvent
+from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.errors import Problem, not_found
+from gpuaas_server.kernel.http.pages import Page
+from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.nodes import enrolment_queries, queries
+from gpuaas_server.nodes.agent_schemas import Enrol
+from gpuaas_server.nodes.schemas import EnrolmentToken, EnrolmentTokenCreate, EnrolmentTokenCreated
+
+BUNDLE_PREFIX = "gpuaas-enrol.v1."
+
+
+def make_bundle(urls: list[str], ca_sha256: str | None, token: str) -> str:
+    content: dict[str, object] = {"urls": urls, "token": token}
+    if ca_sha256 is not None:
+        content["ca_sha256"] = ca_sha256
+    return BUNDLE_PREFIX + base64.urlsafe_b64encode(orjson.dumps(content)).rstrip(b"=").decode()
+
+
+async def enrolment_token_create(
+    tx: Tx, body: EnrolmentTokenCreate, urls: list[str], ca_sha256: str | None
+) -> EnrolmentTokenCreated:
+    token, token_id = secrets.token_urlsafe(32), new_id("ent")
+    expires_at = tx.now + timedelta(seconds=body.expires_in_seconds)
+    row = (token_id, _digest(token), body.note, body.max_uses, expires_at, tx.actor.id, tx.now)
+    await enrolment_queries.token_insert(tx.connection, row)
+    details: dict[str, object] = {"max_uses": body.max_uses, "expires_at": expires_at.isoformat()}
+    await audit.record(tx, AuditEntry("enrolment_token_create", token_id, reason=body.note, details=details))
+    bundle = make_bundle(urls, ca_sha256, token)
+    return EnrolmentTokenCreated(id=token_id, bundle=bundle, expires_at=expires_at, max_uses=body.max_uses)
+
+
+async def enrolment_token_list(connection: Connection, after: str | None, limit: int) -> Page[EnrolmentToken]:
+    rows = await enrolment_queries.token_list(connection, after, limit + 1)
+    return Page[EnrolmentToken].of([EnrolmentToken(**row) for row in rows], limit)
+
+
+async def enrolment_token_revoke(tx: Tx, token_id: str) -> None:
+    if not await enrolment_queries.token_revoke(tx.connection, token_id, tx.now):
+        raise not_found("enrolment token", token_id)
+    await audit.record(tx, AuditEntry("enrolment_token_revoke", token_id))
+
+
+async def node_enrol(tx: Tx, body: Enrol) -> str:
+    """The node id. The same token with the same key is the same host asking again: it gets the same id."""
+    public_key = base64.b64decode(body.public_key)
+    token = await enrolment_queries.token_lock(tx.connection, _digest(body.token))
+    if token is None or token["revoked_at"] is not None:
+        raise Problem("enrolment_token_invalid")
+    known = await enrolment_queries.use_of_key(tx.connection, token["id"], public_key)
+    if known is not None:
+        return known
+    if token["expires_at"] <= tx.now:
+        raise Problem("enrolment_token_invalid", "The enrolment token has expired.")
+    if token["uses"] >= token["max_uses"]:
+        raise Problem("enrolment_token_used")
+    node_id = await _node_of_key(tx, public_key, body)
+    await enrolment_queries.use_insert(tx.connection, token["id"], public_key, node_id, tx.now)
+    details: dict[str, object] = {"hostname": body.hostname, "address": body.address, "by": token["id"]}
+    await audit.record(tx, AuditEntry("agent_enrol", node_id, details=details))
+    await events.emit(tx, NewEvent("node.enrolled", node_id, data={"hostname": body.hostname}))
+    return node_id
+
+
+async def _node_of_key(tx: Tx, public_key: bytes, body: Enrol) -> str:
+    """A host that kept its key is the node it was before, also with a new token."""
+    before = await queries.node_by_key(tx.connection, public_key)
+    if before is not None:
+        if before["retired_at"] is not None:
+            raise Problem("node_retired", "This key belonged to a retired node; make a new one.")
+        return str(before["id"])
+    node_id = new_id("nod")
+    await queries.node_names_lock(tx.connection)
+    taken = await queries.node_name_taken(tx.connection, body.hostname, node_id)
+    name = f"{body.hostname}-{node_id[-6:]}" if taken else body.hostname
+    row = (node_id, name, body.hostname, body.address, public_key, body.ssh_host_public_key, body.agent_version)
+    await queries.node_insert(tx.connection, row, tx.now)
+    await capacity.node_eligibility_set(tx, node_id, True)
+    return node_id
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode()).digest()

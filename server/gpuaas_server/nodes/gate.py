@@ -1,0 +1,141 @@
+"""The gate of agent calls: every request is signed with the node's key, fresh, and seen for the first time.
+
+A node acts in PLATFORM scope because it serves several tenants; what it may touch is limited by its node id in every query.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from starlette.requests import Request
+
+from gpuaas_server.access import keys
+from gpuaas_server.kernel.context import Actor, Platform
+from gpuaas_server.kernel.database import PLATFORM
+from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.http.call import Admission
+from gpuaas_server.kernel.http.edge import client_address
+from gpuaas_server.nodes import queries, signatures
+from gpuaas_server.nodes.inbox import TaskInbox
+from gpuaas_server.nodes.liveness import Liveness
+from gpuaas_server.nodes.signatures import ENROLLING, AgentSignature
+
+NONCE_MEMORY = timedelta(milliseconds=2 * signatures.MAX_SKEW_MS)
+MOST_NONCES = 250_000
+
+
+@dataclass(frozen=True, slots=True)
+class _KnownNode:
+    key: Ed25519PublicKey
+    name: str
+
+
+class NonceMemory:
+    """Nonces of reading calls, of this process: two generations, each as long as a signature can be valid."""
+
+    def __init__(self) -> None:
+        self._current: set[str] = set()
+        self._previous: set[str] = set()
+        self._turn_at: datetime | None = None
+
+    def first_time(self, node_id: str, nonce: str, now: datetime) -> bool:
+        if self._turn_at is None or now >= self._turn_at or len(self._current) >= MOST_NONCES:
+            self._previous, self._current = self._current, set()
+            self._turn_at = now + NONCE_MEMORY
+        mark = node_id + nonce
+        if mark in self._current or mark in self._previous:
+            return False
+        self._current.add(mark)
+        return True
+
+
+class AgentGate:
+    """Implements kernel.http.call.Gate for actions of level `agent`; holds what one process knows about agents."""
+
+    def __init__(self, platform: Platform) -> None:
+        self._platform = platform
+        self._nodes: dict[str, _KnownNode] = {}
+        self._read_nonces = NonceMemory()
+        self.liveness = Liveness(platform)
+        self.inbox = TaskInbox(platform)
+
+    async def open(self) -> None:
+        """At start, after the database and the wake-ups."""
+        await keys.ensure_keys(self._platform)
+        await self.liveness.open()
+
+    async def close(self) -> None:
+        await self.liveness.close()
+
+    async def admit(self, request: Request, action: str) -> Admission:
+        signature = signatures.read_authorization(request.headers.get("authorization", ""))
+        if (signature.node_id == ENROLLING) != (action == "agent_enrol"):
+            raise Problem("agent_signature_invalid", "The node id does not fit this call.")
+        signatures.check_time(signature, self._platform.clock())
+        body = await request.body()
+        if signature.node_id == ENROLLING:
+            node = _KnownNode(await _key_in_body(request), "enrolling node")
+        else:
+            node = await self._node(signature.node_id)
+        signatures.check_signature(node.key, request.method, _target(request), signature, body)
+        await self._check_nonce(request.method, signature)
+        if signature.node_id != ENROLLING:
+            self.liveness.seen(signature.node_id)
+        request.state.agent_gate = self  # the poll waits in this gate's inbox
+        return Admission(_actor(request, signature.node_id, node.name), PLATFORM, frozenset({"node"}))
+
+    async def _node(self, node_id: str) -> _KnownNode:
+        """The key of a node never changes, so it is kept; whether the node is retired is asked with every call."""
+        known = self._nodes.get(node_id)
+        if known is None:
+            async with self._platform.database.connection(PLATFORM) as connection:
+                row = await queries.node_key(connection, node_id)
+            if row is None:
+                raise Problem("agent_signature_invalid")
+            known = _KnownNode(Ed25519PublicKey.from_public_bytes(bytes(row["public_key"])), row["name"])
+            self._nodes[node_id] = known
+        return known
+
+    async def _check_nonce(self, method: str, signature: AgentSignature) -> None:
+        """Changing calls are marked in the database, for all replicas; a repeated read tells nobody anything new."""
+        now = self._platform.clock()
+        if method == "GET":
+            if not self._read_nonces.first_time(signature.node_id, signature.nonce, now):
+                raise Problem("agent_replay")
+            return
+        async with self._platform.database.connection(PLATFORM) as connection:
+            seen = await queries.nonce_insert(connection, signature.node_id, bytes.fromhex(signature.nonce), now)
+        if seen["retired"]:
+            raise Problem("node_retired")
+        if not seen["fresh"]:
+            raise Problem("agent_replay")
+
+
+def _target(request: Request) -> str:
+    """Path and query exactly as they came over the wire: what was signed is what was sent."""
+    raw_path: bytes = request.scope.get("raw_path") or request.scope["path"].encode()
+    query: bytes = request.scope["query_string"]
+    target = raw_path.partition(b"?")[0] + (b"?" + query if query else b"")
+    return target.decode("latin-1")
+
+
+async def _key_in_body(request: Request) -> Ed25519PublicKey:
+    try:
+        body = await request.json()
+    except ValueError as error:
+        raise Problem("malformed_body") from error
+    if not isinstance(body, dict):
+        raise Problem("agent_signature_invalid", "The body has no public_key.")
+    return signatures.public_key_from_base64(body.get("public_key"))
+
+
+def _actor(request: Request, node_id: str, name: str) -> Actor:
+    state = request.scope["state"]
+    return Actor(
+        id=node_id,
+        kind="node",
+        name=name,
+        correlation_id=state["correlation_id"],
+        traceparent=state["traceparent"],
+        address=client_address(request),
+    )

@@ -1,0 +1,77 @@
+"""All SQL about signs of life, and the sweep of what agents leave behind."""
+
+from datetime import datetime
+
+from psycopg.rows import DictRow
+
+from gpuaas_server.kernel.database import Connection
+
+
+async def heartbeats_upsert(connection: Connection, seen: dict[str, datetime]) -> None:
+    """Sorted, so that two replicas that heard the same nodes do not lock them in a circle."""
+    ids = sorted(seen)
+    await connection.execute(
+        "INSERT INTO node_heartbeats AS h (node_id, last_seen_at)"
+        " SELECT n.id, at FROM unnest(%s::text[], %s::timestamptz[]) AS s(node_id, at)"
+        " JOIN nodes n ON n.id = s.node_id"
+        " ON CONFLICT (node_id) DO UPDATE SET last_seen_at = GREATEST(h.last_seen_at, EXCLUDED.last_seen_at)",
+        (ids, [seen[node_id] for node_id in ids]),
+    )
+
+
+async def listener_upsert(connection: Connection, process: str, since: datetime, now: datetime) -> None:
+    await connection.execute(
+        "INSERT INTO agent_listeners (process, listening_since, flushed_at) VALUES (%s, %s, %s)"
+        " ON CONFLICT (process) DO UPDATE SET listening_since = EXCLUDED.listening_since,"
+        " flushed_at = EXCLUDED.flushed_at",
+        (process, since, now),
+    )
+
+
+async def listening_since(connection: Connection, fresh_after: datetime) -> datetime | None:
+    """Since when at least one process has heard agents without a gap; None: nobody listens now."""
+    cursor = await connection.execute(
+        "SELECT min(listening_since) AS since FROM agent_listeners WHERE flushed_at >= %s", (fresh_after,)
+    )
+    row = await cursor.fetchone()
+    since: datetime | None = row["since"] if row else None
+    return since
+
+
+async def liveness_crossings(connection: Connection, heard_after: datetime) -> list[DictRow]:
+    """Nodes whose last sign of life is on the other side of the line than their mark says."""
+    cursor = await connection.execute(
+        "SELECT n.id, n.name, n.cordoned, n.lost_since, h.last_seen_at"
+        " FROM nodes n JOIN node_heartbeats h ON h.node_id = n.id"
+        " WHERE n.retired_at IS NULL AND (n.lost_since IS NULL) = (h.last_seen_at < %s) ORDER BY n.id LIMIT 1000",
+        (heard_after,),
+    )
+    return await cursor.fetchall()
+
+
+async def nodes_mark(connection: Connection, node_ids: list[str], lost_since: datetime | None) -> list[DictRow]:
+    """Set or clear the mark. Answers what the nodes are now; one that was retired meanwhile is left out."""
+    cursor = await connection.execute(
+        "UPDATE nodes SET lost_since = %s, generation = generation + 1"
+        " WHERE id = ANY(%s) AND retired_at IS NULL RETURNING id, cordoned",
+        (lost_since, node_ids),
+    )
+    return await cursor.fetchall()
+
+
+async def sweep(connection: Connection, nonces_before: datetime, listeners_before: datetime) -> None:
+    await connection.execute("DELETE FROM agent_nonces WHERE seen_at < %s", (nonces_before,))
+    await connection.execute("DELETE FROM agent_listeners WHERE flushed_at < %s", (listeners_before,))
+
+
+async def tasks_expire(connection: Connection, overdue_before: datetime, now: datetime) -> list[DictRow]:
+    cursor = await connection.execute(
+        "UPDATE node_tasks SET status = 'expired', reported_at = %s,"
+        ' failure = \'{"code": "deadline_exceeded", "message": "No result came before the deadline.",'
+        ' "next_step": "Look at the node, then retry.", "retryable": true}\''
+        " WHERE id IN (SELECT id FROM node_tasks WHERE status = 'pending' AND deadline < %s"
+        " ORDER BY deadline LIMIT 500 FOR UPDATE SKIP LOCKED)"
+        " RETURNING notify_kind, notify_subject",
+        (now, overdue_before),
+    )
+    return await cursor.fetchall()

@@ -1,0 +1,105 @@
+"""The liveness machine: ONE recurring work row looks at all nodes with one set-based query, and marks who fell silent.
+
+Also sweeps what agents leave behind: old nonces, and tasks whose deadline passed without a result.
+"""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from gpuaas_server.audit import service as audit
+from gpuaas_server.audit.service import AuditEntry
+from gpuaas_server.capacity import service as capacity
+from gpuaas_server.events import service as events
+from gpuaas_server.events.service import NewEvent
+from gpuaas_server.kernel.context import Platform, Tx
+from gpuaas_server.kernel.database import Connection
+from gpuaas_server.nodes import liveness_queries as queries
+from gpuaas_server.work import leases
+
+KIND = "node_liveness"
+SUBJECT = "all"  # one row for the fleet: the cost of looking does not grow with idle work rows
+
+LISTENER_FRESH = timedelta(seconds=15)
+NONCE_LIFE = timedelta(minutes=3)  # twice the allowed skew, and some more
+LISTENER_LIFE = timedelta(days=1)
+EXPIRY_GRACE = timedelta(seconds=60)  # an agent that was cut off may still bring the result of a task that ended in time
+
+
+@dataclass(frozen=True, slots=True)
+class NodePulse:
+    node_id: str
+    last_seen_at: datetime
+    lost_since: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class FleetPulse:
+    pulses: tuple[NodePulse, ...]
+    listening_since: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class LivenessVerdict:
+    lost: tuple[str, ...] = ()
+    back: tuple[str, ...] = ()
+
+
+def judge(fleet: FleetPulse, now: datetime, patience: timedelta) -> LivenessVerdict:
+    """Silence counts only while somebody listened: a restart of the platform must not lose the whole fleet."""
+    line = now - patience
+    back = tuple(p.node_id for p in fleet.pulses if p.lost_since is not None and p.last_seen_at >= line)
+    if fleet.listening_since is None or fleet.listening_since > line:
+        return LivenessVerdict(back=back)
+    lost = tuple(p.node_id for p in fleet.pulses if p.lost_since is None and p.last_seen_at < line)
+    return LivenessVerdict(lost, back)
+
+
+class NodeLivenessMachine:
+    kind = KIND
+
+    def __init__(self, platform: Platform) -> None:
+        seconds = platform.settings.node_lost_seconds
+        self._patience = timedelta(seconds=seconds)
+        self._interval = timedelta(seconds=max(1.0, min(5.0, seconds / 5)))
+        self._clock = platform.clock
+
+    async def load(self, connection: Connection, subject: str) -> FleetPulse:
+        now = self._clock()
+        rows = await queries.liveness_crossings(connection, now - self._patience)
+        since = await queries.listening_since(connection, now - LISTENER_FRESH)
+        pulses = tuple(NodePulse(row["id"], row["last_seen_at"], row["lost_since"]) for row in rows)
+        return FleetPulse(pulses, since)
+
+    def decide(self, snapshot: FleetPulse, now: datetime) -> LivenessVerdict:
+        return judge(snapshot, now, self._patience)
+
+    async def act(self, platform: Platform, snapshot: FleetPulse, decision: LivenessVerdict) -> LivenessVerdict:
+        return decision
+
+    async def apply(self, tx: Tx, snapshot: FleetPulse, decision: LivenessVerdict) -> datetime:
+        await _mark(tx, decision.lost, tx.now, "node.lost")
+        await _mark(tx, decision.back, None, "node.back")
+        await _expire_tasks(tx)
+        await queries.sweep(tx.connection, tx.now - NONCE_LIFE, tx.now - LISTENER_LIFE)
+        return tx.now + self._interval
+
+
+async def _mark(tx: Tx, node_ids: tuple[str, ...], lost_since: datetime | None, event: str) -> None:
+    if not node_ids:
+        return
+    rows = await queries.nodes_mark(tx.connection, sorted(node_ids), lost_since)
+    for row in rows:
+        await capacity.node_eligibility_set(tx, row["id"], lost_since is None and not row["cordoned"])
+    if rows:
+        await events.emit(tx, *(NewEvent(event, row["id"]) for row in rows))
+        await audit.record(tx, *(AuditEntry(event.replace(".", "_"), row["id"]) for row in rows))
+
+
+async def _expire_tasks(tx: Tx) -> None:
+    notified: dict[str, list[str]] = defaultdict(list)
+    for row in await queries.tasks_expire(tx.connection, tx.now - EXPIRY_GRACE, tx.now):
+        if row["notify_subject"] not in notified[row["notify_kind"]]:
+            notified[row["notify_kind"]].append(row["notify_subject"])
+    for kind, subjects in notified.items():
+        await leases.enqueue(tx, kind, subjects)

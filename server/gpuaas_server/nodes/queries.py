@@ -1,0 +1,179 @@
+"""All SQL of nodes as people and agents see them, and of enrolment."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import LiteralString
+
+from psycopg.rows import DictRow
+
+from gpuaas_server.kernel.database import Connection
+
+_NODE = (
+    "n.id, n.name, n.hostname, n.address, n.ssh_host_public_key, n.agent_version, n.boot_id, n.cordoned, n.draining,"
+    " n.maintenance_reason, n.maintenance_since, n.maintenance_by, n.lost_since, n.retired_at, n.inventory, n.labels,"
+    " n.generation, n.created_at, h.last_seen_at"
+)
+_FROM = " FROM nodes n LEFT JOIN node_heartbeats h ON h.node_id = n.id"
+_APPROVED = "EXISTS (SELECT 1 FROM node_resource_slots s WHERE s.node_id = n.id AND s.approved_at IS NOT NULL)"
+_HAS_STATUS: dict[str, LiteralString] = {
+    "retired": "n.retired_at IS NOT NULL",
+    "lost": "n.retired_at IS NULL AND n.lost_since IS NOT NULL",
+    "ready": f"n.retired_at IS NULL AND n.lost_since IS NULL AND {_APPROVED}",
+    "enrolled": f"n.retired_at IS NULL AND n.lost_since IS NULL AND NOT {_APPROVED}",
+}
+
+
+async def node_list(
+    connection: Connection, status: str | None, after: str | None, limit: int
+) -> list[DictRow]:
+    clause = _HAS_STATUS[status] if status is not None else "true"
+    cursor = await connection.execute(
+        f"SELECT {_NODE}, {_APPROVED} AS approved {_FROM} WHERE {clause} AND n.id < coalesce(%s, 'zzz')"
+        " ORDER BY n.id DESC LIMIT %s",
+        (after, limit),
+    )
+    return await cursor.fetchall()
+
+
+async def node_show(connection: Connection, node_id: str) -> DictRow | None:
+    cursor = await connection.execute(
+        f"SELECT {_NODE}, {_APPROVED} AS approved {_FROM} WHERE n.id = %s", (node_id,)
+    )
+    return await cursor.fetchone()
+
+
+async def node_lock(connection: Connection, node_id: str) -> DictRow | None:
+    """First statement of every change to a node: whoever holds the row decides, the next one sees the outcome."""
+    cursor = await connection.execute(
+        f"SELECT {_NODE}, {_APPROVED} AS approved {_FROM} WHERE n.id = %s FOR UPDATE OF n", (node_id,)
+    )
+    return await cursor.fetchone()
+
+
+async def node_key(connection: Connection, node_id: str) -> DictRow | None:
+    cursor = await connection.execute("SELECT public_key, name FROM nodes WHERE id = %s", (node_id,))
+    return await cursor.fetchone()
+
+
+async def nonce_insert(connection: Connection, node_id: str, nonce: bytes, now: datetime) -> DictRow:
+    cursor = await connection.execute(
+        "WITH fresh AS (INSERT INTO agent_nonces (node_id, nonce, seen_at) VALUES (%s, %s, %s)"
+        "   ON CONFLICT DO NOTHING RETURNING 1)"
+        " SELECT EXISTS (SELECT 1 FROM fresh) AS fresh,"
+        " EXISTS (SELECT 1 FROM nodes WHERE id = %s AND retired_at IS NOT NULL) AS retired",
+        (node_id, nonce, now, node_id),
+    )
+    return (await cursor.fetchall())[0]
+
+
+async def node_name_taken(connection: Connection, name: str, node_id: str) -> bool:
+    cursor = await connection.execute(
+        "SELECT 1 FROM nodes WHERE name = %s AND id <> %s AND retired_at IS NULL", (name, node_id)
+    )
+    return await cursor.fetchone() is not None
+
+
+async def node_names_lock(connection: Connection) -> None:
+    """Names are given one at a time, so that the check above holds until the commit."""
+    await connection.execute("SELECT pg_advisory_xact_lock(hashtext('node-names'))")
+
+
+async def node_insert(connection: Connection, row: Sequence[object], now: datetime) -> None:
+    """Row of (id, name, hostname, address, public_key, ssh_host_public_key, agent_version)."""
+    await connection.execute(
+        "INSERT INTO nodes (id, name, hostname, address, public_key, ssh_host_public_key, agent_version, created_at)"
+        " VALUES (%s, %s, %s, %s, %s, %s, %s, %s)",
+        [*row, now],
+    )
+    await connection.execute(
+        "INSERT INTO node_heartbeats (node_id, last_seen_at) VALUES (%s, %s)", (row[0], now)
+    )
+
+
+async def node_by_key(connection: Connection, public_key: bytes) -> DictRow | None:
+    cursor = await connection.execute(
+        "SELECT id, retired_at FROM nodes WHERE public_key = %s FOR UPDATE", (public_key,)
+    )
+    return await cursor.fetchone()
+
+
+async def node_update(connection: Connection, node_id: str, name: str, labels: str) -> None:
+    await connection.execute(
+        "UPDATE nodes SET name = %s, labels = %s, generation = generation + 1 WHERE id = %s",
+        (name, labels, node_id),
+    )
+
+
+async def node_maintenance_set(
+    connection: Connection, node_id: str, reason: str, by: str, draining: bool, now: datetime
+) -> None:
+    await connection.execute(
+        "UPDATE nodes SET cordoned = true, draining = %s, maintenance_reason = %s, maintenance_by = %s,"
+        " maintenance_since = CASE WHEN cordoned THEN maintenance_since ELSE %s END,"
+        " generation = generation + 1 WHERE id = %s",
+        (draining, reason, by, now, node_id),
+    )
+
+
+async def node_maintenance_end(connection: Connection, node_id: str) -> None:
+    await connection.execute(
+        "UPDATE nodes SET cordoned = false, draining = false, maintenance_reason = NULL, maintenance_by = NULL,"
+        " maintenance_since = NULL, generation = generation + 1 WHERE id = %s",
+        (node_id,),
+    )
+
+
+async def node_retire(connection: Connection, node_id: str, now: datetime) -> None:
+    await connection.execute(
+        "UPDATE nodes SET retired_at = %s, lost_since = NULL, generation = generation + 1 WHERE id = %s",
+        (now, node_id),
+    )
+    await connection.execute(
+        "UPDATE node_tasks SET status = 'superseded', reported_at = %s WHERE node_id = %s AND status = 'pending'",
+        (now, node_id),
+    )
+
+
+async def node_facts_set(
+    connection: Connection, node_id: str, version: str, boot_id: str, address: str, host_key: str
+) -> DictRow | None:
+    """None when the heartbeat says nothing new, which is nearly always: then nothing is written."""
+    cursor = await connection.execute(
+        "UPDATE nodes n SET agent_version = %s, boot_id = %s, address = %s, ssh_host_public_key = %s,"
+        " generation = n.generation + 1 FROM nodes o WHERE n.id = %s AND o.id = n.id"
+        " AND (n.agent_version, n.boot_id, n.address, n.ssh_host_public_key) IS DISTINCT FROM (%s, %s, %s, %s)"
+        " RETURNING o.agent_version, o.boot_id, o.address, o.ssh_host_public_key",
+        (version, boot_id, address, host_key, node_id, version, boot_id, address, host_key),
+    )
+    return await cursor.fetchone()
+
+
+async def node_inventory_set(connection: Connection, node_id: str, inventory: str, digest: bytes) -> bool:
+    """False when the same inventory was reported before."""
+    cursor = await connection.execute(
+        "UPDATE nodes SET inventory = %s, inventory_digest = %s, generation = generation + 1"
+        " WHERE id = %s AND inventory_digest IS DISTINCT FROM %s RETURNING id",
+        (inventory, digest, node_id, digest),
+    )
+    return await cursor.fetchone() is not None
+
+
+async def node_addresses(connection: Connection, node_ids: Sequence[str]) -> list[DictRow]:
+    cursor = await connection.execute(
+        "SELECT id, hostname, address, ssh_host_public_key FROM nodes WHERE id = ANY(%s)", (list(node_ids),)
+    )
+    return await cursor.fetchall()
+
+
+async def node_is_lost(connection: Connection, node_id: str) -> bool:
+    cursor = await connection.execute("SELECT lost_since IS NOT NULL AS lost FROM nodes WHERE id = %s", (node_id,))
+    row = await cursor.fetchone()
+    return bool(row and row["lost"])
+
+
+async def address_owner(connection: Connection, address: str) -> str | None:
+    cursor = await connection.execute(
+        "SELECT id FROM nodes WHERE address = %s AND retired_at IS NULL ORDER BY id LIMIT 1", (address,)
+    )
+    row = await cursor.fetchone()
+    return row["id"] if row else None

@@ -1,0 +1,202 @@
+"""What people do with nodes: look, rename, cordon, retire, discover. Drain is in drain.py, since it ends allocations."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+import orjson
+from psycopg.rows import DictRow
+
+from gpuaas_server.audit import service as audit
+from gpuaas_server.audit.service import AuditEntry
+from gpuaas_server.capacity import service as capacity
+from gpuaas_server.capacity.service import SlotSummary
+from gpuaas_server.events import service as events
+from gpuaas_server.events.service import NewEvent
+from gpuaas_server.identity.policy import allowed_actions
+from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.errors import Problem, not_found
+from gpuaas_server.kernel.http.pages import Page
+from gpuaas_server.nodes import machine, queries, task_queries, tasks
+from gpuaas_server.nodes.schemas import Maintenance, Node, NodeUpdate, SlotCounts, Task
+from gpuaas_server.nodes.status import NodeState, node_status, possible_actions
+
+DISCOVER_SECONDS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class NodeAddress:
+    node_id: str
+    hostname: str
+    address: str
+    ssh_host_public_key: str
+
+
+async def node_addresses(connection: Connection, node_ids: Sequence[str]) -> dict[str, NodeAddress]:
+    rows = await queries.node_addresses(connection, node_ids)
+    return {
+        row["id"]: NodeAddress(row["id"], row["hostname"], row["address"], row["ssh_host_public_key"])
+        for row in rows
+    }
+
+
+async def node_is_lost(connection: Connection, node_id: str) -> bool:
+    return await queries.node_is_lost(connection, node_id)
+
+
+async def address_is_free_for(connection: Connection, node_id: str, address: str) -> bool:
+    """Its own address, or one (of a slice) that no other node goes by."""
+    known = await queries.node_addresses(connection, [node_id])
+    if known and known[0]["address"] == address:
+        return True
+    return await queries.address_owner(connection, address) is None
+
+
+async def node_list(
+    connection: Connection, roles: frozenset[str], status: str | None, after: str | None, limit: int
+) -> Page[Node]:
+    rows = await queries.node_list(connection, status, after, limit + 1)
+    summaries = await capacity.slot_summary(connection, [row["id"] for row in rows])
+    return Page[Node].of([_node(row, summaries[row["id"]], roles) for row in rows], limit)
+
+
+async def node_show(connection: Connection, roles: frozenset[str], node_id: str) -> Node:
+    row = await queries.node_show(connection, node_id)
+    if row is None:
+        raise not_found("node", node_id)
+    summaries = await capacity.slot_summary(connection, [node_id])
+    return _node(row, summaries[node_id], roles)
+
+
+async def node_lock(tx: Tx, node_id: str, action: str) -> DictRow:
+    """The node's row, locked, if its state allows the action. Always before capacity's lock on the same node."""
+    row = await queries.node_lock(tx.connection, node_id)
+    if row is None:
+        raise not_found("node", node_id)
+    state = NodeState.of(row)
+    if action not in possible_actions(state):
+        raise Problem("conflict", f"The node is {node_status(state)}{', cordoned' if state.cordoned else ''}.")
+    return row
+
+
+async def node_update(tx: Tx, node_id: str, row: DictRow, body: NodeUpdate) -> None:
+    name = row["name"] if body.name is None else body.name
+    labels = row["labels"] if body.labels is None else body.labels
+    await queries.node_names_lock(tx.connection)
+    if await queries.node_name_taken(tx.connection, name, node_id):
+        raise Problem("already_exists", f"Another node is called {name}.")
+    await queries.node_update(tx.connection, node_id, name, orjson.dumps(labels).decode())
+    details: dict[str, object] = {"before": {"name": row["name"], "labels": row["labels"]}}
+    await _changed(tx, node_id, "node_update", "node.updated", details | {"after": {"name": name, "labels": labels}})
+
+
+async def node_cordon(tx: Tx, node_id: str, reason: str) -> None:
+    await node_lock(tx, node_id, "node_cordon")
+    await queries.node_maintenance_set(tx.connection, node_id, reason, tx.actor.id, False, tx.now)
+    await capacity.node_eligibility_set(tx, node_id, False)
+    await _changed(tx, node_id, "node_cordon", "node.cordoned", reason=reason)
+
+
+async def node_uncordon(tx: Tx, node_id: str) -> None:
+    row = await node_lock(tx, node_id, "node_uncordon")
+    await queries.node_maintenance_end(tx.connection, node_id)
+    await capacity.node_eligibility_set(tx, node_id, row["lost_since"] is None)
+    details: dict[str, object] = {"maintenance_reason": row["maintenance_reason"]}
+    await _changed(tx, node_id, "node_uncordon", "node.uncordoned", details)
+
+
+async def node_retire(tx: Tx, node_id: str, reason: str) -> None:
+    """For good: its key is refused from now on. Not eligible first, so that no claim slips in behind the check."""
+    await node_lock(tx, node_id, "node_retire")
+    await capacity.node_eligibility_set(tx, node_id, False)
+    claims = await capacity.live_claims(tx.connection, node_id)
+    if claims:
+        raise Problem("node_busy", details={"allocations": claims[:50]})
+    await queries.node_retire(tx.connection, node_id, tx.now)
+    tx.wakeups.add(tasks.topic(node_id))  # its long poll ends now, with node_retired
+    await _changed(tx, node_id, "node_retire", "node.retired", reason=reason)
+
+
+async def node_discover(tx: Tx, node_id: str) -> str:
+    await node_lock(tx, node_id, "node_discover")
+    generation = await task_queries.next_generation(tx.connection, node_id)
+    task_id = await tasks.task_create(
+        tx,
+        node_id=node_id,
+        kind="discover",
+        resource_id=node_id,
+        generation=generation,
+        spec={},
+        deadline=tx.now + timedelta(seconds=DISCOVER_SECONDS),
+        # The inventory in the result is applied when it arrives; nobody else needs to hear of it.
+        notify_kind=machine.KIND,
+        notify_subject=machine.SUBJECT,
+    )
+    await audit.record(tx, AuditEntry("node_discover", node_id, details={"task_id": task_id}))
+    return task_id
+
+
+async def task_list(connection: Connection, node_id: str, after: str | None, limit: int) -> Page[Task]:
+    if await queries.node_key(connection, node_id) is None:
+        raise not_found("node", node_id)
+    rows = await task_queries.task_list(connection, node_id, after, limit + 1)
+    return Page[Task].of([Task(**row) for row in rows], limit)
+
+
+async def task_show(connection: Connection, task_id: str) -> Task:
+    row = await task_queries.task_show(connection, task_id)
+    if row is None:
+        raise not_found("task", task_id)
+    return Task(**row)
+
+
+async def _changed(
+    tx: Tx,
+    node_id: str,
+    action: str,
+    event: str,
+    details: dict[str, object] | None = None,
+    reason: str | None = None,
+) -> None:
+    await audit.record(tx, AuditEntry(action, node_id, reason=reason, details=details or {}))
+    await events.emit(tx, NewEvent(event, node_id, data={"reason": reason} if reason else {}))
+
+
+def _node(row: DictRow, summary: SlotSummary, roles: frozenset[str]) -> Node:
+    counts = SlotCounts(total=summary.total, **summary.by_status)
+    claimed = counts.claimed + counts.cleaning + counts.cleanup_blocked > 0
+    state = NodeState.of(row, claimed)
+    maintenance = None
+    if row["cordoned"]:
+        maintenance = Maintenance(
+            reason=row["maintenance_reason"], since=row["maintenance_since"], by=row["maintenance_by"]
+        )
+    return Node(
+        status=node_status(state),
+        schedulable=state.eligible and state.approved,
+        drained=state.draining and not claimed,
+        maintenance=maintenance,
+        slots=counts,
+        allowed_actions=allowed_actions(roles, possible_actions(state)),
+        **{name: row[name] for name in _PLAIN},
+    )
+
+
+_PLAIN = (
+    "id",
+    "name",
+    "hostname",
+    "address",
+    "cordoned",
+    "draining",
+    "agent_version",
+    "last_seen_at",
+    "lost_since",
+    "retired_at",
+    "boot_id",
+    "inventory",
+    "labels",
+    "generation",
+    "created_at",
+)

@@ -1,0 +1,66 @@
+"""What a node is and what may be done with it, derived from its row. Pure."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from psycopg.rows import DictRow
+
+from gpuaas_server.nodes.schemas import NodeStatus
+
+ACTIONS = (
+    "node_update",
+    "node_cordon",
+    "node_uncordon",
+    "node_drain",
+    "node_discover",
+    "node_retire",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeState:
+    approved: bool
+    cordoned: bool
+    draining: bool
+    lost: bool
+    retired: bool
+    claimed: bool = False
+
+    @classmethod
+    def of(cls, row: DictRow, claimed: bool = False) -> "NodeState":
+        return cls(
+            approved=row["approved"],
+            cordoned=row["cordoned"],
+            draining=row["draining"],
+            lost=row["lost_since"] is not None,
+            retired=row["retired_at"] is not None,
+            claimed=claimed,
+        )
+
+    @property
+    def eligible(self) -> bool:
+        """Whether the scheduler may use its approved slots."""
+        return not (self.cordoned or self.lost or self.retired)
+
+
+def node_status(state: NodeState) -> NodeStatus:
+    if state.retired:
+        return "retired"
+    if state.lost:
+        return "lost"
+    return "ready" if state.approved else "enrolled"
+
+
+def possible_actions(state: NodeState) -> list[str]:
+    """What the state allows, whoever asks. The verbs refuse by the same answer."""
+    if state.retired:
+        return []
+    wanted: Iterable[tuple[str, bool]] = (
+        ("node_update", True),
+        ("node_cordon", not state.cordoned or state.draining),
+        ("node_uncordon", state.cordoned),
+        ("node_drain", not state.draining),
+        ("node_discover", not state.lost),
+        ("node_retire", not state.claimed),
+    )
+    return [action for action, possible in wanted if possible]

@@ -1,0 +1,117 @@
+"""Nodes, their sign of life, enrolment, and host tasks. No tenant owns any of it."""
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import JSONB
+
+from gpuaas_server.kernel.tables import Timestamp, id_column, metadata, text_id
+
+TASK_STATUSES = ("pending", "succeeded", "failed", "refused", "expired", "superseded")
+
+nodes = sa.Table(
+    "nodes",
+    metadata,
+    id_column("nod"),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("hostname", sa.Text, nullable=False),
+    sa.Column("address", sa.Text, nullable=False),
+    sa.Column("public_key", sa.LargeBinary, nullable=False, unique=True),
+    sa.Column("ssh_host_public_key", sa.Text, nullable=False),
+    sa.Column("agent_version", sa.Text, nullable=False),
+    sa.Column("boot_id", sa.Text),
+    sa.Column("cordoned", sa.Boolean, nullable=False, server_default="false"),
+    sa.Column("draining", sa.Boolean, nullable=False, server_default="false"),
+    sa.Column("maintenance_reason", sa.Text),
+    sa.Column("maintenance_since", Timestamp),
+    sa.Column("maintenance_by", text_id()),
+    # The recorded edge that events and eligibility follow; the silence itself is in node_heartbeats.
+    sa.Column("lost_since", Timestamp),
+    sa.Column("retired_at", Timestamp),
+    sa.Column("inventory", JSONB, nullable=False, server_default="{}"),
+    sa.Column("inventory_digest", sa.LargeBinary),
+    sa.Column("labels", JSONB, nullable=False, server_default="{}"),
+    sa.Column("generation", sa.BigInteger, nullable=False, server_default="1"),
+    sa.Column("created_at", Timestamp, nullable=False),
+    sa.Index("nodes_name", "name", unique=True, postgresql_where=sa.text("retired_at IS NULL")),
+)
+
+node_heartbeats = sa.Table(
+    "node_heartbeats",
+    metadata,
+    # Apart from nodes: the most frequent write of the platform touches one narrow row and no index.
+    sa.Column("node_id", text_id(), sa.ForeignKey("nodes.id"), primary_key=True),
+    sa.Column("last_seen_at", Timestamp, nullable=False),
+    postgresql_with={"fillfactor": 50},
+)
+
+agent_listeners = sa.Table(
+    "agent_listeners",
+    metadata,
+    # Which api processes hear agents, and since when without a gap: silence counts only while somebody listened.
+    sa.Column("process", sa.Text, primary_key=True),
+    sa.Column("listening_since", Timestamp, nullable=False),
+    sa.Column("flushed_at", Timestamp, nullable=False),
+)
+
+enrolment_tokens = sa.Table(
+    "enrolment_tokens",
+    metadata,
+    id_column("ent"),
+    sa.Column("token_sha256", sa.LargeBinary, nullable=False, unique=True),
+    sa.Column("note", sa.Text),
+    sa.Column("max_uses", sa.Integer, nullable=False),
+    sa.Column("uses", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("expires_at", Timestamp, nullable=False),
+    sa.Column("revoked_at", Timestamp),
+    sa.Column("created_by", text_id(), nullable=False),
+    sa.Column("created_at", Timestamp, nullable=False),
+    sa.CheckConstraint("uses <= max_uses", name="enrolment_tokens_uses"),
+)
+
+enrolment_uses = sa.Table(
+    "enrolment_uses",
+    metadata,
+    sa.Column("token_id", text_id(), sa.ForeignKey("enrolment_tokens.id"), primary_key=True),
+    sa.Column("public_key", sa.LargeBinary, primary_key=True),
+    sa.Column("node_id", text_id(), sa.ForeignKey("nodes.id"), nullable=False),
+    sa.Column("used_at", Timestamp, nullable=False),
+)
+
+agent_nonces = sa.Table(
+    "agent_nonces",
+    metadata,
+    # No foreign key: the enrolment call comes from "-", which is no node yet.
+    sa.Column("node_id", text_id(), primary_key=True),
+    sa.Column("nonce", sa.LargeBinary, primary_key=True),
+    sa.Column("seen_at", Timestamp, nullable=False),
+    sa.Index("agent_nonces_by_time", "seen_at"),
+)
+
+node_tasks = sa.Table(
+    "node_tasks",
+    metadata,
+    id_column("tsk"),
+    sa.Column("node_id", text_id(), sa.ForeignKey("nodes.id"), nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("resource_id", text_id(), nullable=False),
+    sa.Column("generation", sa.BigInteger, nullable=False),
+    sa.Column("spec", JSONB, nullable=False),
+    sa.Column("deadline", Timestamp, nullable=False),
+    sa.Column("status", sa.Text, nullable=False, server_default="pending"),
+    sa.Column("phases", JSONB, nullable=False, server_default="[]"),
+    sa.Column("result", JSONB),
+    sa.Column("evidence", JSONB),
+    sa.Column("failure", JSONB),
+    # What the agent said, as a digest: the same report again is the same report.
+    sa.Column("report_sha256", sa.LargeBinary),
+    sa.Column("correlation_id", sa.Text, nullable=False),
+    sa.Column("traceparent", sa.Text, nullable=False),
+    sa.Column("notify_kind", sa.Text, nullable=False),
+    sa.Column("notify_subject", text_id(), nullable=False),
+    sa.Column("created_at", Timestamp, nullable=False),
+    sa.Column("reported_at", Timestamp),
+    sa.CheckConstraint(f"status IN {TASK_STATUSES}", name="node_tasks_status"),
+    sa.UniqueConstraint("resource_id", "generation", name="node_tasks_one_per_generation"),
+    sa.Index("node_tasks_pending", "node_id", postgresql_where=sa.text("status = 'pending'")),
+    sa.Index("node_tasks_overdue", "deadline", postgresql_where=sa.text("status = 'pending'")),
+    sa.Index("node_tasks_by_node", "node_id", "id"),
+)

@@ -1,0 +1,123 @@
+"""All SQL of host tasks."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from psycopg.rows import DictRow
+
+from gpuaas_server.kernel.database import Connection
+
+_PUBLIC = (
+    "id, node_id, kind, resource_id, generation, spec, status, phases, result, evidence, failure, deadline,"
+    " correlation_id, created_at, reported_at"
+)
+
+
+async def tasks_insert(connection: Connection, rows: Sequence[Sequence[object]]) -> None:
+    """Rows of (id, node_id, kind, resource_id, generation, spec, deadline, correlation_id, traceparent,
+    notify_kind, notify_subject, created_at). A newer generation replaces what its resource still waits for.
+    """
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    await connection.execute(
+        "WITH fresh AS (SELECT * FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::bigint[],"
+        "   %s::jsonb[], %s::timestamptz[], %s::text[], %s::text[], %s::text[], %s::text[], %s::timestamptz[])"
+        "   AS t(id, node_id, kind, resource_id, generation, spec, deadline, correlation_id, traceparent,"
+        "   notify_kind, notify_subject, created_at)),"
+        " replaced AS (UPDATE node_tasks o SET status = 'superseded', reported_at = f.created_at FROM fresh f"
+        "   WHERE o.resource_id = f.resource_id AND o.generation < f.generation AND o.status = 'pending')"
+        " INSERT INTO node_tasks (id, node_id, kind, resource_id, generation, spec, deadline, correlation_id,"
+        "   traceparent, notify_kind, notify_subject, created_at) SELECT * FROM fresh",
+        columns,
+    )
+
+
+async def tasks_pending(connection: Connection, node_ids: Sequence[str]) -> list[DictRow]:
+    """One row a task, and one with a null id for a node without any; a retired node has no row at all."""
+    cursor = await connection.execute(
+        "SELECT n.id AS node_id, t.id, t.kind, t.resource_id, t.generation, t.deadline, t.correlation_id,"
+        " t.traceparent, t.spec FROM nodes n LEFT JOIN node_tasks t ON t.node_id = n.id AND t.status = 'pending'"
+        " WHERE n.id = ANY(%s) AND n.retired_at IS NULL ORDER BY n.id, t.id",
+        (list(node_ids),),
+    )
+    return await cursor.fetchall()
+
+
+async def task_lock(connection: Connection, node_id: str, task_id: str) -> DictRow | None:
+    cursor = await connection.execute(
+        "SELECT kind, resource_id, generation, status, report_sha256, notify_kind, notify_subject FROM node_tasks"
+        " WHERE id = %s AND node_id = %s FOR UPDATE",
+        (task_id, node_id),
+    )
+    return await cursor.fetchone()
+
+
+async def task_report(
+    connection: Connection,
+    task_id: str,
+    status: str,
+    phases: str,
+    result: str,
+    evidence: str,
+    failure: str | None,
+    digest: bytes,
+    now: datetime,
+) -> None:
+    await connection.execute(
+        "UPDATE node_tasks SET status = %s, phases = %s, result = %s, evidence = %s, failure = %s,"
+        " report_sha256 = %s, reported_at = %s WHERE id = %s",
+        (status, phases, result, evidence, failure, digest, now, task_id),
+    )
+
+
+async def task_progress(
+    connection: Connection, node_id: str, task_id: str, generation: int, phases: str
+) -> bool:
+    cursor = await connection.execute(
+        "UPDATE node_tasks SET phases = %s WHERE id = %s AND node_id = %s AND generation = %s"
+        " AND status = 'pending' RETURNING id",
+        (phases, task_id, node_id, generation),
+    )
+    return await cursor.fetchone() is not None
+
+
+async def tasks_of_resource(connection: Connection, resource_id: str) -> list[DictRow]:
+    cursor = await connection.execute(
+        f"SELECT {_PUBLIC} FROM node_tasks WHERE resource_id = %s ORDER BY generation", (resource_id,)
+    )
+    return await cursor.fetchall()
+
+
+async def newest_task_of_resource(connection: Connection, resource_id: str) -> DictRow | None:
+    cursor = await connection.execute(
+        f"SELECT {_PUBLIC} FROM node_tasks WHERE resource_id = %s ORDER BY generation DESC LIMIT 1", (resource_id,)
+    )
+    return await cursor.fetchone()
+
+
+async def task_show(connection: Connection, task_id: str) -> DictRow | None:
+    cursor = await connection.execute(f"SELECT {_PUBLIC} FROM node_tasks WHERE id = %s", (task_id,))
+    return await cursor.fetchone()
+
+
+async def task_list(connection: Connection, node_id: str, after: str | None, limit: int) -> list[DictRow]:
+    cursor = await connection.execute(
+        f"SELECT {_PUBLIC} FROM node_tasks WHERE node_id = %s AND id < coalesce(%s, 'zzz')"
+        " ORDER BY id DESC LIMIT %s",
+        (node_id, after, limit),
+    )
+    return await cursor.fetchall()
+
+
+async def next_generation(connection: Connection, resource_id: str) -> int:
+    """The caller holds a lock on the resource."""
+    cursor = await connection.execute(
+        "SELECT coalesce(max(generation), 0) + 1 AS next FROM node_tasks WHERE resource_id = %s", (resource_id,)
+    )
+    row = await cursor.fetchone()
+    return int(row["next"]) if row else 1
+
+
+async def task_fail(connection: Connection, task_id: str, failure: str) -> None:
+    await connection.execute(
+        "UPDATE node_tasks SET status = 'failed', failure = %s WHERE id = %s", (failure, task_id)
+    )

@@ -1,0 +1,176 @@
+"""Host tasks: other rooms create them and read what came of them; the agent of the node reports results.
+
+The room that creates a task names a work row (`notify_kind`, `notify_subject`) that runs when the result is in.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import orjson
+from psycopg.rows import DictRow
+
+from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.nodes import task_queries as queries
+from gpuaas_server.work import leases
+
+
+@dataclass(frozen=True, slots=True)
+class NewTask:
+    node_id: str
+    kind: str
+    resource_id: str
+    generation: int
+    spec: dict[str, object]
+    deadline: datetime
+    notify_kind: str
+    notify_subject: str
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRecord:
+    id: str
+    node_id: str
+    kind: str
+    generation: int
+    status: str  # pending, succeeded, failed, refused, expired, superseded
+    phases: list[dict[str, object]]
+    result: dict[str, object] | None
+    evidence: dict[str, object] | None
+    failure: dict[str, object] | None
+    created_at: datetime
+    reported_at: datetime | None
+    deadline: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class TaskReport:
+    """A result as the agent sent it, made storable."""
+
+    generation: int
+    status: str
+    phases: list[dict[str, object]]
+    result: dict[str, object]
+    evidence: dict[str, object]
+    failure: dict[str, object] | None
+
+    def digest(self) -> bytes:
+        parts = [self.generation, self.status, self.phases, self.result, self.evidence, self.failure]
+        return hashlib.sha256(orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedTask:
+    """What a stored result was about. `first`: this report counted; a repetition does not."""
+
+    kind: str
+    resource_id: str
+    first: bool
+
+
+def topic(node_id: str) -> str:
+    return f"task:{node_id}"
+
+
+async def task_create(
+    tx: Tx,
+    *,
+    node_id: str,
+    kind: str,
+    resource_id: str,
+    generation: int,
+    spec: dict[str, object],
+    deadline: datetime,
+    notify_kind: str,
+    notify_subject: str,
+) -> str:
+    """A task for the node's agent, on its way as soon as this commits; replaces older pending ones of the resource."""
+    new = NewTask(node_id, kind, resource_id, generation, spec, deadline, notify_kind, notify_subject)
+    return (await tasks_create(tx, [new]))[0]
+
+
+async def tasks_create(tx: Tx, news: Sequence[NewTask]) -> list[str]:
+    if not news:
+        return []
+    ids = [new_id("tsk") for _ in news]
+    rows = [
+        (
+            task_id,
+            new.node_id,
+            new.kind,
+            new.resource_id,
+            new.generation,
+            orjson.dumps(new.spec).decode(),
+            new.deadline,
+            tx.actor.correlation_id,
+            tx.actor.traceparent,
+            new.notify_kind,
+            new.notify_subject,
+            tx.now,
+        )
+        for task_id, new in zip(ids, news, strict=True)
+    ]
+    await queries.tasks_insert(tx.connection, rows)
+    tx.wakeups.update(topic(new.node_id) for new in news)
+    return ids
+
+
+async def tasks_of_resource(connection: Connection, resource_id: str) -> list[TaskRecord]:
+    """All tasks that were ever sent for the resource, oldest generation first."""
+    return [_record(row) for row in await queries.tasks_of_resource(connection, resource_id)]
+
+
+async def newest_task_of_resource(connection: Connection, resource_id: str) -> TaskRecord | None:
+    row = await queries.newest_task_of_resource(connection, resource_id)
+    return None if row is None else _record(row)
+
+
+async def report_store(tx: Tx, node_id: str, task_id: str, report: TaskReport) -> ReportedTask:
+    """Keep the first report, accept its repetition, refuse another one; then wake the room that asked."""
+    row = await queries.task_lock(tx.connection, node_id, task_id)
+    if row is None:
+        raise Problem("task_not_found")
+    if row["generation"] != report.generation or row["status"] in ("superseded", "expired"):
+        raise Problem("stale_generation", f"The task is {row['status']}, of generation {row['generation']}.")
+    digest = report.digest()
+    if row["status"] != "pending":
+        if bytes(row["report_sha256"]) != digest:
+            raise Problem("task_already_reported")
+        return ReportedTask(row["kind"], row["resource_id"], first=False)
+    await queries.task_report(
+        tx.connection,
+        task_id,
+        report.status,
+        orjson.dumps(report.phases).decode(),
+        orjson.dumps(report.result).decode(),
+        orjson.dumps(report.evidence).decode(),
+        None if report.failure is None else orjson.dumps(report.failure).decode(),
+        digest,
+        tx.now,
+    )
+    await leases.enqueue(tx, row["notify_kind"], [row["notify_subject"]])
+    return ReportedTask(row["kind"], row["resource_id"], first=True)
+
+
+async def progress_store(
+    tx: Tx, node_id: str, task_id: str, generation: int, phases: list[dict[str, object]]
+) -> None:
+    stored = orjson.dumps(phases).decode()
+    if await queries.task_progress(tx.connection, node_id, task_id, generation, stored):
+        return
+    if await queries.task_lock(tx.connection, node_id, task_id) is None:
+        raise Problem("task_not_found")
+    raise Problem("stale_generation")
+
+
+def _record(row: DictRow) -> TaskRecord:
+    return TaskRecord(**{name: row[name] for name in TaskRecord.__slots__})
+
+
+async def mark_failed(tx: Tx, task_id: str, failure: dict[str, object]) -> None:
+    """The agent said success, but what it brought is unusable. Its report stays the report: a repetition is accepted."""
+    await queries.task_fail(tx.connection, task_id, orjson.dumps(failure).decode())
