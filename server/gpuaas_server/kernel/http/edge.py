@@ -31,8 +31,7 @@ class Edge:
             return
         headers = {k: v for k, v in scope["headers"] if k in (b"x-correlation-id", b"traceparent", b"content-length")}
         correlation, traceparent = _trace(headers)
-        scope["state"]["correlation_id"] = correlation
-        scope["state"]["traceparent"] = traceparent
+        scope.setdefault("state", {}).update(correlation_id=correlation, traceparent=traceparent)
         token = correlation_id.set(correlation)
         exchange = _Exchange(scope, receive, send, correlation, traceparent, self._max_body)
         try:
