@@ -79,7 +79,8 @@ def build_app(platform: Platform) -> FastAPI:
         separate_input_output_schemas=False,
     )
     app.state.platform = platform
-    app.state.gate = IdentityGate(platform, AgentGate(platform))
+    app.state.agent_gate = AgentGate(platform)
+    app.state.gate = IdentityGate(platform, app.state.agent_gate)
     install_problem_handlers(app)
     for room in ROOMS:
         app.include_router(room.router, prefix="/api/v1")

@@ -103,7 +103,7 @@ async def agent_task_poll(request: Request) -> Response:
     """Tasks of this node that it does not have yet, waiting for the first one."""
     admission = await request.app.state.gate.admit(request, "agent_task_poll")
     wait, have = _poll_parameters(request)
-    gate: AgentGate = request.state.agent_gate
+    gate: AgentGate = request.app.state.agent_gate
     found = await gate.inbox.poll(admission.actor.id, wait, have)
     gate.liveness.seen(admission.actor.id)
     now = request.app.state.platform.clock()

@@ -3,6 +3,8 @@
 A node acts in PLATFORM scope because it serves several tenants; what it may touch is limited by its node id in every query.
 """
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -59,13 +61,15 @@ class AgentGate:
         self.liveness = Liveness(platform)
         self.inbox = TaskInbox(platform)
 
-    async def open(self) -> None:
-        """At start, after the database and the wake-ups."""
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """While calls are served: the platform has its keys, and signs of life are written."""
         await keys.ensure_keys(self._platform)
         await self.liveness.open()
-
-    async def close(self) -> None:
-        await self.liveness.close()
+        try:
+            yield
+        finally:
+            await self.liveness.close()
 
     async def admit(self, request: Request, action: str) -> Admission:
         signature = signatures.read_authorization(request.headers.get("authorization", ""))
@@ -81,7 +85,6 @@ class AgentGate:
         await self._check_nonce(request.method, signature)
         if signature.node_id != ENROLLING:
             self.liveness.seen(signature.node_id)
-        request.state.agent_gate = self  # the poll waits in this gate's inbox
         return Admission(_actor(request, signature.node_id, node.name), PLATFORM, frozenset({"node"}))
 
     async def _node(self, node_id: str) -> _KnownNode:

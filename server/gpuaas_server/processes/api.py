@@ -90,7 +90,7 @@ async def serve(settings: Settings) -> None:
         # What start-up made lives as long as the process: keep the collector from walking it again and again.
         gc.collect()
         gc.freeze()
-        async with app.state.gate.running():
+        async with app.state.agent_gate.running(), app.state.gate.running():
             servers = [asyncio.create_task(listener.serve([sock])) for listener, sock in listeners]
             ended = asyncio.create_task(stopping.wait())
             await asyncio.wait([*servers, ended], return_when=asyncio.FIRST_COMPLETED)
