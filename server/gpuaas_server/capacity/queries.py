@@ -1,6 +1,7 @@
 """All SQL of slots, claims and the scheduler's index. SKUs and quotas have files of their own."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from psycopg.rows import DictRow
@@ -130,19 +131,41 @@ async def slot_counts(connection: Connection, node_ids: Sequence[str]) -> list[D
     return await cursor.fetchall()
 
 
+@dataclass(frozen=True, slots=True)
+class Offers:
+    """Nodes locked for us. `stale`: some of them had changed by the time we held them, so others may fit."""
+
+    nodes: list[NodeOffer]
+    stale: bool
+
+
 async def offers(
     connection: Connection, gpu_model: str, shape: str, size: int, count: int, patient: bool
-) -> list[NodeOffer]:
-    """The best nodes for the wish, locked for us, with their free slots."""
+) -> Offers:
+    """The best nodes for the wish, with their free slots."""
     cursor = await connection.execute(
         "SELECT * FROM offer_nodes(%s::text, %s::text, %s::int, %s::int, %s::boolean)",
         (gpu_model, shape, size, count, patient),
     )
     free: dict[str, list[FreeSlot]] = {}
+    locked = 0
     for row in await cursor.fetchall():
+        if row["node_id"] is None:
+            locked = row["slot_index"]
+            continue
         slot = FreeSlot(row["slot_id"], row["slot_index"], row["nvlink_group"], row["numa_node"])
         free.setdefault(row["node_id"], []).append(slot)
-    return [NodeOffer(node_id, tuple(slots)) for node_id, slots in free.items()]
+    nodes = [NodeOffer(node_id, tuple(slots)) for node_id, slots in free.items()]
+    return Offers(nodes, len(nodes) < locked)
+
+
+async def offers_begin(connection: Connection) -> None:
+    await connection.execute("SAVEPOINT offers")
+
+
+async def offers_let_go(connection: Connection) -> None:
+    """Unlock the offered nodes: whoever waits for a lock must hold none, or two would wait for each other."""
+    await connection.execute("ROLLBACK TO SAVEPOINT offers")
 
 
 async def shortage(connection: Connection, gpu_model: str, shape: str, wanted: int) -> Shortage:

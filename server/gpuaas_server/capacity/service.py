@@ -15,6 +15,8 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.ids import new_id
 
+PATIENCE = 20  # looks before a wish is refused while others keep changing the nodes that would fit
+
 
 @dataclass(frozen=True, slots=True)
 class DiscoveredSlot:
@@ -158,14 +160,19 @@ async def claim(tx: Tx, wish: Wish) -> list[tuple[str, Placement]]:
 
 
 async def _place(tx: Tx, wish: Wish) -> list[Placement]:
+    """First what nobody else is holding; then, before we refuse, wait our turn. Others' changes make us look again."""
     sku = wish.sku
-    for patient in (False, True):
-        offers = await queries.offers(
-            tx.connection, sku.gpu_model, sku.shape, wish.gpu_count, wish.count, patient
+    await queries.offers_begin(tx.connection)
+    for attempt in range(PATIENCE):
+        offered = await queries.offers(
+            tx.connection, sku.gpu_model, sku.shape, wish.gpu_count, wish.count, patient=attempt > 0
         )
-        placements = scheduler.place(offers, wish.gpu_count, wish.count)
+        placements = scheduler.place(offered.nodes, wish.gpu_count, wish.count)
         if placements is not None:
             return placements
+        await queries.offers_let_go(tx.connection)
+        if attempt > 0 and not offered.stale:
+            break
     wanted = wish.gpu_count * wish.count
     code = scheduler.refusal(await queries.shortage(tx.connection, sku.gpu_model, sku.shape, wanted))
     raise Problem(code, details={"sku": sku.name, "gpu_count": wish.gpu_count, "count": wish.count})

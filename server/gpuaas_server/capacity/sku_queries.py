@@ -79,6 +79,5 @@ async def quota_take(connection: Connection, scope_id: str, tenant_id: str, gpus
 
 
 async def quota_give_back(connection: Connection, scope_ids: Sequence[str], gpus: int) -> None:
-    await connection.execute(
-        "UPDATE quotas SET gpus_used = gpus_used - %s WHERE scope_id = ANY(%s)", (gpus, sorted(scope_ids))
-    )
+    for scope_id in scope_ids:  # in the order in which quota_take locks them
+        await connection.execute("UPDATE quotas SET gpus_used = gpus_used - %s WHERE scope_id = %s", (gpus, scope_id))

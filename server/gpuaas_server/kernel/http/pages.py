@@ -1,7 +1,7 @@
-"""Cursor pagination: a page names the place after its last row; ids sort by time, so the id is the place."""
+"""Cursor pagination: a page names the place after its last item; ids sort by time, so the id is the place."""
 
 from collections.abc import Sequence
-from typing import Annotated, Generic, Protocol, TypeVar
+from typing import Annotated, Generic, TypeVar
 
 from fastapi import Query
 from pydantic import BaseModel, Field
@@ -13,12 +13,7 @@ PageAfter = Annotated[
 ]
 
 
-class Identified(Protocol):
-    @property
-    def id(self) -> str: ...
-
-
-Item = TypeVar("Item", bound=Identified)
+Item = TypeVar("Item", bound=BaseModel)
 
 
 class Page(BaseModel, Generic[Item]):
@@ -29,4 +24,5 @@ class Page(BaseModel, Generic[Item]):
     def of(cls, rows: Sequence[Item], limit: int) -> "Page[Item]":
         """Queries ask for limit + 1 rows: the extra one says that there is a next page."""
         items = list(rows[:limit])
-        return cls(items=items, next_cursor=items[-1].id if len(rows) > limit else None)
+        last: str | None = items[-1].id if len(rows) > limit else None  # type: ignore[attr-defined]
+        return cls(items=items, next_cursor=last)

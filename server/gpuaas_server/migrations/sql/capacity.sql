@@ -42,17 +42,21 @@ CREATE FUNCTION refit_nodes(nodes text[]) RETURNS void LANGUAGE sql AS $$
 $$;
 
 -- Lock the best nodes for a wish, then look at their slots with a fresh snapshot: what it returns cannot be taken by
--- another scheduler before we commit. `patient` waits for locks instead of passing over them: the last try before a refusal.
+-- another scheduler before we commit. Nodes that others hold are passed over. `patient` waits for them instead, in the
+-- order of node ids so that nobody waits in a circle: the last try before a refusal.
+-- The first row has no slot: its slot_index says how many nodes were locked.
 CREATE FUNCTION offer_nodes(wanted_model text, wanted_shape text, wanted_size int, how_many int, patient boolean)
-RETURNS TABLE (node_id text, slot_id text, slot_index smallint, nvlink_group text, numa_node smallint)
+RETURNS TABLE (node_id text, slot_id text, slot_index int, nvlink_group text, numa_node smallint)
 LANGUAGE plpgsql AS $$
 DECLARE locked text[];
 BEGIN
   IF patient THEN
     SELECT array_agg(n.id) INTO locked FROM (
-      SELECT f.node_id AS id FROM node_fits f JOIN node_capacity c ON c.node_id = f.node_id
-      WHERE f.gpu_model = wanted_model AND f.shape = wanted_shape AND f.size = wanted_size
-      ORDER BY f.leftover, f.spread, f.node_id LIMIT how_many FOR UPDATE OF c) n;
+      SELECT c.node_id AS id FROM node_capacity c WHERE c.node_id = ANY(ARRAY(
+        SELECT f.node_id FROM node_fits f
+        WHERE f.gpu_model = wanted_model AND f.shape = wanted_shape AND f.size = wanted_size
+        ORDER BY f.leftover, f.spread, f.node_id LIMIT how_many))
+      ORDER BY c.node_id FOR UPDATE) n;
   ELSE
     SELECT array_agg(n.id) INTO locked FROM (
       SELECT f.node_id AS id FROM node_fits f JOIN node_capacity c ON c.node_id = f.node_id
@@ -60,7 +64,9 @@ BEGIN
       ORDER BY f.leftover, f.spread, f.node_id LIMIT how_many FOR UPDATE OF c SKIP LOCKED) n;
   END IF;
   RETURN QUERY
-    SELECT s.node_id, s.id, s.slot_index, s.nvlink_group, s.numa_node
+    SELECT NULL::text, NULL::text, coalesce(cardinality(locked), 0), NULL::text, NULL::smallint
+    UNION ALL
+    SELECT s.node_id, s.id, s.slot_index::int, s.nvlink_group, s.numa_node
     FROM node_resource_slots s
     JOIN node_fits f ON f.node_id = s.node_id AND f.gpu_model = wanted_model AND f.shape = wanted_shape
       AND f.size = wanted_size

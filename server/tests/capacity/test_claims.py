@@ -1,0 +1,187 @@
+"""Claims on real PostgreSQL: nothing is claimed twice, whoever asks, however many ask at once."""
+
+import asyncio
+import random
+
+import psycopg
+import pytest
+from gpuaas_server.capacity import scheduler, service
+from gpuaas_server.capacity.scheduler import FreeSlot, NodeOffer
+from gpuaas_server.kernel.context import Platform
+from gpuaas_server.kernel.database import PLATFORM
+from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.ids import new_id
+from tests_support.fleet import ACTOR, PROJECT, TENANT, Fleet, claim, give_back, make_fleet
+
+
+async def rows(platform: Platform, query: str, *values: object) -> list[dict[str, object]]:
+    async with platform.database.connection(PLATFORM) as connection:
+        cursor = await connection.execute(query, values)
+        return list(await cursor.fetchall())
+
+
+async def assert_consistent(platform: Platform) -> None:
+    """No slot with two owners, statuses and quota in step with claims, and the index in step with the slots."""
+    doubled = await rows(
+        platform,
+        "SELECT s.id FROM node_resource_slots s JOIN allocation_resource_claims c ON c.node_id = s.node_id"
+        " AND (c.slot_id = s.id OR c.kind = 'node_exclusive') WHERE c.released_at IS NULL GROUP BY s.id"
+        " HAVING count(*) > 1",
+    )
+    assert doubled == []
+    wrong = await rows(
+        platform,
+        "SELECT s.id, s.status FROM node_resource_slots s WHERE (s.status = 'claimed') <> EXISTS ("
+        " SELECT 1 FROM allocation_resource_claims c WHERE c.node_id = s.node_id AND c.released_at IS NULL"
+        " AND (c.slot_id = s.id OR c.kind = 'node_exclusive'))",
+    )
+    assert wrong == []
+    before = await rows(platform, "SELECT * FROM node_fits ORDER BY node_id, gpu_model, shape, size")
+    async with platform.transaction(PLATFORM, ACTOR) as tx:
+        await tx.connection.execute("SELECT refit_nodes(array_agg(node_id)) FROM node_capacity")
+    assert before == await rows(platform, "SELECT * FROM node_fits ORDER BY node_id, gpu_model, shape, size")
+
+
+async def test_a_slice_is_claimed_in_one_nvlink_group(platform: Platform) -> None:
+    fleet = await make_fleet(platform, 1)
+    assert [slots for _, slots in await claim(platform, fleet.wish(2))] == [[0, 1]]
+    assert [slots for _, slots in await claim(platform, fleet.wish(4))] == [[4, 5, 6, 7]]
+    await assert_consistent(platform)
+
+
+async def test_bare_metal_needs_a_whole_free_node(platform: Platform) -> None:
+    fleet = await make_fleet(platform, 2)
+    await claim(platform, fleet.wish(1))
+    await claim(platform, fleet.wish(8, whole=True))
+    with pytest.raises(Problem) as refused:
+        await claim(platform, fleet.wish(8, whole=True))
+    assert refused.value.code == "no_capacity"
+    await assert_consistent(platform)
+
+
+async def test_refusals_tell_fragmented_blocked_and_full_apart(platform: Platform) -> None:
+    fleet = await make_fleet(platform, 2)
+    taken = [(await claim(platform, fleet.wish(7)))[0][0] for _ in range(2)]
+    with pytest.raises(Problem) as fragmented:
+        await claim(platform, fleet.wish(2))
+    async with platform.transaction(PLATFORM, ACTOR) as tx:
+        await service.slots_mark(tx, taken[0], "cleanup_blocked", "wipe_not_proven")
+    with pytest.raises(Problem) as blocked:
+        await claim(platform, fleet.wish(4))
+    with pytest.raises(Problem) as full:
+        await claim(platform, fleet.wish(8, count=2))
+    codes = [error.value.code for error in (fragmented, blocked, full)]
+    assert codes == ["capacity_fragmented", "capacity_blocked", "no_capacity"]
+
+
+async def test_a_bulk_is_all_or_nothing(platform: Platform) -> None:
+    fleet = await make_fleet(platform, 2)
+    assert len(await claim(platform, fleet.wish(2, count=7))) == 7
+    with pytest.raises(Problem):
+        await claim(platform, fleet.wish(2, count=2))
+    assert len(await claim(platform, fleet.wish(2, count=1))) == 1
+    await assert_consistent(platform)
+
+
+async def test_a_quota_is_not_exceeded_by_concurrent_requests(platform: Platform) -> None:
+    fleet = await make_fleet(platform, 4)
+    await rows(platform, "INSERT INTO quotas (scope_id, tenant_id, gpu_limit) VALUES (%s, %s, 5) RETURNING 1", PROJECT, TENANT)
+    results = await asyncio.gather(*(claim(platform, fleet.wish(2)) for _ in range(8)), return_exceptions=True)
+    refused = [r for r in results if isinstance(r, Problem)]
+    assert len(results) - len(refused) == 2
+    assert {r.code for r in refused} == {"quota_exceeded"}
+    assert (await rows(platform, "SELECT gpus_used FROM quotas WHERE scope_id = %s", PROJECT))[0]["gpus_used"] == 4
+    await assert_consistent(platform)
+
+
+async def test_a_cordoned_node_offers_nothing_until_it_is_back(platform: Platform) -> None:
+    fleet = await make_fleet(platform, 1)
+    async with platform.transaction(PLATFORM, ACTOR) as tx:
+        await service.node_eligibility_set(tx, fleet.nodes[0], False)
+    with pytest.raises(Problem):
+        await claim(platform, fleet.wish(1))
+    async with platform.transaction(PLATFORM, ACTOR) as tx:
+        await service.node_eligibility_set(tx, fleet.nodes[0], True)
+    await claim(platform, fleet.wish(1))
+
+
+async def test_second_claim_of_a_slot_is_refused_by_the_database(platform: Platform) -> None:
+    """By hand, past all code: slot against slot, slot against node_exclusive, and the reverse."""
+    fleet = await make_fleet(platform, 2)
+    first, second = fleet.nodes
+    slot = {r["node_id"]: r["id"] for r in await rows(platform, "SELECT id, node_id FROM node_resource_slots WHERE slot_index = 0")}
+    insert = (
+        "INSERT INTO allocation_resource_claims (id, tenant_id, allocation_id, node_id, kind, slot_id, lane, claimed_at)"
+        " VALUES (%s, 'tnt_x', %s, %s, %s, %s, int4range(%s, %s), now()) RETURNING 1"
+    )
+
+    async def by_hand(node: str, kind: str, slot_id: object, low: int | None, high: int | None) -> None:
+        await rows(platform, insert, new_id("clm"), new_id("alc"), node, kind, slot_id, low, high)
+
+    await by_hand(first, "slot", slot[first], 0, 1)
+    for kind, slot_id, low, high in (("slot", slot[first], 0, 1), ("node_exclusive", None, None, None)):
+        with pytest.raises((psycopg.errors.ExclusionViolation, psycopg.errors.UniqueViolation)):
+            await by_hand(first, kind, slot_id, low, high)
+    await by_hand(second, "node_exclusive", None, None, None)
+    with pytest.raises(psycopg.errors.ExclusionViolation):
+        await by_hand(second, "slot", slot[second], 0, 1)
+    with pytest.raises(psycopg.errors.CheckViolation):
+        await by_hand(first, "slot", slot[first], 3, 9)
+
+
+async def test_the_database_offers_nodes_in_the_order_of_the_pure_scheduler(platform: Platform) -> None:
+    fleet = await make_fleet(platform, 6)
+    chance = random.Random(7)
+    for _ in range(14):
+        await claim(platform, fleet.wish(chance.choice([1, 1, 2, 3])))
+    free = await rows(platform, "SELECT * FROM node_resource_slots WHERE status = 'available' ORDER BY node_id, slot_index")
+    offers = [
+        NodeOffer(
+            node,
+            tuple(
+                FreeSlot(str(r["id"]), r["slot_index"], r["nvlink_group"], r["numa_node"])  # type: ignore[arg-type]
+                for r in free
+                if r["node_id"] == node
+            ),
+        )
+        for node in fleet.nodes
+    ]
+    for size in range(1, 9):
+        fitting = [offer for offer in offers if len(offer.free) >= size]
+        expected = [offer.node_id for offer in sorted(fitting, key=lambda offer: scheduler.rank(offer, size))]
+        found = await rows(
+            platform,
+            "SELECT node_id FROM node_fits WHERE shape = 'gpu_slice' AND size = %s ORDER BY leftover, spread, node_id",
+            size,
+        )
+        assert [row["node_id"] for row in found] == expected
+
+
+async def _schedule_and_release(platform: Platform, fleet: Fleet, seed: int, rounds: int) -> None:
+    """One scheduler among many: claims and gives back at random."""
+    chance = random.Random(seed)
+    held: list[tuple[str, int]] = []
+    for _ in range(rounds):
+        if held and chance.random() < 0.45:
+            await give_back(platform, *held.pop(chance.randrange(len(held))))
+            continue
+        whole = chance.random() < 0.2
+        size, count = (8, 1) if whole else (chance.choice([1, 2, 4]), chance.choice([1, 1, 3]))
+        try:
+            held += [(i, size) for i, _ in await claim(platform, fleet.wish(size, count, whole))]
+        except Problem as refused:
+            assert refused.code in ("no_capacity", "capacity_fragmented", "capacity_blocked")
+
+
+async def test_many_concurrent_schedulers_never_give_a_slot_to_two(platform: Platform) -> None:
+    fleet = await make_fleet(platform, 4)
+    await asyncio.gather(*(_schedule_and_release(platform, fleet, seed, 30) for seed in range(8)))
+    await assert_consistent(platform)
+
+
+async def test_capacity_is_never_refused_while_it_is_there_and_merely_locked(platform: Platform) -> None:
+    """Sixteen at once for sixteen places: SKIP LOCKED alone would refuse some of them."""
+    fleet = await make_fleet(platform, 2)
+    results = await asyncio.gather(*(claim(platform, fleet.wish(1)) for _ in range(16)))
+    assert len({allocation for placed in results for allocation, _ in placed}) == 16
+    await assert_consistent(platform)
