@@ -1,7 +1,7 @@
 """Allocations: GPUs held by a project, from request to proven release."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -9,12 +9,13 @@ from gpuaas_sdk.access import SshEndpoint
 from gpuaas_sdk.calls import Calls, Pages, given
 from gpuaas_sdk.errors import deadline_exceeded
 from gpuaas_sdk.events import Events
-from gpuaas_sdk.nodes import Failure, Phase
+from gpuaas_sdk.nodes import Failure
 from gpuaas_sdk.reader import Resource
 
 # Where no further step of the platform follows without somebody asking for one.
 SETTLED_STATES = frozenset({"active", "released", "failed", "release_failed"})
-LOOK_AGAIN_SECONDS = 10
+LOOK_AGAIN_SECONDS = 1.0
+EVENT_WAIT_SECONDS = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,9 +23,10 @@ class Allocation(Resource):
     id: str
     state: str
     project_id: str = ""
-    tenant_id: str = ""
+    batch_id: str | None = None
     name: str | None = None
-    sku: str = ""
+    sku_id: str = ""
+    sku_name: str = ""
     shape: str = ""
     gpu_model: str = ""
     gpu_count: int = 0
@@ -34,6 +36,8 @@ class Allocation(Resource):
     deadline_at: datetime | None = None
     failure: Failure | None = None
     ssh: SshEndpoint | None = None
+    wipe_verified: bool | None = None
+    created_by: str = ""
     allowed_actions: list[str] = field(default_factory=list)
     correlation_id: str = ""
     generation: int = 0
@@ -48,18 +52,25 @@ class Allocation(Resource):
 
 @dataclass(frozen=True, kw_only=True)
 class TimelineEntry:
-    at: datetime | None = None
-    state: str = ""
-    phase: str | None = None
-    actor: str = ""
-    reason: str | None = None
+    """A state that was entered (`kind` state), or a phase of work on the host (`kind` phase)."""
+
+    at: datetime
+    kind: str = "state"
+    name: str = ""
+    status: str = ""
+    finished_at: datetime | None = None
+    seconds: float | None = None
+    detail: str | None = None
+    actor: str | None = None
     failure: Failure | None = None
-    phases: list[Phase] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Timeline(Resource):
+    allocation_id: str = ""
     items: list[TimelineEntry] = field(default_factory=list)
+    wipe_evidence: Mapping[str, object] | None = None
+    forced: Mapping[str, object] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +79,6 @@ class NewAllocation:
     gpu_count: int | None = None
     count: int = 1
     name: str | None = None
-    ssh_key_ids: Sequence[str] | None = None
 
     def body(self) -> Mapping[str, object]:
         return given(
@@ -76,7 +86,6 @@ class NewAllocation:
             gpu_count=self.gpu_count,
             count=self.count,
             name=self.name,
-            ssh_key_ids=None if self.ssh_key_ids is None else list(self.ssh_key_ids),
         )
 
 
@@ -115,25 +124,50 @@ class Allocations(Calls):
         path = (*_one(project_id, allocation_id), "force-cleanup")
         return self._change("POST", Allocation, *path, body=body)
 
-    def follow(self, project_id: str, allocation_id: str, deadline: float) -> Iterator[Allocation]:
-        """The allocation now and after each change, until it is settled or the deadline is over."""
+    def follow(self, project_id: str, allocation_ids: Sequence[str], deadline: float) -> Iterator[Allocation]:
+        """Each allocation now and after each change, until all are settled or the deadline is over."""
         ends = time.monotonic() + deadline
-        events, cursor, seen = Events(self._transport), None, -1
+        open_ids, seen = set(allocation_ids), dict[str, Allocation]()
+        pause = self._pause(project_id, allocation_ids)
         while True:
-            allocation = self.show(project_id, allocation_id)
-            if allocation.generation != seen:
-                seen = allocation.generation
-                yield allocation
-            if allocation.settled:
-                return
+            for allocation in self._look(project_id, open_ids):
+                if seen.get(allocation.id) != allocation:
+                    seen[allocation.id] = allocation
+                    yield allocation
+            open_ids = {one for one in open_ids if one not in seen or not seen[one].settled}
             left = ends - time.monotonic()
+            if not open_ids:
+                return
             if left <= 0:
-                raise deadline_exceeded(
-                    f"{allocation_id} is still {allocation.state} after {deadline:g} seconds."
-                )
-            wait = int(max(1, min(LOOK_AGAIN_SECONDS, left)))
-            page = events.page(project_id, after=cursor, subject=allocation_id, wait=wait)
-            cursor = page.next_cursor
+                waiting = ", ".join(sorted(open_ids)[:3])
+                raise deadline_exceeded(f"Not settled after {deadline:g} seconds: {waiting}.")
+            pause(left)
+
+    def _look(self, project_id: str, wanted: set[str]) -> Iterator[Allocation]:
+        """One call for one allocation; for many, the newest pages of the list up to the oldest wanted."""
+        if len(wanted) == 1:
+            yield self.show(project_id, *wanted)
+            return
+        oldest = min(wanted)
+        for allocation in self.list(project_id):
+            if allocation.id < oldest:
+                return
+            if allocation.id in wanted:
+                yield allocation
+
+    def _pause(self, project_id: str, allocation_ids: Sequence[str]) -> Callable[[float], None]:
+        """Until something may have changed: an event about the one allocation, or a second."""
+        if len(allocation_ids) > 1:
+            return lambda left: time.sleep(min(left, LOOK_AGAIN_SECONDS))
+        events, subject = Events(self._transport), allocation_ids[0]
+        cursor: str | None = None
+
+        def pause(left: float) -> None:
+            nonlocal cursor
+            wait = int(max(1, min(EVENT_WAIT_SECONDS, left)))
+            cursor = events.page(project_id, after=cursor, subject=subject, wait=wait).next_cursor
+
+        return pause
 
 
 def _one(project_id: str, allocation_id: str) -> tuple[str, ...]:

@@ -68,8 +68,9 @@ class NewSku:
 
 
 class Slots(Calls):
-    def list(self, node_id: str) -> Pages[Slot]:
-        return self._pages(Slot, "nodes", node_id, "slots")
+    def list(self, node_id: str) -> Sequence[Slot]:
+        """All slots of a node, in the order of their index."""
+        return self._read(_SlotItems, "nodes", node_id, "slots").items
 
     def approve(
         self, node_id: str, slot_ids: Sequence[str] | None = None, capacity_shape: str | None = None

@@ -44,6 +44,8 @@ class User(Resource):
     name: str = ""
     tenant_id: str | None = None
     disabled: bool = False
+    roles: list[RoleBinding] = field(default_factory=list)
+    last_sign_in_at: datetime | None = None
     generation: int = 0
     created_at: datetime | None = None
     initial_password: str | None = field(default=None, repr=False)
@@ -52,10 +54,15 @@ class User(Resource):
 
 @dataclass(frozen=True, kw_only=True)
 class Member(Resource):
-    user_id: str
+    """A user in a role; `id` is the user's."""
+
+    id: str
     role: str
     email: str = ""
     name: str = ""
+    disabled: bool = False
+    generation: int = 0
+    created_at: datetime | None = None
 
 
 class Myself(Calls):

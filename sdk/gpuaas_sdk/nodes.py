@@ -18,6 +18,8 @@ class EnrolmentToken(Resource):
     max_uses: int = 1
     uses: int = 0
     expires_at: datetime | None = None
+    revoked_at: datetime | None = None
+    created_by: str = ""
     created_at: datetime | None = None
 
 
@@ -48,9 +50,13 @@ class Node(Resource):
     status: str = ""
     schedulable: bool = False
     cordoned: bool = False
+    draining: bool = False
+    drained: bool = False
     maintenance: Maintenance | None = None
     agent_version: str | None = None
     last_seen_at: datetime | None = None
+    lost_since: datetime | None = None
+    retired_at: datetime | None = None
     boot_id: str | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     slots: SlotSummary = field(default_factory=SlotSummary)
@@ -77,6 +83,7 @@ class Failure:
     message: str = ""
     next_step: str | None = None
     retryable: bool = False
+    phase: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,9 +97,11 @@ class Task(Resource):
     deadline: datetime | None = None
     correlation_id: str = ""
     phases: list[Phase] = field(default_factory=list)
+    result: Mapping[str, object] | None = None
+    evidence: Mapping[str, object] | None = None
     failure: Failure | None = None
     created_at: datetime | None = None
-    finished_at: datetime | None = None
+    reported_at: datetime | None = None
 
 
 class EnrolmentTokens(Calls):

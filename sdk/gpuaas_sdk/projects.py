@@ -39,6 +39,7 @@ class ServiceAccount(Resource):
     scopes: list[str] = field(default_factory=list)
     disabled: bool = False
     expires_at: datetime | None = None
+    created_by: str = ""
     generation: int = 0
     created_at: datetime | None = None
     key: ServiceAccountKey | None = field(default=None, repr=False)

@@ -1,0 +1,5 @@
+"""python -m gpuaas_cli"""
+
+from gpuaas_cli.main import main
+
+main()

@@ -1,0 +1,99 @@
+"""How allocations and their timelines look."""
+
+from collections.abc import Sequence
+
+import typer
+from gpuaas_sdk import Allocation, Timeline, TimelineEntry
+from rich.table import Table
+from rich.text import Text
+
+from gpuaas_cli.failures import ExitCode
+from gpuaas_cli.progress import label_of, mark_of, style_of_mark
+from gpuaas_cli.rendering import Column, age, cell, moment, print_card, print_json, print_list
+from gpuaas_cli.session import Session
+
+
+def _ssh(allocation: Allocation) -> str | None:
+    way_in = allocation.ssh
+    return f"{way_in.user}@{way_in.address}:{way_in.port}" if way_in else None
+
+
+COLUMNS: list[Column[Allocation]] = [
+    Column("ID", lambda one: one.id, whole=True),
+    Column("NAME", lambda one: one.name),
+    Column("STATE", lambda one: one.state, whole=True),
+    Column("SKU", lambda one: one.sku_name),
+    Column("GPUS", lambda one: one.gpu_count, right=True, whole=True),
+    Column("SSH", _ssh),
+    Column("AGE", lambda one: age(one.created_at), right=True, whole=True),
+]
+
+
+def print_allocation(session: Session, allocation: Allocation) -> None:
+    failure = allocation.failure
+    fields = [
+        ("Id", allocation.id),
+        ("Name", allocation.name),
+        ("State", allocation.state),
+        ("Since", allocation.state_since),
+        ("Host task", allocation.phase),
+        ("Deadline", allocation.deadline_at),
+        (
+            "SKU",
+            f"{allocation.sku_name} ({allocation.shape}, {allocation.gpu_count} × {allocation.gpu_model})",
+        ),
+        ("Node", allocation.node_id),
+        ("SSH", _ssh(allocation)),
+        ("Failure", f"{failure.message} ({failure.code})" if failure else None),
+        ("Next", failure.next_step if failure else None),
+        ("Wipe", _wipe(allocation)),
+        ("You may", allocation.allowed_actions),
+        ("Created", allocation.created_at),
+        ("Correlation id", allocation.correlation_id),
+    ]
+    print_card(session, allocation, fields)
+
+
+def print_timeline(session: Session, timeline: Timeline) -> None:
+    if session.as_json:
+        print_json(session, timeline.raw)
+        return
+    table = Table("", "WHAT", "STATUS", "AT", "TOOK", "DETAIL", box=None, pad_edge=False, header_style="bold")
+    table.columns[4].justify = "right"
+    for entry in timeline.items:
+        mark = mark_of(entry)
+        took = "" if entry.seconds is None else f"{entry.seconds:.1f}s"
+        table.add_row(
+            Text(mark, style=style_of_mark(mark)),
+            label_of(entry),
+            cell(entry.status),
+            moment(entry.at),
+            took,
+            _detail(entry),
+        )
+    session.out.print(table)
+    if timeline.forced:
+        session.say("The clean-up was forced: the wipe is not verified.")
+
+
+def print_outcome(session: Session, allocations: Sequence[Allocation], wanted: str) -> None:
+    """The end of a watch: success only when all came where they were meant to."""
+    if session.as_json or len(allocations) > 1:
+        print_list(session, allocations, COLUMNS)
+    else:
+        print_allocation(session, allocations[0])
+    if any(one.state != wanted for one in allocations):
+        raise typer.Exit(ExitCode.FAILED)
+
+
+def _wipe(allocation: Allocation) -> str | None:
+    if allocation.wipe_verified is None:
+        return None
+    return "verified" if allocation.wipe_verified else "NOT verified"
+
+
+def _detail(entry: TimelineEntry) -> str:
+    if entry.failure is not None:
+        return f"{entry.failure.message} ({entry.failure.code})"
+    by = f"by {entry.actor}" if entry.actor and entry.kind == "state" else ""
+    return " ".join(part for part in (entry.detail, by) if part)

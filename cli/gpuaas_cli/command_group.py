@@ -1,0 +1,84 @@
+"""Command groups whose verbs get a Session, take --output, and end with the right exit code."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Concatenate, ParamSpec, cast
+
+import typer
+from gpuaas_sdk import GpuaasError
+
+from gpuaas_cli.failures import CommandFailed, ExitCode, exit_code_of, print_error
+from gpuaas_cli.session import Output, Session
+
+Parameters = ParamSpec("Parameters")
+OutputOption = Annotated[
+    Output | None, typer.Option("--output", "-o", help="How to print: a table, or JSON as the API answers.")
+]
+
+
+@dataclass(frozen=True, slots=True)
+class RootOptions:
+    """What was given before the first command name."""
+
+    output: Output | None = None
+    server: str | None = None
+
+
+class CommandGroup(typer.Typer):
+    def __init__(self, summary: str) -> None:
+        super().__init__(help=summary, no_args_is_help=True)
+
+    def verb(
+        self, name: str
+    ) -> Callable[[Callable[Concatenate[Session, Parameters], None]], Callable[..., None]]:
+        """Register a function `(session, …)` as a command; its docstring is the help text."""
+
+        def register(function: Callable[Concatenate[Session, Parameters], None]) -> Callable[..., None]:
+            return self.command(name)(with_session(function))
+
+        return register
+
+
+def with_session(
+    function: Callable[Concatenate[Session, Parameters], None],
+) -> Callable[..., None]:
+    """The function as Typer sees it: without `session`, with the context and --output."""
+    signature = inspect.signature(function, eval_str=True)
+    own = list(signature.parameters.values())[1:]
+    kind = inspect.Parameter.KEYWORD_ONLY
+    extra = [
+        inspect.Parameter("context", kind, annotation=typer.Context),
+        inspect.Parameter("output", kind, default=None, annotation=OutputOption),
+    ]
+    parameters = [*(one.replace(kind=kind) for one in own), *extra]
+
+    def run(**arguments: object) -> None:
+        context = cast(typer.Context, arguments.pop("context"))
+        output = cast(Output | None, arguments.pop("output"))
+        root = context.obj if isinstance(context.obj, RootOptions) else RootOptions()
+        session = Session(output or root.output or Output.TABLE, root.server)
+        perform(session, lambda: function(session, **arguments))  # type: ignore[arg-type]
+
+    run.__name__ = function.__name__
+    run.__doc__ = function.__doc__
+    run.__module__ = function.__module__
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return run
+
+
+def perform(session: Session, work: Callable[[], None]) -> None:
+    """Run a command's work; every failure becomes one message and one exit code."""
+    try:
+        work()
+    except GpuaasError as error:
+        print_error(session.err, error, session.as_json)
+        raise typer.Exit(exit_code_of(error)) from error
+    except CommandFailed as failure:
+        print_error(session.err, failure.as_error(), session.as_json)
+        raise typer.Exit(failure.exit_code) from failure
+    except typer.Abort as stopped:
+        raise typer.Exit(ExitCode.INTERRUPTED) from stopped
+    finally:
+        session.close()

@@ -1,0 +1,56 @@
+"""audit: who did what."""
+
+from typing import Annotated
+
+import typer
+from gpuaas_sdk import AuditFilter, AuditRecord
+
+from gpuaas_cli.command_group import CommandGroup
+from gpuaas_cli.options import LimitOption, ProjectOption
+from gpuaas_cli.references import project_id, tenant_id
+from gpuaas_cli.rendering import Column, print_list
+from gpuaas_cli.session import Session
+
+group = CommandGroup("Audit trail: of a project, of --tenant, or with --platform of everything.")
+
+COLUMNS: list[Column[AuditRecord]] = [
+    Column("TIME", lambda one: one.at, whole=True),
+    Column("WHO", lambda one: one.actor_name or one.actor_id),
+    Column("ACTION", lambda one: one.action),
+    Column("OUTCOME", lambda one: one.outcome, whole=True),
+    Column("RESOURCE", lambda one: one.resource_id),
+    Column("REASON", lambda one: one.reason),
+]
+
+
+@group.verb("list")
+def list_(
+    session: Session,
+    project: ProjectOption = None,
+    tenant: Annotated[str | None, typer.Option("--tenant", "-t", help="Of this tenant: id or slug.")] = None,
+    platform: Annotated[bool, typer.Option("--platform", help="Of the whole platform.")] = False,
+    resource: Annotated[str | None, typer.Option("--resource", help="Only about this id.")] = None,
+    actor: Annotated[
+        str | None, typer.Option("--actor", help="Only by this user or service account (id).")
+    ] = None,
+    action: Annotated[
+        str | None, typer.Option("--action", help="Only this action, such as allocation_create.")
+    ] = None,
+    outcome: Annotated[str | None, typer.Option("--outcome", help="Only done or denied.")] = None,
+    correlation: Annotated[
+        str | None, typer.Option("--correlation", help="Only of this correlation id.")
+    ] = None,
+    limit: LimitOption = 50,
+) -> None:
+    """List audit records, newest first."""
+    wanted = AuditFilter(
+        resource_id=resource, actor_id=actor, action=action, outcome=outcome, correlation_id=correlation
+    )
+    client = session.client
+    if platform:
+        records = client.audit.list(wanted)
+    elif tenant is not None:
+        records = client.audit.list(wanted, tenant_id=tenant_id(client, tenant))
+    else:
+        records = client.audit.list(wanted, project_id=project_id(session, project))
+    print_list(session, records.first(limit), COLUMNS)

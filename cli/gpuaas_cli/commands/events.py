@@ -1,0 +1,74 @@
+"""events: what happened, and what happens."""
+
+import json
+from collections import deque
+from typing import Annotated
+
+import typer
+from gpuaas_sdk import Event
+from rich.text import Text
+
+from gpuaas_cli.command_group import CommandGroup
+from gpuaas_cli.options import LimitOption, ProjectOption
+from gpuaas_cli.references import project_id
+from gpuaas_cli.rendering import Column, moment, print_list
+from gpuaas_cli.session import Session
+
+group = CommandGroup("Events of a project, or with --platform of everything.")
+
+SubjectOption = Annotated[str | None, typer.Option("--subject", help="Only about this id.")]
+AfterOption = Annotated[str | None, typer.Option("--after", help="Only after this cursor.")]
+PlatformOption = Annotated[bool, typer.Option("--platform", help="Of the whole platform, for operators.")]
+
+
+def _data(event: Event) -> str:
+    return ", ".join(f"{name}={value}" for name, value in event.data.items() if value is not None)[:200]
+
+
+COLUMNS: list[Column[Event]] = [
+    Column("TIME", lambda one: one.time, whole=True),
+    Column("TYPE", lambda one: one.type),
+    Column("SUBJECT", lambda one: one.subject, whole=True),
+    Column("DATA", _data),
+]
+
+
+@group.verb("list")
+def list_(
+    session: Session,
+    subject: SubjectOption = None,
+    after: AfterOption = None,
+    limit: LimitOption = 50,
+    project: ProjectOption = None,
+    platform: PlatformOption = False,
+) -> None:
+    """List the newest events, oldest first."""
+    where = None if platform else project_id(session, project)
+    newest = deque(session.client.events.list(where, after=after, subject=subject), maxlen=limit)
+    print_list(session, newest, COLUMNS)
+
+
+@group.verb("follow")
+def follow(
+    session: Session,
+    subject: SubjectOption = None,
+    after: AfterOption = None,
+    from_start: Annotated[bool, typer.Option("--from-start", help="Begin with all that is kept.")] = False,
+    project: ProjectOption = None,
+    platform: PlatformOption = False,
+) -> None:
+    """Print events as they happen, until Ctrl-C. With --output json, one JSON object a line."""
+    where = None if platform else project_id(session, project)
+    cursor = after if after or from_start else session.client.events.end(where)
+    for event in session.client.watch(where, subject, cursor):
+        _print(session, event)
+
+
+def _print(session: Session, event: Event) -> None:
+    if session.as_json:
+        session.out.print(json.dumps(event.raw), markup=False, soft_wrap=True)
+        return
+    line = Text.assemble(
+        (moment(event.time), "dim"), " ", (event.type, "bold"), " ", event.subject, " ", _data(event)
+    )
+    session.out.print(line, soft_wrap=True)

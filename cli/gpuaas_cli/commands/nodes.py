@@ -1,0 +1,233 @@
+"""nodes: hosts of the platform, their enrolment and maintenance."""
+
+import time
+from typing import Annotated
+
+import typer
+from gpuaas_sdk import EnrolmentToken, Node, Task
+
+from gpuaas_cli.command_group import CommandGroup
+from gpuaas_cli.options import DeadlineOption, LimitOption, ReasonOption, WatchOption, YesOption
+from gpuaas_cli.progress import Progress
+from gpuaas_cli.references import node_id
+from gpuaas_cli.rendering import Column, age, cell, print_card, print_list
+from gpuaas_cli.session import Session
+
+group = CommandGroup("Nodes: hosts of the platform, their enrolment and maintenance.")
+tokens = CommandGroup("Enrolment tokens that were handed out.")
+group.add_typer(tokens, name="enrolment-tokens")
+
+NodeArgument = Annotated[str, typer.Argument(help="Node: id, name or hostname.")]
+
+
+def _takes(node: Node) -> str:
+    if node.draining:
+        return "drained" if node.drained else "draining"
+    if node.cordoned:
+        return "cordoned"
+    return "yes" if node.schedulable else "no"
+
+
+COLUMNS: list[Column[Node]] = [
+    Column("NAME", lambda one: one.name),
+    Column("STATUS", lambda one: one.status, whole=True),
+    Column("TAKES", _takes, whole=True),
+    Column("GPUS", lambda one: one.slots.total, right=True, whole=True),
+    Column("FREE", lambda one: one.slots.available, right=True, whole=True),
+    Column("USED", lambda one: one.slots.claimed, right=True, whole=True),
+    Column("SEEN", lambda one: age(one.last_seen_at), right=True, whole=True),
+    Column("ID", lambda one: one.id, whole=True),
+]
+TASK_COLUMNS: list[Column[Task]] = [
+    Column("ID", lambda one: one.id, whole=True),
+    Column("KIND", lambda one: one.kind, whole=True),
+    Column("STATUS", lambda one: one.status, whole=True),
+    Column("FOR", lambda one: one.resource_id),
+    Column("AGE", lambda one: age(one.created_at), right=True, whole=True),
+    Column("FAILURE", lambda one: one.failure.code if one.failure else None),
+]
+TOKEN_COLUMNS: list[Column[EnrolmentToken]] = [
+    Column("ID", lambda one: one.id, whole=True),
+    Column("NOTE", lambda one: one.note),
+    Column("USES", lambda one: f"{one.uses}/{one.max_uses}", right=True, whole=True),
+    Column("EXPIRES", lambda one: one.expires_at, whole=True),
+    Column("REVOKED", lambda one: one.revoked_at is not None, whole=True),
+]
+
+
+@group.verb("list")
+def list_(
+    session: Session,
+    status: Annotated[str | None, typer.Option(help="Only enrolled, ready, lost or retired ones.")] = None,
+) -> None:
+    """List the nodes."""
+    print_list(session, session.client.nodes.list(status=status), COLUMNS)
+
+
+@group.verb("show")
+def show(session: Session, node: NodeArgument) -> None:
+    """Show one node."""
+    _print(session, session.client.nodes.show(node_id(session.client, node)))
+
+
+@group.verb("enrol")
+def enrol(
+    session: Session,
+    note: Annotated[str | None, typer.Option("--note", help="What it is for.")] = None,
+    minutes: Annotated[int, typer.Option("--minutes", min=1, help="How long it can be used.")] = 60,
+    uses: Annotated[int, typer.Option("--uses", min=1, help="How many hosts may enrol with it.")] = 1,
+) -> None:
+    """Make an enrolment bundle for a new host's agent. It is shown once."""
+    token = session.client.enrolment_tokens.create(note=note, expires_in_seconds=minutes * 60, max_uses=uses)
+    if session.as_json:
+        print_card(session, token, [])
+        return
+    session.out.print(token.bundle, markup=False, soft_wrap=True)
+    session.err.print(
+        f"{token.id}: for {token.max_uses} host(s), until {cell(token.expires_at)}. Shown this once."
+    )
+    session.err.print("On the host: gpuaas-agent enrol --bundle-stdin, then start the agent.", style="dim")
+
+
+@group.verb("cordon")
+def cordon(session: Session, node: NodeArgument, reason: ReasonOption) -> None:
+    """Take no new allocations on a node."""
+    _print(session, session.client.nodes.cordon(node_id(session.client, node), reason))
+
+
+@group.verb("uncordon")
+def uncordon(session: Session, node: NodeArgument) -> None:
+    """Take allocations on a node again."""
+    _print(session, session.client.nodes.uncordon(node_id(session.client, node)))
+
+
+@group.verb("drain")
+def drain(
+    session: Session,
+    node: NodeArgument,
+    reason: ReasonOption,
+    watch: WatchOption = False,
+    deadline: DeadlineOption = 1800,
+    yes: YesOption = False,
+) -> None:
+    """Cordon a node and release what is allocated on it."""
+    session.confirm(f"Drain {node}? This ends all allocations on it.", yes)
+    drained = session.client.nodes.drain(node_id(session.client, node), reason)
+    if watch:
+        drained = _watch_drain(session, drained, deadline)
+    _print(session, drained)
+
+
+@group.verb("retire")
+def retire(session: Session, node: NodeArgument, reason: ReasonOption, yes: YesOption = False) -> None:
+    """Take a drained node out for good; its agent is refused from then on."""
+    session.confirm(f"Retire {node} for good?", yes)
+    _print(session, session.client.nodes.retire(node_id(session.client, node), reason))
+
+
+@group.verb("rename")
+def rename(session: Session, node: NodeArgument, name: Annotated[str, typer.Argument()]) -> None:
+    """Give a node another name."""
+    _print(session, session.client.nodes.update(node_id(session.client, node), name=name))
+
+
+@group.verb("discover")
+def discover(session: Session, node: NodeArgument, watch: WatchOption = False) -> None:
+    """Ask a node to look at its hardware again."""
+    client = session.client
+    task = client.nodes.discover(node_id(session.client, node))
+    if watch:
+        with Progress(session) as progress:
+            progress.at(f"{task.id}: waiting for the host")
+            client.wait_for(lambda: client.nodes.task(task.id).status != "pending", 120, "the discovery")
+        task = client.nodes.task(task.id)
+    _print_task(session, task)
+
+
+@group.verb("tasks")
+def tasks(session: Session, node: NodeArgument, limit: LimitOption = 30) -> None:
+    """List the newest tasks of a node."""
+    found = session.client.nodes.tasks(node_id(session.client, node)).first(limit)
+    print_list(session, found, TASK_COLUMNS)
+
+
+@group.verb("task")
+def task_show(session: Session, task: Annotated[str, typer.Argument(help="Task id (tsk_…).")]) -> None:
+    """Show one task with its phases."""
+    _print_task(session, session.client.nodes.task(task))
+
+
+@tokens.verb("list")
+def token_list(session: Session) -> None:
+    """List the enrolment tokens."""
+    print_list(session, session.client.enrolment_tokens.list(), TOKEN_COLUMNS)
+
+
+@tokens.verb("revoke")
+def token_revoke(
+    session: Session, token: Annotated[str, typer.Argument(help="Token id (ent_…).")], yes: YesOption = False
+) -> None:
+    """Revoke an enrolment token."""
+    session.confirm(f"Revoke {token}?", yes)
+    session.client.enrolment_tokens.revoke(token)
+    session.say(f"{token} is revoked.")
+
+
+def _watch_drain(session: Session, node: Node, deadline: float) -> Node:
+    started = time.monotonic()
+    with Progress(session) as progress:
+
+        def drained() -> Node | None:
+            now = session.client.nodes.show(node.id)
+            live = now.slots.claimed + now.slots.cleaning
+            progress.at(f"{now.name}: {live} GPU(s) still in use or being wiped")
+            return now if live == 0 else None
+
+        found = session.client.wait_for(drained, deadline, f"The end of the drain of {node.name}")
+        progress.passed(f"{found.name} is drained", time.monotonic() - started)
+    return found
+
+
+def _print(session: Session, node: Node) -> None:
+    slots = {name: count for name, count in vars(node.slots).items() if count}
+    fields = [
+        ("Name", node.name),
+        ("Status", node.status),
+        ("Takes work", _takes(node)),
+        ("Maintenance", node.maintenance.reason if node.maintenance else None),
+        ("Hostname", node.hostname),
+        ("Address", node.address),
+        ("Slots", slots),
+        ("Labels", dict(node.labels)),
+        ("Agent", node.agent_version),
+        ("Last seen", node.last_seen_at),
+        ("Warnings", _warnings(node)),
+        ("You may", node.allowed_actions),
+        ("Id", node.id),
+    ]
+    print_card(session, node, fields)
+
+
+def _warnings(node: Node) -> str:
+    warnings = (node.inventory or {}).get("warnings")
+    found = warnings if isinstance(warnings, list) else []
+    return "\n".join(str(one.get("message", one)) if isinstance(one, dict) else str(one) for one in found)
+
+
+def _print_task(session: Session, task: Task) -> None:
+    phases = [f"{phase.name}: {phase.status} {phase.detail or ''}".rstrip() for phase in task.phases]
+    failure = f"{task.failure.message} ({task.failure.code})" if task.failure else None
+    fields = [
+        ("Id", task.id),
+        ("Kind", task.kind),
+        ("Status", task.status),
+        ("For", task.resource_id),
+        ("Node", task.node_id),
+        ("Phases", "\n".join(phases)),
+        ("Failure", failure),
+        ("Deadline", task.deadline),
+        ("Created", task.created_at),
+        ("Reported", task.reported_at),
+        ("Correlation id", task.correlation_id),
+    ]
+    print_card(session, task, fields)

@@ -1,0 +1,150 @@
+"""service-accounts: programs that act in a project, and their keys."""
+
+from typing import Annotated
+
+import typer
+from gpuaas_sdk import ServiceAccount, ServiceAccountKey
+
+from gpuaas_cli.command_group import CommandGroup
+from gpuaas_cli.options import ExpiresOption, ProjectOption, YesOption, expiry
+from gpuaas_cli.references import project_id, service_account_id
+from gpuaas_cli.rendering import Column, age, print_card, print_list
+from gpuaas_cli.session import Session
+
+group = CommandGroup("Service accounts: programs that act in a project.")
+keys = CommandGroup("Keys of a service account.")
+group.add_typer(keys, name="keys")
+
+AccountArgument = Annotated[str, typer.Argument(help="Service account: id or name.")]
+ScopeOption = Annotated[list[str], typer.Option("--scope", help="What it may do; repeat for several.")]
+COLUMNS: list[Column[ServiceAccount]] = [
+    Column("NAME", lambda one: one.name),
+    Column("SCOPES", lambda one: one.scopes),
+    Column("STATUS", lambda one: "disabled" if one.disabled else "active", whole=True),
+    Column("AGE", lambda one: age(one.created_at), right=True, whole=True),
+    Column("ID", lambda one: one.id, whole=True),
+]
+KEY_COLUMNS: list[Column[ServiceAccountKey]] = [
+    Column("ID", lambda one: one.id, whole=True),
+    Column("CREATED", lambda one: one.created_at, whole=True),
+    Column("EXPIRES", lambda one: one.expires_at, whole=True),
+    Column("USED", lambda one: age(one.last_used_at), right=True, whole=True),
+]
+
+
+@group.verb("list")
+def list_(session: Session, project: ProjectOption = None) -> None:
+    """List the service accounts of a project."""
+    accounts = session.client.service_accounts.list(project_id(session, project))
+    print_list(session, accounts, COLUMNS)
+
+
+@group.verb("show")
+def show(session: Session, account: AccountArgument, project: ProjectOption = None) -> None:
+    """Show one service account."""
+    where, found = _find(session, project, account)
+    _print(session, session.client.service_accounts.show(where, found))
+
+
+@group.verb("create")
+def create(
+    session: Session,
+    name: Annotated[str, typer.Argument(help="Name, unique in the project.")],
+    scope: ScopeOption,
+    expires: ExpiresOption = None,
+    project: ProjectOption = None,
+) -> None:
+    """Create a service account with a first key, whose secret is shown once."""
+    where = project_id(session, project)
+    made = session.client.service_accounts.create(where, name, scope, expiry(expires))
+    _print(session, made)
+
+
+@group.verb("set-scopes")
+def set_scopes(
+    session: Session, account: AccountArgument, scope: ScopeOption, project: ProjectOption = None
+) -> None:
+    """Replace what a service account may do."""
+    where, found = _find(session, project, account)
+    _print(session, session.client.service_accounts.update(where, found, scopes=scope))
+
+
+@group.verb("disable")
+def disable(
+    session: Session, account: AccountArgument, project: ProjectOption = None, yes: YesOption = False
+) -> None:
+    """Disable a service account: its tokens and keys are refused."""
+    session.confirm(f"Disable the service account {account}?", yes)
+    where, found = _find(session, project, account)
+    _print(session, session.client.service_accounts.update(where, found, disabled=True))
+
+
+@group.verb("enable")
+def enable(session: Session, account: AccountArgument, project: ProjectOption = None) -> None:
+    """Enable a disabled service account."""
+    where, found = _find(session, project, account)
+    _print(session, session.client.service_accounts.update(where, found, disabled=False))
+
+
+@keys.verb("list")
+def key_list(session: Session, account: AccountArgument, project: ProjectOption = None) -> None:
+    """List the keys of a service account."""
+    where, found = _find(session, project, account)
+    print_list(session, session.client.service_accounts.keys(where, found), KEY_COLUMNS)
+
+
+@keys.verb("rotate")
+def key_rotate(
+    session: Session, account: AccountArgument, expires: ExpiresOption = None, project: ProjectOption = None
+) -> None:
+    """Make another key, whose secret is shown once. Old keys stay until they are deleted or expire."""
+    where, found = _find(session, project, account)
+    key = session.client.service_accounts.create_key(where, found, expiry(expires))
+    fields = [
+        ("Service account", found),
+        ("Key", key.id),
+        ("Expires", key.expires_at),
+        ("Secret", key.secret),
+    ]
+    print_card(session, key, fields)
+    session.say("The secret is shown this once. Delete the old key when nobody uses it any more.")
+
+
+@keys.verb("delete")
+def key_delete(
+    session: Session,
+    account: AccountArgument,
+    key: Annotated[str, typer.Argument(help="Key id (key_…).")],
+    project: ProjectOption = None,
+    yes: YesOption = False,
+) -> None:
+    """Delete a key; it is refused from then on."""
+    session.confirm(f"Delete the key {key} of {account}?", yes)
+    where, found = _find(session, project, account)
+    session.client.service_accounts.delete_key(where, found, key)
+    session.say(f"{key} is deleted.")
+
+
+def _find(session: Session, project: str | None, account: str) -> tuple[str, str]:
+    where = project_id(session, project)
+    return where, service_account_id(session.client, where, account)
+
+
+def _print(session: Session, account: ServiceAccount) -> None:
+    secret = account.key.secret if account.key else None
+    fields = [
+        ("Name", account.name),
+        ("Id", account.id),
+        ("Scopes", account.scopes),
+        ("Status", "disabled" if account.disabled else "active"),
+        ("Project", account.project_id),
+        ("Expires", account.expires_at),
+        ("Created", account.created_at),
+        ("Key", account.key.id if account.key else None),
+        ("Secret", secret),
+    ]
+    print_card(session, account, fields)
+    if secret:
+        session.say(
+            f"The secret is shown this once. Sign in with: gpuaas login --service-account {account.id}"
+        )

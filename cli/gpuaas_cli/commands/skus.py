@@ -1,0 +1,81 @@
+"""skus: what can be asked for, and its price."""
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+from gpuaas_sdk import NewSku, Sku
+
+from gpuaas_cli.command_group import CommandGroup
+from gpuaas_cli.references import sku_id
+from gpuaas_cli.rendering import Column, money, print_list
+from gpuaas_cli.session import Session
+
+group = CommandGroup("SKUs: what can be asked for, and its price.")
+
+SkuArgument = Annotated[str, typer.Argument(help="SKU: id or name.")]
+CountsOption = Annotated[
+    list[int], typer.Option("--gpus", min=1, help="An offered GPU count; repeat for several.")
+]
+COLUMNS: list[Column[Sku]] = [
+    Column("NAME", lambda one: one.name, whole=True),
+    Column("SHAPE", lambda one: one.shape, whole=True),
+    Column("GPU", lambda one: one.gpu_model),
+    Column("COUNTS", lambda one: one.gpu_counts),
+    Column("GPU-HOUR", lambda one: money(one.price_per_gpu_hour_minor, one.currency), right=True, whole=True),
+    Column("OFFERED", lambda one: one.offered, whole=True),
+    Column("ID", lambda one: one.id, whole=True),
+]
+
+
+class Shape(StrEnum):
+    BAREMETAL = "baremetal"
+    GPU_SLICE = "gpu_slice"
+
+
+@group.verb("list")
+def list_(session: Session) -> None:
+    """List the SKUs."""
+    print_list(session, session.client.skus.list(), COLUMNS)
+
+
+@group.verb("create")
+def create(
+    session: Session,
+    name: Annotated[str, typer.Argument(help="Name: a-z, 0-9 and dashes.")],
+    shape: Annotated[Shape, typer.Option("--shape", help="A whole node, or GPUs of one.")],
+    gpu_model: Annotated[str, typer.Option("--gpu-model", help="As discovery reports it.")],
+    gpus: CountsOption,
+    price: Annotated[int, typer.Option("--price", min=0, help="Per GPU and hour, in minor units (cents).")],
+    currency: Annotated[str, typer.Option("--currency", help="Three letters.")] = "USD",
+    offered: Annotated[bool, typer.Option("--offered/--not-offered")] = True,
+) -> None:
+    """Create a SKU."""
+    new = NewSku(
+        name=name,
+        shape=shape,
+        gpu_model=gpu_model,
+        gpu_counts=gpus,
+        price_per_gpu_hour_minor=price,
+        currency=currency,
+        offered=offered,
+    )
+    print_list(session, [session.client.skus.create(new)], COLUMNS)
+
+
+@group.verb("update")
+def update(
+    session: Session,
+    sku: SkuArgument,
+    gpus: Annotated[list[int] | None, typer.Option("--gpus", min=1, help="Offered GPU counts.")] = None,
+    price: Annotated[
+        int | None, typer.Option("--price", min=0, help="Per GPU and hour, in minor units.")
+    ] = None,
+    offered: Annotated[bool | None, typer.Option("--offered/--not-offered")] = None,
+) -> None:
+    """Change the counts, the price, or whether it is offered."""
+    found = sku_id(session.client, sku)
+    changed = session.client.skus.update(
+        found, offered=offered, price_per_gpu_hour_minor=price, gpu_counts=gpus or None
+    )
+    print_list(session, [changed], COLUMNS)

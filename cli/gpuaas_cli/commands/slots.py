@@ -1,0 +1,68 @@
+"""slots: the GPUs of a node as the platform hands them out."""
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+from gpuaas_sdk import Slot
+
+from gpuaas_cli.command_group import CommandGroup
+from gpuaas_cli.options import ReasonOption
+from gpuaas_cli.references import node_id, slot_id
+from gpuaas_cli.rendering import Column, print_list
+from gpuaas_cli.session import Session
+
+group = CommandGroup("Slots: the GPUs of a node as the platform hands them out.")
+
+NodeArgument = Annotated[str, typer.Argument(help="Node: id, name or hostname.")]
+SlotArgument = Annotated[str, typer.Argument(help="Slot: id, or NODE/INDEX.")]
+COLUMNS: list[Column[Slot]] = [
+    Column("#", lambda one: one.slot_index, right=True, whole=True),
+    Column("STATUS", lambda one: one.status, whole=True),
+    Column("GPU", lambda one: one.gpu_model),
+    Column("PCI", lambda one: one.pci_address, whole=True),
+    Column("NUMA", lambda one: one.numa_node, right=True, whole=True),
+    Column("NVLINK", lambda one: one.nvlink_group),
+    Column("ID", lambda one: one.id, whole=True),
+    Column("REASON", lambda one: one.status_reason),
+]
+
+
+class CapacityShape(StrEnum):
+    ANY = "any"
+    BAREMETAL = "baremetal"
+    GPU_SLICE = "gpu_slice"
+
+
+@group.verb("list")
+def list_(session: Session, node: NodeArgument) -> None:
+    """List the slots of a node."""
+    print_list(session, session.client.slots.list(node_id(session.client, node)), COLUMNS)
+
+
+@group.verb("approve")
+def approve(
+    session: Session,
+    node: NodeArgument,
+    slot: Annotated[
+        list[str] | None, typer.Option("--slot", help="Only this slot; repeat for several.")
+    ] = None,
+    shape: Annotated[CapacityShape | None, typer.Option("--shape", help="What they may be used for.")] = None,
+) -> None:
+    """Approve the discovered slots of a node, so that they can be allocated."""
+    client = session.client
+    found = node_id(client, node)
+    wanted = [slot_id(client, f"{found}/{one}" if one.isdigit() else one) for one in slot] if slot else None
+    print_list(session, client.slots.approve(found, wanted, shape), COLUMNS)
+
+
+@group.verb("disable")
+def disable(session: Session, slot: SlotArgument, reason: ReasonOption) -> None:
+    """Keep a slot out of the pool."""
+    print_list(session, [session.client.slots.disable(slot_id(session.client, slot), reason)], COLUMNS)
+
+
+@group.verb("enable")
+def enable(session: Session, slot: SlotArgument) -> None:
+    """Put a disabled slot back into the pool."""
+    print_list(session, [session.client.slots.enable(slot_id(session.client, slot))], COLUMNS)

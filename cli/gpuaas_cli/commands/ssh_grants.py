@@ -1,0 +1,84 @@
+"""ssh-grants: a public key on an allocation, for a time."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from gpuaas_sdk import SshGrant
+
+from gpuaas_cli.command_group import CommandGroup
+from gpuaas_cli.commands.ssh_keys import read_public_key
+from gpuaas_cli.options import ProjectOption, YesOption, expiry
+from gpuaas_cli.references import allocation_id, project_id, ssh_key_id
+from gpuaas_cli.rendering import Column, print_list
+from gpuaas_cli.session import Session
+
+group = CommandGroup("SSH grants: a public key on an allocation, for a time.")
+
+AllocationArgument = Annotated[str, typer.Argument(help="Allocation: id or name.")]
+COLUMNS: list[Column[SshGrant]] = [
+    Column("ID", lambda one: one.id, whole=True),
+    Column("KEY", lambda one: one.fingerprint or one.public_key[:40]),
+    Column("EXPIRES", lambda one: one.expires_at, whole=True),
+    Column("NOTE", lambda one: one.note),
+]
+
+
+@group.verb("list")
+def list_(session: Session, allocation: AllocationArgument, project: ProjectOption = None) -> None:
+    """List the grants on an allocation."""
+    where, found = _find(session, project, allocation)
+    print_list(session, session.client.ssh_access.grants(where, found), COLUMNS)
+
+
+@group.verb("create")
+def create(
+    session: Session,
+    allocation: AllocationArgument,
+    key: Annotated[
+        str | None, typer.Option("--key", help="One of your keys: id, name or fingerprint.")
+    ] = None,
+    key_file: Annotated[
+        Path | None,
+        typer.Option("--key-file", exists=True, dir_okay=False, help="A public key file instead."),
+    ] = None,
+    expires: Annotated[str, typer.Option("--expires", help="90m, 12h, 7d, or a time.")] = "12h",
+    note: Annotated[str | None, typer.Option("--note", help="Whose key it is, what for.")] = None,
+    project: ProjectOption = None,
+) -> None:
+    """Let a public key in, until it expires or is deleted."""
+    if (key is None) == (key_file is None):
+        raise typer.BadParameter("give either --key or --key-file")
+    until = expiry(expires)
+    if until is None:
+        raise typer.BadParameter("a grant needs an end")
+    where, found = _find(session, project, allocation)
+    grant = session.client.ssh_access.create_grant(
+        where,
+        found,
+        expires_at=until,
+        public_key=read_public_key(key_file) if key_file else None,
+        ssh_key_id=ssh_key_id(session.client, key) if key else None,
+        note=note,
+    )
+    print_list(session, [grant], COLUMNS)
+
+
+@group.verb("delete")
+def delete(
+    session: Session,
+    allocation: AllocationArgument,
+    grant: Annotated[str, typer.Argument(help="Grant id (grt_…).")],
+    project: ProjectOption = None,
+    yes: YesOption = False,
+) -> None:
+    """Take a grant away; the host is told at once."""
+    session.confirm(f"Delete the grant {grant}?", yes)
+    where, found = _find(session, project, allocation)
+    session.client.ssh_access.delete_grant(where, found, grant)
+    session.say(f"{grant} is deleted.")
+
+
+def _find(session: Session, project: str | None, allocation: str) -> tuple[str, str]:
+    where = project_id(session, project)
+    return where, allocation_id(session.client, where, allocation)

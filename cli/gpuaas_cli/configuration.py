@@ -1,0 +1,113 @@
+"""What the command remembers: the server, the default project, and how you are signed in."""
+
+import json
+import os
+import tempfile
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+DEFAULT_SERVER = "http://127.0.0.1:8080"
+
+
+def home() -> Path:
+    base = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    return Path(base) / "gpuaas"
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """config.json; each value can be overridden by the environment variable of its name."""
+
+    server: str = DEFAULT_SERVER
+    project: str | None = None
+    ca_file: str | None = None
+
+    @classmethod
+    def load(cls) -> "Configuration":
+        stored = _read(home() / "config.json")
+        known = {one.name: stored[one.name] for one in fields(cls) if stored.get(one.name)}
+        return cls(**{name: str(value) for name, value in known.items()})
+
+    def save(self) -> Path:
+        return _write(home() / "config.json", {k: v for k, v in asdict(self).items() if v})
+
+
+VARIABLES = {"server": "GPUAAS_URL", "project": "GPUAAS_PROJECT", "ca_file": "GPUAAS_CA_FILE"}
+
+
+def effective(name: str, stored: str | None) -> tuple[str | None, str]:
+    """The value in force, and where it comes from."""
+    variable = VARIABLES[name]
+    if os.environ.get(variable):
+        return os.environ[variable], variable
+    return stored, "config"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSignIn:
+    """A person keeps only the short-lived token; a service account also its secret, to renew it."""
+
+    kind: str
+    name: str
+    access_token: str
+    expires_at: float | None
+    client_secret: str | None = None
+
+
+class CredentialStore:
+    """credentials.json, readable by its owner only. Kept per server: no token goes to another one."""
+
+    def __init__(self) -> None:
+        self.path = home() / "credentials.json"
+
+    def load(self, server: str) -> StoredSignIn | None:
+        stored = self._servers().get(server)
+        if not isinstance(stored, dict):
+            return None
+        secret, expires_at = stored.get("client_secret"), stored.get("expires_at")
+        return StoredSignIn(
+            kind=str(stored.get("kind")),
+            name=str(stored.get("name")),
+            access_token=str(stored.get("access_token")),
+            expires_at=float(expires_at) if expires_at else None,
+            client_secret=str(secret) if secret else None,
+        )
+
+    def save(self, server: str, sign_in: StoredSignIn) -> None:
+        _write(self.path, {"servers": {**self._servers(), server: asdict(sign_in)}})
+
+    def forget(self, server: str) -> bool:
+        servers = self._servers()
+        found = servers.pop(server, None) is not None
+        if found:
+            _write(self.path, {"servers": servers})
+        return found
+
+    def _servers(self) -> dict[str, object]:
+        if self.path.exists() and self.path.stat().st_mode & 0o077:
+            self.path.chmod(0o600)
+        servers = _read(self.path).get("servers")
+        return dict(servers) if isinstance(servers, dict) else {}
+
+
+def _read(path: Path) -> dict[str, object]:
+    try:
+        content = json.loads(path.read_text())
+    except (FileNotFoundError, json.JSONDecodeError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _write(path: Path, content: dict[str, object]) -> Path:
+    """Replace the file in one step; it is private from its first byte on."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w") as file:
+            json.dump(content, file, indent=2)
+            file.write("\n")
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
+    return path

@@ -1,0 +1,94 @@
+"""How a command ends: exit codes, and the shape of an error on stderr."""
+
+import json
+from dataclasses import dataclass
+from enum import IntEnum
+
+from gpuaas_sdk import GpuaasError, Problem
+from rich.console import Console
+from rich.text import Text
+
+
+class ExitCode(IntEnum):
+    """Documented in the reference; scripts depend on them."""
+
+    OK = 0
+    FAILED = 1
+    USAGE = 2
+    NOT_FOUND = 3
+    DENIED = 4
+    CONFLICT = 5
+    DEADLINE = 6
+    INTERRUPTED = 130
+
+
+MEANINGS = {
+    ExitCode.OK: "done",
+    ExitCode.FAILED: "failed",
+    ExitCode.USAGE: "wrong usage, or input that the server did not accept",
+    ExitCode.NOT_FOUND: "no such thing, or not visible to you",
+    ExitCode.DENIED: "not signed in, or not allowed",
+    ExitCode.CONFLICT: "the current state, capacity or quota does not allow it",
+    ExitCode.DEADLINE: "it did not end in the time given",
+    ExitCode.INTERRUPTED: "interrupted (Ctrl-C)",
+}
+
+_BY_CODE = {"sku_not_offered": ExitCode.CONFLICT, "deadline_exceeded": ExitCode.DEADLINE}
+_BY_STATUS = {
+    400: ExitCode.USAGE,
+    401: ExitCode.DENIED,
+    403: ExitCode.DENIED,
+    404: ExitCode.NOT_FOUND,
+    409: ExitCode.CONFLICT,
+    412: ExitCode.CONFLICT,
+    422: ExitCode.USAGE,
+    423: ExitCode.DENIED,
+}
+
+
+@dataclass
+class CommandFailed(Exception):
+    """A failure that the command itself found, in the same shape as the platform's."""
+
+    code: str
+    sentence: str
+    next_step: str = ""
+    exit_code: ExitCode = ExitCode.FAILED
+
+    def as_error(self) -> GpuaasError:
+        return GpuaasError(Problem(code=self.code, status=0, detail=self.sentence, next_step=self.next_step))
+
+
+def exit_code_of(error: GpuaasError) -> ExitCode:
+    return _BY_CODE.get(error.code) or _BY_STATUS.get(error.status, ExitCode.FAILED)
+
+
+def print_error(console: Console, error: GpuaasError, as_json: bool) -> None:
+    if as_json:
+        document = {
+            "code": error.code,
+            "detail": error.detail,
+            "next_step": error.next_step,
+            "retryable": error.retryable,
+            "correlation_id": error.correlation_id,
+            "details": dict(error.details),
+        }
+        console.print(json.dumps(document, indent=2), markup=False, highlight=False, soft_wrap=True)
+        return
+    console.print(Text.assemble(("Error: ", "bold red"), error.detail), soft_wrap=True)
+    next_step = next_step_of(error)
+    if next_step:
+        console.print(Text.assemble(("Next:  ", "bold"), next_step), soft_wrap=True)
+    reference = f"correlation id {error.correlation_id}" if error.correlation_id else "found here"
+    console.print(Text(f"       {error.code}, {reference}", style="dim"), soft_wrap=True)
+
+
+def next_step_of(error: GpuaasError) -> str:
+    """The server's advice speaks of calls; where a command does it, name the command."""
+    if error.code in ("unauthenticated", "token_expired", "token_invalid"):
+        return "Sign in with `gpuaas login`."
+    if error.code == "untrusted_certificate":
+        return "Give the platform's CA certificate: `gpuaas config set ca_file PATH`."
+    if error.code == "unreachable":
+        return "Check the address (`gpuaas config show`), and that the server runs (`gpuaas up`)."
+    return error.next_step

@@ -1,0 +1,83 @@
+"""The `gpuaas` command, put together from its groups."""
+
+from typing import Annotated
+
+import typer
+
+from gpuaas_cli import __version__
+from gpuaas_cli.command_group import CommandGroup, OutputOption, RootOptions
+from gpuaas_cli.commands import (
+    allocations,
+    audit,
+    config,
+    events,
+    members,
+    nodes,
+    projects,
+    quota,
+    service_accounts,
+    sign_in,
+    skus,
+    slots,
+    ssh_grants,
+    ssh_keys,
+    tenants,
+    up,
+    users,
+)
+
+app = CommandGroup("GPU allocations, from the command line.")
+sign_in.add_to(app)
+for name, room in (
+    ("allocations", allocations),
+    ("ssh-keys", ssh_keys),
+    ("ssh-grants", ssh_grants),
+    ("skus", skus),
+    ("quota", quota),
+    ("events", events),
+    ("audit", audit),
+    ("projects", projects),
+    ("members", members),
+    ("service-accounts", service_accounts),
+    ("tenants", tenants),
+    ("users", users),
+    ("nodes", nodes),
+    ("slots", slots),
+    ("config", config),
+):
+    app.add_typer(room.group, name=name)
+up.add_to(app)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"gpuaas {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    context: typer.Context,
+    output: OutputOption = None,
+    server: Annotated[
+        str | None,
+        typer.Option("--server", help="Address of the server. Else GPUAAS_URL, or the configured one."),
+    ] = None,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """GPU allocations, from the command line.
+
+    Exit codes: 0 done, 1 failed, 2 usage, 3 not found, 4 not signed in or denied, 5 conflict or capacity,
+    6 deadline, 130 interrupted.
+    """
+    context.obj = RootOptions(output, server)
+
+
+def main() -> None:
+    app(prog_name="gpuaas")
+
+
+if __name__ == "__main__":
+    main()

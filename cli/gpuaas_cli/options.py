@@ -1,0 +1,43 @@
+"""Options that several commands share, so that they mean the same everywhere."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+import typer
+
+ProjectOption = Annotated[
+    str | None,
+    typer.Option(
+        "--project",
+        "-p",
+        help="Project: id, slug or tenant/slug. Else GPUAAS_PROJECT, the configured one, or your only one.",
+    ),
+]
+TenantOption = Annotated[
+    str | None, typer.Option("--tenant", "-t", help="Tenant: id or slug. Else your own.")
+]
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
+WatchOption = Annotated[bool, typer.Option("--watch", "-w", help="Stay, and show the progress to the end.")]
+DeadlineOption = Annotated[int, typer.Option("--deadline", min=1, help="Seconds to watch at most.")]
+LimitOption = Annotated[int, typer.Option("--limit", min=1, help="How many at most.")]
+ReasonOption = Annotated[
+    str, typer.Option("--reason", help="Why, for the audit trail.", prompt=True, show_default=False)
+]
+ExpiresOption = Annotated[
+    str | None,
+    typer.Option("--expires", help="When it ends: 90m, 12h, 30d, or a time like 2030-01-31T12:00Z."),
+]
+
+_UNITS = {"m": "minutes", "h": "hours", "d": "days"}
+
+
+def expiry(text: str | None) -> datetime | None:
+    if text is None:
+        return None
+    if text[:-1].isdigit() and text[-1] in _UNITS:
+        return datetime.now(UTC) + timedelta(**{_UNITS[text[-1]]: int(text[:-1])})
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"{text!r} is neither a span (90m, 12h, 30d) nor a time") from error
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)

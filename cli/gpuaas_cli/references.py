@@ -1,0 +1,139 @@
+"""Names in place of ids: whatever a person calls a thing, found through the API."""
+
+import re
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from gpuaas_sdk import (
+    Allocation,
+    Client,
+    Member,
+    Node,
+    Project,
+    ServiceAccount,
+    Sku,
+    SshKey,
+    Tenant,
+    User,
+)
+
+from gpuaas_cli.failures import CommandFailed, ExitCode
+from gpuaas_cli.session import Session
+
+Thing = TypeVar("Thing", Project, Member, Tenant, User, Node, Sku, Allocation, ServiceAccount, SshKey)
+
+
+def is_id(prefix: str, text: str) -> bool:
+    return re.fullmatch(rf"{prefix}_[0-9a-z]{{26}}", text) is not None
+
+
+def only_one(
+    noun: str, text: str, things: Iterable[Thing], names: Callable[[Thing], Iterable[str | None]]
+) -> Thing:
+    """The one thing of that name; none and several are different mistakes."""
+    found = [thing for thing in things if text in names(thing)]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise CommandFailed(
+            "not_found", f"There is no {noun} {text} that you can see.", "Check the name.", ExitCode.NOT_FOUND
+        )
+    ids = ", ".join(thing.id for thing in found[:5])
+    raise CommandFailed(
+        "ambiguous", f"{len(found)} {noun}s are called {text}.", f"Use an id: {ids}.", ExitCode.USAGE
+    )
+
+
+def project_id(session: Session, given: str | None) -> str:
+    """By id, slug or tenant/slug; else the configured one; else the only one there is."""
+    wanted = given or session.project_wanted
+    if wanted is not None and is_id("prj", wanted):
+        return wanted
+    client = session.client
+    if wanted is None:
+        return _only_project(client)
+    tenant, _, slug = wanted.rpartition("/")
+    scope = tenant_id(client, tenant) if tenant else None
+    return only_one("project", slug, client.projects.list(scope), lambda one: (one.slug,)).id
+
+
+def _only_project(client: Client) -> str:
+    visible = client.projects.list().first(2)
+    if len(visible) == 1:
+        return visible[0].id
+    raise CommandFailed(
+        "project_required",
+        "It is not clear which project is meant." if visible else "You are in no project.",
+        "Name it with --project, or set a default: gpuaas config set project SLUG.",
+        ExitCode.USAGE,
+    )
+
+
+def tenant_id(client: Client, text: str) -> str:
+    if is_id("tnt", text):
+        return text
+    return only_one("tenant", text, client.tenants.list(), lambda one: (one.slug,)).id
+
+
+def home_tenant_id(client: Client, given: str | None) -> str | None:
+    """The tenant named, else the caller's own; None for a caller of the platform itself."""
+    return tenant_id(client, given) if given else client.me.show().tenant_id
+
+
+def user_id(client: Client, tenant: str | None, text: str) -> str:
+    if is_id("usr", text):
+        return text
+    wanted = text.lower()
+    return only_one("user", wanted, client.users.list(tenant), lambda one: (one.email,)).id
+
+
+def service_account_id(client: Client, project: str, text: str) -> str:
+    if is_id("sva", text):
+        return text
+    accounts = client.service_accounts.list(project)
+    return only_one("service account", text, accounts, lambda one: (one.name,)).id
+
+
+def node_id(client: Client, text: str) -> str:
+    if is_id("nod", text):
+        return text
+    living = (node for node in client.nodes.list() if node.status != "retired")
+    return only_one("node", text, living, lambda one: (one.name, one.hostname)).id
+
+
+def slot_id(client: Client, text: str) -> str:
+    """By id, or as node/index."""
+    if is_id("slt", text):
+        return text
+    node, _, index = text.rpartition("/")
+    if not (node and index.isdigit()):
+        raise CommandFailed(
+            "usage", f"{text} names no slot.", "Give a slot id, or NODE/INDEX.", ExitCode.USAGE
+        )
+    for slot in client.slots.list(node_id(client, node)):
+        if slot.slot_index == int(index):
+            return slot.id
+    raise CommandFailed(
+        "not_found", f"Node {node} has no slot {index}.", "List them: gpuaas slots list.", ExitCode.NOT_FOUND
+    )
+
+
+def sku_id(client: Client, text: str) -> str:
+    if is_id("sku", text):
+        return text
+    return only_one("SKU", text, client.skus.list(), lambda one: (one.name,)).id
+
+
+def allocation_id(client: Client, project: str, text: str) -> str:
+    """By id or name; a name may be used again after its release, so living ones come first."""
+    if is_id("alc", text):
+        return text
+    named = [one for one in client.allocations.list(project) if one.name == text]
+    living = [one for one in named if one.ended_at is None]
+    return only_one("allocation", text, living or named[:1], lambda one: (one.name,)).id
+
+
+def ssh_key_id(client: Client, text: str) -> str:
+    if is_id("ssk", text):
+        return text
+    return only_one("SSH key", text, client.ssh_keys.list(), lambda one: (one.name, one.fingerprint)).id

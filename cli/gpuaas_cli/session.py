@@ -1,0 +1,140 @@
+"""One run of the command: where it talks to, as whom, and how it prints."""
+
+import os
+import sys
+import time
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+
+import typer
+from gpuaas_sdk import (
+    Client,
+    Credentials,
+    PasswordCredentials,
+    ServiceAccountCredentials,
+    Token,
+)
+from rich.console import Console
+
+from gpuaas_cli import __version__
+from gpuaas_cli.configuration import Configuration, CredentialStore, StoredSignIn, effective
+from gpuaas_cli.failures import CommandFailed, ExitCode
+
+PLAIN_WIDTH = 100
+
+
+class Output(StrEnum):
+    TABLE = "table"
+    JSON = "json"
+
+
+def console(stderr: bool = False) -> Console:
+    """Colour only on a terminal and without NO_COLOR (Rich's own rule); a fixed width elsewhere."""
+    terminal = (sys.stderr if stderr else sys.stdout).isatty()
+    return Console(stderr=stderr, highlight=False, width=None if terminal else PLAIN_WIDTH)
+
+
+@dataclass
+class Session:
+    output: Output = Output.TABLE
+    server_given: str | None = None
+    configuration: Configuration = field(default_factory=Configuration.load)
+    store: CredentialStore = field(default_factory=CredentialStore)
+    out: Console = field(default_factory=console)
+    err: Console = field(default_factory=lambda: console(stderr=True))
+
+    @property
+    def as_json(self) -> bool:
+        return self.output is Output.JSON
+
+    @cached_property
+    def server(self) -> str:
+        value = self.server_given or effective("server", self.configuration.server)[0]
+        return (value or "").rstrip("/")
+
+    @property
+    def ca_file(self) -> str | None:
+        return effective("ca_file", self.configuration.ca_file)[0]
+
+    @property
+    def project_wanted(self) -> str | None:
+        return effective("project", self.configuration.project)[0]
+
+    @cached_property
+    def client(self) -> Client:
+        """Signed in by GPUAAS_TOKEN, or as `gpuaas login` left it."""
+        if os.environ.get("GPUAAS_TOKEN"):
+            return self.connect(token=Token(os.environ["GPUAAS_TOKEN"]))
+        stored = self.store.load(self.server)
+        if stored is None:
+            raise CommandFailed(
+                "unauthenticated",
+                f"You are not signed in to {self.server}.",
+                "Sign in with `gpuaas login`.",
+                ExitCode.DENIED,
+            )
+        token = Token(stored.access_token, stored.expires_at)
+        return self.connect(token=token, stored=stored)
+
+    def connect(
+        self,
+        token: Token | None = None,
+        stored: StoredSignIn | None = None,
+    ) -> Client:
+        def keep(renewed: Token) -> None:
+            if stored is not None:
+                self.keep(stored, renewed)
+
+        try:
+            return Client(
+                self.server,
+                token=token,
+                credentials=None if stored is None else self._renewal(stored),
+                ca_file=self.ca_file,
+                user_agent=f"gpuaas-cli/{__version__}",
+                on_token=keep,
+            )
+        except (ValueError, OSError) as error:
+            raise CommandFailed(
+                "bad_server", f"{error}.", "Correct it: gpuaas config set server URL."
+            ) from error
+
+    def keep(self, sign_in: StoredSignIn, token: Token) -> None:
+        renewed = StoredSignIn(
+            sign_in.kind, sign_in.name, token.access_token, token.expires_at, sign_in.client_secret
+        )
+        self.store.save(self.server, renewed)
+
+    def _renewal(self, stored: StoredSignIn) -> Credentials | None:
+        if stored.client_secret is not None:
+            return ServiceAccountCredentials(stored.name, stored.client_secret)
+        ended = stored.expires_at is not None and time.time() >= stored.expires_at
+        if stored.kind == "user" and ended and sys.stdin.isatty():
+            return PasswordCredentials(stored.name, lambda: self._ask_again(stored.name))
+        return None
+
+    def _ask_again(self, name: str) -> str:
+        self.err.print("Your sign-in has ended.", style="yellow")
+        return ask_secret(f"Password of {name}")
+
+    def say(self, sentence: str) -> None:
+        """A remark for people; JSON output stays pure."""
+        (self.err if self.as_json else self.out).print(sentence, markup=False, soft_wrap=True)
+
+    def confirm(self, question: str, yes: bool) -> None:
+        """Ask before something that cannot be undone; without a terminal, --yes is the only consent."""
+        if yes:
+            return
+        if not sys.stdin.isatty():
+            raise CommandFailed("confirmation_required", question, "Repeat it with --yes.", ExitCode.USAGE)
+        if not typer.confirm(question, err=True):
+            raise CommandFailed("not_confirmed", "Nothing was changed.")
+
+    def close(self) -> None:
+        if "client" in self.__dict__:
+            self.client.close()
+
+
+def ask_secret(prompt: str) -> str:
+    return str(typer.prompt(prompt, hide_input=True, err=True))

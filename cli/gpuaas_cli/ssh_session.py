@@ -1,0 +1,87 @@
+"""Run the system's ssh with a key that lives as long as the session, and a certificate for it.
+
+The host proves itself by the platform's host CA: no key is ever accepted on first sight.
+"""
+
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+from gpuaas_sdk import SshCertificate
+
+from gpuaas_cli.failures import CommandFailed
+
+_ENDING = (signal.SIGTERM, signal.SIGHUP)
+
+
+@contextmanager
+def ephemeral_key() -> Iterator[Path]:
+    """A fresh ed25519 key in a private directory, gone when the block ends, however it ends."""
+    for program in ("ssh", "ssh-keygen"):
+        if shutil.which(program) is None:
+            raise CommandFailed("ssh_missing", f"{program} is not installed.", "Install the OpenSSH client.")
+    with tempfile.TemporaryDirectory(prefix="gpuaas-ssh-") as directory:  # made with mode 0700
+        key = Path(directory) / "key"
+        made = subprocess.run(
+            ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "gpuaas", "-f", str(key)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if made.returncode != 0:
+            raise CommandFailed("ssh_keygen_failed", f"ssh-keygen failed: {made.stderr.strip()}")
+        yield key
+
+
+def public_key_of(key: Path) -> str:
+    return key.with_name("key.pub").read_text().strip()
+
+
+def ssh_arguments(
+    key: Path, allocation_id: str, issued: SshCertificate, remote_command: Sequence[str]
+) -> list[str]:
+    """Write certificate and known_hosts beside the key, and name them all to ssh."""
+    certificate = key.with_name("key-cert.pub")
+    certificate.write_text(issued.certificate.strip() + "\n")
+    known_hosts = key.with_name("known_hosts")
+    known_hosts.write_text("".join(f"@cert-authority * {ca.strip()}\n" for ca in issued.host_ca_keys))
+    options = {
+        "IdentityFile": f'"{key}"',
+        "CertificateFile": f'"{certificate}"',
+        "IdentitiesOnly": "yes",
+        "IdentityAgent": "none",
+        "HostKeyAlias": allocation_id,
+        "UserKnownHostsFile": f'"{known_hosts}"',
+        "GlobalKnownHostsFile": "/dev/null",
+        "StrictHostKeyChecking": "yes",
+        "UpdateHostKeys": "no",
+        "PasswordAuthentication": "no",
+        "ControlPath": "none",
+    }
+    flags = [part for name, value in options.items() for part in ("-o", f"{name}={value}")]
+    target = ["-p", str(issued.ssh.port), "-l", issued.ssh.user, issued.ssh.address]
+    return ["ssh", *flags, *target, *remote_command]
+
+
+def run_ssh(arguments: Sequence[str]) -> int:
+    """Ctrl-C belongs to ssh and the far side; an ending signal is passed on, so that we still clean up."""
+    child: subprocess.Popen[bytes] | None = None
+
+    def pass_on(number: int, frame: FrameType | None) -> None:
+        if child is not None:
+            child.send_signal(number)
+
+    before = {number: signal.signal(number, pass_on) for number in _ENDING}
+    before[signal.SIGINT] = signal.signal(signal.SIGINT, lambda number, frame: None)
+    try:
+        child = subprocess.Popen(list(arguments))
+        status = child.wait()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return status if status >= 0 else 128 - status
