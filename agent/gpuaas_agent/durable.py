@@ -7,9 +7,6 @@ import json
 import os
 from pathlib import Path
 
-# Tests replace this to end the writer between any two system calls.
-_SYNC = os.fsync
-
 
 def write_bytes(path: Path, data: bytes, mode: int = 0o600) -> None:
     """Write a temporary file, sync it, rename it over `path`, sync the folder."""
@@ -22,7 +19,7 @@ def write_bytes(path: Path, data: bytes, mode: int = 0o600) -> None:
         view = memoryview(data)
         while view:
             view = view[os.write(descriptor, view) :]
-        _SYNC(descriptor)
+        os.fsync(descriptor)
     finally:
         os.close(descriptor)
     os.rename(temporary, path)
@@ -60,6 +57,6 @@ def make_private_folder(path: Path) -> Path:
 def sync_folder(folder: Path) -> None:
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        _SYNC(descriptor)
+        os.fsync(descriptor)
     finally:
         os.close(descriptor)

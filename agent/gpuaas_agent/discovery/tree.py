@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 
 _LARGEST = 1 << 20
+_NUMBER = re.compile(r"^-?(0x)?[0-9a-fA-F]{1,16}$")
 
 
 @dataclass(frozen=True)
@@ -55,12 +57,10 @@ class HardwareTree:
         text = self.text(path, optional=optional)
         if text is None:
             return None
-        try:
-            value = int(text, base)
-        except ValueError:
+        if not _NUMBER.match(text) or (base == 10 and not text.lstrip("-").isdigit()):
             self.warn("hw_value_malformed", path, f"{text[:40]!r} is not a number")
             return None
-        return value
+        return int(text, base)
 
     def names(self, folder: Path) -> list[str]:
         try:

@@ -20,17 +20,10 @@ from gpuaas_agent.wire import API, Clock, Refused, Unreachable
 
 HEARTBEAT_SECONDS = 60.0
 _HOST_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI" + "A" * 43
-_CHECKS = [
-    "marker",
-    "files",
-    "users",
-    "processes",
-    "ports",
-    "authorized_keys",
-    "crontabs",
-    "mounts",
-    "units",
-]
+_CHECKS = (
+    *("marker", "files", "users", "processes", "ports"),
+    *("authorized_keys", "crontabs", "mounts", "units"),
+)
 
 
 @dataclass(frozen=True)

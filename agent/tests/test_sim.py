@@ -1,0 +1,102 @@
+"""The simulated fleet against the same control plane as the real agent."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from little_platform import LittlePlatform
+
+from gpuaas_agent.protocol import Failure, Result
+from gpuaas_agent.sim import SimFleet, TaskReceipt
+
+
+async def wait_results(platform: LittlePlatform, task_ids: list[str]) -> list[dict[str, object]]:
+    return [await asyncio.to_thread(platform.wait_result, task_id, 20) for task_id in task_ids]
+
+
+def test_every_simulated_node_enrols_with_its_own_key_and_inventory(
+    platform: LittlePlatform,
+) -> None:
+    async def story() -> None:
+        async with SimFleet(platform.url, platform.bundle(), nodes=20, gpus=8) as fleet:
+            assert len({node.node_id for node in fleet.nodes}) == 20
+
+    asyncio.run(story())
+    assert len(platform.nodes) == 20
+    assert len(platform.inventories) == 20
+
+
+def test_a_whole_life_of_an_allocation_is_answered(platform: LittlePlatform) -> None:
+    received: list[TaskReceipt] = []
+
+    def on_task(receipt: TaskReceipt) -> None:
+        received.append(receipt)
+
+    async def story() -> list[dict[str, object]]:
+        fleet = SimFleet(None, platform.bundle(), nodes=1, on_task=on_task)
+        async with fleet:
+            results = []
+            kinds = ["discover", "provision", "sync_access", "deprovision", "wipe", "verify_wipe"]
+            for generation, kind in enumerate(kinds):
+                spec: dict[str, object] = {"login_user": "gpu", "shape": "gpu_slice"}
+                results += await wait_results(
+                    platform, [platform.submit(kind, spec, generation=generation)]
+                )
+            results += await wait_results(platform, [platform.submit("wipe", {}, generation=0)])
+            return results
+
+    results = asyncio.run(story())
+    assert [result["status"] for result in results] == ["succeeded"] * 6 + ["refused"]
+    assert isinstance(results[5]["result"], dict)
+    assert results[5]["result"]["clean"] is True
+    assert all(receipt.received_at > 0 for receipt in received)
+
+
+def test_a_fleet_fails_as_often_as_it_is_told(platform: LittlePlatform) -> None:
+    async def story() -> list[dict[str, object]]:
+        rates = {"provision": 1.0}
+        async with SimFleet(None, platform.bundle(), nodes=1, fail_rates=rates):
+            task_ids = [
+                platform.submit("provision", {}, resource_id="alc_1"),
+                platform.submit("wipe", {}, resource_id="alc_2"),
+            ]
+            return await wait_results(platform, task_ids)
+
+    assert [result["status"] for result in asyncio.run(story())] == ["failed", "succeeded"]
+
+
+def test_the_callback_may_decide_the_result(platform: LittlePlatform) -> None:
+    def on_task(receipt: TaskReceipt) -> Result:
+        failure = Failure("chosen", "As the test wants it", "", False)
+        return Result(receipt.envelope.generation, "failed", failure=failure)
+
+    async def story() -> list[dict[str, object]]:
+        async with SimFleet(None, platform.bundle(), nodes=1, on_task=on_task):
+            return await wait_results(platform, [platform.submit("wipe", {})])
+
+    failure = asyncio.run(story())[0]["failure"]
+    assert isinstance(failure, dict)
+    assert failure["code"] == "chosen"
+
+
+def test_a_fleet_over_tls_pins_the_ca(tmp_path: Path) -> None:
+    async def story(platform: LittlePlatform) -> int:
+        async with SimFleet(None, platform.bundle(), nodes=3) as fleet:
+            return len(fleet.nodes)
+
+    with LittlePlatform(tmp_path, tls=True) as platform:
+        assert asyncio.run(story(platform)) == 3
+
+
+def test_a_refused_token_ends_the_start_with_an_error(platform: LittlePlatform) -> None:
+    bundle = platform.bundle()
+    platform.token = "another"  # noqa: S105
+
+    async def story() -> None:
+        async with SimFleet(None, bundle, nodes=2):
+            pass
+
+    with pytest.raises(Exception, match="enrolment_token_invalid"):
+        asyncio.run(story())
