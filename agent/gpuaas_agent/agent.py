@@ -29,9 +29,7 @@ class Agent:
         self._wire = who.open_wire()
         self._ledger = AllocationLedger(config.state_dir)
         self._drivers = DriverRegistry(config, self._ledger)
-        executor = tasks.TaskExecutor(
-            config, self._drivers, self._certify_host, self._wire.clock.now
-        )
+        executor = tasks.TaskExecutor(config, self._drivers, self._certify_host, self._wire.clock.now)
         self.loop = TaskLoop(
             who.node_id,
             who.trust,

@@ -64,9 +64,7 @@ def load(path: Path = DEFAULT_PATH) -> Config:
 
 def from_mapping(raw: dict[str, object]) -> Config:
     known = {field.name for field in dataclasses.fields(Config)} - {"unknown_keys"}
-    values: dict[str, object] = {
-        key: _typed(key, value) for key, value in raw.items() if key in known
-    }
+    values: dict[str, object] = {key: _typed(key, value) for key, value in raw.items() if key in known}
     values["unknown_keys"] = tuple(sorted(set(raw) - known))
     return dataclasses.replace(Config(), **values)  # type: ignore[arg-type]
 

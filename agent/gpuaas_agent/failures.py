@@ -9,9 +9,7 @@ from __future__ import annotations
 class TaskFailure(Exception):
     """A task cannot go on. It becomes the `failure` of the reported result."""
 
-    def __init__(
-        self, code: str, message: str, next_step: str = "", *, retryable: bool = False
-    ) -> None:
+    def __init__(self, code: str, message: str, next_step: str = "", *, retryable: bool = False) -> None:
         super().__init__(f"{code}: {message}")
         self.code = code
         self.message = message

@@ -81,9 +81,7 @@ def parse_bundle(text: str) -> Bundle:
         raise EnrolmentFailed("the enrolment bundle has an unknown form")
     try:
         raw = json.loads(signing.decode_base64(text[len(BUNDLE_PREFIX) :]))
-        bundle = Bundle(
-            [str(url) for url in raw["urls"]], str(raw.get("ca_sha256") or ""), raw["token"]
-        )
+        bundle = Bundle([str(url) for url in raw["urls"]], str(raw.get("ca_sha256") or ""), raw["token"])
     except (ValueError, KeyError, TypeError) as problem:
         raise EnrolmentFailed("the enrolment bundle cannot be read") from problem
     if not bundle.urls or not isinstance(bundle.token, str):

@@ -101,7 +101,8 @@ class TaskLoop:
         offered = answer.get("tasks")
         if not isinstance(offered, list) or not offered:
             return True
-        return any([self._offer(entry) for entry in offered])
+        used = [self._offer(entry) for entry in offered]
+        return any(used)
 
     def _offer(self, entry: dict[str, object]) -> bool:
         try:

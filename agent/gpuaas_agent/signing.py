@@ -41,9 +41,7 @@ def decode_base64(text: str) -> bytes:
     return base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
 
 
-def verify_task(
-    task: protocol.SignedTask, task_keys: dict[str, bytes], node_id: str
-) -> protocol.Envelope:
+def verify_task(task: protocol.SignedTask, task_keys: dict[str, bytes], node_id: str) -> protocol.Envelope:
     """The envelope, if the platform signed it for this node."""
     public = task_keys.get(task.kid)
     if public is None:

@@ -160,9 +160,7 @@ def _grant(entry: object) -> Grant:
         expires_at = protocol.moment(expires) if expires is not None else None
     except ValueError as problem:
         raise SpecInvalid(f"a grant's expires_at: {problem}") from problem
-    return Grant(
-        _matching(entry, "grant_id", _GRANT), public_key(entry.get("public_key")), expires_at
-    )
+    return Grant(_matching(entry, "grant_id", _GRANT), public_key(entry.get("public_key")), expires_at)
 
 
 def _serial(entry: object) -> int:

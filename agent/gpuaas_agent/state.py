@@ -32,8 +32,7 @@ class TaskJournal:
         self._folder = durable.make_private_folder(state_dir / "resources")
         self._lock = threading.Lock()
         self._records = {
-            path.stem: _record(durable.read_json(path) or {})
-            for path in sorted(self._folder.glob("*.json"))
+            path.stem: _record(durable.read_json(path) or {}) for path in sorted(self._folder.glob("*.json"))
         }
 
     def accept(self, task: SignedTask, envelope: Envelope) -> bool:
@@ -60,9 +59,7 @@ class TaskJournal:
         """Keep the result until the server has it. The first result of a task is the one."""
         with self._lock:
             record = self._records.setdefault(envelope.resource_id, ResourceRecord())
-            stored = record.tasks.setdefault(
-                envelope.task_id, StoredTask(task, envelope.generation)
-            )
+            stored = record.tasks.setdefault(envelope.task_id, StoredTask(task, envelope.generation))
             if stored.result is None:
                 stored.result = result
                 self._write(envelope.resource_id)

@@ -71,7 +71,7 @@ class LittlePlatform:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(chain)
             self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -95,8 +95,21 @@ class LittlePlatform:
 
     def user_certificate(self, key: Path, principal: str, serial: int = 1) -> None:
         subprocess.run(
-            ["ssh-keygen", "-q", "-s", str(self.folder / "user_ca"), "-I", "test", "-V", "+1h"]
-            + ["-n", principal, "-z", str(serial), f"{key}.pub"],
+            [
+                "ssh-keygen",
+                "-q",
+                "-s",
+                str(self.folder / "user_ca"),
+                "-I",
+                "test",
+                "-V",
+                "+1h",
+                "-n",
+                principal,
+                "-z",
+                str(serial),
+                f"{key}.pub",
+            ],
             check=True,
         )
 
@@ -184,8 +197,20 @@ class LittlePlatform:
         key = self.folder / f"host-{secrets.token_hex(4)}.pub"
         key.write_text(str(body["public_key"]) + "\n")
         subprocess.run(
-            ["ssh-keygen", "-q", "-s", str(self.folder / "host_ca"), "-I", "host", "-h"]
-            + ["-n", ",".join(filter(None, names)), "-V", "+1d", str(key)],
+            [
+                "ssh-keygen",
+                "-q",
+                "-s",
+                str(self.folder / "host_ca"),
+                "-I",
+                "host",
+                "-h",
+                "-n",
+                ",".join(filter(None, names)),
+                "-V",
+                "+1d",
+                str(key),
+            ],
             check=True,
         )
         certificate = key.with_name(key.name.replace(".pub", "-cert.pub")).read_text()
@@ -204,8 +229,8 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
 
-    def log_message(self, format: str, *args: object) -> None:
-        pass
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        """Silent."""
 
     def do_GET(self) -> None:
         self._serve()
@@ -275,8 +300,14 @@ class _Handler(BaseHTTPRequestHandler):
             else self.platform.nodes[fields["node"]]
         )
         text = "\n".join(
-            ["gpuaas-agent-v1", self.command, self.path, fields["ts"], fields["nonce"]]
-            + [hashlib.sha256(raw).hexdigest()]
+            [
+                "gpuaas-agent-v1",
+                self.command,
+                self.path,
+                fields["ts"],
+                fields["nonce"],
+                hashlib.sha256(raw).hexdigest(),
+            ]
         )
         signature = base64.urlsafe_b64decode(fields["sig"] + "==")
         try:

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-
 from gpuaas_agent.discovery import discover
 from gpuaas_agent.discovery.nvml import DriverGpu, nvlink_groups
 from gpuaas_agent.discovery.pci import normal_address
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 
 def slots_of(root: Path) -> list[dict[str, Any]]:
@@ -99,9 +98,7 @@ def test_a_tree_with_nothing_in_it_has_no_slots(tmp_path: Path) -> None:
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=st.binary(max_size=200), which=st.integers(0, 5))
-def test_no_garbage_in_a_file_makes_discovery_fail(
-    hw_root: Path, content: bytes, which: int
-) -> None:
+def test_no_garbage_in_a_file_makes_discovery_fail(hw_root: Path, content: bytes, which: int) -> None:
     targets = [
         *(device(hw_root, 0) / name for name in ("class", "vendor", "device", "numa_node")),
         hw_root / "nvml.json",
@@ -131,18 +128,14 @@ _json = st.recursive(
 
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(value=_json)
-def test_no_json_in_place_of_the_driver_facts_makes_discovery_fail(
-    hw_root: Path, value: object
-) -> None:
+def test_no_json_in_place_of_the_driver_facts_makes_discovery_fail(hw_root: Path, value: object) -> None:
     (hw_root / "nvml.json").write_text(json.dumps(value))
     discover(hw_root)
 
 
 def test_gpus_on_one_switch_are_one_group() -> None:
     gpus = {
-        f"0000:{n:02x}:00.0": DriverGpu(
-            f"0000:{n:02x}:00.0", f"GPU-{n}", "x", 1, peers=("0000:c4:00.0",)
-        )
+        f"0000:{n:02x}:00.0": DriverGpu(f"0000:{n:02x}:00.0", f"GPU-{n}", "x", 1, peers=("0000:c4:00.0",))
         for n in range(8)
     }
     assert set(nvlink_groups(gpus).values()) == {0}

@@ -14,8 +14,6 @@ from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from little_platform import LittlePlatform, Problem
-
 from gpuaas_agent import identity, wire
 from gpuaas_agent.allocations import AllocationLedger
 from gpuaas_agent.config import Config
@@ -24,6 +22,7 @@ from gpuaas_agent.identity import EnrolmentFailed, HostFacts
 from gpuaas_agent.loop import TaskLoop
 from gpuaas_agent.state import TaskJournal
 from gpuaas_agent.tasks import TaskExecutor
+from little_platform import LittlePlatform, Problem
 
 FACTS = HostFacts("host-1", "10.0.0.1", "ssh-ed25519 AAAA")
 
@@ -50,18 +49,14 @@ def make_loop(platform: LittlePlatform, state_dir: Path, hw_root: Path) -> TaskL
 @contextmanager
 def running(loop: TaskLoop) -> Iterator[TaskLoop]:
     loop.resume()
-    thread = threading.Thread(target=loop.run, daemon=True)
-    thread.start()
+    threading.Thread(target=loop.run, daemon=True).start()
     try:
         yield loop
     finally:
-        loop.stop.set()
-        thread.join(10)
+        loop.stop.set()  # the poll that is under way ends by itself
 
 
-def test_a_discover_task_is_run_and_reported(
-    platform: LittlePlatform, tmp_path: Path, hw_root: Path
-) -> None:
+def test_a_discover_task_is_run_and_reported(platform: LittlePlatform, tmp_path: Path, hw_root: Path) -> None:
     with running(make_loop(platform, tmp_path / "state", hw_root)):
         result = platform.wait_result(platform.submit("discover", {}))
     assert result["status"] == "succeeded"
@@ -69,9 +64,7 @@ def test_a_discover_task_is_run_and_reported(
     assert len(result["result"]["inventory"]["slots"]) == 4
 
 
-def test_enrolment_twice_with_one_key_gives_one_node(
-    platform: LittlePlatform, tmp_path: Path
-) -> None:
+def test_enrolment_twice_with_one_key_gives_one_node(platform: LittlePlatform, tmp_path: Path) -> None:
     bundle = identity.parse_bundle(platform.bundle())
     first = identity.enrol(bundle, tmp_path, FACTS)
     (tmp_path / "node.json").unlink()  # the agent died before it had stored the answer
@@ -106,9 +99,7 @@ def test_a_wrong_clock_is_corrected_by_what_the_server_says(
     assert result["status"] == "succeeded"
 
 
-def test_an_older_generation_is_refused(
-    platform: LittlePlatform, tmp_path: Path, hw_root: Path
-) -> None:
+def test_an_older_generation_is_refused(platform: LittlePlatform, tmp_path: Path, hw_root: Path) -> None:
     with running(make_loop(platform, tmp_path / "state", hw_root)):
         platform.wait_result(platform.submit("discover", {}, generation=5))
         result = platform.wait_result(platform.submit("discover", {}, generation=4))
@@ -138,9 +129,7 @@ def test_a_task_that_the_host_does_not_offer_fails_with_a_code(
     assert result["failure"]["code"] in ("shape_not_offered", "task_kind_unknown")
 
 
-def test_a_forged_task_is_never_run(
-    platform: LittlePlatform, tmp_path: Path, hw_root: Path
-) -> None:
+def test_a_forged_task_is_never_run(platform: LittlePlatform, tmp_path: Path, hw_root: Path) -> None:
     with running(make_loop(platform, tmp_path / "state", hw_root)):
         forged = platform.submit("discover", {}, signer=Ed25519PrivateKey.generate())
         honest = platform.submit("discover", {}, resource_id="alc_2")
@@ -222,9 +211,7 @@ def test_a_task_cut_short_by_kill_9_is_run_again_by_the_next_agent(
         assert platform.wait_result(task_id)["status"] == "succeeded"
 
 
-def test_a_connection_that_the_server_closed_is_opened_anew(
-    platform: LittlePlatform, tmp_path: Path
-) -> None:
+def test_a_connection_that_the_server_closed_is_opened_anew(platform: LittlePlatform, tmp_path: Path) -> None:
     who = identity.enrol(identity.parse_bundle(platform.bundle()), tmp_path, FACTS)
     connection = who.open_wire()
     connection.call("POST", "/heartbeat", {})

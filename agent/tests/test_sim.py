@@ -6,10 +6,9 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from little_platform import LittlePlatform
-
 from gpuaas_agent.protocol import Failure, Result
 from gpuaas_agent.sim import SimFleet, TaskReceipt
+from little_platform import LittlePlatform
 
 
 async def wait_results(platform: LittlePlatform, task_ids: list[str]) -> list[dict[str, object]]:
@@ -41,9 +40,7 @@ def test_a_whole_life_of_an_allocation_is_answered(platform: LittlePlatform) -> 
             kinds = ["discover", "provision", "sync_access", "deprovision", "wipe", "verify_wipe"]
             for generation, kind in enumerate(kinds):
                 spec: dict[str, object] = {"login_user": "gpu", "shape": "gpu_slice"}
-                results += await wait_results(
-                    platform, [platform.submit(kind, spec, generation=generation)]
-                )
+                results += await wait_results(platform, [platform.submit(kind, spec, generation=generation)])
             results += await wait_results(platform, [platform.submit("wipe", {}, generation=0)])
             return results
 
@@ -92,7 +89,7 @@ def test_a_fleet_over_tls_pins_the_ca(tmp_path: Path) -> None:
 
 def test_a_refused_token_ends_the_start_with_an_error(platform: LittlePlatform) -> None:
     bundle = platform.bundle()
-    platform.token = "another"  # noqa: S105
+    platform.token = "another"
 
     async def story() -> None:
         async with SimFleet(None, bundle, nodes=2):

@@ -7,7 +7,6 @@ import os
 from pathlib import Path
 
 import pytest
-
 from gpuaas_agent import durable
 from gpuaas_agent.allocations import AllocationLedger, AllocationRecord, Marker
 from gpuaas_agent.protocol import SignedTask, parse_envelope
@@ -49,9 +48,7 @@ def die_at_call(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
 
 
 @pytest.mark.parametrize("number", range(1, 12))
-def test_a_kill_at_any_system_call_leaves_the_old_or_the_new_record(
-    tmp_path: Path, number: int
-) -> None:
+def test_a_kill_at_any_system_call_leaves_the_old_or_the_new_record(tmp_path: Path, number: int) -> None:
     journal = TaskJournal(tmp_path)
     first, second = task("tsk_1", 1), task("tsk_2", 2)
     journal.accept(first, parse_envelope(first.envelope))
@@ -109,9 +106,7 @@ def test_files_of_the_agent_are_readable_by_root_alone(tmp_path: Path) -> None:
 
 def test_a_living_agent_does_not_forget_a_record_that_was_deleted(tmp_path: Path) -> None:
     ledger = AllocationLedger(tmp_path)
-    record = AllocationRecord(
-        "alc_1", "baremetal", 1, "gpu", marker=Marker("text", ("/var/tmp/x",))
-    )
+    record = AllocationRecord("alc_1", "baremetal", 1, "gpu", marker=Marker("text", ("/var/tmp/x",)))
     ledger.put(record)
     (tmp_path / "allocations/alc_1.json").unlink()
     assert ledger.get("alc_1") == record

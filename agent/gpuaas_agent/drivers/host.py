@@ -122,9 +122,7 @@ class HostDriver:
         def ready() -> str:
             sshd.check_configuration(context.deadline)
             sshd.reload(context.deadline)
-            greeting = sshd.wait_until_answering(
-                "127.0.0.1", self._config.ssh_port, context.deadline
-            )
+            greeting = sshd.wait_until_answering("127.0.0.1", self._config.ssh_port, context.deadline)
             plan.evidence["ssh_greeting"] = greeting
             plan.result["ssh"] = {
                 "address": address,

@@ -75,9 +75,7 @@ class LabSlice:
         self._write_account(spec.access.login_user)
         self._folder("etc/ssh/sshd_config.d")
         self.ssh.install(spec.access.user_ca_keys)
-        gpus = [
-            {"slot_index": slot.slot_index, "pci_address": slot.pci_address} for slot in spec.slots
-        ]
+        gpus = [{"slot_index": slot.slot_index, "pci_address": slot.pci_address} for slot in spec.slots]
         described = {"allocation_id": self.allocation_id, "gpus": gpus}
         self._write("etc/gpuaas/slice.json", json.dumps(described, indent=2) + "\n")
 
@@ -143,8 +141,23 @@ class LabSlice:
         # A fixed link address: else neighbours keep a stale one when the address is used again.
         link_address = f"02:77:00:00:{octets[2]:02x}:{octets[3]:02x}"
         commands.run(
-            ["ip", "link", "add", "link", self.config.slice_parent_interface, "name", "eth0"]
-            + ["address", link_address, "netns", self.name, "type", "macvlan", "mode", "private"],
+            [
+                "ip",
+                "link",
+                "add",
+                "link",
+                self.config.slice_parent_interface,
+                "name",
+                "eth0",
+                "address",
+                link_address,
+                "netns",
+                self.name,
+                "type",
+                "macvlan",
+                "mode",
+                "private",
+            ],
             deadline,
         )
         gateway = self.config.slice_gateway or str(self.address.network.broadcast_address - 1)

@@ -32,8 +32,18 @@ def ensure_user(user: str, deadline: Deadline) -> pwd.struct_passwd:
         _write_sudoers(user)
         return entry
     commands.run(
-        ["useradd", "--create-home", "--user-group", "--shell", "/bin/bash", "--password", "*"]
-        + ["--expiredate", "", user],
+        [
+            "useradd",
+            "--create-home",
+            "--user-group",
+            "--shell",
+            "/bin/bash",
+            "--password",
+            "*",
+            "--expiredate",
+            "",
+            user,
+        ],
         deadline,
     )
     _write_sudoers(user)

@@ -95,10 +95,7 @@ def strangers(known: Callable[[Process], bool]) -> list[Process]:
     return [
         process
         for process in processes
-        if process.pid != 1
-        and not process.kernel
-        and not _is_ours(process, by_pid)
-        and not known(process)
+        if process.pid != 1 and not process.kernel and not _is_ours(process, by_pid) and not known(process)
     ]
 
 

@@ -75,11 +75,7 @@ class SshFiles:
         self._write(f"{_OURS}/principals/{access.login_user}", f"{access.principal}\n")
 
     def write_grants(self, user: str, grants: Sequence[Grant], now: datetime) -> None:
-        lines = [
-            grant_line(grant)
-            for grant in grants
-            if grant.expires_at is None or grant.expires_at > now
-        ]
+        lines = [grant_line(grant) for grant in grants if grant.expires_at is None or grant.expires_at > now]
         self._write(f"{_OURS}/keys/{user}", "".join(lines))
 
     def revoke_serials(self, access: AccessSpec, deadline: Deadline) -> None:

@@ -23,8 +23,16 @@ _PRESENT = {"active", "activating", "deactivating", "reloading", "failed", "main
 def present(deadline: Deadline) -> set[str]:
     """Units that are doing something, or failed at it."""
     text = commands.run(
-        ["systemctl", "list-units", "--all", "--full", "--plain", "--no-legend", "--no-pager"]
-        + [f"--type={_KINDS}"],
+        [
+            "systemctl",
+            "list-units",
+            "--all",
+            "--full",
+            "--plain",
+            "--no-legend",
+            "--no-pager",
+            f"--type={_KINDS}",
+        ],
         deadline,
     )
     rows = (line.split(None, 4) for line in text.splitlines())

@@ -95,8 +95,7 @@ class Verifier:
         paths = [
             line
             for line in difference
-            if line.split(" ", 1)[1] in _ACCOUNT_FILES
-            or line.split(" ", 1)[1].startswith(_ACCOUNT_FOLDERS)
+            if line.split(" ", 1)[1] in _ACCOUNT_FILES or line.split(" ", 1)[1].startswith(_ACCOUNT_FOLDERS)
         ]
         with open("/etc/passwd", encoding="utf-8", errors="replace") as file:
             return len(file.readlines()), paths
@@ -139,9 +138,7 @@ class Verifier:
         return len(now) + len(files), foreign + [f"added {path}" for path in added]
 
 
-def _those_under(
-    difference: list[str], now: manifest.Manifest, folders: tuple[str, ...]
-) -> Finding:
+def _those_under(difference: list[str], now: manifest.Manifest, folders: tuple[str, ...]) -> Finding:
     found = [line for line in difference if line.split(" ", 1)[1].startswith(folders)]
     return sum(path.startswith(folders) for path in now), found
 

@@ -54,9 +54,8 @@ class Wiper:
             self.removed += remove(path)
         for path in sorted(difference.changed + difference.removed, key=len):
             self.restored += self._restore(path, self.baseline.files[path])
-        return f"{len(difference.added)} added, {len(difference.changed)} changed, " + (
-            f"{len(difference.removed)} removed by the tenant"
-        )
+        added, changed = len(difference.added), len(difference.changed)
+        return f"{added} added, {changed} changed, {len(difference.removed)} removed by the tenant"
 
     def _restore(self, path: str, entry: manifest.Entry) -> bool:
         current = manifest.read(path)
@@ -110,9 +109,7 @@ class Wiper:
         return f"{self.removed - before} entries"
 
     def clean_logs(self, deadline: Deadline) -> str:
-        commands.attempt(
-            ["journalctl", "--quiet", "--rotate", "--vacuum-time=1s"], deadline.at_most(30)
-        )
+        commands.attempt(["journalctl", "--quiet", "--rotate", "--vacuum-time=1s"], deadline.at_most(30))
         emptied = 0
         for parent, _, names in os.walk("/var/log"):
             for name in names:

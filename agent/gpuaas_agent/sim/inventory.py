@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 
-def make_inventory(
-    node_index: int, gpus: int, model: str = "NVIDIA H100 80GB HBM3"
-) -> dict[str, object]:
+def make_inventory(node_index: int, gpus: int, model: str = "NVIDIA H100 80GB HBM3") -> dict[str, object]:
     """The same node index always gives the same inventory."""
     return {
         "host": {

@@ -167,9 +167,7 @@ class SimNode:
         self._generations[envelope.resource_id] = envelope.generation
         rate = self._behaviour.fail_rates.get(envelope.kind, 0.0)
         failed = self._behaviour.dice.random() < rate
-        phase = Phase(
-            "simulated", "failed" if failed else "succeeded", started, protocol.timestamp()
-        )
+        phase = Phase("simulated", "failed" if failed else "succeeded", started, protocol.timestamp())
         if failed:
             failure = Failure("simulated_failure", "This node was told to fail", "Retry.", True)
             return Result(envelope.generation, "failed", [phase], failure=failure)
