@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import signal
 import sys
 from pathlib import Path
@@ -32,8 +33,8 @@ def main() -> int:
 
 
 def _run(settings: config.Config) -> int:
-    # A stopped agent must not wait for a task: every task is safe to run again.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    # A stopped agent does not wait for its tasks: every task is safe to run again.
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
     try:
         who = agent.enrol_when_needed(settings)
     except (identity.EnrolmentFailed, wire.Refused, OSError) as problem:

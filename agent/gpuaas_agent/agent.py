@@ -13,6 +13,7 @@ from gpuaas_agent.config import Config
 from gpuaas_agent.discovery import discover
 from gpuaas_agent.drivers.registry import DriverRegistry
 from gpuaas_agent.drivers.seam import TaskContext
+from gpuaas_agent.failures import TaskFailure
 from gpuaas_agent.host import processes, sshd
 from gpuaas_agent.identity import HostFacts, Identity, Trust
 from gpuaas_agent.loop import Backoff, TaskLoop
@@ -20,6 +21,7 @@ from gpuaas_agent.state import TaskJournal
 
 HEARTBEAT_SECONDS = 60.0
 _UPKEEP_SECONDS = 2.0
+_CERTIFICATE_TRIES = 6
 
 
 class Agent:
@@ -52,9 +54,12 @@ class Agent:
     def _introduce(self) -> None:
         self.loop.trust = self._heartbeat()
         self._wire.call("POST", "/inventory", discover(self._config.hw_root))
-        context = self._context(60.0)
         for driver in self._drivers.all():
-            driver.prepare(context)
+            try:
+                driver.prepare(self._context(60.0))
+            except (TaskFailure, OSError) as problem:
+                # The tasks that need it will fail with a code; the others go on.
+                log.error("driver_not_prepared", message=str(problem))
 
     def _introduce_until_answered(self) -> None:
         backoff = Backoff()
@@ -112,12 +117,26 @@ class Agent:
                 log.error("idle_work_failed", kind=type(problem).__name__, message=str(problem))
 
     def _certify_host(self, allocation_id: str | None, public_key: str, address: str) -> str:
-        answer = self._wire.call(
-            "POST",
-            "/host-certificates",
-            {"allocation_id": allocation_id, "public_key": public_key, "address": address},
+        """A server that restarts must not fail the task that asks just then."""
+        body = {"allocation_id": allocation_id, "public_key": public_key, "address": address}
+        backoff, problem = Backoff(), ""
+        for _ in range(_CERTIFICATE_TRIES):
+            try:
+                answer = self._wire.call("POST", "/host-certificates", body)
+                return str(answer["certificate"])
+            except wire.Unreachable as caught:
+                problem = str(caught)
+            except wire.Refused as refusal:
+                problem = str(refusal)
+                if not refusal.retryable:
+                    break
+            backoff.pause(self.loop.stop)
+        raise TaskFailure(
+            "host_certificate_unavailable",
+            f"The platform gave no host certificate: {problem[:300]}",
+            "Check that the allocation is claimed on this node and that the server answers.",
+            retryable=True,
         )
-        return str(answer["certificate"])
 
     def _context(self, seconds: float) -> TaskContext:
         return TaskContext(Deadline.after(seconds), 0, self._certify_host)

@@ -45,12 +45,13 @@ class HostDriver:
         self._store = BaselineStore(config.state_dir)
         self._fresh = False
         self._lock = threading.Lock()
+        self._access = threading.Lock()
         self._surroundings = Surroundings(
             (str(config.state_dir.parent), str(config.slice_dir), str(_OWN_CODE))
         )
 
     def prepare(self, context: TaskContext) -> None:
-        changed = self._ssh.install(())
+        changed = self._ssh.install()
         if not self._ledger.unproven():
             certificate = context.certify_host(
                 None, self._ssh.host_public_key(), self._config.effective_address()
@@ -67,6 +68,10 @@ class HostDriver:
                 self._take_baseline(Deadline.after(_BASELINE_SECONDS))
 
     def expire_grants(self, context: TaskContext) -> None:
+        with self._access:
+            self._expire_grants()
+
+    def _expire_grants(self) -> None:
         now = datetime.now(UTC)
         for record in self._ledger.unproven():
             if record.shape != "baremetal":
@@ -114,7 +119,7 @@ class HostDriver:
             self._ssh.write_host_certificate(context.certify_host(spec.allocation_id, key, address))
 
         def open_access() -> None:
-            self._ssh.install(access.user_ca_keys)
+            self._ssh.install()
             self._ssh.revoke_serials(access, context.deadline)
             self._ssh.admit(access, datetime.now(UTC))
             self._ssh.reopen()
@@ -144,10 +149,11 @@ class HostDriver:
         def write() -> str:
             self._ledger.require_served(spec.allocation_id)
             self._ssh.revoke_serials(spec, context.deadline)
-            self._ssh.admit(spec, datetime.now(UTC))
-            self._ledger.change(
-                spec.allocation_id, principal=spec.principal, grants=stored_grants(spec.grants)
-            )
+            with self._access:
+                self._ssh.admit(spec, datetime.now(UTC))
+                self._ledger.change(
+                    spec.allocation_id, principal=spec.principal, grants=stored_grants(spec.grants)
+                )
             return f"{len(spec.grants)} grants, {len(spec.revoked_serials)} revoked serials"
 
         return Plan(steps=[Step("write_access", write)])
@@ -187,7 +193,7 @@ class HostDriver:
             self._ssh.write_host_certificate(
                 context.certify_host(None, key, self._config.effective_address())
             )
-            self._ssh.install(())
+            self._ssh.install()
             self._ssh.shut_out()
 
         def count() -> str:

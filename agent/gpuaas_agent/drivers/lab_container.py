@@ -37,6 +37,7 @@ class LabContainerDriver:
         self._config = config
         self._ledger = ledger
         self._lock = threading.Lock()
+        self._access = threading.Lock()
 
     def prepare(self, context: TaskContext) -> None:
         """After a power cut of the host, bring back the slices that should be here."""
@@ -57,6 +58,10 @@ class LabContainerDriver:
         """Nothing to prepare."""
 
     def expire_grants(self, context: TaskContext) -> None:
+        with self._access:
+            self._expire_grants()
+
+    def _expire_grants(self) -> None:
         now = datetime.now(UTC)
         for record in self._ledger.unproven():
             if record.shape != "gpu_slice" or record.released:
@@ -111,10 +116,11 @@ class LabContainerDriver:
             self._ledger.require_served(spec.allocation_id)
             slice_ = self._find(spec.allocation_id)
             slice_.ssh.revoke_serials(spec, context.deadline)
-            slice_.ssh.admit(spec, datetime.now(UTC))
-            self._ledger.change(
-                spec.allocation_id, principal=spec.principal, grants=stored_grants(spec.grants)
-            )
+            with self._access:
+                slice_.ssh.admit(spec, datetime.now(UTC))
+                self._ledger.change(
+                    spec.allocation_id, principal=spec.principal, grants=stored_grants(spec.grants)
+                )
             return f"{len(spec.grants)} grants, {len(spec.revoked_serials)} revoked serials"
 
         return Plan(steps=[Step("write_access", write)])

@@ -74,7 +74,7 @@ class LabSlice:
             self._write("etc/machine-id", uuid.uuid4().hex + "\n", 0o444)
         self._write_account(spec.access.login_user)
         self._folder("etc/ssh/sshd_config.d")
-        self.ssh.install(spec.access.user_ca_keys)
+        self.ssh.install()
         gpus = [{"slot_index": slot.slot_index, "pci_address": slot.pci_address} for slot in spec.slots]
         described = {"allocation_id": self.allocation_id, "gpus": gpus}
         self._write("etc/gpuaas/slice.json", json.dumps(described, indent=2) + "\n")

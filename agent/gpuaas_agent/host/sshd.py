@@ -53,16 +53,16 @@ class SshFiles:
     def __init__(self, root: Path) -> None:
         self._root = root
 
-    def install(self, user_ca_keys: Sequence[str]) -> bool:
+    def install(self) -> bool:
         """Write the configuration; True when something changed, so that sshd must reload."""
         for folder in ("", "/principals", "/keys"):
             (self._root / (_OURS + folder)).mkdir(mode=0o755, parents=True, exist_ok=True)
         (self._root / DROP_IN).parent.mkdir(parents=True, exist_ok=True)
         changed = self._write(DROP_IN, _DROP_IN_TEXT)
         # sshd refuses every key when one of these files is missing.
-        if not (self._root / _OURS / "revoked.krl").exists():
-            self._write(f"{_OURS}/revoked.krl", "")
-        self.trust(user_ca_keys)
+        for name in ("revoked.krl", "user_ca.pub"):
+            if not (self._root / _OURS / name).exists():
+                self._write(f"{_OURS}/{name}", "")
         return changed
 
     def trust(self, user_ca_keys: Sequence[str]) -> None:
@@ -101,10 +101,12 @@ class SshFiles:
             os.replace(fresh, target)
 
     def dismiss(self) -> None:
-        """Take back every principal and every grant."""
+        """Take back every principal, every grant, and the trust in the authorities."""
         for folder in ("principals", "keys"):
             for path in (self._root / _OURS / folder).glob("*"):
                 path.unlink()
+        if (self._root / _OURS).exists():
+            self.trust(())
 
     def shut_out(self) -> None:
         """Nobody is admitted any more, whatever a tenant put into home folders."""
