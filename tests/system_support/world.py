@@ -1,0 +1,90 @@
+"""A small world on a running server: a tenant, a project, people of every role, SKUs, and a simulated fleet."""
+
+import contextlib
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gpuaas_sdk import Client, PasswordCredentials
+from gpuaas_sdk.capacity import NewSku
+from gpuaas_sdk.nodes import Node
+from system_support.server import RunningServer
+
+MODEL = "NVIDIA H100 80GB HBM3"
+
+
+@dataclass
+class World:
+    server: RunningServer
+    admin: Client
+    tenant_id: str
+    project_id: str
+
+    @classmethod
+    def create(cls, server: RunningServer) -> "World":
+        admin = server.admin()
+        mark = secrets.token_hex(3)
+        tenant = admin.tenants.create(f"acme-{mark}", "Acme")
+        project = admin.projects.create(tenant.id, f"train-{mark}", "Training")
+        return cls(server, admin, tenant.id, project.id)
+
+    def person(self, role: str) -> Client:
+        """A new user with the role in this project (or tenant), signed in."""
+        email = f"{role.replace('_', '-')}-{secrets.token_hex(3)}@example.test"
+        password = secrets.token_urlsafe(18)
+        if role.startswith("platform_"):
+            user = self.admin.users.create(None, email, role, password)
+            self.admin.users.set_platform_role(user.id, role)
+        else:
+            user = self.admin.users.create(self.tenant_id, email, role, password)
+            if role == "tenant_admin":
+                self.admin.tenants.set_member(self.tenant_id, user.id, role)
+            else:
+                self.admin.projects.set_member(self.project_id, user.id, role)
+        return Client(self.server.url, credentials=PasswordCredentials(email, password))
+
+    def offer(self) -> None:
+        """The SKUs of the demo, unless they are there already."""
+        names = {sku.name for sku in self.admin.skus.list()}
+        price = {"gpu_model": MODEL, "price_per_gpu_hour_minor": 250, "currency": "USD"}
+        if "h100-slice" not in names:
+            self.admin.skus.create(NewSku(name="h100-slice", shape="gpu_slice", gpu_counts=[1, 2, 4], **price))
+        if "h100-node" not in names:
+            self.admin.skus.create(NewSku(name="h100-node", shape="baremetal", gpu_counts=[8], **price))
+
+    @contextlib.contextmanager
+    def simulated_fleet(self, nodes: int, *arguments: str, first_index: int = 0) -> Iterator[list[Node]]:
+        """Simulated agents in a process of their own; their slots are approved."""
+        token = self.admin.enrolment_tokens.create(note="simulated", max_uses=nodes)
+        bundle = self.server.directory / f"bundle-{secrets.token_hex(3)}"
+        bundle.write_text(token.bundle or "")
+        command = [sys.executable, "-m", "gpuaas_agent.sim", "--bundle-file", str(bundle), "--nodes", str(nodes)]
+        before = {node.id for node in self.admin.nodes.list()}
+        agents = subprocess.Popen(
+            [*command, "--first-index", str(first_index), *arguments], stderr=subprocess.DEVNULL
+        )
+        try:
+            enrolled = self._approve_new(before, nodes)
+            yield enrolled
+            for node in enrolled:  # the next test's allocations must not land on agents that are gone
+                self.admin.nodes.cordon(node.id, "the simulated fleet ends")
+        finally:
+            if agents.poll() is None:
+                os.kill(agents.pid, signal.SIGKILL)
+            agents.wait(10)
+
+    def _approve_new(self, before: set[str], count: int) -> list[Node]:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            fresh = [node for node in self.admin.nodes.list() if node.id not in before]
+            if len(fresh) == count and all(self.admin.slots.list(node.id) for node in fresh):
+                for node in fresh:
+                    self.admin.slots.approve(node.id)
+                return [self.admin.nodes.show(node.id) for node in fresh]
+            time.sleep(0.05)
+        raise RuntimeError("the simulated fleet did not enrol in time")
