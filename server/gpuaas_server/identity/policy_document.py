@@ -71,8 +71,8 @@ def render_policy() -> str:
     lines = [
         "# Who may do what",
         "",
-        "Generated from `identity/policy.py` by `make contract`; do not edit. Each cell says what a holder of",
-        "the role gets in their own project (or tenant) / in another project of their tenant / in another tenant:",
+        "Generated from `identity/policy.py` by `make contract`; do not edit. Each cell says what a holder",
+        "of the role gets in their own project (or tenant) / another project of the tenant / another tenant:",
         "`yes`, `403` (they see the place but lack the role) or `404` (the place is hidden from them).",
         "A single word stands for all three. Without a token everything but `public` answers `401`.",
         "`user` is a user of the tenant without a role. A service account does what the scope in the second",
