@@ -9,7 +9,7 @@ from rich.text import Text
 
 from gpuaas_cli.failures import ExitCode
 from gpuaas_cli.progress import label_of, mark_of, style_of_mark
-from gpuaas_cli.rendering import Column, age, cell, moment, print_card, print_json, print_list
+from gpuaas_cli.rendering import Column, age, cell, print_card, print_json, print_list, short_moment
 from gpuaas_cli.session import Session
 
 
@@ -67,7 +67,7 @@ def print_timeline(session: Session, timeline: Timeline) -> None:
             Text(mark, style=style_of_mark(mark)),
             label_of(entry),
             cell(entry.status),
-            moment(entry.at),
+            short_moment(entry.at),
             took,
             _detail(entry),
         )

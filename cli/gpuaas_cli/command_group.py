@@ -46,6 +46,7 @@ def with_session(
     """The function as Typer sees it: without `session`, with the context and --output."""
     signature = inspect.signature(function, eval_str=True)
     own = list(signature.parameters.values())[1:]
+    verb = cast(Callable[..., None], function)
     kind = inspect.Parameter.KEYWORD_ONLY
     extra = [
         inspect.Parameter("context", kind, annotation=typer.Context),
@@ -58,7 +59,7 @@ def with_session(
         output = cast(Output | None, arguments.pop("output"))
         root = context.obj if isinstance(context.obj, RootOptions) else RootOptions()
         session = Session(output or root.output or Output.TABLE, root.server)
-        perform(session, lambda: function(session, **arguments))  # type: ignore[arg-type]
+        perform(session, lambda: verb(session, **arguments))
 
     run.__name__ = function.__name__
     run.__doc__ = function.__doc__

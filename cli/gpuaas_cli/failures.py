@@ -1,6 +1,7 @@
 """How a command ends: exit codes, and the shape of an error on stderr."""
 
 import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -79,8 +80,21 @@ def print_error(console: Console, error: GpuaasError, as_json: bool) -> None:
     next_step = next_step_of(error)
     if next_step:
         console.print(Text.assemble(("Next:  ", "bold"), next_step), soft_wrap=True)
-    reference = f"correlation id {error.correlation_id}" if error.correlation_id else "found here"
-    console.print(Text(f"       {error.code}, {reference}", style="dim"), soft_wrap=True)
+    for line in detail_lines(error.details):
+        console.print(Text(f"       {line}"), soft_wrap=True)
+    reference = f", correlation id {error.correlation_id}" if error.correlation_id else ""
+    console.print(Text(f"       {error.code}{reference}", style="dim"), soft_wrap=True)
+
+
+def detail_lines(details: Mapping[str, object]) -> Iterator[str]:
+    """What the error names in particular: the fields at fault, the roles that would do, the ids in the way."""
+    for name, value in details.items():
+        if isinstance(value, list) and all(isinstance(one, dict) for one in value):
+            yield from (", ".join(str(part) for part in one.values()) for one in value)
+        elif isinstance(value, list):
+            yield f"{name}: {', '.join(str(one) for one in value)}"
+        else:
+            yield f"{name}: {value}"
 
 
 def next_step_of(error: GpuaasError) -> str:

@@ -20,9 +20,7 @@ YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for con
 WatchOption = Annotated[bool, typer.Option("--watch", "-w", help="Stay, and show the progress to the end.")]
 DeadlineOption = Annotated[int, typer.Option("--deadline", min=1, help="Seconds to watch at most.")]
 LimitOption = Annotated[int, typer.Option("--limit", min=1, help="How many at most.")]
-ReasonOption = Annotated[
-    str, typer.Option("--reason", help="Why, for the audit trail.", prompt=True, show_default=False)
-]
+ReasonOption = Annotated[str, typer.Option("--reason", help="Why, for the audit trail.")]
 ExpiresOption = Annotated[
     str | None,
     typer.Option("--expires", help="When it ends: 90m, 12h, 30d, or a time like 2030-01-31T12:00Z."),

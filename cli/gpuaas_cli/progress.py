@@ -1,5 +1,6 @@
 """Progress of something long: a live line on a terminal, plain lines elsewhere."""
 
+from datetime import datetime
 from types import TracebackType
 
 from gpuaas_sdk import Allocation, Timeline, TimelineEntry
@@ -53,10 +54,11 @@ class Progress:
 class AllocationProgress:
     """Shows one allocation by its timeline, or several by their states."""
 
-    def __init__(self, session: Session, project: str, count: int) -> None:
+    def __init__(self, session: Session, project: str, since: datetime | None = None) -> None:
+        """What ended before `since` is history, not progress."""
         self._session = session
         self._project = project
-        self._single = count == 1
+        self._since = since
         self._shown: set[tuple[str, str]] = set()
         self._states: dict[str, str] = {}
 
@@ -66,12 +68,12 @@ class AllocationProgress:
         with Progress(self._session) as progress:
             for allocation in self._session.client.allocations.follow(self._project, ids, deadline):
                 latest[allocation.id] = allocation
-                self._show(progress, allocation)
+                self._show(progress, allocation, len(ids) == 1)
         return [latest[one] for one in ids]
 
-    def _show(self, progress: Progress, allocation: Allocation) -> None:
+    def _show(self, progress: Progress, allocation: Allocation, in_detail: bool) -> None:
         name = allocation.name or allocation.id
-        if self._single:
+        if in_detail:
             timeline = self._session.client.allocations.timeline(self._project, allocation.id)
             self._entries(progress, timeline)
             phase = f", {allocation.phase} on the host" if allocation.phase else ""
@@ -83,7 +85,8 @@ class AllocationProgress:
     def _entries(self, progress: Progress, timeline: Timeline) -> None:
         for entry in timeline.items:
             key = (entry.name, entry.at.isoformat())
-            if entry.finished_at is not None and key not in self._shown:
+            history = self._since is not None and entry.at < self._since
+            if entry.finished_at is not None and key not in self._shown and not history:
                 self._shown.add(key)
                 progress.passed(label_of(entry), entry.seconds, mark_of(entry))
 

@@ -58,6 +58,9 @@ def project_id(session: Session, given: str | None) -> str:
 
 
 def _only_project(client: Client) -> str:
+    own = {role.project_id for role in client.me.show().roles if role.role == "service_account"}
+    if own:  # a service account lives in one project, and may not be allowed to list any
+        return str(own.pop())
     visible = client.projects.list().first(2)
     if len(visible) == 1:
         return visible[0].id

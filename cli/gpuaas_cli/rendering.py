@@ -100,6 +100,11 @@ def moment(time: datetime | None) -> str:
     return "-" if time is None else time.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%SZ")
 
 
+def short_moment(time: datetime | None) -> str:
+    """For tables, where width is dear: month, day and time in UTC."""
+    return "-" if time is None else time.astimezone(UTC).strftime("%m-%d %H:%M:%S")
+
+
 def age(time: datetime | None) -> str:
     if time is None:
         return "-"

@@ -139,6 +139,6 @@ def _after_release(
 
 
 def _watch(session: Session, where: str, allocations: list[Allocation], deadline: float, wanted: str) -> None:
-    ids = [one.id for one in allocations]
-    ended = AllocationProgress(session, where, len(ids)).follow(ids, deadline)
+    since = allocations[0].state_since if wanted == "released" else None
+    ended = AllocationProgress(session, where, since).follow([one.id for one in allocations], deadline)
     print_outcome(session, ended, wanted)

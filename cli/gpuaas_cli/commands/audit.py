@@ -8,17 +8,16 @@ from gpuaas_sdk import AuditFilter, AuditRecord
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.options import LimitOption, ProjectOption
 from gpuaas_cli.references import project_id, tenant_id
-from gpuaas_cli.rendering import Column, print_list
+from gpuaas_cli.rendering import Column, print_list, short_moment
 from gpuaas_cli.session import Session
 
 group = CommandGroup("Audit trail: of a project, of --tenant, or with --platform of everything.")
 
 COLUMNS: list[Column[AuditRecord]] = [
-    Column("TIME", lambda one: one.at, whole=True),
+    Column("TIME", lambda one: short_moment(one.at), whole=True),
     Column("WHO", lambda one: one.actor_name or one.actor_id),
-    Column("ACTION", lambda one: one.action),
-    Column("OUTCOME", lambda one: one.outcome, whole=True),
-    Column("RESOURCE", lambda one: one.resource_id),
+    Column("ACTION", lambda one: one.action if one.outcome == "done" else f"{one.action} ({one.outcome})"),
+    Column("RESOURCE", lambda one: one.resource_id, whole=True),
     Column("REASON", lambda one: one.reason),
 ]
 

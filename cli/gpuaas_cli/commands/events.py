@@ -11,7 +11,7 @@ from rich.text import Text
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.options import LimitOption, ProjectOption
 from gpuaas_cli.references import project_id
-from gpuaas_cli.rendering import Column, moment, print_list
+from gpuaas_cli.rendering import Column, moment, print_list, short_moment
 from gpuaas_cli.session import Session
 
 group = CommandGroup("Events of a project, or with --platform of everything.")
@@ -26,8 +26,8 @@ def _data(event: Event) -> str:
 
 
 COLUMNS: list[Column[Event]] = [
-    Column("TIME", lambda one: one.time, whole=True),
-    Column("TYPE", lambda one: one.type),
+    Column("TIME", lambda one: short_moment(one.time), whole=True),
+    Column("TYPE", lambda one: one.type, whole=True),
     Column("SUBJECT", lambda one: one.subject, whole=True),
     Column("DATA", _data),
 ]

@@ -86,7 +86,10 @@ def enrol(
     session.err.print(
         f"{token.id}: for {token.max_uses} host(s), until {cell(token.expires_at)}. Shown this once."
     )
-    session.err.print("On the host: gpuaas-agent enrol --bundle-stdin, then start the agent.", style="dim")
+    session.err.print(
+        "On the new host: write it to /etc/gpuaas/enrolment (mode 0600), then start gpuaas-agent.",
+        style="dim",
+    )
 
 
 @group.verb("cordon")

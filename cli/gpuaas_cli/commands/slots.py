@@ -22,10 +22,10 @@ COLUMNS: list[Column[Slot]] = [
     Column("GPU", lambda one: one.gpu_model),
     Column("PCI", lambda one: one.pci_address, whole=True),
     Column("NUMA", lambda one: one.numa_node, right=True, whole=True),
-    Column("NVLINK", lambda one: one.nvlink_group),
+    Column("LINK", lambda one: one.nvlink_group, right=True, whole=True),
     Column("ID", lambda one: one.id, whole=True),
-    Column("REASON", lambda one: one.status_reason),
 ]
+REASON: Column[Slot] = Column("REASON", lambda one: one.status_reason)
 
 
 class CapacityShape(StrEnum):
@@ -37,7 +37,9 @@ class CapacityShape(StrEnum):
 @group.verb("list")
 def list_(session: Session, node: NodeArgument) -> None:
     """List the slots of a node."""
-    print_list(session, session.client.slots.list(node_id(session.client, node)), COLUMNS)
+    slots = session.client.slots.list(node_id(session.client, node))
+    explained = any(slot.status_reason for slot in slots)
+    print_list(session, slots, [*COLUMNS, REASON] if explained else COLUMNS)
 
 
 @group.verb("approve")
