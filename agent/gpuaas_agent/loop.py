@@ -31,7 +31,7 @@ class Backoff:
 
     def pause(self, stop: threading.Event) -> bool:
         """Wait; True when the agent is asked to stop."""
-        seconds = self._next * random.uniform(0.5, 1.0)  # noqa: S311
+        seconds = self._next * random.uniform(0.5, 1.0)
         self._next = min(self._next * 2, _LONGEST_BACKOFF)
         return stop.wait(seconds)
 

@@ -22,9 +22,7 @@ def canonical_request(method: str, path: str, ts_ms: int, nonce: str, body: byte
     return f"{REQUEST_SCHEME}\n{method}\n{path}\n{ts_ms}\n{nonce}\n{digest}".encode()
 
 
-def authorization(
-    key: Ed25519PrivateKey, node_id: str, method: str, path: str, body: bytes, ts_ms: int
-) -> str:
+def authorization(key: Ed25519PrivateKey, node_id: str, method: str, path: str, body: bytes, ts_ms: int) -> str:
     nonce = secrets.token_hex(16)
     signature = key.sign(canonical_request(method, path, ts_ms, nonce, body))
     text = base64.urlsafe_b64encode(signature).rstrip(b"=").decode()

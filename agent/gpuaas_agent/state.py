@@ -53,9 +53,7 @@ class TaskJournal:
             record = self._records.get(resource_id)
             return record.generation if record else -1
 
-    def store_result(
-        self, task: SignedTask, envelope: Envelope, result: dict[str, object]
-    ) -> dict[str, object]:
+    def store_result(self, task: SignedTask, envelope: Envelope, result: dict[str, object]) -> dict[str, object]:
         """Keep the result until the server has it. The first result of a task is the one."""
         with self._lock:
             record = self._records.setdefault(envelope.resource_id, ResourceRecord())

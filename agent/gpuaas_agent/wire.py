@@ -78,9 +78,7 @@ class Channel:
     def path(self, path: str) -> str:
         return f"{self._prefix}{API}{path}"
 
-    def send(
-        self, method: str, path: str, body: bytes, headers: dict[str, str], timeout: float
-    ) -> tuple[int, bytes]:
+    def send(self, method: str, path: str, body: bytes, headers: dict[str, str], timeout: float) -> tuple[int, bytes]:
         connection = self._connection
         connection.timeout = timeout
         if connection.sock is not None:
@@ -118,9 +116,7 @@ class Wire:
         self._preferred = 0
         self._lock = threading.Lock()
 
-    def call(
-        self, method: str, path: str, payload: object = None, *, timeout: float = 20.0
-    ) -> dict[str, object]:
+    def call(self, method: str, path: str, payload: object = None, *, timeout: float = 20.0) -> dict[str, object]:
         """One call; corrects the clock once, and retries once on a connection gone stale."""
         body = b"" if payload is None else json.dumps(payload, separators=(",", ":")).encode()
         try:
@@ -140,9 +136,7 @@ class Wire:
             reused = channel.reused
             full_path = channel.path(path)
             try:
-                status, data = channel.send(
-                    method, full_path, body, self._headers(method, full_path, body), timeout
-                )
+                status, data = channel.send(method, full_path, body, self._headers(method, full_path, body), timeout)
             except (OSError, http.client.HTTPException) as problem:
                 channel.close()
                 if reused and not isinstance(problem, TimeoutError):

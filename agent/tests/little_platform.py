@@ -159,9 +159,7 @@ class LittlePlatform:
             return next(iter(self.nodes))
 
     def trust(self) -> JsonObject:
-        public = self.task_key.public_key().public_bytes(
-            serialization.Encoding.Raw, serialization.PublicFormat.Raw
-        )
+        public = self.task_key.public_key().public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
         return {
             "server_time": datetime.now(UTC).isoformat(),
             "task_keys": [{"kid": "k1", "public_key": base64.b64encode(public).decode()}],
@@ -182,11 +180,7 @@ class LittlePlatform:
         have = set(query.get("have", [""])[0].split(","))
 
         def waiting() -> list[JsonObject]:
-            return [
-                task
-                for task_id, task in self.tasks.items()
-                if task_id not in self.results and task_id not in have
-            ]
+            return [task for task_id, task in self.tasks.items() if task_id not in self.results and task_id not in have]
 
         with self.changed:
             self.changed.wait_for(waiting, float(query["wait"][0]))
@@ -285,8 +279,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _authenticate(self, raw: bytes, body: JsonObject) -> str:
         fields = dict(
-            part.split("=", 1)
-            for part in self.headers["Authorization"].removeprefix("GPUAAS-AGENT ").split(",")
+            part.split("=", 1) for part in self.headers["Authorization"].removeprefix("GPUAAS-AGENT ").split(",")
         )
         now_ms = int(time.time() * 1000) + self.platform.skew_ms
         if abs(now_ms - int(fields["ts"])) > 60_000:
@@ -295,9 +288,7 @@ class _Handler(BaseHTTPRequestHandler):
             raise Problem(401, "agent_replay")
         self.platform.nonces.add(fields["nonce"])
         key = (
-            base64.b64decode(str(body["public_key"]))
-            if fields["node"] == "-"
-            else self.platform.nodes[fields["node"]]
+            base64.b64decode(str(body["public_key"])) if fields["node"] == "-" else self.platform.nodes[fields["node"]]
         )
         text = "\n".join(
             [

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
 from gpuaas_agent.discovery import discover
 from gpuaas_agent.discovery.nvml import DriverGpu, nvlink_groups
 from gpuaas_agent.discovery.pci import normal_address
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 
 def slots_of(root: Path) -> list[dict[str, Any]]:
@@ -66,9 +67,7 @@ def test_a_gpu_that_the_driver_does_not_list_is_left_out_and_named(hw_root: Path
 
 @pytest.mark.parametrize("name", ["class", "vendor", "device"])
 @pytest.mark.parametrize("content", [b"", b"zz", b"\xff\xfe\x00", b"0x" + b"9" * 5000])
-def test_a_spoiled_file_leaves_out_its_gpu_and_keeps_the_others(
-    hw_root: Path, name: str, content: bytes
-) -> None:
+def test_a_spoiled_file_leaves_out_its_gpu_and_keeps_the_others(hw_root: Path, name: str, content: bytes) -> None:
     (device(hw_root, 2) / name).write_bytes(content)
     assert len(slots_of(hw_root)) == 3
     assert codes_of(hw_root) & {

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from little_platform import LittlePlatform, Problem
+
 from gpuaas_agent import identity, wire
 from gpuaas_agent.allocations import AllocationLedger
 from gpuaas_agent.config import Config
@@ -22,15 +24,12 @@ from gpuaas_agent.identity import EnrolmentFailed, HostFacts
 from gpuaas_agent.loop import TaskLoop
 from gpuaas_agent.state import TaskJournal
 from gpuaas_agent.tasks import TaskExecutor
-from little_platform import LittlePlatform, Problem
 
 FACTS = HostFacts("host-1", "10.0.0.1", "ssh-ed25519 AAAA")
 
 
 def make_loop(platform: LittlePlatform, state_dir: Path, hw_root: Path) -> TaskLoop:
-    who = identity.load(state_dir) or identity.enrol(
-        identity.parse_bundle(platform.bundle()), state_dir, FACTS
-    )
+    who = identity.load(state_dir) or identity.enrol(identity.parse_bundle(platform.bundle()), state_dir, FACTS)
     config = Config(state_dir=state_dir, hw_root=hw_root, bare_metal_driver="none")
     connection = who.open_wire()
     registry = DriverRegistry(config, AllocationLedger(state_dir))
@@ -108,9 +107,7 @@ def test_an_older_generation_is_refused(platform: LittlePlatform, tmp_path: Path
     assert result["failure"]["code"] == "stale_generation"
 
 
-def test_a_task_past_its_deadline_is_not_started(
-    platform: LittlePlatform, tmp_path: Path, hw_root: Path
-) -> None:
+def test_a_task_past_its_deadline_is_not_started(platform: LittlePlatform, tmp_path: Path, hw_root: Path) -> None:
     with running(make_loop(platform, tmp_path / "state", hw_root)):
         result = platform.wait_result(platform.submit("discover", {}, seconds=-1))
     assert (result["status"], result["phases"]) == ("failed", [])
@@ -148,9 +145,7 @@ def test_a_result_is_reported_until_the_server_takes_it(
     assert platform.wait_result(task_id)["status"] == "succeeded"
 
 
-def test_a_result_that_nobody_wants_is_dropped(
-    platform: LittlePlatform, tmp_path: Path, hw_root: Path
-) -> None:
+def test_a_result_that_nobody_wants_is_dropped(platform: LittlePlatform, tmp_path: Path, hw_root: Path) -> None:
     state = tmp_path / "state"
     loop = make_loop(platform, state, hw_root)
     task_id = platform.submit("discover", {})

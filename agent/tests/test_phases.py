@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from gpuaas_agent import phases
 from gpuaas_agent.commands import Deadline
 from gpuaas_agent.failures import DeadlineExceeded, Superseded, TaskFailure

@@ -7,6 +7,7 @@ import json
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
 from gpuaas_agent import protocol, signing
 from gpuaas_agent.protocol import EnvelopeInvalid, SignedTask
 

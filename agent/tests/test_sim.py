@@ -6,9 +6,10 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from little_platform import LittlePlatform
+
 from gpuaas_agent.protocol import Failure, Result
 from gpuaas_agent.sim import SimFleet, TaskReceipt
-from little_platform import LittlePlatform
 
 
 async def wait_results(platform: LittlePlatform, task_ids: list[str]) -> list[dict[str, object]]:

@@ -6,11 +6,12 @@ import base64
 from datetime import UTC, datetime
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from gpuaas_agent import config, specs
 from gpuaas_agent.failures import SpecInvalid
 from gpuaas_agent.host.sshd import grant_line
-from hypothesis import given
-from hypothesis import strategies as st
 
 BLOB = b"\0\0\0\x0bssh-ed25519\0\0\0\x20" + bytes(32)
 KEY = "ssh-ed25519 " + base64.b64encode(BLOB).decode()

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from gpuaas_agent import durable
 from gpuaas_agent.allocations import AllocationLedger, AllocationRecord, Marker
 from gpuaas_agent.protocol import SignedTask, parse_envelope
@@ -113,8 +114,6 @@ def test_a_living_agent_does_not_forget_a_record_that_was_deleted(tmp_path: Path
 
 
 def test_an_allocation_record_is_the_same_after_a_restart(tmp_path: Path) -> None:
-    record = AllocationRecord(
-        "alc_1", "gpu_slice", 1, "gpu", address="10.0.0.1", marker=Marker("t", ("/a", "/b"))
-    )
+    record = AllocationRecord("alc_1", "gpu_slice", 1, "gpu", address="10.0.0.1", marker=Marker("t", ("/a", "/b")))
     AllocationLedger(tmp_path).put(record)
     assert AllocationLedger(tmp_path).get("alc_1") == record

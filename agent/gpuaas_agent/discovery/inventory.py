@@ -8,6 +8,7 @@ from gpuaas_agent.discovery import numa, nvme, nvml, pci
 from gpuaas_agent.discovery.tree import HardwareTree
 
 _REAL_ROOT = Path("/")
+_MOST_WARNINGS = 200
 
 
 def discover(hw_root: Path | None) -> dict[str, object]:
@@ -37,7 +38,7 @@ def discover(hw_root: Path | None) -> dict[str, object]:
     return {
         "host": numa.host_facts(tree),
         "slots": slots,
-        "warnings": [warning.wire() for warning in tree.warnings],
+        "warnings": [warning.wire() for warning in tree.warnings[:_MOST_WARNINGS]],
     }
 
 

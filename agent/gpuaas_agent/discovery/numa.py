@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from gpuaas_agent.discovery.tree import HardwareTree
 
 _NODE = re.compile(r"^node(\d{1,4})$")
-_CPULIST = re.compile(r"^\d{1,5}(-\d{1,5})?(,\d{1,5}(-\d{1,5})?)*$")
+_CPULIST = re.compile(r"^[0-9]{1,5}(-[0-9]{1,5})?(,[0-9]{1,5}(-[0-9]{1,5})?){0,30}$")
 _NODE_MEMORY = re.compile(r"MemTotal:\s+(\d{1,15}) kB")
 
 

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import ctypes
 import json
+import re
 from dataclasses import dataclass, field
 
 from gpuaas_agent.discovery.pci import normal_address
 from gpuaas_agent.discovery.tree import HardwareTree
 
 _MAX_LINKS = 18
+_WORD = re.compile(r"^[ -~]{1,100}$")
 
 
 @dataclass(frozen=True)
@@ -61,17 +63,20 @@ def _entry(entry: dict[str, object]) -> DriverGpu:
     memory, numa, peers = entry["memory_mib"], entry.get("numa_node"), entry.get("nvlink_peers")
     if address is None:
         raise ValueError("pci_address is not a PCI address")
-    if not isinstance(memory, int) or isinstance(memory, bool) or memory <= 0:
+    if not isinstance(memory, int) or isinstance(memory, bool) or not 0 < memory < 1 << 31:
         raise ValueError("memory_mib is not a positive number")
-    if not isinstance(entry["uuid"], str) or not isinstance(entry["name"], str):
+    uuid, name = entry["uuid"], entry["name"]
+    if not isinstance(uuid, str) or not isinstance(name, str):
         raise ValueError("uuid or name is not text")
+    if not _WORD.match(uuid) or not _WORD.match(name):
+        raise ValueError("uuid or name is not a short printable word")
     if peers is not None and not isinstance(peers, list):
         raise ValueError("nvlink_peers is not a list")
     known = (normal_address(str(peer)) for peer in peers or [])
     return DriverGpu(
         address=address,
-        uuid=entry["uuid"],
-        name=entry["name"],
+        uuid=uuid,
+        name=name,
         memory_mib=memory,
         numa_node=numa if type(numa) is int and 0 <= numa < 1024 else None,
         peers=tuple(peer for peer in known if peer is not None),

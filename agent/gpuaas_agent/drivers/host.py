@@ -46,16 +46,12 @@ class HostDriver:
         self._fresh = False
         self._lock = threading.Lock()
         self._access = threading.Lock()
-        self._surroundings = Surroundings(
-            (str(config.state_dir.parent), str(config.slice_dir), str(_OWN_CODE))
-        )
+        self._surroundings = Surroundings((str(config.state_dir.parent), str(config.slice_dir), str(_OWN_CODE)))
 
     def prepare(self, context: TaskContext) -> None:
         changed = self._ssh.install()
         if not self._ledger.unproven():
-            certificate = context.certify_host(
-                None, self._ssh.host_public_key(), self._config.effective_address()
-            )
+            certificate = context.certify_host(None, self._ssh.host_public_key(), self._config.effective_address())
             changed |= self._ssh.write_host_certificate(certificate)
         if changed:
             sshd.check_configuration(context.deadline)
@@ -151,9 +147,7 @@ class HostDriver:
             self._ssh.revoke_serials(spec, context.deadline)
             with self._access:
                 self._ssh.admit(spec, datetime.now(UTC))
-                self._ledger.change(
-                    spec.allocation_id, principal=spec.principal, grants=stored_grants(spec.grants)
-                )
+                self._ledger.change(spec.allocation_id, principal=spec.principal, grants=stored_grants(spec.grants))
             return f"{len(spec.grants)} grants, {len(spec.revoked_serials)} revoked serials"
 
         return Plan(steps=[Step("write_access", write)])
@@ -190,9 +184,7 @@ class HostDriver:
 
         def renew_host_key() -> None:
             key = self._ssh.renew_host_key()
-            self._ssh.write_host_certificate(
-                context.certify_host(None, key, self._config.effective_address())
-            )
+            self._ssh.write_host_certificate(context.certify_host(None, key, self._config.effective_address()))
             self._ssh.install()
             self._ssh.shut_out()
 
@@ -276,9 +268,7 @@ class HostDriver:
             units.stop(units.foreign(now, set(before.live.units), before.unit_files), deadline)
 
         stop_foreign_units()
-        ended, left = processes.end(
-            lambda: processes.strangers(before.knows_process), stop_foreign_units, deadline
-        )
+        ended, left = processes.end(lambda: processes.strangers(before.knows_process), stop_foreign_units, deadline)
         if left:
             raise TaskFailure(
                 "processes_remain",

@@ -79,9 +79,7 @@ class LabContainerDriver:
 
         def write_files() -> None:
             slice_.write_layer(spec)
-            certificate = context.certify_host(
-                spec.allocation_id, slice_.ssh.host_public_key(), str(slice_.address.ip)
-            )
+            certificate = context.certify_host(spec.allocation_id, slice_.ssh.host_public_key(), str(slice_.address.ip))
             slice_.ssh.write_host_certificate(certificate)
             slice_.ssh.revoke_serials(access, deadline)
             slice_.ssh.admit(access, datetime.now(UTC))
@@ -118,9 +116,7 @@ class LabContainerDriver:
             slice_.ssh.revoke_serials(spec, context.deadline)
             with self._access:
                 slice_.ssh.admit(spec, datetime.now(UTC))
-                self._ledger.change(
-                    spec.allocation_id, principal=spec.principal, grants=stored_grants(spec.grants)
-                )
+                self._ledger.change(spec.allocation_id, principal=spec.principal, grants=stored_grants(spec.grants))
             return f"{len(spec.grants)} grants, {len(spec.revoked_serials)} revoked serials"
 
         return Plan(steps=[Step("write_access", write)])

@@ -162,8 +162,7 @@ class LabSlice:
         )
         gateway = self.config.slice_gateway or str(self.address.network.broadcast_address - 1)
         script = (
-            f"link set lo up\naddr add {self.address} dev eth0\nlink set eth0 up\n"
-            f"route add default via {gateway}\n"
+            f"link set lo up\naddr add {self.address} dev eth0\nlink set eth0 up\nroute add default via {gateway}\n"
         )
         commands.run(["ip", "-n", self.name, "-batch", "-"], deadline, stdin=script.encode())
 

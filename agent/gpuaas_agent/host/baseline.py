@@ -132,10 +132,7 @@ class BaselineStore:
         wanted = {
             entry.content: path
             for path, entry in files.items()
-            if entry.kind == "file"
-            and entry.content
-            and entry.size <= _LARGEST_COPY
-            and path.startswith(COPIED)
+            if entry.kind == "file" and entry.content and entry.size <= _LARGEST_COPY and path.startswith(COPIED)
         }
         for name in os.listdir(self.blobs):
             if name not in wanted:
@@ -150,8 +147,7 @@ class BaselineStore:
 
 def _encode(baseline: Baseline) -> bytes:
     live = {
-        name: sorted(value) if isinstance(value, frozenset) else value
-        for name, value in asdict(baseline.live).items()
+        name: sorted(value) if isinstance(value, frozenset) else value for name, value in asdict(baseline.live).items()
     }
     return json.dumps(
         {

@@ -46,7 +46,7 @@ def leftovers(device: str) -> list[str]:
     with open(device, "rb", buffering=0) as drive:
         size = drive.seek(0, os.SEEK_END)
         offsets = {0, max(0, size - _SAMPLE)}
-        offsets |= {random.randrange(0, max(1, size)) & ~4095 for _ in range(_SAMPLES)}  # noqa: S311
+        offsets |= {random.randrange(0, max(1, size)) & ~4095 for _ in range(_SAMPLES)}
         for offset in sorted(offsets):
             drive.seek(offset)
             if drive.read(_SAMPLE).strip(b"\0"):

@@ -181,9 +181,7 @@ def _attributes(path: str) -> str:
         names = os.listxattr(path, follow_symlinks=False)
     except OSError:
         return ""
-    return ";".join(
-        f"{name}={os.getxattr(path, name, follow_symlinks=False).hex()}" for name in sorted(names)
-    )
+    return ";".join(f"{name}={os.getxattr(path, name, follow_symlinks=False).hex()}" for name in sorted(names))
 
 
 @dataclass(frozen=True)

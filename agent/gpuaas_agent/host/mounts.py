@@ -53,11 +53,7 @@ def stable(mounts: list[Mount], ignored: tuple[str, ...]) -> list[Mount]:
 
 def not_part_of_root(mounts: list[Mount]) -> set[str]:
     """Mount points that a walk of the root file system must not enter."""
-    return {
-        mount.point
-        for mount in mounts
-        if mount.point != "/" and (mount.kind not in _ON_DISK or mount.read_only)
-    }
+    return {mount.point for mount in mounts if mount.point != "/" and (mount.kind not in _ON_DISK or mount.read_only)}
 
 
 def unmount(point: str, deadline: Deadline) -> bool:

@@ -133,9 +133,7 @@ class SshFiles:
             serialization.PrivateFormat.OpenSSH,
             serialization.NoEncryption(),
         )
-        public = key.public_key().public_bytes(
-            serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH
-        )
+        public = key.public_key().public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
         (self._root / HOST_KEY).parent.mkdir(parents=True, exist_ok=True)
         self._write(HOST_KEY, private.decode(), 0o600)
         self._write(f"{HOST_KEY}.pub", public.decode() + "\n")

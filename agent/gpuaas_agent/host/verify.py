@@ -131,9 +131,7 @@ class Verifier:
         foreign = units.foreign(now, set(self.baseline.live.units), self.baseline.unit_files)
         files = units.files()
         added = sorted(
-            path
-            for path in files - self.baseline.unit_files
-            if not path.startswith("/run/systemd/transient/gpuaas-")
+            path for path in files - self.baseline.unit_files if not path.startswith("/run/systemd/transient/gpuaas-")
         )
         return len(now) + len(files), foreign + [f"added {path}" for path in added]
 

@@ -124,9 +124,7 @@ class Wiper:
         units.settle(deadline)
         now = units.present(deadline)
         missing = sorted(
-            unit
-            for unit in self.baseline.live.units - now
-            if unit.endswith((".service", ".socket", ".timer"))
+            unit for unit in self.baseline.live.units - now if unit.endswith((".service", ".socket", ".timer"))
         )
         units.start(missing, deadline)
         return f"{len(missing)} units started again"

@@ -49,7 +49,7 @@ class SimFleet:
         self._behaviour = Behaviour(
             delay_seconds,
             dict(fail_rates or {}),
-            random.Random(seed),  # noqa: S311
+            random.Random(seed),
             on_task,
             host_certificates,
         )

@@ -90,9 +90,7 @@ class Connection:
         self._exchange: _Exchange | None = None
         self.lock = asyncio.Lock()
 
-    async def call(
-        self, method: str, path: str, body: bytes, authorization: str, timeout: float
-    ) -> dict[str, object]:
+    async def call(self, method: str, path: str, body: bytes, authorization: str, timeout: float) -> dict[str, object]:
         text = (
             f"{method} {path} HTTP/1.1\r\nHost: {self._target.host}:{self._target.port}\r\n"
             f"Authorization: {authorization}\r\n"

@@ -45,7 +45,7 @@ class Behaviour:
 
     delay_seconds: float = 0.0
     fail_rates: dict[str, float] = field(default_factory=dict)
-    dice: random.Random = field(default_factory=lambda: random.Random(1))  # noqa: S311
+    dice: random.Random = field(default_factory=lambda: random.Random(1))
     on_task: OnTask | None = None
     host_certificates: bool = False
 
@@ -205,9 +205,7 @@ class SimNode:
         body = b"" if payload is None else json.dumps(payload, separators=(",", ":")).encode()
         connection = connection or self._poll
         async with connection.lock:
-            signed = signing.authorization(
-                self._key, self.node_id, method, API + path, body, self._clock.now_ms()
-            )
+            signed = signing.authorization(self._key, self.node_id, method, API + path, body, self._clock.now_ms())
             try:
                 return await connection.call(method, API + path, body, signed, self._wait + 30.0)
             except Refused as refusal:

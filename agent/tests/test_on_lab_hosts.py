@@ -1,0 +1,249 @@
+"""The agent on real little hosts: tenants come over SSH, make a mess, and leave no trace."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from lab_fixture import lab_machine
+from lab_machine import LabMachine, Tenant, unclean
+from little_platform import LittlePlatform
+
+pytestmark = pytest.mark.lab
+
+LITTER = r"""
+set -e
+echo secret > ~/secret
+mkdir -p ~/.ssh; cp /etc/ssh/ssh_host_ed25519_key.pub ~/.ssh/authorized_keys
+sudo sh -c 'echo evil > /usr/local/bin/evil; chmod 4755 /usr/local/bin/evil'
+sudo sh -c 'echo 6.6.6.6 evil >> /etc/hosts; rm /etc/issue'
+sudo sh -c 'echo "* * * * * root true" > /etc/cron.d/evil'
+echo '* * * * * true' | sudo crontab -
+sudo useradd -m mallory
+sudo mkdir -p /root/.ssh
+sudo cp /etc/ssh/ssh_host_ed25519_key.pub /root/.ssh/authorized_keys
+printf '[Service]\nExecStart=/bin/sleep 1000\nRestart=always\nRestartSec=0\n[Install]\nWantedBy=multi-user.target\n' \
+  | sudo tee /etc/systemd/system/evil.service >/dev/null
+sudo systemctl enable --now evil.service 2>/dev/null
+sudo systemd-run -q --unit=transient-evil sleep 2000
+sudo sh -c 'echo tampered >> /usr/bin/yes; rm /usr/bin/tac; chmod u+s /usr/bin/env'
+sudo setcap cap_net_raw+ep /usr/bin/cat
+sudo mkdir /mnt/b; sudo mount --bind /etc /mnt/b
+echo a > /tmp/a; echo b > /var/tmp/b; echo c > /dev/shm/c; sudo sh -c 'echo d > /run/d'
+sudo touch /etc/stuck; sudo chattr +i /etc/stuck
+sudo sh -c 'echo "PermitRootLogin yes" >> /etc/ssh/sshd_config; echo x > /var/log/evil.log'
+sudo ln -s /etc/passwd /var/log/lead-astray
+sudo systemctl restart cron
+setsid python3 -m http.server 8099 >/dev/null 2>&1 </dev/null &
+sudo setsid python3 -m http.server 8098 >/dev/null 2>&1 </dev/null &
+sleep 0.5
+"""
+
+
+@pytest.fixture(scope="module")
+def machine() -> Iterator[LabMachine]:
+    if os.geteuid() != 0:
+        if os.environ.get("CI"):
+            pytest.fail("the lab tests need root, and CI must not leave them out")
+        pytest.skip("the lab tests need root")
+    with lab_machine() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def platform(machine: LabMachine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LittlePlatform]:
+    folder = tmp_path_factory.mktemp("platform")
+    with LittlePlatform(folder, machine.platform_address, tls=True) as serving:
+        machine.start_agent(serving)
+        yield serving
+
+
+@pytest.fixture
+def tenant(platform: LittlePlatform, machine: LabMachine, tmp_path: Path) -> Tenant:
+    return Tenant(platform, machine, tmp_path)
+
+
+@pytest.fixture
+def slice_tenant(platform: LittlePlatform, machine: LabMachine, tmp_path: Path) -> Tenant:
+    return Tenant(platform, machine, tmp_path, shape="gpu_slice")
+
+
+def test_the_bundle_is_gone_after_enrolment(machine: LabMachine, tenant: Tenant) -> None:
+    assert machine.run(["test", "-e", "/etc/gpuaas/enrolment"], check=False).returncode == 1
+
+
+def test_a_tenant_logs_in_by_certificate_and_becomes_root(tenant: Tenant) -> None:
+    tenant.task("provision")
+    assert tenant.ssh("sudo id -u").stdout.strip() == "0"
+    assert tenant.task("provision")  # a repeat changes nothing
+    assert tenant.may_log_in()
+    assert unclean(tenant.release()) == {}
+    assert not tenant.may_log_in()
+
+
+def test_a_host_is_what_it_was_after_a_tenant_with_root_made_a_mess(tenant: Tenant, machine: LabMachine) -> None:
+    before = machine.added_files()
+    tenant.task("provision")
+    mess = tenant.ssh(LITTER)
+    assert mess.returncode == 0, mess.stderr
+    tenant.task("deprovision")
+    assert not tenant.may_log_in()
+    ports = machine.run(["cat", "/proc/net/tcp"]).stdout
+    assert f":{8099:04X}" not in ports
+    assert f":{8098:04X}" not in ports
+    tenant.task("wipe")
+    assert unclean(tenant.task("verify_wipe")) == {}
+    assert machine.run(["getent", "passwd", "mallory", "gpu"], check=False).stdout == ""
+    assert machine.run(["/usr/bin/yes", "--version"]).returncode == 0
+    assert machine.run(["tac", "/etc/issue"]).returncode == 0
+    assert _litter(machine.added_files() - before) == set()
+
+
+def _litter(paths: set[str]) -> set[str]:
+    """Restored files lie in the upper layer too; what was never in the image may not."""
+    words = ("evil", "mallory", "secret", "stuck", "lead-astray", "home/", "var/tmp/", "root/.ssh")
+    return {path for path in paths if any(word in path for word in words)}
+
+
+def test_a_host_serves_the_next_tenant_after_the_mess(tenant: Tenant, machine: LabMachine) -> None:
+    tenant.task("provision")
+    assert tenant.ssh("cat ~/secret; ls -A /tmp | grep -v systemd-private").stdout == ""
+    assert unclean(tenant.release()) == {}
+
+
+def test_a_wipe_that_lied_is_caught_by_the_marker(tenant: Tenant, machine: LabMachine) -> None:
+    tenant.task("provision")
+    found = tenant.ssh("cd ~; cat .gpuaas-*; echo /var/tmp/.gpuaas-*").stdout
+    marker = found.split("/var/tmp/")[1].strip()
+    tenant.task("deprovision")
+    tenant.task("wipe")
+    machine.write(f"/var/tmp/{marker}", found[:64])
+    verdict = tenant.task("verify_wipe")
+    assert verdict["clean"] is False
+    assert unclean(verdict)["marker"] == [f"/var/tmp/{marker}"]
+    tenant.task("wipe")
+    assert unclean(tenant.task("verify_wipe")) == {}
+
+
+def test_without_a_wipe_verify_names_what_is_left(tenant: Tenant) -> None:
+    tenant.task("provision")
+    assert tenant.ssh("sudo touch /usr/local/left-behind").returncode == 0
+    tenant.task("deprovision")
+    found = unclean(tenant.task("verify_wipe"))
+    assert "added /usr/local/left-behind" in found["files"]
+    assert {"marker", "files", "users"} <= set(found)
+    tenant.task("wipe")
+    assert unclean(tenant.task("verify_wipe")) == {}
+
+
+@pytest.mark.parametrize("shape", ["baremetal", "gpu_slice"])
+def test_a_revoked_serial_is_shut_out_and_may_come_back(tenant: Tenant, shape: str) -> None:
+    tenant.shape = shape
+    tenant.task("provision")
+    assert tenant.may_log_in()
+    tenant.task("sync_access", revoked_serials=[7])
+    assert not tenant.may_log_in()
+    tenant.task("sync_access", revoked_serials=[])
+    assert tenant.may_log_in()
+    assert unclean(tenant.release()) == {}
+
+
+@pytest.mark.parametrize("shape", ["baremetal", "gpu_slice"])
+def test_a_granted_key_works_until_it_expires(tenant: Tenant, shape: str, tmp_path: Path) -> None:
+    tenant.shape = shape
+    key = tmp_path / "granted"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
+    tenant.task("provision")
+    assert tenant.ssh("true", key=key).returncode != 0
+    until = datetime.now(UTC) + timedelta(seconds=4)
+    grant = {
+        "grant_id": "gra_1",
+        "public_key": key.with_suffix(".pub").read_text().strip(),
+        "expires_at": until.isoformat(),
+    }
+    tenant.task("sync_access", grants=[grant])
+    assert tenant.ssh("true", key=key).returncode == 0
+    time.sleep(max(0.0, (until - datetime.now(UTC)).total_seconds()) + 1.0)
+    assert tenant.ssh("true", key=key).returncode != 0
+    assert unclean(tenant.release()) == {}
+
+
+def test_an_agent_restart_keeps_a_tenant_logged_in_and_able_to_log_in(tenant: Tenant, machine: LabMachine) -> None:
+    tenant.task("provision")
+    heartbeats = len(tenant.platform.heartbeats)
+    machine.kill_agent()
+    with tenant.platform.changed:
+        tenant.platform.changed.wait_for(lambda: len(tenant.platform.heartbeats) > heartbeats, timeout=20)
+    time.sleep(0.5)
+    assert tenant.may_log_in()
+    assert unclean(tenant.release()) == {}
+
+
+@pytest.mark.parametrize("pause", [0.01, 0.05, 0.2, 0.5])
+def test_an_agent_killed_during_a_wipe_finishes_it_after_its_restart(
+    tenant: Tenant, machine: LabMachine, pause: float
+) -> None:
+    tenant.task("provision")
+    assert tenant.ssh("sudo touch /usr/local/left-behind").returncode == 0
+    tenant.task("deprovision")
+    task_id = tenant.submit("wipe")
+    time.sleep(pause)
+    machine.kill_agent()
+    assert tenant.platform.wait_result(task_id)["status"] == "succeeded"
+    assert unclean(tenant.task("verify_wipe")) == {}
+
+
+def test_a_slice_is_a_machine_of_its_own_that_survives_the_agent(slice_tenant: Tenant, machine: LabMachine) -> None:
+    tenant = slice_tenant
+    tenant.task("provision", hostname="slice-a")
+    assert tenant.ssh_address != machine.address
+    assert tenant.ssh("hostname; sudo id -u").stdout.split() == ["slice-a", "0"]
+    machine.kill_agent()
+    assert tenant.may_log_in()
+    assert tenant.task("provision", hostname="slice-a")  # found again, not made twice
+    assert tenant.ssh("sudo touch /usr/left; sudo setsid -f sleep 999 >&- 2>&-").returncode == 0
+    assert unclean(tenant.release()) == {}
+    assert not tenant.may_log_in()
+    assert list(machine.slices_dir.iterdir()) == []
+    assert machine.run(["ip", "netns"]).stdout == ""
+
+
+def test_a_slice_that_was_only_stopped_is_not_clean(slice_tenant: Tenant) -> None:
+    slice_tenant.task("provision")
+    slice_tenant.task("deprovision")
+    assert {"marker", "files"} <= set(unclean(slice_tenant.task("verify_wipe")))
+    slice_tenant.task("wipe")
+    assert unclean(slice_tenant.task("verify_wipe")) == {}
+
+
+def test_a_link_planted_in_a_slice_does_not_lead_the_agent_into_the_host(
+    slice_tenant: Tenant, machine: LabMachine
+) -> None:
+    tenant = slice_tenant
+    tenant.task("provision")
+    tenant.ssh("sudo umount /etc/gpuaas; sudo rm -rf /etc/gpuaas; sudo ln -s /etc/cron.d /etc/gpuaas")
+    before = machine.run(["find", "/etc"]).stdout
+    tenant.task("sync_access", revoked_serials=[99])
+    assert machine.run(["find", "/etc"]).stdout == before
+    assert unclean(tenant.release()) == {}
+
+
+def test_two_slices_live_beside_each_other_and_give_their_addresses_back(
+    platform: LittlePlatform, machine: LabMachine, tmp_path: Path
+) -> None:
+    tenants = []
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        tenants.append(Tenant(platform, machine, tmp_path / name, shape="gpu_slice"))
+    for tenant in tenants:
+        tenant.task("provision")
+    assert len({tenant.ssh_address for tenant in tenants}) == 2
+    assert all(tenant.may_log_in() for tenant in tenants)
+    assert unclean(tenants[0].release()) == {}
+    assert tenants[1].may_log_in()
+    assert unclean(tenants[1].release()) == {}
