@@ -90,11 +90,12 @@ def _typed(key: str, value: object) -> object:
 
 
 def _addresses(value: object) -> tuple[ipaddress.IPv4Interface, ...]:
-    """A list of addresses with their prefix length, for instance `10.77.1.64/24`."""
+    """A list of addresses, for instance `10.77.1.64/24`; without a length it is /24."""
     if not isinstance(value, list):
         raise ConfigInvalid("slice_addresses is not a list")
     try:
-        return tuple(ipaddress.IPv4Interface(str(entry)) for entry in value)
+        texts = [str(entry) for entry in value]
+        return tuple(ipaddress.IPv4Interface(t if "/" in t else f"{t}/24") for t in texts)
     except ValueError as problem:
         raise ConfigInvalid(f"slice_addresses: {problem}") from problem
 
