@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import typer
-from gpuaas_sdk import Allocation, Timeline, TimelineEntry
 from rich.table import Table
 from rich.text import Text
 
@@ -11,6 +10,7 @@ from gpuaas_cli.failures import ExitCode
 from gpuaas_cli.progress import label_of, mark_of, style_of_mark
 from gpuaas_cli.rendering import Column, age, cell, print_card, print_json, print_list, short_moment
 from gpuaas_cli.session import Session
+from gpuaas_sdk import Allocation, Timeline, TimelineEntry
 
 
 def _ssh(allocation: Allocation) -> str | None:
@@ -30,7 +30,7 @@ COLUMNS: list[Column[Allocation]] = [
 
 
 def print_allocation(session: Session, allocation: Allocation) -> None:
-    failure = allocation.failure
+    failure = None if allocation.state == "released" else allocation.failure  # then it is history
     fields = [
         ("Id", allocation.id),
         ("Name", allocation.name),

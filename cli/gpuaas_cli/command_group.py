@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Annotated, Concatenate, ParamSpec, cast
 
 import typer
-from gpuaas_sdk import GpuaasError
 
 from gpuaas_cli.failures import CommandFailed, ExitCode, exit_code_of, print_error
 from gpuaas_cli.session import Output, Session
+from gpuaas_sdk import GpuaasError
 
 Parameters = ParamSpec("Parameters")
 OutputOption = Annotated[
@@ -29,9 +29,7 @@ class CommandGroup(typer.Typer):
     def __init__(self, summary: str) -> None:
         super().__init__(help=summary, no_args_is_help=True)
 
-    def verb(
-        self, name: str
-    ) -> Callable[[Callable[Concatenate[Session, Parameters], None]], Callable[..., None]]:
+    def verb(self, name: str) -> Callable[[Callable[Concatenate[Session, Parameters], None]], Callable[..., None]]:
         """Register a function `(session, …)` as a command; its docstring is the help text."""
 
         def register(function: Callable[Concatenate[Session, Parameters], None]) -> Callable[..., None]:

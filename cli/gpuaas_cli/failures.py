@@ -5,9 +5,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 
-from gpuaas_sdk import GpuaasError, Problem
 from rich.console import Console
 from rich.text import Text
+
+from gpuaas_sdk import GpuaasError, Problem
 
 
 class ExitCode(IntEnum):
@@ -87,7 +88,7 @@ def print_error(console: Console, error: GpuaasError, as_json: bool) -> None:
 
 
 def detail_lines(details: Mapping[str, object]) -> Iterator[str]:
-    """What the error names in particular: the fields at fault, the roles that would do, the ids in the way."""
+    """What the error names: the fields at fault, the roles that would do, the ids in the way."""
     for name, value in details.items():
         if isinstance(value, list) and all(isinstance(one, dict) for one in value):
             yield from (", ".join(str(part) for part in one.values()) for one in value)

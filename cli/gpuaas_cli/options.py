@@ -13,9 +13,7 @@ ProjectOption = Annotated[
         help="Project: id, slug or tenant/slug. Else GPUAAS_PROJECT, the configured one, or your only one.",
     ),
 ]
-TenantOption = Annotated[
-    str | None, typer.Option("--tenant", "-t", help="Tenant: id or slug. Else your own.")
-]
+TenantOption = Annotated[str | None, typer.Option("--tenant", "-t", help="Tenant: id or slug. Else your own.")]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 WatchOption = Annotated[bool, typer.Option("--watch", "-w", help="Stay, and show the progress to the end.")]
 DeadlineOption = Annotated[int, typer.Option("--deadline", min=1, help="Seconds to watch at most.")]

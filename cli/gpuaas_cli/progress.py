@@ -3,13 +3,13 @@
 from datetime import datetime
 from types import TracebackType
 
-from gpuaas_sdk import Allocation, Timeline, TimelineEntry
 from rich.console import Console
 from rich.status import Status
 from rich.text import Text
 
 from gpuaas_cli.rendering import style_of
 from gpuaas_cli.session import Session
+from gpuaas_sdk import Allocation, Timeline, TimelineEntry
 
 _MARKS = {"succeeded": "✓", "left": "✓", "current": "•", "failed": "✗", "refused": "✗", "expired": "✗"}
 

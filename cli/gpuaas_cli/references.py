@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
+from gpuaas_cli.failures import CommandFailed, ExitCode
+from gpuaas_cli.session import Session
 from gpuaas_sdk import (
     Allocation,
     Client,
@@ -17,9 +19,6 @@ from gpuaas_sdk import (
     User,
 )
 
-from gpuaas_cli.failures import CommandFailed, ExitCode
-from gpuaas_cli.session import Session
-
 Thing = TypeVar("Thing", Project, Member, Tenant, User, Node, Sku, Allocation, ServiceAccount, SshKey)
 
 
@@ -27,9 +26,7 @@ def is_id(prefix: str, text: str) -> bool:
     return re.fullmatch(rf"{prefix}_[0-9a-z]{{26}}", text) is not None
 
 
-def only_one(
-    noun: str, text: str, things: Iterable[Thing], names: Callable[[Thing], Iterable[str | None]]
-) -> Thing:
+def only_one(noun: str, text: str, things: Iterable[Thing], names: Callable[[Thing], Iterable[str | None]]) -> Thing:
     """The one thing of that name; none and several are different mistakes."""
     found = [thing for thing in things if text in names(thing)]
     if len(found) == 1:
@@ -39,9 +36,7 @@ def only_one(
             "not_found", f"There is no {noun} {text} that you can see.", "Check the name.", ExitCode.NOT_FOUND
         )
     ids = ", ".join(thing.id for thing in found[:5])
-    raise CommandFailed(
-        "ambiguous", f"{len(found)} {noun}s are called {text}.", f"Use an id: {ids}.", ExitCode.USAGE
-    )
+    raise CommandFailed("ambiguous", f"{len(found)} {noun}s are called {text}.", f"Use an id: {ids}.", ExitCode.USAGE)
 
 
 def project_id(session: Session, given: str | None) -> str:
@@ -110,9 +105,7 @@ def slot_id(client: Client, text: str) -> str:
         return text
     node, _, index = text.rpartition("/")
     if not (node and index.isdigit()):
-        raise CommandFailed(
-            "usage", f"{text} names no slot.", "Give a slot id, or NODE/INDEX.", ExitCode.USAGE
-        )
+        raise CommandFailed("usage", f"{text} names no slot.", "Give a slot id, or NODE/INDEX.", ExitCode.USAGE)
     for slot in client.slots.list(node_id(client, node)):
         if slot.slot_index == int(index):
             return slot.id

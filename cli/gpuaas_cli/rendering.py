@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Generic, TypeVar
 
-from gpuaas_sdk import Resource
 from rich.table import Table
 from rich.text import Text
 
 from gpuaas_cli.session import Session
+from gpuaas_sdk import Resource
 
 Thing = TypeVar("Thing", bound=Resource)
 
@@ -68,9 +68,7 @@ def print_card(session: Session, thing: Resource, fields: Sequence[tuple[str, ob
 
 
 def print_json(session: Session, content: object) -> None:
-    session.out.print(
-        json.dumps(content, indent=2, ensure_ascii=False), markup=False, highlight=False, soft_wrap=True
-    )
+    session.out.print(json.dumps(content, indent=2, ensure_ascii=False), markup=False, highlight=False, soft_wrap=True)
 
 
 def cell(value: object) -> Text:

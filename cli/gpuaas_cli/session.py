@@ -8,6 +8,11 @@ from enum import StrEnum
 from functools import cached_property
 
 import typer
+from rich.console import Console
+
+from gpuaas_cli import __version__
+from gpuaas_cli.configuration import Configuration, CredentialStore, StoredSignIn, effective
+from gpuaas_cli.failures import CommandFailed, ExitCode
 from gpuaas_sdk import (
     Client,
     Credentials,
@@ -15,11 +20,6 @@ from gpuaas_sdk import (
     ServiceAccountCredentials,
     Token,
 )
-from rich.console import Console
-
-from gpuaas_cli import __version__
-from gpuaas_cli.configuration import Configuration, CredentialStore, StoredSignIn, effective
-from gpuaas_cli.failures import CommandFailed, ExitCode
 
 PLAIN_WIDTH = 100
 
@@ -96,14 +96,10 @@ class Session:
                 on_token=keep,
             )
         except (ValueError, OSError) as error:
-            raise CommandFailed(
-                "bad_server", f"{error}.", "Correct it: gpuaas config set server URL."
-            ) from error
+            raise CommandFailed("bad_server", f"{error}.", "Correct it: gpuaas config set server URL.") from error
 
     def keep(self, sign_in: StoredSignIn, token: Token) -> None:
-        renewed = StoredSignIn(
-            sign_in.kind, sign_in.name, token.access_token, token.expires_at, sign_in.client_secret
-        )
+        renewed = StoredSignIn(sign_in.kind, sign_in.name, token.access_token, token.expires_at, sign_in.client_secret)
         self.store.save(self.server, renewed)
 
     def _renewal(self, stored: StoredSignIn) -> Credentials | None:

@@ -12,9 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-from gpuaas_sdk import SshCertificate
-
 from gpuaas_cli.failures import CommandFailed
+from gpuaas_sdk import SshCertificate
 
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 
@@ -42,9 +41,7 @@ def public_key_of(key: Path) -> str:
     return key.with_name("key.pub").read_text().strip()
 
 
-def ssh_arguments(
-    key: Path, allocation_id: str, issued: SshCertificate, remote_command: Sequence[str]
-) -> list[str]:
+def ssh_arguments(key: Path, allocation_id: str, issued: SshCertificate, remote_command: Sequence[str]) -> list[str]:
     """Write certificate and known_hosts beside the key, and name them all to ssh."""
     certificate = key.with_name("key-cert.pub")
     certificate.write_text(issued.certificate.strip() + "\n")

@@ -80,9 +80,7 @@ class Client:
         """Events as they happen, resumed without gaps; see `Events.watch`."""
         return self.events.watch(project_id, subject=subject, after=after, deadline=deadline)
 
-    def wait_for(
-        self, predicate: Callable[[], Found | None], deadline: float, what: str = "the condition"
-    ) -> Found:
+    def wait_for(self, predicate: Callable[[], Found | None], deadline: float, what: str = "the condition") -> Found:
         """Ask until the predicate returns something true, and hand it back."""
         return wait_for(predicate, deadline, what=what)
 

@@ -48,9 +48,7 @@ class Events(Calls):
         request = Request(method="GET", path=_path(project_id), query=query, timeout=wait + 30.0)
         return self._record(EventPage, request)
 
-    def list(
-        self, project_id: str | None, *, after: str | None = None, subject: str | None = None
-    ) -> Iterator[Event]:
+    def list(self, project_id: str | None, *, after: str | None = None, subject: str | None = None) -> Iterator[Event]:
         """Everything that is in the log now."""
         while True:
             page = self.page(project_id, after=after, subject=subject)

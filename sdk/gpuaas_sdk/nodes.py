@@ -105,9 +105,7 @@ class Task(Resource):
 
 
 class EnrolmentTokens(Calls):
-    def create(
-        self, *, note: str | None = None, expires_in_seconds: int = 3600, max_uses: int = 1
-    ) -> EnrolmentToken:
+    def create(self, *, note: str | None = None, expires_in_seconds: int = 3600, max_uses: int = 1) -> EnrolmentToken:
         body = given(note=note, expires_in_seconds=expires_in_seconds, max_uses=max_uses)
         return self._change("POST", EnrolmentToken, "enrolment-tokens", body=body)
 

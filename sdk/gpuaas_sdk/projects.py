@@ -117,9 +117,7 @@ class ServiceAccounts(Calls):
     def keys(self, project_id: str, account_id: str) -> Pages[ServiceAccountKey]:
         return self._pages(ServiceAccountKey, *_accounts(project_id), account_id, "keys")
 
-    def create_key(
-        self, project_id: str, account_id: str, expires_at: datetime | None = None
-    ) -> ServiceAccountKey:
+    def create_key(self, project_id: str, account_id: str, expires_at: datetime | None = None) -> ServiceAccountKey:
         path = (*_accounts(project_id), account_id, "keys")
         body = given(expires_at=moment(expires_at))
         return self._change("POST", ServiceAccountKey, *path, body=body)

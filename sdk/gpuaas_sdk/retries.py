@@ -20,14 +20,12 @@ class RetryPolicy:
         if error.retry_after is not None:
             return error.retry_after if error.retry_after <= self.longest_retry_after else None
         ceiling = min(self.max_delay, self.first_delay * 2.0 ** (attempt - 1))
-        return ceiling * random.uniform(0.5, 1.0)  # noqa: S311 (spreads load, hides nothing)
+        return ceiling * random.uniform(0.5, 1.0)
 
     def _worthwhile(self, error: GpuaasError) -> bool:
         # no_capacity is retryable too, but that is for the caller: repeating it here would hide it.
         transient = isinstance(error, (Unreachable, ServerFailed, RateLimited))
-        return error.retryable and (
-            transient or error.status == 504 or error.code == "idempotency_in_progress"
-        )
+        return error.retryable and (transient or error.status == 504 or error.code == "idempotency_in_progress")
 
 
 NO_RETRIES = RetryPolicy(attempts=1)

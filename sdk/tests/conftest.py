@@ -29,9 +29,7 @@ class Answer:
         return self.raw if self.raw is not None else json.dumps(self.body).encode()
 
 
-def problem(
-    code: str, status: int, retryable: bool = False, retry_after: str | None = None, **more: object
-) -> Answer:
+def problem(code: str, status: int, retryable: bool = False, retry_after: str | None = None, **more: object) -> Answer:
     document = {
         "type": f"urn:gpuaas:error:{code}",
         "title": code,

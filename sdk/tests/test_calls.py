@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
 from gpuaas_sdk import (
     CapacityRefused,
     Client,
@@ -90,9 +91,7 @@ def test_attempts_end(client: Client, platform: Any, problem_answer: Any) -> Non
 
 
 def test_retry_after_is_honoured(client: Client, platform: Any, answer: Any, problem_answer: Any) -> None:
-    platform.answers(
-        problem_answer("rate_limited", 429, retryable=True, retry_after="1"), answer(200, TENANT)
-    )
+    platform.answers(problem_answer("rate_limited", 429, retryable=True, retry_after="1"), answer(200, TENANT))
     started = time.monotonic()
     client.tenants.show("tnt_1")
     assert time.monotonic() - started >= 1.0

@@ -6,6 +6,7 @@ from itertools import islice
 from typing import Any
 
 import pytest
+
 from gpuaas_sdk import Client, Denied, GpuaasError, RetryPolicy, wait_for
 
 QUICK = RetryPolicy(attempts=1)
@@ -25,8 +26,7 @@ def event(number: int, note: str = "") -> dict[str, object]:
 
 def stream(*events: dict[str, object]) -> bytes:
     chunks = [
-        f"id: {one['cursor']}\nevent: {one['type']}\ndata: {json.dumps(one, ensure_ascii=False)}\n\n"
-        for one in events
+        f"id: {one['cursor']}\nevent: {one['type']}\ndata: {json.dumps(one, ensure_ascii=False)}\n\n" for one in events
     ]
     return (": stream open\n\n" + "".join(chunks)).encode()
 

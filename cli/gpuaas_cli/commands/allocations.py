@@ -3,7 +3,6 @@
 from typing import Annotated
 
 import typer
-from gpuaas_sdk import Allocation, NewAllocation
 
 from gpuaas_cli.allocation_views import COLUMNS, print_allocation, print_outcome, print_timeline
 from gpuaas_cli.command_group import CommandGroup
@@ -13,6 +12,7 @@ from gpuaas_cli.progress import AllocationProgress
 from gpuaas_cli.references import allocation_id, project_id
 from gpuaas_cli.rendering import print_list
 from gpuaas_cli.session import Session
+from gpuaas_sdk import Allocation, NewAllocation
 
 group = CommandGroup("Allocations: GPUs that a project holds.")
 ssh.add_to(group)
@@ -28,9 +28,7 @@ def create(
         int | None,
         typer.Option("--gpus", min=1, help="GPUs of each; needed when the SKU offers several counts."),
     ] = None,
-    count: Annotated[
-        int, typer.Option("--count", min=1, help="How many allocations: all of them or none.")
-    ] = 1,
+    count: Annotated[int, typer.Option("--count", min=1, help="How many allocations: all of them or none.")] = 1,
     name: Annotated[str | None, typer.Option("--name", help="A name, to use in place of the id.")] = None,
     watch: WatchOption = False,
     deadline: DeadlineOption = 900,
@@ -111,9 +109,7 @@ def force_cleanup(
     session: Session,
     allocation: AllocationArgument,
     reason: Annotated[str, typer.Option("--reason", help="Why it must be forced.")],
-    evidence: Annotated[
-        str, typer.Option("--evidence", help="What was checked on the host, how, and by whom.")
-    ],
+    evidence: Annotated[str, typer.Option("--evidence", help="What was checked on the host, how, and by whom.")],
     yes: YesOption = False,
     project: ProjectOption = None,
 ) -> None:
@@ -129,9 +125,7 @@ def _find(session: Session, project: str | None, allocation: str) -> tuple[str, 
     return where, allocation_id(session.client, where, allocation)
 
 
-def _after_release(
-    session: Session, where: str, allocation: Allocation, watch: bool, deadline: float
-) -> None:
+def _after_release(session: Session, where: str, allocation: Allocation, watch: bool, deadline: float) -> None:
     if watch:
         _watch(session, where, [allocation], deadline, "released")
     else:

@@ -3,13 +3,13 @@
 from typing import Annotated
 
 import typer
-from gpuaas_sdk import AuditFilter, AuditRecord
 
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.options import LimitOption, ProjectOption
 from gpuaas_cli.references import project_id, tenant_id
 from gpuaas_cli.rendering import Column, print_list, short_moment
 from gpuaas_cli.session import Session
+from gpuaas_sdk import AuditFilter, AuditRecord
 
 group = CommandGroup("Audit trail: of a project, of --tenant, or with --platform of everything.")
 
@@ -29,16 +29,10 @@ def list_(
     tenant: Annotated[str | None, typer.Option("--tenant", "-t", help="Of this tenant: id or slug.")] = None,
     platform: Annotated[bool, typer.Option("--platform", help="Of the whole platform.")] = False,
     resource: Annotated[str | None, typer.Option("--resource", help="Only about this id.")] = None,
-    actor: Annotated[
-        str | None, typer.Option("--actor", help="Only by this user or service account (id).")
-    ] = None,
-    action: Annotated[
-        str | None, typer.Option("--action", help="Only this action, such as allocation_create.")
-    ] = None,
+    actor: Annotated[str | None, typer.Option("--actor", help="Only by this user or service account (id).")] = None,
+    action: Annotated[str | None, typer.Option("--action", help="Only this action, such as allocation_create.")] = None,
     outcome: Annotated[str | None, typer.Option("--outcome", help="Only done or denied.")] = None,
-    correlation: Annotated[
-        str | None, typer.Option("--correlation", help="Only of this correlation id.")
-    ] = None,
+    correlation: Annotated[str | None, typer.Option("--correlation", help="Only of this correlation id.")] = None,
     limit: LimitOption = 50,
 ) -> None:
     """List audit records, newest first."""

@@ -5,7 +5,6 @@ from collections import deque
 from typing import Annotated
 
 import typer
-from gpuaas_sdk import Event
 from rich.text import Text
 
 from gpuaas_cli.command_group import CommandGroup
@@ -13,6 +12,7 @@ from gpuaas_cli.options import LimitOption, ProjectOption
 from gpuaas_cli.references import project_id
 from gpuaas_cli.rendering import Column, moment, print_list, short_moment
 from gpuaas_cli.session import Session
+from gpuaas_sdk import Event
 
 group = CommandGroup("Events of a project, or with --platform of everything.")
 
@@ -68,7 +68,5 @@ def _print(session: Session, event: Event) -> None:
     if session.as_json:
         session.out.print(json.dumps(event.raw), markup=False, soft_wrap=True)
         return
-    line = Text.assemble(
-        (moment(event.time), "dim"), " ", (event.type, "bold"), " ", event.subject, " ", _data(event)
-    )
+    line = Text.assemble((moment(event.time), "dim"), " ", (event.type, "bold"), " ", event.subject, " ", _data(event))
     session.out.print(line, soft_wrap=True)

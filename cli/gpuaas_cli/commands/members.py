@@ -4,7 +4,6 @@ from enum import StrEnum
 from typing import Annotated
 
 import typer
-from gpuaas_sdk import Member
 
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.failures import CommandFailed, ExitCode
@@ -12,6 +11,7 @@ from gpuaas_cli.options import ProjectOption, YesOption
 from gpuaas_cli.references import is_id, only_one, project_id, tenant_id, user_id
 from gpuaas_cli.rendering import Column, age, print_card, print_list
 from gpuaas_cli.session import Session
+from gpuaas_sdk import Member
 
 group = CommandGroup("Roles of users in a project (default) or, with --tenant, in a tenant.")
 

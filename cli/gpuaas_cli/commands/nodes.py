@@ -4,7 +4,6 @@ import time
 from typing import Annotated
 
 import typer
-from gpuaas_sdk import EnrolmentToken, Node, Task
 
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.options import DeadlineOption, LimitOption, ReasonOption, WatchOption, YesOption
@@ -12,6 +11,7 @@ from gpuaas_cli.progress import Progress
 from gpuaas_cli.references import node_id
 from gpuaas_cli.rendering import Column, age, cell, print_card, print_list
 from gpuaas_cli.session import Session
+from gpuaas_sdk import EnrolmentToken, Node, Task
 
 group = CommandGroup("Nodes: hosts of the platform, their enrolment and maintenance.")
 tokens = CommandGroup("Enrolment tokens that were handed out.")
@@ -83,9 +83,7 @@ def enrol(
         print_card(session, token, [])
         return
     session.out.print(token.bundle, markup=False, soft_wrap=True)
-    session.err.print(
-        f"{token.id}: for {token.max_uses} host(s), until {cell(token.expires_at)}. Shown this once."
-    )
+    session.err.print(f"{token.id}: for {token.max_uses} host(s), until {cell(token.expires_at)}. Shown this once.")
     session.err.print(
         "On the new host: write it to /etc/gpuaas/enrolment (mode 0600), then start gpuaas-agent.",
         style="dim",

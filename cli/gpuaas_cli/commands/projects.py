@@ -3,7 +3,6 @@
 from typing import Annotated
 
 import typer
-from gpuaas_sdk import Project
 
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.failures import CommandFailed, ExitCode
@@ -11,6 +10,7 @@ from gpuaas_cli.options import TenantOption, YesOption
 from gpuaas_cli.references import home_tenant_id, project_id, tenant_id
 from gpuaas_cli.rendering import Column, age, print_card, print_list
 from gpuaas_cli.session import Session
+from gpuaas_sdk import Project
 
 group = CommandGroup("Projects of a tenant: where allocations live.")
 
@@ -48,9 +48,7 @@ def create(
     """Create a project."""
     home = home_tenant_id(session.client, tenant)
     if home is None:
-        raise CommandFailed(
-            "usage", "It is not clear which tenant is meant.", "Name it: --tenant.", ExitCode.USAGE
-        )
+        raise CommandFailed("usage", "It is not clear which tenant is meant.", "Name it: --tenant.", ExitCode.USAGE)
     _print(session, session.client.projects.create(home, slug, name or slug))
 
 

@@ -3,7 +3,6 @@
 from typing import Annotated
 
 import typer
-from gpuaas_sdk import Quota
 
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.failures import CommandFailed, ExitCode
@@ -11,6 +10,7 @@ from gpuaas_cli.options import ProjectOption
 from gpuaas_cli.references import project_id, tenant_id
 from gpuaas_cli.rendering import print_card
 from gpuaas_cli.session import Session
+from gpuaas_sdk import Quota
 
 group = CommandGroup("Quota: how many GPUs a project or, with --tenant, a tenant may hold.")
 
@@ -46,14 +46,10 @@ def _gpus(limit: str) -> int | None:
     if limit == "none":
         return None
     if not limit.isdigit():
-        raise CommandFailed(
-            "usage", f"{limit} is not a limit.", "Give a number of GPUs, or none.", ExitCode.USAGE
-        )
+        raise CommandFailed("usage", f"{limit} is not a limit.", "Give a number of GPUs, or none.", ExitCode.USAGE)
     return int(limit)
 
 
 def _print(session: Session, quota: Quota) -> None:
     limit = "none" if quota.gpu_limit is None else str(quota.gpu_limit)
-    print_card(
-        session, quota, [("GPUs used", str(quota.gpus_used)), ("GPU limit", limit), ("Of", quota.scope_id)]
-    )
+    print_card(session, quota, [("GPUs used", str(quota.gpus_used)), ("GPU limit", limit), ("Of", quota.scope_id)])

@@ -3,13 +3,13 @@
 from typing import Annotated
 
 import typer
-from gpuaas_sdk import ServiceAccount, ServiceAccountKey
 
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.options import ExpiresOption, ProjectOption, YesOption, expiry
 from gpuaas_cli.references import project_id, service_account_id
 from gpuaas_cli.rendering import Column, age, print_card, print_list
 from gpuaas_cli.session import Session
+from gpuaas_sdk import ServiceAccount, ServiceAccountKey
 
 group = CommandGroup("Service accounts: programs that act in a project.")
 keys = CommandGroup("Keys of a service account.")
@@ -61,18 +61,14 @@ def create(
 
 
 @group.verb("set-scopes")
-def set_scopes(
-    session: Session, account: AccountArgument, scope: ScopeOption, project: ProjectOption = None
-) -> None:
+def set_scopes(session: Session, account: AccountArgument, scope: ScopeOption, project: ProjectOption = None) -> None:
     """Replace what a service account may do."""
     where, found = _find(session, project, account)
     _print(session, session.client.service_accounts.update(where, found, scopes=scope))
 
 
 @group.verb("disable")
-def disable(
-    session: Session, account: AccountArgument, project: ProjectOption = None, yes: YesOption = False
-) -> None:
+def disable(session: Session, account: AccountArgument, project: ProjectOption = None, yes: YesOption = False) -> None:
     """Disable a service account: its tokens and keys are refused."""
     session.confirm(f"Disable the service account {account}?", yes)
     where, found = _find(session, project, account)
@@ -145,6 +141,4 @@ def _print(session: Session, account: ServiceAccount) -> None:
     ]
     print_card(session, account, fields)
     if secret:
-        session.say(
-            f"The secret is shown this once. Sign in with: gpuaas login --service-account {account.id}"
-        )
+        session.say(f"The secret is shown this once. Sign in with: gpuaas login --service-account {account.id}")

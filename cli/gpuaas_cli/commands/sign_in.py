@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from gpuaas_sdk import Credentials, PasswordCredentials, RoleBinding, ServiceAccountCredentials
 
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.configuration import Configuration, StoredSignIn
 from gpuaas_cli.failures import CommandFailed, ExitCode
 from gpuaas_cli.rendering import print_card
 from gpuaas_cli.session import Session, ask_secret
+from gpuaas_sdk import Credentials, PasswordCredentials, RoleBinding, ServiceAccountCredentials
 
 
 def add_to(app: CommandGroup) -> None:
@@ -23,9 +23,7 @@ def add_to(app: CommandGroup) -> None:
 
 def login(
     session: Session,
-    username: Annotated[
-        str | None, typer.Argument(help="Your e-mail address; asked for when missing.")
-    ] = None,
+    username: Annotated[str | None, typer.Argument(help="Your e-mail address; asked for when missing.")] = None,
     server: Annotated[str | None, typer.Option("--server", "-s", help="Address of the server.")] = None,
     service_account: Annotated[
         str | None, typer.Option("--service-account", help="Sign in as this service account (sva_…).")
@@ -54,9 +52,7 @@ def login(
         token = client.sign_in(credentials)
     kind = "service_account" if service_account else "user"
     kept_secret = secret if service_account else None
-    session.store.save(
-        session.server, StoredSignIn(kind, name, token.access_token, token.expires_at, kept_secret)
-    )
+    session.store.save(session.server, StoredSignIn(kind, name, token.access_token, token.expires_at, kept_secret))
     session.configuration.save()
     whoami(session)
 
@@ -64,9 +60,7 @@ def login(
 def logout(session: Session) -> None:
     """Forget the sign-in to this server."""
     found = session.store.forget(session.server)
-    session.say(
-        f"Signed out of {session.server}." if found else f"You were not signed in to {session.server}."
-    )
+    session.say(f"Signed out of {session.server}." if found else f"You were not signed in to {session.server}.")
 
 
 def whoami(session: Session) -> None:

@@ -4,19 +4,17 @@ from enum import StrEnum
 from typing import Annotated
 
 import typer
-from gpuaas_sdk import NewSku, Sku
 
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.references import sku_id
 from gpuaas_cli.rendering import Column, money, print_list
 from gpuaas_cli.session import Session
+from gpuaas_sdk import NewSku, Sku
 
 group = CommandGroup("SKUs: what can be asked for, and its price.")
 
 SkuArgument = Annotated[str, typer.Argument(help="SKU: id or name.")]
-CountsOption = Annotated[
-    list[int], typer.Option("--gpus", min=1, help="An offered GPU count; repeat for several.")
-]
+CountsOption = Annotated[list[int], typer.Option("--gpus", min=1, help="An offered GPU count; repeat for several.")]
 COLUMNS: list[Column[Sku]] = [
     Column("NAME", lambda one: one.name, whole=True),
     Column("SHAPE", lambda one: one.shape, whole=True),
@@ -68,9 +66,7 @@ def update(
     session: Session,
     sku: SkuArgument,
     gpus: Annotated[list[int] | None, typer.Option("--gpus", min=1, help="Offered GPU counts.")] = None,
-    price: Annotated[
-        int | None, typer.Option("--price", min=0, help="Per GPU and hour, in minor units.")
-    ] = None,
+    price: Annotated[int | None, typer.Option("--price", min=0, help="Per GPU and hour, in minor units.")] = None,
     offered: Annotated[bool | None, typer.Option("--offered/--not-offered")] = None,
 ) -> None:
     """Change the counts, the price, or whether it is offered."""

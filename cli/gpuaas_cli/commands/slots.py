@@ -4,13 +4,13 @@ from enum import StrEnum
 from typing import Annotated
 
 import typer
-from gpuaas_sdk import Slot
 
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.options import ReasonOption
 from gpuaas_cli.references import node_id, slot_id
 from gpuaas_cli.rendering import Column, print_list
 from gpuaas_cli.session import Session
+from gpuaas_sdk import Slot
 
 group = CommandGroup("Slots: the GPUs of a node as the platform hands them out.")
 
@@ -46,9 +46,7 @@ def list_(session: Session, node: NodeArgument) -> None:
 def approve(
     session: Session,
     node: NodeArgument,
-    slot: Annotated[
-        list[str] | None, typer.Option("--slot", help="Only this slot; repeat for several.")
-    ] = None,
+    slot: Annotated[list[str] | None, typer.Option("--slot", help="Only this slot; repeat for several.")] = None,
     shape: Annotated[CapacityShape | None, typer.Option("--shape", help="What they may be used for.")] = None,
 ) -> None:
     """Approve the discovered slots of a node, so that they can be allocated."""

@@ -35,8 +35,6 @@ def ssh(
     with ephemeral_key() as key:
         issued = client.ssh_access.certificate(where, found, public_key_of(key), minutes)
         if not issued.host_ca_keys:
-            raise CommandFailed(
-                "host_ca_missing", "The platform named no host CA, so the host cannot prove itself."
-            )
+            raise CommandFailed("host_ca_missing", "The platform named no host CA, so the host cannot prove itself.")
         status = run_ssh(ssh_arguments(key, found, issued, remote_command or []))
     raise typer.Exit(status)

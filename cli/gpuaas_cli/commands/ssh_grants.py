@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from gpuaas_sdk import SshGrant
 
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.commands.ssh_keys import read_public_key
@@ -12,6 +11,7 @@ from gpuaas_cli.options import ProjectOption, YesOption, expiry
 from gpuaas_cli.references import allocation_id, project_id, ssh_key_id
 from gpuaas_cli.rendering import Column, print_list
 from gpuaas_cli.session import Session
+from gpuaas_sdk import SshGrant
 
 group = CommandGroup("SSH grants: a public key on an allocation, for a time.")
 
@@ -35,9 +35,7 @@ def list_(session: Session, allocation: AllocationArgument, project: ProjectOpti
 def create(
     session: Session,
     allocation: AllocationArgument,
-    key: Annotated[
-        str | None, typer.Option("--key", help="One of your keys: id, name or fingerprint.")
-    ] = None,
+    key: Annotated[str | None, typer.Option("--key", help="One of your keys: id, name or fingerprint.")] = None,
     key_file: Annotated[
         Path | None,
         typer.Option("--key-file", exists=True, dir_okay=False, help="A public key file instead."),

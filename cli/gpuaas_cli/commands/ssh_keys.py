@@ -4,13 +4,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from gpuaas_sdk import SshKey
 
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.options import YesOption
 from gpuaas_cli.references import ssh_key_id
 from gpuaas_cli.rendering import Column, age, print_card, print_list
 from gpuaas_cli.session import Session
+from gpuaas_sdk import SshKey
 
 group = CommandGroup("Your own SSH public keys.")
 

@@ -3,13 +3,13 @@
 from typing import Annotated
 
 import typer
-from gpuaas_sdk import Tenant
 
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.options import YesOption
 from gpuaas_cli.references import tenant_id
 from gpuaas_cli.rendering import Column, age, print_card, print_list
 from gpuaas_cli.session import Session
+from gpuaas_sdk import Tenant
 
 group = CommandGroup("Tenants: the customers of the platform.")
 

@@ -5,13 +5,13 @@ from enum import StrEnum
 from typing import Annotated
 
 import typer
-from gpuaas_sdk import User
 
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.options import TenantOption, YesOption
 from gpuaas_cli.references import home_tenant_id, user_id
 from gpuaas_cli.rendering import Column, age, print_card, print_list
 from gpuaas_cli.session import Session
+from gpuaas_sdk import User
 
 group = CommandGroup("People: of your tenant, of --tenant, or (without one) of the platform itself.")
 
@@ -61,9 +61,7 @@ def create(
 
 
 @group.verb("disable")
-def disable(
-    session: Session, user: UserArgument, tenant: TenantOption = None, yes: YesOption = False
-) -> None:
+def disable(session: Session, user: UserArgument, tenant: TenantOption = None, yes: YesOption = False) -> None:
     """Disable a user: all sign-ins end."""
     session.confirm(f"Disable the user {user}?", yes)
     _update(session, user, tenant, disabled=True)
@@ -82,18 +80,14 @@ def unlock(session: Session, user: UserArgument, tenant: TenantOption = None) ->
 
 
 @group.verb("reset-password")
-def reset_password(
-    session: Session, user: UserArgument, tenant: TenantOption = None, yes: YesOption = False
-) -> None:
+def reset_password(session: Session, user: UserArgument, tenant: TenantOption = None, yes: YesOption = False) -> None:
     """Make a new password, shown once; all sign-ins end."""
     session.confirm(f"Reset the password of {user}?", yes)
     _update(session, user, tenant, reset_password=True)
 
 
 @group.verb("set-platform-role")
-def set_platform_role(
-    session: Session, user: UserArgument, role: Annotated[PlatformRole, typer.Argument()]
-) -> None:
+def set_platform_role(session: Session, user: UserArgument, role: Annotated[PlatformRole, typer.Argument()]) -> None:
     """Give a user of the platform a role."""
     found = user_id(session.client, None, user)
     session.client.users.set_platform_role(found, role)
@@ -120,9 +114,7 @@ def _update(
 ) -> None:
     home = home_tenant_id(session.client, tenant)
     found = user_id(session.client, home, user)
-    changed = session.client.users.update(
-        home, found, disabled=disabled, unlock=unlock, reset_password=reset_password
-    )
+    changed = session.client.users.update(home, found, disabled=disabled, unlock=unlock, reset_password=reset_password)
     _print(session, changed)
 
 

@@ -1,0 +1,184 @@
+"""The command against a real server with simulated agents: the operator's day, then the user's."""
+
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from system_support.server import RunningServer
+
+GPU = "NVIDIA H100 80GB HBM3"
+PASSWORD = "correct horse battery staple"
+
+
+@pytest.fixture
+def operator(server: RunningServer, gpuaas: Any) -> Any:
+    """The command, signed in as the first administrator."""
+    login = gpuaas(
+        "login", server.admin_email, "--server", server.url, "--password-stdin", typed=f"{server.admin_password}\n"
+    )
+    assert login.code == 0, login.err
+    assert "platform_admin" in login.out
+    return gpuaas
+
+
+@pytest.fixture
+def fleet(operator: Any, tmp_path: Path) -> Iterator[str]:
+    """One simulated node with eight GPUs, enrolled and approved with the command; yields its name."""
+    index = secrets.randbelow(9000)
+    enrolled = operator("nodes", "enrol", "--note", "story")
+    assert enrolled.out.startswith("gpuaas-enrol.v1.")
+    assert "Shown this once" in enrolled.err
+    bundle = tmp_path / "bundle"
+    bundle.write_text(enrolled.out)
+    command = [sys.executable, "-m", "gpuaas_agent.sim", "--bundle-file", str(bundle), "--first-index", str(index)]
+    agents = subprocess.Popen([*command, "--delay-ms", "50"], stderr=subprocess.DEVNULL)
+    name = f"sim-{index:05}"
+    try:
+        wait_until(lambda: operator("slots", "list", name, "-o", "json").code == 0)
+        wait_until(lambda: len(operator("slots", "list", name, "-o", "json").items) == 8)
+        assert operator("slots", "approve", name).code == 0
+        yield name
+        operator("nodes", "drain", name, "--reason", "the story ends", "--watch", "--yes")
+    finally:
+        agents.kill()
+        agents.wait(10)
+
+
+@pytest.fixture
+def project(operator: Any) -> str:
+    mark = secrets.token_hex(3)
+    assert operator("tenants", "create", f"acme-{mark}", "--name", "Acme").code == 0
+    assert operator("projects", "create", "research", "--tenant", f"acme-{mark}").code == 0
+    return f"acme-{mark}/research"
+
+
+@pytest.fixture
+def sku(operator: Any) -> str:
+    name = f"slice-{secrets.token_hex(3)}"
+    counts = ("--gpus", "1", "--gpus", "2")
+    made = operator("skus", "create", name, "--shape", "gpu_slice", "--gpu-model", GPU, *counts, "--price", "250")
+    assert made.code == 0, made.err
+    return name
+
+
+def wait_until(condition: Any, seconds: float = 30.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come about in time"
+        time.sleep(0.1)
+
+
+def test_an_allocation_lives_and_ends(operator: Any, fleet: str, project: str, sku: str) -> None:
+    assert operator("config", "set", "project", project).code == 0
+    made = operator("allocations", "create", "--sku", sku, "--gpus", "2", "--name", "train", "--watch")
+    assert made.code == 0, made.err
+    assert "provisioning" in made.out
+    assert "train is active" in made.out
+    [listed] = operator("allocations", "list", "-o", "json").items
+    assert (listed["name"], listed["state"], listed["gpu_count"]) == ("train", "active", 2)
+    assert "USED" in operator("nodes", "list").out
+    released = operator("allocations", "release", "train", "--watch", "--yes", "--reason", "finished")
+    assert released.code == 0, released.err
+    assert "verify_wipe" in released.out
+    shown = operator("allocations", "show", "train")
+    assert "verified" in shown.out
+    assert "released" in shown.out
+    types = [event["type"] for event in operator("events", "list", "-o", "json").items]
+    assert "allocation.active" in types
+    assert "allocation.released" in types
+    actions = [record["action"] for record in operator("audit", "list", "-o", "json").items]
+    assert "allocation_create" in actions
+
+
+def test_several_allocations_are_watched_together(operator: Any, fleet: str, project: str, sku: str) -> None:
+    made = operator(
+        "-o", "json", "allocations", "create", "-p", project, "--sku", sku, "--gpus", "1", "--count", "3",
+        "--name", "pack", "--watch",
+    )  # fmt: skip
+    assert made.code == 0, made.err
+    assert [one["name"] for one in made.items] == ["pack-1", "pack-2", "pack-3"]
+    assert {one["state"] for one in made.items} == {"active"}
+    drained = operator("nodes", "drain", fleet, "--reason", "kernel update", "--watch", "--yes")
+    assert drained.code == 0, drained.err
+    assert "is drained" in drained.out
+    states = {one["state"] for one in operator("allocations", "list", "-p", project, "-o", "json").items}
+    assert states == {"released"}
+
+
+def test_refusals_tell_what_to_do_and_end_with_their_code(operator: Any, project: str, sku: str) -> None:
+    odd = operator("allocations", "create", "-p", project, "--sku", sku, "--gpus", "7")
+    assert (odd.code, "sku_not_offered" in odd.err) == (5, True)
+    assert "Next:" in odd.err
+    assert "correlation id" in odd.err
+    assert operator("quota", "set", "1", "-p", project).code == 0
+    over = operator("allocations", "create", "-p", project, "--sku", sku, "--gpus", "2")
+    assert (over.code, "quota_exceeded" in over.err or "no_capacity" in over.err) == (5, True)
+    assert operator("tenants", "show", "nowhere").code == 3
+    assert operator("allocations", "show", "nothing", "-p", project).code == 3
+
+
+def test_people_get_roles_and_no_more(operator: Any, gpuaas: Any, server: RunningServer, project: str) -> None:
+    email = f"ada-{secrets.token_hex(3)}@example.test"
+    tenant = project.split("/", maxsplit=1)[0]
+    created = operator(
+        "users", "create", email, "--name", "Ada", "--tenant", tenant, "--password-stdin", typed=f"{PASSWORD}\n"
+    )
+    assert created.code == 0, created.err
+    assert operator("members", "set", email, "project_viewer", "-p", project).code == 0
+    assert email in operator("members", "list", "-p", project).out
+    assert gpuaas("login", email, "--server", server.url, "--password-stdin", typed=f"{PASSWORD}\n").code == 0
+    assert gpuaas("allocations", "list").code == 0, "the only project needs no name"
+    denied = gpuaas("members", "set", email, "project_admin")
+    assert denied.code == 4
+    assert "needs: " in denied.err
+
+
+def test_a_service_account_signs_in_and_its_keys_rotate(
+    operator: Any, gpuaas: Any, server: RunningServer, project: str, configuration_home: Path
+) -> None:
+    made = operator("service-accounts", "create", "ci", "--scope", "allocations:read", "-p", project, "-o", "json")
+    assert made.code == 0, made.err
+    rotated = operator("service-accounts", "keys", "rotate", "ci", "-p", project, "-o", "json")
+    secret, account = str(rotated.json["secret"]), str(made.json["id"])
+    first_key = made.json["key"]
+    assert isinstance(first_key, dict)
+    deleted = operator("service-accounts", "keys", "delete", "ci", str(first_key["id"]), "-p", project, "--yes")
+    assert deleted.code == 0, deleted.err
+    login = gpuaas(
+        "login", "--service-account", account, "--server", server.url, "--password-stdin", typed=f"{secret}\n"
+    )
+    assert login.code == 0, login.err
+    assert gpuaas("allocations", "list").code == 0, "its own project needs no name"
+
+
+def test_ssh_keys_and_grants(operator: Any, fleet: str, project: str, sku: str, tmp_path: Path) -> None:
+    key = tmp_path / "id"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
+    name = f"laptop-{secrets.token_hex(3)}"
+    assert operator("ssh-keys", "add", f"{key}.pub", "--name", name).code == 0
+    assert operator("ssh-keys", "add", str(key)).code == 2, "a private key is refused before it leaves the machine"
+    made = operator("allocations", "create", "-p", project, "--sku", sku, "--gpus", "1", "--name", "box", "--watch")
+    assert made.code == 0, made.err
+    granted = operator("ssh-grants", "create", "box", "--key", name, "--expires", "2h", "-p", project, "-o", "json")
+    assert granted.code == 0, granted.err
+    [grant] = granted.items
+    assert operator("ssh-grants", "delete", "box", str(grant["id"]), "-p", project, "--yes").code == 0
+    assert operator("ssh-keys", "delete", name, "--yes").code == 0
+
+
+def test_ctrl_c_ends_a_follow_with_130(operator: Any, project: str, configuration_home: Path) -> None:
+    environment = {**os.environ, "XDG_CONFIG_HOME": str(configuration_home.parent)}
+    command = [sys.executable, "-m", "gpuaas_cli", "events", "follow", "--from-start", "-p", project]
+    follow = subprocess.Popen(command, stdout=subprocess.PIPE, env=environment)
+    assert follow.stdout is not None
+    assert b"project.created" in follow.stdout.readline()
+    follow.send_signal(signal.SIGINT)
+    assert follow.wait(10) == 130

@@ -1,0 +1,85 @@
+"""What people read: tables within 100 columns, exit codes, times, the reference."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+import typer
+
+from gpuaas_cli.allocation_views import COLUMNS
+from gpuaas_cli.failures import CommandFailed, exit_code_of
+from gpuaas_cli.options import expiry
+from gpuaas_cli.reference import reference
+from gpuaas_cli.references import only_one
+from gpuaas_cli.rendering import age, money, print_list
+from gpuaas_cli.session import Session
+from gpuaas_sdk import Allocation, GpuaasError, Problem, SshEndpoint, Tenant
+
+
+def allocation(number: int) -> Allocation:
+    return Allocation(
+        id=f"alc_01m7f6xnrfe0brcs8qc0d8gk{number:02}",
+        state="release_failed",
+        name=f"a-rather-long-name-of-a-run-{number}",
+        sku_name="h100-slice",
+        gpu_count=8,
+        ssh=SshEndpoint(address="fd00:1234:5678:9abc::1", port=20022, user="gpu"),
+        created_at=datetime.now(UTC),
+    )
+
+
+def test_tables_fit_into_100_columns(configuration_home: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    print_list(Session(), [allocation(1), allocation(2)], COLUMNS)
+    lines = capsys.readouterr().out.splitlines()
+    assert all(len(line) <= 100 for line in lines)
+    assert any("alc_01m7f6xnrfe0brcs8qc0d8gk01" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "expected"),
+    [
+        ("not_found", 404, 3),
+        ("forbidden", 403, 4),
+        ("token_expired", 401, 4),
+        ("account_locked", 423, 4),
+        ("no_capacity", 409, 5),
+        ("sku_not_offered", 422, 5),
+        ("precondition_failed", 412, 5),
+        ("invalid_request", 422, 2),
+        ("deadline_exceeded", 504, 6),
+        ("internal", 500, 1),
+        ("unreachable", 0, 1),
+    ],
+)
+def test_exit_codes_follow_the_documented_table(code: str, status: int, expected: int) -> None:
+    assert exit_code_of(GpuaasError(Problem(code=code, status=status, detail="x"))) == expected
+
+
+def test_a_name_that_fits_several_is_refused_with_their_ids() -> None:
+    twins = [Tenant(id="tnt_1", slug="twin"), Tenant(id="tnt_2", slug="twin")]
+    with pytest.raises(CommandFailed) as refused:
+        only_one("tenant", "twin", twins, lambda one: (one.slug,))
+    assert refused.value.exit_code == 2
+    assert "tnt_1, tnt_2" in refused.value.next_step
+
+
+def test_an_expiry_is_a_span_or_a_time() -> None:
+    soon = expiry("90m")
+    assert soon is not None
+    assert timedelta(minutes=89) < soon - datetime.now(UTC) < timedelta(minutes=91)
+    assert expiry("2030-01-31T12:00+00:00") == datetime(2030, 1, 31, 12, tzinfo=UTC)
+    with pytest.raises(typer.BadParameter):
+        expiry("next week")
+
+
+def test_ages_and_prices_are_short() -> None:
+    assert age(datetime.now(UTC) - timedelta(hours=30)) == "1d"
+    assert money(250, "USD") == "2.50 USD"
+
+
+def test_the_reference_names_every_command_and_exit_code() -> None:
+    text = reference()
+    for command in ("login", "up", "allocations ssh", "nodes drain", "service-accounts keys rotate", "config set"):
+        assert f"`gpuaas {command}`" in text
+    assert "| 130 | interrupted (Ctrl-C) |" in text
+    assert text == reference()
