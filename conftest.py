@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 
 import pytest
+
 from system_support.server import RunningServer
 from system_support.world import World
 

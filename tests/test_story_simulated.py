@@ -3,6 +3,7 @@
 import time
 
 import pytest
+
 from gpuaas_sdk import GpuaasError
 from gpuaas_sdk.allocations import Allocation, NewAllocation
 from gpuaas_sdk.audit import AuditFilter

@@ -35,7 +35,10 @@ def openapi_document() -> Document:
 def error_catalogue() -> Document:
     return {
         kind.code: {
-            "status": kind.status, "title": kind.title, "retryable": kind.retryable, "next_step": kind.next_step
+            "status": kind.status,
+            "title": kind.title,
+            "retryable": kind.retryable,
+            "next_step": kind.next_step,
         }
         for kind in sorted(CATALOGUE.values(), key=lambda kind: kind.code)
     }
@@ -44,12 +47,21 @@ def error_catalogue() -> Document:
 def render_settings() -> str:
     lines = ["# Settings", "", "Generated from `kernel/settings.py`. All are environment variables.", ""]
     lines += ["| variable | default | meaning |", "|---|---|---|"]
-    lines += [f"| `{name}` | {f'`{default}`' if default else '(unset)'} | {text} |" for name, default, text in settings_reference()]
+    lines += [
+        f"| `{name}` | {f'`{default}`' if default else '(unset)'} | {text} |"
+        for name, default, text in settings_reference()
+    ]
     return "\n".join(lines) + "\n"
 
 
 def render_errors() -> str:
-    lines = ["# Error codes", "", "Generated from `kernel/errors.py`.", "", "| code | status | title | retry helps | next step |"]
+    lines = [
+        "# Error codes",
+        "",
+        "Generated from `kernel/errors.py`.",
+        "",
+        "| code | status | title | retry helps | next step |",
+    ]
     lines.append("|---|---|---|---|---|")
     for code, kind in error_catalogue().items():
         retry = "yes" if kind["retryable"] else "no"

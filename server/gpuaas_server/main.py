@@ -95,7 +95,9 @@ def _parser() -> argparse.ArgumentParser:
         return added
 
     up = command("up", _up, "Run everything on this machine until Ctrl-C.")
-    up.add_argument("--admin-file", type=Path, help="Write the first administrator here (mode 0600) instead of printing it.")
+    up.add_argument(
+        "--admin-file", type=Path, help="Write the first administrator here (mode 0600) instead of printing it."
+    )
     command("api", _api, "Run one api process.")
     command("worker", _worker, "Run one worker process.")
     command("init", _init, "Migrate the database and create the first administrator.")

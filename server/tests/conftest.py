@@ -9,12 +9,13 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from pydantic import SecretStr
+
 from gpuaas_server.embedded import postgres
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.migrations import run as migrations
 from gpuaas_server.runtime import running_platform
-from pydantic import SecretStr
 
 
 @pytest.fixture(scope="session")

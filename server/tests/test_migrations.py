@@ -1,6 +1,7 @@
 """Migrations go up and down, agree with the tables in the code, and leave no tenant table without its wall."""
 
 import psycopg
+
 from gpuaas_server.embedded import postgres
 from gpuaas_server.migrations import run as migrations
 from gpuaas_server.migrations.schema import tenant_tables
@@ -53,7 +54,11 @@ def test_a_connection_without_a_scope_sees_no_tenant_row(
 
 def test_audit_rows_cannot_be_changed_or_removed(database_url: str) -> None:
     with psycopg.connect(database_url, autocommit=True) as connection:
-        for statement in ("UPDATE audit_records SET action = 'x'", "DELETE FROM audit_records", "TRUNCATE audit_records"):
+        for statement in (
+            "UPDATE audit_records SET action = 'x'",
+            "DELETE FROM audit_records",
+            "TRUNCATE audit_records",
+        ):
             try:
                 connection.execute(statement)
             except psycopg.errors.InsufficientPrivilege:

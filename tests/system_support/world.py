@@ -65,9 +65,7 @@ class World:
         bundle.write_text(token.bundle or "")
         command = [sys.executable, "-m", "gpuaas_agent.sim", "--bundle-file", str(bundle), "--nodes", str(nodes)]
         before = {node.id for node in self.admin.nodes.list()}
-        agents = subprocess.Popen(
-            [*command, "--first-index", str(first_index), *arguments], stderr=subprocess.DEVNULL
-        )
+        agents = subprocess.Popen([*command, "--first-index", str(first_index), *arguments], stderr=subprocess.DEVNULL)
         try:
             enrolled = self._approve_new(before, nodes)
             yield enrolled

@@ -144,8 +144,6 @@ def _check_end(expires_at: datetime, now: datetime) -> None:
         raise Problem("invalid_request", "expires_at: in the future, and within a year.")
 
 
-async def _audit(
-    tx: Tx, place: AllocationAccess, action: str, resource_id: str, details: dict[str, object]
-) -> None:
+async def _audit(tx: Tx, place: AllocationAccess, action: str, resource_id: str, details: dict[str, object]) -> None:
     entry = AuditEntry(action, resource_id, place.tenant_id, place.project_id, details=details)
     await audit.record(tx, entry)

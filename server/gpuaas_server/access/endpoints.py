@@ -50,16 +50,12 @@ async def ssh_key_list(
     response_model=SshKey,
     responses=problem_responses("ssh_key_refused", "already_exists", *_CHANGE),
 )
-async def ssh_key_create(
-    body: SshKeyCreate, call: Annotated[Call, admitted_change("ssh_key_create")]
-) -> Response:
+async def ssh_key_create(body: SshKeyCreate, call: Annotated[Call, admitted_change("ssh_key_create")]) -> Response:
     return await call.change(lambda tx: user_keys.ssh_key_create(tx, body), status=201)
 
 
 @router.delete("/me/ssh-keys/{ssh_key_id}", status_code=204, responses=problem_responses(*_CHANGE))
-async def ssh_key_delete(
-    ssh_key_id: SshKeyId, call: Annotated[Call, admitted_change("ssh_key_delete")]
-) -> Response:
+async def ssh_key_delete(ssh_key_id: SshKeyId, call: Annotated[Call, admitted_change("ssh_key_delete")]) -> Response:
     return await call.change(lambda tx: user_keys.ssh_key_delete(tx, ssh_key_id))
 
 
@@ -80,9 +76,7 @@ async def ssh_certificate_create(
     authority = keys.signer(await keys.live_keys(platform, "ssh_user_ca"), platform.clock())
     minutes = platform.settings.ssh_certificate_minutes
     return await call.change(
-        lambda tx: allocation_access.ssh_certificate_create(
-            tx, project_id, allocation_id, body, authority, minutes
-        ),
+        lambda tx: allocation_access.ssh_certificate_create(tx, project_id, allocation_id, body, authority, minutes),
         status=201,
     )
 
@@ -125,6 +119,4 @@ async def ssh_grant_delete(
     grant_id: GrantId,
     call: Annotated[Call, admitted_change("ssh_grant_delete")],
 ) -> Response:
-    return await call.change(
-        lambda tx: allocation_access.ssh_grant_delete(tx, project_id, allocation_id, grant_id)
-    )
+    return await call.change(lambda tx: allocation_access.ssh_grant_delete(tx, project_id, allocation_id, grant_id))

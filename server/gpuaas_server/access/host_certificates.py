@@ -45,7 +45,13 @@ async def host_certificate_create(
             raise Problem("forbidden", "This address belongs to another node.")
         valid_before = tx.now + ssh_ca.HOST_LIFE
         serial = await queries.host_certificate_insert(
-            tx.connection, wanted.node_id, wanted.allocation_id, wanted.address, public.fingerprint, valid_before, tx.now
+            tx.connection,
+            wanted.node_id,
+            wanted.allocation_id,
+            wanted.address,
+            public.fingerprint,
+            valid_before,
+            tx.now,
         )
         names = (wanted.address, wanted.node_id, wanted.allocation_id)
         details: dict[str, object] = {"serial": serial, "address": wanted.address, "fingerprint": public.fingerprint}

@@ -100,9 +100,7 @@ async def key_create(tx: Tx, sealer: Sealer, kind: KeyKind, signs_from: datetime
         serialization.Encoding.DER, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
     sealed = sealer.seal(clear, _purpose(kind, kid))
-    public = private.public_key().public_bytes(
-        serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH
-    )
+    public = private.public_key().public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
     await queries.platform_key_insert(
         tx.connection, kid, kind, sealed, public.decode(), certificate, signs_from, tx.now
     )

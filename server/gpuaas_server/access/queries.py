@@ -65,8 +65,16 @@ async def certificate_insert(
         "INSERT INTO ssh_certificates"
         " (tenant_id, project_id, allocation_id, key_id, issued_to, fingerprint, valid_before, created_at)"
         " VALUES (%s, %s, %s, %s, %s, %s, %s, %s) RETURNING serial, key_id",
-        (tenant_id, project_id, allocation_id, f"{issued_to}@{allocation_id}", issued_to, fingerprint)
-        + (valid_before, now),
+        (
+            tenant_id,
+            project_id,
+            allocation_id,
+            f"{issued_to}@{allocation_id}",
+            issued_to,
+            fingerprint,
+            valid_before,
+            now,
+        ),
     )
     return (await cursor.fetchall())[0]
 
@@ -88,13 +96,13 @@ async def host_certificate_insert(
     return int((await cursor.fetchall())[0]["serial"])
 
 
-async def certificates_revoke(connection: Connection, allocation_id: str, issued_to: str, now: datetime) -> int:
+async def certificates_revoke(connection: Connection, allocation_id: str, issued_to: str, now: datetime) -> list[int]:
     cursor = await connection.execute(
         "UPDATE ssh_certificates SET revoked_at = %s"
-        " WHERE allocation_id = %s AND issued_to = %s AND revoked_at IS NULL AND valid_before > %s",
+        " WHERE allocation_id = %s AND issued_to = %s AND revoked_at IS NULL AND valid_before > %s RETURNING serial",
         (now, allocation_id, issued_to, now),
     )
-    return cursor.rowcount
+    return [row["serial"] for row in await cursor.fetchall()]
 
 
 async def revoked_serials(connection: Connection, allocation_id: str, now: datetime) -> list[int]:

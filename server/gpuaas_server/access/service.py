@@ -41,14 +41,12 @@ async def grants_of(connection: Connection, allocation_id: str, now: datetime | 
     return [Grant(row["id"], row["public_key"], row["expires_at"]) for row in rows]
 
 
-async def revoked_serials(
-    connection: Connection, allocation_id: str, now: datetime | None = None
-) -> list[int]:
+async def revoked_serials(connection: Connection, allocation_id: str, now: datetime | None = None) -> list[int]:
     return await queries.revoked_serials(connection, allocation_id, now or utc_now())
 
 
-async def certificates_revoke(tx: Tx, allocation_id: str, issued_to: str) -> int:
-    """Revoke the living certificates of one holder; the caller has the host told (access_changed) and audits."""
+async def certificates_revoke(tx: Tx, allocation_id: str, issued_to: str) -> list[int]:
+    """Revoke the living certificates of one holder; the caller audits and has the host told (access_changed)."""
     return await queries.certificates_revoke(tx.connection, allocation_id, issued_to, tx.now)
 
 

@@ -15,9 +15,7 @@ from gpuaas_server.kernel.errors import Problem
 PublicKey = Ed25519PublicKey | EllipticCurvePublicKey | RSAPublicKey
 
 SMALLEST_RSA = 3072
-_TYPES = frozenset(
-    ("ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521", "ssh-rsa")
-)
+_TYPES = frozenset(("ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521", "ssh-rsa"))
 
 
 @dataclass(frozen=True, slots=True)

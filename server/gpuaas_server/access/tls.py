@@ -52,9 +52,7 @@ def _ensure(files: TlsFiles, authority: PlatformKey, names: list[str], now: date
     if not isinstance(authority.private, ec.EllipticCurvePrivateKey):
         raise TypeError("the TLS authority has an unexpected key type")
     private = ec.generate_private_key(ec.SECP256R1())
-    certificate = tls_authority.server_certificate(
-        authority_text, authority.private, private.public_key(), names, now
-    )
+    certificate = tls_authority.server_certificate(authority_text, authority.private, private.public_key(), names, now)
     key_text = private.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     ).decode()

@@ -23,9 +23,7 @@ async def ssh_key_create(tx: Tx, body: SshKeyCreate) -> SshKey:
     if not await queries.ssh_key_insert(tx.connection, row):
         raise Problem("already_exists", "You have stored this key already.", {"fingerprint": public.fingerprint})
     await _audit(tx, "ssh_key_create", key_id, public.fingerprint)
-    return SshKey(
-        id=key_id, name=body.name, public_key=public.line, fingerprint=public.fingerprint, created_at=tx.now
-    )
+    return SshKey(id=key_id, name=body.name, public_key=public.line, fingerprint=public.fingerprint, created_at=tx.now)
 
 
 async def ssh_key_delete(tx: Tx, key_id: str) -> None:

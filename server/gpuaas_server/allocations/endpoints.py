@@ -37,9 +37,7 @@ async def allocation_create(
 ) -> Response:
     """Ask for GPUs. The claim is made now; provisioning follows: watch the events or the timeline."""
     tenant_id = call.admission.tenant_id
-    return await call.change(
-        lambda tx: service.allocation_create(tx, tenant_id, project_id, body), status=201
-    )
+    return await call.change(lambda tx: service.allocation_create(tx, tenant_id, project_id, body), status=201)
 
 
 @router.get(PATH, response_model=Page[Allocation], responses=problem_responses())
@@ -80,9 +78,7 @@ async def allocation_timeline(
     return await call.read(lambda c: timeline_of(c, project_id, allocation_id))
 
 
-@router.post(
-    f"{PATH}/{{allocation_id}}/release", response_model=Allocation, responses=problem_responses("conflict")
-)
+@router.post(f"{PATH}/{{allocation_id}}/release", response_model=Allocation, responses=problem_responses("conflict"))
 async def allocation_release(
     project_id: ProjectId,
     allocation_id: AllocationId,
@@ -90,9 +86,7 @@ async def allocation_release(
     call: Annotated[Call, admitted_change("allocation_release")],
 ) -> Response:
     """Ask for the end: access goes first, then the wipe, then its proof. Repeating it is no error."""
-    return await call.change(
-        lambda tx: service.allocation_release(tx, project_id, allocation_id, body.reason)
-    )
+    return await call.change(lambda tx: service.allocation_release(tx, project_id, allocation_id, body.reason))
 
 
 @router.post(

@@ -166,9 +166,7 @@ def _give_up(now: Snapshot, clock: datetime, reason: Failure) -> Step:
 def _active(now: Snapshot, clock: datetime) -> Step | Wait:
     if now.access_wanted > now.access_sent:
         deadline = clock + now.limits.provision
-        return Step(
-            "active", send="sync_access", attempt=1, deadline_at=deadline, access_sent=now.access_wanted
-        )
+        return Step("active", send="sync_access", attempt=1, deadline_at=deadline, access_sent=now.access_wanted)
     task = _in_flight(now)
     if now.phase != "sync_access" or task is None:
         return Wait()
@@ -178,7 +176,10 @@ def _active(now: Snapshot, clock: datetime) -> Step | Wait:
         return Step("active", phase_done=True)
     # Access that could not be changed (a revoked grant!) is tried again for as long as the allocation lives.
     return Step(
-        "active", send="sync_access", attempt=now.attempt + 1, deadline_at=clock + now.limits.provision,
+        "active",
+        send="sync_access",
+        attempt=now.attempt + 1,
+        deadline_at=clock + now.limits.provision,
         access_sent=now.access_wanted,
     )
 
@@ -219,12 +220,10 @@ def _next_cleanup(now: Snapshot, task: HostTask) -> Step:
 
 def _block(reason: Failure, evidence: dict[str, object] | None = None) -> Step:
     """Not proven clean: the slots stay out of the pool until somebody retries, or forces with evidence."""
-    return Step(
-        "release_failed", failure=reason, slots="cleanup_blocked", evidence=evidence, phase_done=True
-    )
+    return Step("release_failed", failure=reason, slots="cleanup_blocked", evidence=evidence, phase_done=True)
 
 
-def allowed_actions(state: str, phase: str | None) -> list[str]:
+def allowed_actions(state: str) -> list[str]:
     """What a caller could do with the allocation now, before roles are considered."""
     return {
         "requested": ["release"],

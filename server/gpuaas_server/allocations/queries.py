@@ -15,7 +15,9 @@ COLUMNS = (
 )
 
 
-async def allocations_insert(connection: Connection, rows: Sequence[dict[str, object]], shared: dict[str, object]) -> None:
+async def allocations_insert(
+    connection: Connection, rows: Sequence[dict[str, object]], shared: dict[str, object]
+) -> None:
     """New allocations in `requested`: what differs in `rows`, what they have in common in `shared`."""
     await connection.execute(
         "INSERT INTO allocations (id, node_id, name, tenant_id, project_id, batch_id, sku_id, sku_name, shape, gpu_model,"
@@ -48,7 +50,14 @@ async def transitions_insert(
         "INSERT INTO allocation_transitions (allocation_id, generation, tenant_id, at, state, phase, failure, actor, reason)"
         " SELECT a, %s, %s, %s, %s, %s, %s, %s, %s FROM unnest(%s::text[]) a",
         (
-            generation, tenant_id, at, state, phase, None if failure is None else Jsonb(failure), actor, reason,
+            generation,
+            tenant_id,
+            at,
+            state,
+            phase,
+            None if failure is None else Jsonb(failure),
+            actor,
+            reason,
             list(allocation_ids),
         ),
     )
@@ -83,12 +92,20 @@ async def allocation_load(connection: Connection, allocation_id: str) -> DictRow
 
 
 async def allocation_list(
-    connection: Connection, project_id: str | None, state: str | None, node_id: str | None, after: str | None, limit: int
+    connection: Connection,
+    project_id: str | None,
+    state: str | None,
+    node_id: str | None,
+    after: str | None,
+    limit: int,
 ) -> list[DictRow]:
     """Newest first. The clauses are ours; only values come from outside."""
     clauses, values = ["true"], list[object]()
     for clause, value in (
-        ("project_id = %s", project_id), ("state = %s", state), ("node_id = %s", node_id), ("id < %s", after)
+        ("project_id = %s", project_id),
+        ("state = %s", state),
+        ("node_id = %s", node_id),
+        ("id < %s", after),
     ):
         if value is not None:
             clauses.append(clause)

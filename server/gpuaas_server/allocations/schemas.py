@@ -8,9 +8,7 @@ from pydantic import BaseModel, Field, StringConstraints
 from gpuaas_server.capacity.schemas import GpuCount
 from gpuaas_server.kernel.http.schemas import Body, Reason
 
-AllocationState = Literal[
-    "requested", "provisioning", "active", "releasing", "released", "failed", "release_failed"
-]
+AllocationState = Literal["requested", "provisioning", "active", "releasing", "released", "failed", "release_failed"]
 AllocationName = Annotated[str, StringConstraints(pattern="^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$")]
 SkuRef = Annotated[str, StringConstraints(min_length=3, max_length=40, pattern="^[a-z][a-z0-9_-]+$")]
 
@@ -32,9 +30,9 @@ class ForceCleanup(Body):
     """The wipe is not proven, and a person takes responsibility. Recorded as not verified for ever."""
 
     reason: Reason
-    evidence: Annotated[str, StringConstraints(min_length=10, max_length=4000, pattern=r"^[^\x00-\x08\x0b-\x1f\x7f]*$")] = (
-        Field(description="What was checked on the host, how, and by whom.")
-    )
+    evidence: Annotated[
+        str, StringConstraints(min_length=10, max_length=4000, pattern=r"^[^\x00-\x08\x0b-\x1f\x7f]*$")
+    ] = Field(description="What was checked on the host, how, and by whom.")
 
 
 class FailureReason(BaseModel):

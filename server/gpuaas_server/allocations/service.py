@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from psycopg.rows import DictRow
 
@@ -79,11 +80,20 @@ def _new_rows(
     names = [name] if wish.count == 1 else [f"{name}-{n + 1}" if name else None for n in range(wish.count)]
     return [
         {
-            "id": allocation_id, "node_id": placement.node_id, "name": own_name, "batch_id": batch_id,
-            "tenant_id": wish.tenant_id, "project_id": wish.project_id, "sku_id": wish.sku.id,
-            "sku_name": wish.sku.name, "shape": wish.sku.shape, "gpu_model": wish.sku.gpu_model,
-            "gpu_count": wish.gpu_count, "created_by": tx.actor.id,
-            "correlation_id": tx.actor.correlation_id, "now": tx.now,
+            "id": allocation_id,
+            "node_id": placement.node_id,
+            "name": own_name,
+            "batch_id": batch_id,
+            "tenant_id": wish.tenant_id,
+            "project_id": wish.project_id,
+            "sku_id": wish.sku.id,
+            "sku_name": wish.sku.name,
+            "shape": wish.sku.shape,
+            "gpu_model": wish.sku.gpu_model,
+            "gpu_count": wish.gpu_count,
+            "created_by": tx.actor.id,
+            "correlation_id": tx.actor.correlation_id,
+            "now": tx.now,
         }
         for (allocation_id, placement), own_name in zip(claimed, names, strict=True)
     ]
@@ -91,11 +101,21 @@ def _new_rows(
 
 def _fresh(row: dict[str, object]) -> Allocation:
     """The answer to a creation, without reading back what was just written."""
+    given: dict[str, Any] = {name: value for name, value in row.items() if name not in ("tenant_id", "now")}
     return Allocation.model_construct(
-        **{k: v for k, v in row.items() if k not in ("tenant_id", "now")},
-        state="requested", state_since=row["now"], created_at=row["now"], deadline_at=None, phase=None,
-        failure=None, ssh=None, wipe_verified=None, active_at=None, ended_at=None, generation=1,
-        allowed_actions=allowed_actions("requested", None),
+        **given,
+        state="requested",
+        state_since=row["now"],
+        created_at=row["now"],
+        deadline_at=None,
+        phase=None,
+        failure=None,
+        ssh=None,
+        wipe_verified=None,
+        active_at=None,
+        ended_at=None,
+        generation=1,
+        allowed_actions=allowed_actions("requested"),
     )
 
 
@@ -119,7 +139,7 @@ def allocation_of(row: DictRow) -> Allocation:
         failure=FailureReason(**row["failure"]) if row["failure"] else None,
         ssh=ssh,
         wipe_verified=verified,
-        allowed_actions=allowed_actions(row["state"], row["phase"]),
+        allowed_actions=allowed_actions(row["state"]),
     )
 
 
@@ -155,8 +175,13 @@ async def allocation_release(tx: Tx, project_id: str, allocation_id: str, reason
 
 async def start_release(tx: Tx, row: DictRow, reason: str | None) -> DictRow:
     changes: dict[str, object] = {
-        "state": "releasing", "state_since": tx.now, "failure": None, "ssh_address": None,
-        "phase": CLEANUP[0], "attempt": 0, "deadline_at": None,
+        "state": "releasing",
+        "state_since": tx.now,
+        "failure": None,
+        "ssh_address": None,
+        "phase": CLEANUP[0],
+        "attempt": 0,
+        "deadline_at": None,
     }
     changed = await change(tx, row, changes, reason)
     await capacity.slots_mark(tx, row["id"], "cleaning")
@@ -171,8 +196,16 @@ async def change(tx: Tx, row: DictRow, changes: dict[str, object], reason: str |
         raise Problem("conflict", "The allocation was changed by somebody else at the same moment.")
     if changed["state"] != row["state"]:
         await queries.transitions_insert(
-            tx.connection, [row["id"]], changed["generation"], row["tenant_id"], tx.now, changed["state"],
-            changed["phase"], changed["failure"], tx.actor.id, reason,
+            tx.connection,
+            [row["id"]],
+            changed["generation"],
+            row["tenant_id"],
+            tx.now,
+            changed["state"],
+            changed["phase"],
+            changed["failure"],
+            tx.actor.id,
+            reason,
         )
         failure = changed["failure"] or {}
         data = {"failure": failure.get("code")} if failure else {}
@@ -190,15 +223,17 @@ async def allocation_retry_release(tx: Tx, project_id: str, allocation_id: str) 
     return allocation_of(row)
 
 
-async def allocation_force_cleanup(
-    tx: Tx, project_id: str, allocation_id: str, body: ForceCleanup
-) -> Allocation:
+async def allocation_force_cleanup(tx: Tx, project_id: str, allocation_id: str, body: ForceCleanup) -> Allocation:
     row = await _lock(tx, project_id, allocation_id)
     if row["state"] != "release_failed":
         raise Problem("conflict", f"The allocation is {row['state']}; only a failed release can be forced.")
     forced = {"by": tx.actor.id, "at": tx.now.isoformat(), "reason": body.reason, "evidence": body.evidence}
     changes: dict[str, object] = {
-        "state": "released", "state_since": tx.now, "ended_at": tx.now, "forced": forced, "deadline_at": None,
+        "state": "released",
+        "state_since": tx.now,
+        "ended_at": tx.now,
+        "forced": forced,
+        "deadline_at": None,
     }
     row = await change(tx, row, changes, body.reason)
     await end_claims(tx, row)
@@ -219,12 +254,8 @@ async def _lock(tx: Tx, project_id: str, allocation_id: str) -> DictRow:
     return row
 
 
-def _audit(
-    action: str, row: DictRow, reason: str | None, details: dict[str, object] | None = None
-) -> AuditEntry:
-    return AuditEntry(
-        action, row["id"], row["tenant_id"], row["project_id"], reason=reason, details=details or {}
-    )
+def _audit(action: str, row: DictRow, reason: str | None, details: dict[str, object] | None = None) -> AuditEntry:
+    return AuditEntry(action, row["id"], row["tenant_id"], row["project_id"], reason=reason, details=details or {})
 
 
 # For the rooms that stand on allocations
@@ -241,15 +272,19 @@ async def allocations_release_on_node(tx: Tx, node_id: str, reason: str) -> list
     return released
 
 
-async def allocation_access(
-    connection: Connection, project_id: str, allocation_id: str
-) -> AllocationAccess | None:
+async def allocation_access(connection: Connection, project_id: str, allocation_id: str) -> AllocationAccess | None:
     row = await queries.allocation_show(connection, project_id, allocation_id)
     if row is None:
         return None
     return AllocationAccess(
-        allocation_id, row["state"], row["node_id"], row["ssh_address"], row["ssh_port"], row["ssh_user"],
-        row["tenant_id"], row["project_id"],
+        allocation_id,
+        row["state"],
+        row["node_id"],
+        row["ssh_address"],
+        row["ssh_port"],
+        row["ssh_user"],
+        row["tenant_id"],
+        row["project_id"],
     )
 
 

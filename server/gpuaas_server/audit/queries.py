@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gpuaas_server.kernel.database import Connection
 from psycopg.rows import DictRow
+
+from gpuaas_server.kernel.database import Connection
 
 
 @dataclass(frozen=True, slots=True)

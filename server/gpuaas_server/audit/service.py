@@ -53,9 +53,7 @@ def _row(tx: Tx, entry: AuditEntry) -> tuple[object, ...]:
     )
 
 
-async def audit_list(
-    connection: Connection, wanted: AuditFilter, after: str | None, limit: int
-) -> Page[AuditRecord]:
+async def audit_list(connection: Connection, wanted: AuditFilter, after: str | None, limit: int) -> Page[AuditRecord]:
     rows = await queries.audit_list(connection, wanted, after, limit + 1)
     return Page[AuditRecord].of([AuditRecord(**row) for row in rows], limit)
 

@@ -67,22 +67,16 @@ async def sku_create(body: SkuCreate, call: Annotated[Call, admitted_change("sku
 
 
 @router.patch("/skus/{sku_id}", response_model=Sku, responses=problem_responses("precondition_failed"))
-async def sku_update(
-    sku_id: SkuId, body: SkuUpdate, call: Annotated[Call, admitted_change("sku_update")]
-) -> Response:
+async def sku_update(sku_id: SkuId, body: SkuUpdate, call: Annotated[Call, admitted_change("sku_update")]) -> Response:
     return await call.change(lambda tx: skus.sku_update(tx, sku_id, body, call.require_match))
 
 
 @router.get("/tenants/{tenant_id}/quota", response_model=Quota, responses=problem_responses())
-async def tenant_quota_show(
-    tenant_id: TenantId, call: Annotated[Call, admitted("tenant_quota_show")]
-) -> Response:
+async def tenant_quota_show(tenant_id: TenantId, call: Annotated[Call, admitted("tenant_quota_show")]) -> Response:
     return await call.read(lambda connection: skus.quota_show(connection, tenant_id))
 
 
-@router.put(
-    "/tenants/{tenant_id}/quota", response_model=Quota, responses=problem_responses("precondition_failed")
-)
+@router.put("/tenants/{tenant_id}/quota", response_model=Quota, responses=problem_responses("precondition_failed"))
 async def tenant_quota_set(
     tenant_id: TenantId, body: QuotaSet, call: Annotated[Call, admitted_change("tenant_quota_set")]
 ) -> Response:
@@ -90,15 +84,11 @@ async def tenant_quota_set(
 
 
 @router.get("/projects/{project_id}/quota", response_model=Quota, responses=problem_responses())
-async def project_quota_show(
-    project_id: ProjectId, call: Annotated[Call, admitted("project_quota_show")]
-) -> Response:
+async def project_quota_show(project_id: ProjectId, call: Annotated[Call, admitted("project_quota_show")]) -> Response:
     return await call.read(lambda connection: skus.quota_show(connection, project_id))
 
 
-@router.put(
-    "/projects/{project_id}/quota", response_model=Quota, responses=problem_responses("precondition_failed")
-)
+@router.put("/projects/{project_id}/quota", response_model=Quota, responses=problem_responses("precondition_failed"))
 async def project_quota_set(
     project_id: ProjectId, body: QuotaSet, call: Annotated[Call, admitted_change("project_quota_set")]
 ) -> Response:

@@ -49,9 +49,7 @@ async def refit_model(connection: Connection, gpu_model: str) -> None:
     )
 
 
-async def slots_upsert(
-    connection: Connection, node_id: str, rows: Sequence[tuple[object, ...]], now: datetime
-) -> None:
+async def slots_upsert(connection: Connection, node_id: str, rows: Sequence[tuple[object, ...]], now: datetime) -> None:
     """Discovery is advisory: a known device keeps its status; its facts are refreshed; a new one is `discovered`."""
     columns = [list(column) for column in zip(*rows, strict=True)]
     await connection.execute(
@@ -111,9 +109,7 @@ async def slots_approve(
     return await cursor.fetchall()
 
 
-async def slot_status_set(
-    connection: Connection, slot_id: str, status: str, reason: str | None
-) -> DictRow | None:
+async def slot_status_set(connection: Connection, slot_id: str, status: str, reason: str | None) -> DictRow | None:
     cursor = await connection.execute(
         "UPDATE node_resource_slots SET status = %s, status_reason = %s, generation = generation + 1 WHERE id = %s"
         f" RETURNING {_SLOT_COLUMNS}",
@@ -139,9 +135,7 @@ class Offers:
     stale: bool
 
 
-async def offers(
-    connection: Connection, gpu_model: str, shape: str, size: int, count: int, patient: bool
-) -> Offers:
+async def offers(connection: Connection, gpu_model: str, shape: str, size: int, count: int, patient: bool) -> Offers:
     """The best nodes for the wish, with their free slots."""
     cursor = await connection.execute(
         "SELECT * FROM offer_nodes(%s::text, %s::text, %s::int, %s::int, %s::boolean)",
@@ -192,9 +186,8 @@ async def claims_insert(
 ) -> None:
     """Claim the placements for their allocations (id, placement). The constraints refuse what overlaps."""
     slot_ids = [slot.id for _, placement in placements for slot in placement.slots]
-    await connection.execute(
-        "UPDATE node_resource_slots SET status = 'claimed' WHERE id = ANY(%s)", (slot_ids,)
-    )
+    await connection.execute("UPDATE node_resource_slots SET status = 'claimed' WHERE id = ANY(%s)", (slot_ids,))
+    rows: list[tuple[str, str, str, str | None, int | None]]
     if exclusive:
         rows = [(new_id("clm"), allocation, placement.node_id, None, None) for allocation, placement in placements]
     else:

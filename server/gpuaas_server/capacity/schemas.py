@@ -91,6 +91,17 @@ class QuotaSet(Body):
 
 
 __all__ = [
-    "GpuCount", "GpuModel", "Name", "Quota", "QuotaSet", "Shape", "Sku", "SkuCreate", "SkuUpdate", "Slot",
-    "SlotApprove", "SlotDisable", "SlotList",
+    "GpuCount",
+    "GpuModel",
+    "Name",
+    "Quota",
+    "QuotaSet",
+    "Shape",
+    "Sku",
+    "SkuCreate",
+    "SkuUpdate",
+    "Slot",
+    "SlotApprove",
+    "SlotDisable",
+    "SlotList",
 ]

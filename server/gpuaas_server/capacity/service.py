@@ -55,8 +55,17 @@ async def inventory_apply(tx: Tx, node_id: str, slots: Sequence[DiscoveredSlot])
     await queries.node_capacity_ensure(tx.connection, node_id)
     rows = [
         (
-            new_id("slt"), node_id, slot.slot_index, slot.gpu_model, slot.gpu_uuid, slot.memory_mib,
-            slot.pci_address, slot.numa_node, slot.nvlink_group, slot.nvme_device, slot.iommu_group,
+            new_id("slt"),
+            node_id,
+            slot.slot_index,
+            slot.gpu_model,
+            slot.gpu_uuid,
+            slot.memory_mib,
+            slot.pci_address,
+            slot.numa_node,
+            slot.nvlink_group,
+            slot.nvme_device,
+            slot.iommu_group,
             None if slot.vf is None else orjson.dumps(slot.vf).decode(),
         )
         for slot in slots
@@ -117,7 +126,9 @@ async def slot_disable(tx: Tx, slot_id: str, reason: str) -> Slot:
     if slot["status"] in ("claimed", "cleaning"):
         raise Problem("conflict", f"Slot {slot_id} is {slot['status']}; release its allocation first.")
     if slot["status"] == "cleanup_blocked":
-        raise Problem("conflict", f"Slot {slot_id} waits for a proven clean-up; retry or force its allocation's release.")
+        raise Problem(
+            "conflict", f"Slot {slot_id} waits for a proven clean-up; retry or force its allocation's release."
+        )
     return await _slot_set(tx, slot_id, "disabled", reason, "slot_disable")
 
 

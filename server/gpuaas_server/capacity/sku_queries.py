@@ -7,9 +7,7 @@ from psycopg.rows import DictRow
 
 from gpuaas_server.kernel.database import Connection
 
-_SKU = (
-    "id, name, shape, gpu_model, gpu_counts, price_per_gpu_hour_minor, currency, offered, generation, created_at"
-)
+_SKU = "id, name, shape, gpu_model, gpu_counts, price_per_gpu_hour_minor, currency, offered, generation, created_at"
 
 
 async def sku_insert(connection: Connection, row: Sequence[object], now: datetime) -> DictRow | None:
@@ -39,9 +37,7 @@ async def sku_list(connection: Connection, after: str | None, limit: int) -> lis
 
 
 async def sku_find(connection: Connection, id_or_name: str) -> DictRow | None:
-    cursor = await connection.execute(
-        f"SELECT {_SKU} FROM skus WHERE id = %s OR name = %s", (id_or_name, id_or_name)
-    )
+    cursor = await connection.execute(f"SELECT {_SKU} FROM skus WHERE id = %s OR name = %s", (id_or_name, id_or_name))
     return await cursor.fetchone()
 
 

@@ -24,8 +24,14 @@ async def sku_create(tx: Tx, body: SkuCreate) -> Sku:
     row = await sku_queries.sku_insert(
         tx.connection,
         (
-            new_id("sku"), body.name, body.shape, body.gpu_model, counts, body.price_per_gpu_hour_minor,
-            body.currency, body.offered,
+            new_id("sku"),
+            body.name,
+            body.shape,
+            body.gpu_model,
+            counts,
+            body.price_per_gpu_hour_minor,
+            body.currency,
+            body.offered,
         ),
         tx.now,
     )
@@ -78,9 +84,7 @@ async def quota_show(connection: Connection, scope_id: str) -> Quota:
     return Quota(**row) if row else Quota(scope_id=scope_id, gpu_limit=None, gpus_used=0, generation=0)
 
 
-async def quota_set(
-    tx: Tx, scope_id: str, tenant_id: str, body: QuotaSet, require_match: RequireMatch
-) -> Quota:
+async def quota_set(tx: Tx, scope_id: str, tenant_id: str, body: QuotaSet, require_match: RequireMatch) -> Quota:
     """A limit below what is in use is allowed: nothing is taken away, nothing new is given."""
     before = await quota_show(tx.connection, scope_id)
     require_match(before.generation)

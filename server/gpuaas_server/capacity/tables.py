@@ -43,9 +43,7 @@ node_resource_slots = sa.Table(
     sa.UniqueConstraint("node_id", "slot_index", name="node_resource_slots_one_per_index"),
     sa.UniqueConstraint("node_id", "pci_address", name="node_resource_slots_one_per_device"),
     sa.CheckConstraint(f"status IN {SLOT_STATUSES}", name="node_resource_slots_status"),
-    sa.CheckConstraint(
-        "capacity_shape IN ('any', 'baremetal', 'gpu_slice')", name="node_resource_slots_shape"
-    ),
+    sa.CheckConstraint("capacity_shape IN ('any', 'baremetal', 'gpu_slice')", name="node_resource_slots_shape"),
     sa.Index("node_resource_slots_by_model", "gpu_model", "status"),
 )
 
@@ -101,9 +99,7 @@ allocation_resource_claims = sa.Table(
         postgresql_where=sa.text("released_at IS NULL AND kind = 'node_exclusive'"),
     ),
     sa.Index("allocation_resource_claims_by_allocation", "allocation_id"),
-    sa.Index(
-        "allocation_resource_claims_live_by_node", "node_id", postgresql_where=sa.text("released_at IS NULL")
-    ),
+    sa.Index("allocation_resource_claims_live_by_node", "node_id", postgresql_where=sa.text("released_at IS NULL")),
 )
 
 skus = sa.Table(

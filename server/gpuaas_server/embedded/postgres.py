@@ -169,7 +169,11 @@ def _initdb(binaries: Path, cluster: Path, account: pwd.struct_passwd | None) ->
     command = [str(binaries / "initdb"), "-D", str(cluster), "-U", "postgres", "--auth=trust", "-E", "UTF8"]
     result = subprocess.run(
         [*command, "--locale=C", "--no-instructions"],
-        preexec_fn=_become(account), capture_output=True, text=True, cwd="/", check=False,
+        preexec_fn=_become(account),
+        capture_output=True,
+        text=True,
+        cwd="/",
+        check=False,
     )
     if result.returncode != 0:
         raise RuntimeError(f"initdb failed: {result.stderr.strip()[-500:]}")
@@ -187,7 +191,9 @@ def _wait_until_answering(server: EmbeddedPostgres) -> None:
         except psycopg.OperationalError:
             if time.monotonic() > deadline:
                 server.stop()
-                raise RuntimeError(f"PostgreSQL did not answer in {START_SECONDS:.0f} s; see {server.log_file}") from None
+                raise RuntimeError(
+                    f"PostgreSQL did not answer in {START_SECONDS:.0f} s; see {server.log_file}"
+                ) from None
             time.sleep(0.01)
 
 
@@ -202,6 +208,7 @@ def create_database(server: EmbeddedPostgres, name: str) -> str:
         if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (ROLE,)).fetchone():
             connection.execute(f"CREATE ROLE {ROLE} LOGIN NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE")
         if not connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (name,)).fetchone():
-            connection.execute(sql.SQL("CREATE DATABASE {} OWNER {}").format(
-                sql.Identifier(name), sql.Identifier(ROLE)))
+            connection.execute(
+                sql.SQL("CREATE DATABASE {} OWNER {}").format(sql.Identifier(name), sql.Identifier(ROLE))
+            )
     return server.url_of(ROLE, name)

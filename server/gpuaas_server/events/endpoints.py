@@ -21,9 +21,7 @@ After = Annotated[
 Wait = Annotated[int, Query(ge=0, le=60, description="Seconds to wait for the first event.")]
 Limit = Annotated[int, Query(ge=1, le=500)]
 Subject = Annotated[str | None, Query(pattern="^[a-z]{3}_[0-9a-z]{26}$", description="Only events about this id.")]
-LastEventId = Annotated[
-    str | None, Header(alias="Last-Event-ID", pattern=r"^[0-9]{1,19}\.[0-9]{1,19}$", max_length=40)
-]
+LastEventId = Annotated[str | None, Header(alias="Last-Event-ID", pattern=r"^[0-9]{1,19}\.[0-9]{1,19}$", max_length=40)]
 _SSE: dict[str, object] = {"content": {"text/event-stream": {"schema": {"type": "string"}}}, "model": EventPage}
 
 

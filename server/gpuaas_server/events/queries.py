@@ -42,9 +42,7 @@ async def event_insert(connection: Connection, rows: Sequence[tuple[object, ...]
     )
 
 
-async def event_list(
-    connection: Connection, wanted: EventFilter, after: Place, limit: int
-) -> list[DictRow]:
+async def event_list(connection: Connection, wanted: EventFilter, after: Place, limit: int) -> list[DictRow]:
     clauses, values = [_SETTLED, "(transaction_id, sequence) > (%s, %s)"], list[object]()
     values += [after.transaction_id, after.sequence]
     if wanted.project_id is not None:
@@ -54,8 +52,7 @@ async def event_list(
         clauses.append("subject = %s")
         values.append(wanted.subject)
     cursor = await connection.execute(
-        f"SELECT {_COLUMNS} FROM events WHERE {' AND '.join(clauses)}"
-        " ORDER BY transaction_id, sequence LIMIT %s",
+        f"SELECT {_COLUMNS} FROM events WHERE {' AND '.join(clauses)} ORDER BY transaction_id, sequence LIMIT %s",
         [*values, limit],
     )
     return await cursor.fetchall()

@@ -74,7 +74,7 @@ async def event_page(
                 rows = await queries.event_list(connection, wanted, after, limit)
                 unsettled = not rows and await queries.event_unsettled(connection)
             left = deadline - asyncio.get_running_loop().time()
-            if rows or left <= 0:
+            if rows or left <= 0 or platform.wakeups.ending:
                 return _page(rows, after)
             with suppress(TimeoutError):
                 pause = min(left, UNSETTLED_PAUSE if unsettled else 15.0)
@@ -86,12 +86,10 @@ async def event_end(platform: Platform, scope: Scope) -> Place:
         return await queries.event_end(connection)
 
 
-async def event_stream(
-    platform: Platform, scope: Scope, wanted: EventFilter, after: Place
-) -> AsyncIterator[bytes]:
+async def event_stream(platform: Platform, scope: Scope, wanted: EventFilter, after: Place) -> AsyncIterator[bytes]:
     """Server-sent events; a comment every 15 s keeps the connection alive. Resume with Last-Event-ID."""
     yield b": stream open\n\n"
-    while True:
+    while not platform.wakeups.ending:
         page = await event_page(platform, scope, wanted, after, 15.0, 200)
         for event in page.items:
             body = event.__pydantic_serializer__.to_json(event)

@@ -65,9 +65,7 @@ async def signing_key_list(
 async def signing_key_rotate(call: Annotated[Call, admitted_change("signing_key_rotate")]) -> Response:
     """A new key signs from now on; tokens of the old one stay good until they expire."""
     minutes = call.platform.settings.token_minutes
-    return await call.change(
-        lambda tx: signing_keys.signing_key_rotate(tx, call.platform.sealer, minutes), status=201
-    )
+    return await call.change(lambda tx: signing_keys.signing_key_rotate(tx, call.platform.sealer, minutes), status=201)
 
 
 @router.get("/me", response_model=Me, responses=problem_responses())

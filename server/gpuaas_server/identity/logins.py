@@ -36,9 +36,7 @@ def secret_digest(secret: str) -> bytes:
     return hashlib.sha256(secret.encode()).digest()
 
 
-async def auth_token(
-    platform: Platform, caller: Actor, grant: PasswordGrant | ClientCredentialsGrant
-) -> AccessToken:
+async def auth_token(platform: Platform, caller: Actor, grant: PasswordGrant | ClientCredentialsGrant) -> AccessToken:
     if isinstance(grant, PasswordGrant):
         await _limit_rate(platform, caller.address, counted=1)
         return await _password_sign_in(platform, caller, grant)
@@ -53,6 +51,8 @@ async def _limit_rate(platform: Platform, address: str, counted: int) -> None:
     async with platform.database.connection(PLATFORM) as connection:
         if counted:
             attempts = await queries.rate_add(connection, address, minute, counted)
+            if attempts == counted:  # the first of its minute sweeps, so that the table stays small
+                await queries.rate_forget(connection, minute - timedelta(minutes=5))
         else:
             attempts = await queries.rate_read(connection, address, minute)
     if attempts > platform.settings.login_rate_per_minute:
@@ -119,8 +119,7 @@ async def _count_failure(platform: Platform, known: Actor, digest: bytes) -> Pro
         state = await queries.failure_add(tx.connection, digest, tx.now, settings.login_attempts, lockout)
         locked = state["locked_until"] is not None
         await record(tx, _denied(known, {"why": "bad_credentials", "locked": locked}))
-        old = tx.now - max(lockout, timedelta(days=1))
-        await queries.login_forget(tx.connection, tx.now - timedelta(minutes=5), old)
+        await queries.failure_forget(tx.connection, tx.now - max(lockout, timedelta(days=1)))
     return Problem("bad_credentials")
 
 
@@ -149,9 +148,7 @@ async def _account_sign_in(platform: Platform, caller: Actor, grant: ClientCrede
         raise await _refuse(platform, known, "account_disabled")
     async with platform.transaction(PLATFORM, known) as tx:
         await account_queries.key_used(tx.connection, key.row["key_id"], tx.now)
-        entry = AuditEntry(
-            ACTION, known.id, known.tenant_id, key.row["project_id"], details={"key": key.row["key_id"]}
-        )
+        entry = AuditEntry(ACTION, known.id, known.tenant_id, key.row["project_id"], details={"key": key.row["key_id"]})
         await record(tx, entry)
         claims = tokens.Claims(known.id, SERVICE_ACCOUNT, known.tenant_id, 0, 0.0, key.row["key_id"])
         return await _issue(platform, tx, claims, " ".join(sorted(key.row["scopes"])))

@@ -32,10 +32,9 @@ async def member_list(connection: Connection, place: Place, after: str | None, l
     return Page[Member].of([Member(**row) for row in rows], limit)
 
 
-async def member_set(
-    tx: Tx, action: str, user_id: str, role: str, place: Place, require_match: RequireMatch
-) -> Member:
+async def member_set(tx: Tx, action: str, user_id: str, role: str, place: Place, require_match: RequireMatch) -> Member:
     """Give the user this role here, in place of the one they had here."""
+    await _lock_admins(tx, place)
     user = await user_queries.user_hold(tx.connection, user_id)
     if user is None or (place.tenant_id is not None and user["tenant_id"] != place.tenant_id):
         raise not_found("user", user_id)
@@ -54,6 +53,7 @@ async def member_set(
 
 
 async def member_remove(tx: Tx, action: str, user_id: str, place: Place, require_match: RequireMatch) -> None:
+    await _lock_admins(tx, place)
     before = await queries.member_hold(tx.connection, user_id, place.tenant_id, place.project_id)
     if before is None:
         raise not_found("member", user_id)
@@ -64,14 +64,18 @@ async def member_remove(tx: Tx, action: str, user_id: str, place: Place, require
     await _recorded(tx, action, user_id, place, before["role"], None)
 
 
+async def _lock_admins(tx: Tx, place: Place) -> None:
+    if place.project_id is None:
+        await queries.admins_lock(tx.connection, place.tenant_id)
+
+
 async def refuse_last_admin(tx: Tx, user_id: str, role: str, tenant_id: str | None) -> None:
-    if await queries.admins_hold(tx.connection, role, tenant_id) == [user_id]:
+    """The caller holds the lock on the administrators of this place."""
+    if await queries.admins(tx.connection, role, tenant_id) == [user_id]:
         raise Problem("last_admin", f"Nobody else holds {role} here.")
 
 
-async def _recorded(
-    tx: Tx, action: str, user_id: str, place: Place, before: str | None, after: str | None
-) -> None:
+async def _recorded(tx: Tx, action: str, user_id: str, place: Place, before: str | None, after: str | None) -> None:
     details: dict[str, object] = {"before": before, "after": after}
     await record(tx, AuditEntry(action, user_id, place.tenant_id, place.project_id, details=details))
     tx.wakeups.add(TOPIC)

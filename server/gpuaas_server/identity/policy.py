@@ -201,9 +201,7 @@ def decide(
     return Verdict.HIDDEN if hides and not held else Verdict.FORBIDDEN
 
 
-def _held(
-    principal: Principal, level: Level, tenant_id: str | None, project_id: str | None
-) -> frozenset[str]:
+def _held(principal: Principal, level: Level, tenant_id: str | None, project_id: str | None) -> frozenset[str]:
     if level is Level.PROJECT:
         return principal.roles_at(tenant_id, project_id) if project_id is not None else frozenset()
     if level is Level.TENANT:

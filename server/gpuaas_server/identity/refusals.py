@@ -31,9 +31,7 @@ class Refusals:
             return Problem("not_found")
         return Problem("forbidden", details={"needs": needs(action)})
 
-    async def place_disabled(
-        self, request: Request, actor: Actor, action: str, place: ProjectPlace
-    ) -> Problem:
+    async def place_disabled(self, request: Request, actor: Actor, action: str, place: ProjectPlace) -> Problem:
         await self._write(request, actor, action, place, "disabled")
         return Problem(
             "forbidden",
@@ -53,9 +51,7 @@ class Refusals:
         async with self._platform.transaction(PLATFORM, actor) as tx:
             await record(tx, AuditEntry(action, outcome="denied", details={"why": code}))
 
-    async def _write(
-        self, request: Request, actor: Actor, action: str, place: ProjectPlace | None, why: str
-    ) -> None:
+    async def _write(self, request: Request, actor: Actor, action: str, place: ProjectPlace | None, why: str) -> None:
         own = not actor.tenant_id or (place is not None and place.tenant_id == actor.tenant_id)
         entry = AuditEntry(
             action,
@@ -71,7 +67,5 @@ class Refusals:
 
 def _asked_for(request: Request) -> str | None:
     """The last id in the path, when it looks like one."""
-    values = [
-        value for value in request.path_params.values() if isinstance(value, str) and _ID.fullmatch(value)
-    ]
+    values = [value for value in request.path_params.values() if isinstance(value, str) and _ID.fullmatch(value)]
     return values[-1] if values else None

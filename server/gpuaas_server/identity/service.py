@@ -56,9 +56,7 @@ async def ensure_first_admin(platform: Platform) -> FirstAdmin | None:
         )
         if user is None:
             raise RuntimeError(f"{FIRST_ADMIN_EMAIL} exists but nobody holds platform_admin")
-        await binding_queries.member_set(
-            tx.connection, new_id("rbd"), user["id"], "platform_admin", None, None, tx.now
-        )
+        await binding_queries.member_set(tx.connection, new_id("rbd"), user["id"], "platform_admin", None, None, tx.now)
         await record(tx, AuditEntry("user_create", user["id"], details={"first_admin": True}))
     return FirstAdmin(FIRST_ADMIN_EMAIL, password)
 

@@ -23,9 +23,7 @@ from gpuaas_server.kernel.ids import KeyId, ProjectId, ServiceAccountId
 router = APIRouter(prefix="/projects/{project_id}/service-accounts", tags=["service accounts"])
 
 
-@router.post(
-    "", status_code=201, response_model=NewServiceAccount, responses=problem_responses("already_exists")
-)
+@router.post("", status_code=201, response_model=NewServiceAccount, responses=problem_responses("already_exists"))
 async def service_account_create(
     project_id: ProjectId,
     body: ServiceAccountCreate,
@@ -46,9 +44,7 @@ async def service_account_list(
     limit: PageLimit = 50,
 ) -> Response:
     roles = call.admission.roles
-    return await call.read(
-        lambda connection: service.service_account_list(connection, project_id, after, limit, roles)
-    )
+    return await call.read(lambda connection: service.service_account_list(connection, project_id, after, limit, roles))
 
 
 @router.get("/{service_account_id}", response_model=ServiceAccount, responses=problem_responses())
@@ -96,9 +92,7 @@ async def service_account_key_create(
     )
 
 
-@router.get(
-    "/{service_account_id}/keys", response_model=Page[ServiceAccountKey], responses=problem_responses()
-)
+@router.get("/{service_account_id}/keys", response_model=Page[ServiceAccountKey], responses=problem_responses())
 async def service_account_key_list(
     project_id: ProjectId,
     service_account_id: ServiceAccountId,
@@ -107,9 +101,7 @@ async def service_account_key_list(
     limit: PageLimit = 50,
 ) -> Response:
     return await call.read(
-        lambda connection: service.service_account_key_list(
-            connection, project_id, service_account_id, after, limit
-        )
+        lambda connection: service.service_account_key_list(connection, project_id, service_account_id, after, limit)
     )
 
 
@@ -120,6 +112,4 @@ async def service_account_key_delete(
     key_id: KeyId,
     call: Annotated[Call, admitted_change("service_account_key_delete")],
 ) -> Response:
-    return await call.change(
-        lambda tx: service.service_account_key_delete(tx, project_id, service_account_id, key_id)
-    )
+    return await call.change(lambda tx: service.service_account_key_delete(tx, project_id, service_account_id, key_id))

@@ -99,9 +99,7 @@ async def service_account_key_create(
     _require_future(body.expires_at, tx.now)
     account = await _hold(tx, project_id, account_id)
     if await queries.key_count(tx.connection, account_id, tx.now) >= MAX_LIVE_KEYS:
-        raise Problem(
-            "conflict", f"A service account has at most {MAX_LIVE_KEYS} live keys: delete one first."
-        )
+        raise Problem("conflict", f"A service account has at most {MAX_LIVE_KEYS} live keys: delete one first.")
     key = await _new_key(tx, account, body.expires_at)
     await _recorded(tx, "service_account_key_create", account, {"key": key.id})
     return key

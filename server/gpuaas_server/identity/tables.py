@@ -39,9 +39,7 @@ role_bindings = sa.Table(
     sa.Column("project_id", text_id()),
     sa.Column("created_at", Timestamp, nullable=False),
     sa.Column("generation", sa.BigInteger, nullable=False, server_default="1"),
-    sa.ForeignKeyConstraint(
-        ["user_id", "tenant_id"], ["users.id", "users.tenant_id"], name="role_bindings_own_tenant"
-    ),
+    sa.ForeignKeyConstraint(["user_id", "tenant_id"], ["users.id", "users.tenant_id"], name="role_bindings_own_tenant"),
     sa.ForeignKeyConstraint(
         ["project_id", "tenant_id"], ["projects.id", "projects.tenant_id"], name="role_bindings_own_project"
     ),

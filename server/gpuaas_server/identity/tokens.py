@@ -74,14 +74,7 @@ def verify(token: str, key: Ed25519PublicKey) -> Claims:
 
 def _claims(payload: Mapping[str, object]) -> Claims:
     subject, kind, epoch, expires = payload["sub"], payload["typ"], payload["epoch"], payload["exp"]
-    if not (
-        isinstance(subject, str)
-        and isinstance(kind, str)
-        and isinstance(epoch, int)
-        and isinstance(expires, int)
-    ):
+    if not (isinstance(subject, str) and isinstance(kind, str) and isinstance(epoch, int) and isinstance(expires, int)):
         raise TypeError("a claim has the wrong type")
     key = payload.get("key")
-    return Claims(
-        subject, kind, str(payload.get("tid") or ""), epoch, expires, None if key is None else str(key)
-    )
+    return Claims(subject, kind, str(payload.get("tid") or ""), epoch, expires, None if key is None else str(key))

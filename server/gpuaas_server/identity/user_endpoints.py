@@ -60,9 +60,7 @@ async def platform_role_set(
     user_id: UserId, body: PlatformRoleSet, call: Annotated[Call, admitted_change("platform_role_set")]
 ) -> Response:
     return await call.change(
-        lambda tx: members.member_set(
-            tx, "platform_role_set", user_id, body.role, Place(), call.require_match
-        )
+        lambda tx: members.member_set(tx, "platform_role_set", user_id, body.role, Place(), call.require_match)
     )
 
 
@@ -75,9 +73,7 @@ async def platform_role_remove(
     )
 
 
-@router.post(
-    "/tenants/{tenant_id}/users", status_code=201, response_model=UserWithPassword, responses=_CREATING
-)
+@router.post("/tenants/{tenant_id}/users", status_code=201, response_model=UserWithPassword, responses=_CREATING)
 async def tenant_user_create(
     tenant_id: TenantId, body: TenantUserCreate, call: Annotated[Call, admitted_change("tenant_user_create")]
 ) -> Response:

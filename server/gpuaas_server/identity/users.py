@@ -46,9 +46,7 @@ async def user_create(
 
 async def _insert(tx: Tx, tenant_id: str | None, email: str, name: str, password_hash: str) -> DictRow:
     try:
-        row = await queries.user_insert(
-            tx.connection, new_id("usr"), tenant_id, email, name, password_hash, tx.now
-        )
+        row = await queries.user_insert(tx.connection, new_id("usr"), tenant_id, email, name, password_hash, tx.now)
     except pg.ForeignKeyViolation as error:
         raise not_found("tenant", tenant_id or "") from error
     if row is None:
@@ -81,7 +79,9 @@ async def user_update(
 ) -> UserWithPassword:
     password = passwords.random_password() if body.reset_password else None
     password_hash = await passwords.hash_password(password) if password else None
-    before = _of_tenant(await queries.user_hold(tx.connection, user_id), tenant_id, user_id)
+    shown = _of_tenant(await queries.user_show(tx.connection, user_id), tenant_id, user_id)
+    await binding_queries.admins_lock(tx.connection, shown["tenant_id"])
+    before = await queries.user_hold(tx.connection, user_id) or shown
     require_match(before["generation"])
     bindings = await binding_queries.user_bindings(tx.connection, [user_id])
     if body.disabled and not before["disabled"]:
@@ -117,14 +117,8 @@ def _of_tenant(row: DictRow | None, tenant_id: str | None, user_id: str) -> Dict
 
 
 def _user(row: DictRow, bindings: list[DictRow], roles: Roles) -> User:
-    held = [
-        RoleHeld(**{k: b[k] for k in RoleHeld.model_fields}) for b in bindings if b["user_id"] == row["id"]
-    ]
-    verbs = (
-        ("tenant_user_update", "tenant_member_set")
-        if row["tenant_id"]
-        else ("user_update", "platform_role_set")
-    )
+    held = [RoleHeld(**{k: b[k] for k in RoleHeld.model_fields}) for b in bindings if b["user_id"] == row["id"]]
+    verbs = ("tenant_user_update", "tenant_member_set") if row["tenant_id"] else ("user_update", "platform_role_set")
     return User(**row, roles=held, allowed_actions=allowed_actions(roles, verbs))
 
 
@@ -144,8 +138,6 @@ async def me_show(platform: Platform, actor: Actor) -> Me:
         name=principal.name,
         email=principal.email,
         tenant_id=principal.tenant_id or None,
-        roles=[
-            RoleHeld(role=b.role, tenant_id=b.tenant_id, project_id=b.project_id) for b in principal.bindings
-        ],
+        roles=[RoleHeld(role=b.role, tenant_id=b.tenant_id, project_id=b.project_id) for b in principal.bindings],
         scopes=sorted(principal.scopes) if principal.kind == SERVICE_ACCOUNT else None,
     )

@@ -4,9 +4,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 registry = CollectorRegistry(auto_describe=True)
 
-requests = Counter(
-    "gpuaas_http_requests_total", "Answered requests.", ["route", "method", "status"], registry=registry
-)
+requests = Counter("gpuaas_http_requests_total", "Answered requests.", ["route", "method", "status"], registry=registry)
 request_seconds = Histogram(
     "gpuaas_http_request_seconds",
     "Time to answer, long polls left out.",
@@ -15,9 +13,7 @@ request_seconds = Histogram(
     registry=registry,
 )
 problems = Counter("gpuaas_problems_total", "Problem documents sent.", ["code"], registry=registry)
-auth_refusals = Counter(
-    "gpuaas_auth_refusals_total", "Tokens and sign-ins refused.", ["reason"], registry=registry
-)
+auth_refusals = Counter("gpuaas_auth_refusals_total", "Tokens and sign-ins refused.", ["reason"], registry=registry)
 agent_polls = Gauge("gpuaas_agent_polls", "Node agents waiting in a long poll.", registry=registry)
 work_done = Counter("gpuaas_work_total", "Work rows handled.", ["kind", "outcome"], registry=registry)
 work_lag = Histogram(

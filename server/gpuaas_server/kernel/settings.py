@@ -9,9 +9,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="GPUAAS_", frozen=True)
 
-    data_dir: Path = Field(
-        default=Path("var"), description="Where keys, certificates and the embedded database live."
-    )
+    data_dir: Path = Field(default=Path("var"), description="Where keys, certificates and the embedded database live.")
     database_url: SecretStr | None = Field(
         default=None,
         description="PostgreSQL to use, as a role without SUPERUSER and BYPASSRLS. Unset: the embedded one.",
@@ -20,15 +18,9 @@ class Settings(BaseSettings):
         default=None,
         description="32 random bytes (hex) that seal stored keys. Unset: made on first start in the data directory.",
     )
-    http_bind: str = Field(
-        default="127.0.0.1:8080", description="Plain HTTP, loopback addresses only. Empty: off."
-    )
-    https_bind: str = Field(
-        default="", description="HTTPS with a certificate of the platform's own CA. Empty: off."
-    )
-    public_url: str = Field(
-        default="http://127.0.0.1:8080", description="How people and clients reach the API."
-    )
+    http_bind: str = Field(default="127.0.0.1:8080", description="Plain HTTP, loopback addresses only. Empty: off.")
+    https_bind: str = Field(default="", description="HTTPS with a certificate of the platform's own CA. Empty: off.")
+    public_url: str = Field(default="http://127.0.0.1:8080", description="How people and clients reach the API.")
     agent_urls: list[str] = Field(
         default=["http://127.0.0.1:8080"],
         description="JSON list: how node agents reach the API; written into enrolment bundles.",
@@ -40,16 +32,10 @@ class Settings(BaseSettings):
         default=15, ge=1, le=60, description="Default life of an SSH user certificate."
     )
     max_body_bytes: int = Field(default=1_048_576, ge=1024, description="Largest request body.")
-    login_attempts: int = Field(
-        default=5, ge=1, description="Wrong passwords in a row before an account is locked."
-    )
+    login_attempts: int = Field(default=5, ge=1, description="Wrong passwords in a row before an account is locked.")
     lockout_seconds: int = Field(default=900, ge=1, description="How long a lockout lasts.")
-    login_rate_per_minute: int = Field(
-        default=30, ge=1, description="Sign-in attempts from one address in a minute."
-    )
-    node_lost_seconds: int = Field(
-        default=150, ge=5, description="Silence after which a node counts as lost."
-    )
+    login_rate_per_minute: int = Field(default=30, ge=1, description="Sign-in attempts from one address in a minute.")
+    node_lost_seconds: int = Field(default=150, ge=5, description="Silence after which a node counts as lost.")
     provision_deadline_seconds: int = Field(default=600, ge=5, description="Provisioning must end by then.")
     release_deadline_seconds: int = Field(default=900, ge=5, description="Release must end by then.")
     task_attempts: int = Field(

@@ -14,9 +14,7 @@ def text_id() -> sa.Text:
 
 def id_column(prefix: str) -> sa.Column[str]:
     """The primary key: a typed id whose prefix the database checks too."""
-    return sa.Column(
-        "id", text_id(), sa.CheckConstraint(f"id LIKE '{prefix}\\_%'"), primary_key=True
-    )
+    return sa.Column("id", text_id(), sa.CheckConstraint(f"id LIKE '{prefix}\\_%'"), primary_key=True)
 
 
 idempotency_keys = sa.Table(

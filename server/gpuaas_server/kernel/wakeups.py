@@ -7,7 +7,7 @@ A lost wake-up (process killed between commit and NOTIFY) costs time, never work
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 
 from psycopg import AsyncConnection, OperationalError
@@ -15,6 +15,7 @@ from psycopg import AsyncConnection, OperationalError
 log = logging.getLogger(__name__)
 
 CHANNEL = "gpuaas"
+RECONNECT_PAUSE = 0.25
 
 
 class Wakeups:
@@ -27,6 +28,7 @@ class Wakeups:
         self._something_to_send = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._listeners_ready = asyncio.Event()
+        self.ending = False
 
     async def open(self) -> None:
         self._tasks = [
@@ -41,6 +43,12 @@ class Wakeups:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
+    def end_waits(self) -> None:
+        """The process is to end: every long poll looks once more and answers with what there is."""
+        self.ending = True
+        for event in [e for waiters in self._waiters.values() for e in waiters]:
+            event.set()
+
     def wake(self, *topics: str) -> None:
         self._outgoing.update(topics)
         self._something_to_send.set()
@@ -51,6 +59,8 @@ class Wakeups:
     async def waiting(self, *topics: str) -> AsyncIterator[asyncio.Event]:
         """Subscribe before you look, then look, then wait on the event: no wake-up falls in between."""
         event = asyncio.Event()
+        if self.ending:
+            event.set()
         for topic in topics:
             self._waiters[topic].add(event)
         try:
@@ -65,17 +75,13 @@ class Wakeups:
         for event in self._waiters.get(topic, ()):
             event.set()
 
-    async def _forever(self, loop: "object") -> None:
-        pause = 0.1
+    async def _forever(self, loop: Callable[[], Awaitable[None]]) -> None:
         while True:
             try:
-                await loop()  # type: ignore[operator]
-            except asyncio.CancelledError:
-                raise
+                await loop()
             except (OperationalError, OSError) as error:
                 log.warning("wake-up connection lost, reconnecting", extra={"error": str(error)})
-            await asyncio.sleep(pause)
-            pause = min(pause * 2, 2.0)
+            await asyncio.sleep(RECONNECT_PAUSE)
 
     async def _receive(self) -> None:
         connection = await AsyncConnection.connect(self._url, autocommit=True)

@@ -16,7 +16,6 @@ from gpuaas_server.kernel.http.call import Call, admitted, reply
 from gpuaas_server.kernel.http.problems import problem_responses
 from gpuaas_server.kernel.ids import TaskId
 from gpuaas_server.nodes import agent_calls, enrolment, inventory, tasks
-from gpuaas_server.nodes.gate import AgentGate
 from gpuaas_server.nodes.agent_schemas import (
     Acknowledged,
     AgentCa,
@@ -31,6 +30,7 @@ from gpuaas_server.nodes.agent_schemas import (
     TaskProgress,
     TaskResult,
 )
+from gpuaas_server.nodes.gate import AgentGate
 
 router = APIRouter(prefix="/agent", tags=["agent"])
 
@@ -84,9 +84,7 @@ async def agent_heartbeat(body: Heartbeat, call: Annotated[Call, admitted("agent
     return reply(await agent_calls.platform_trust(call.platform))
 
 
-@router.post(
-    "/inventory", response_model=Acknowledged, responses=problem_responses("inventory_invalid", *_SIGNED)
-)
+@router.post("/inventory", response_model=Acknowledged, responses=problem_responses("inventory_invalid", *_SIGNED))
 async def agent_inventory(body: Inventory, call: Annotated[Call, admitted("agent_inventory")]) -> Response:
     """The whole inventory. Advisory: nothing can be allocated until an administrator approves the slots."""
     await _change(call, lambda tx: inventory.inventory_store(tx, call.actor.id, body))
@@ -153,9 +151,7 @@ async def agent_task_result(
 async def agent_host_certificate(
     body: HostCertificateRequest, call: Annotated[Call, admitted("agent_host_certificate")]
 ) -> Response:
-    wanted = host_certificates.HostCertificateWish(
-        call.actor.id, body.allocation_id, body.public_key, body.address
-    )
+    wanted = host_certificates.HostCertificateWish(call.actor.id, body.allocation_id, body.public_key, body.address)
     signed = await host_certificates.host_certificate_create(call.platform, call.actor, wanted)
     return reply(HostCertificate(certificate=signed.certificate, valid_before=signed.valid_before))
 

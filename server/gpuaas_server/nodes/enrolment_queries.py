@@ -7,7 +7,7 @@ from psycopg.rows import DictRow
 
 from gpuaas_server.kernel.database import Connection
 
-_TOKEN = "id, note, max_uses, uses, expires_at, revoked_at, created_by, created_at"
+_TOKEN = "id, note, max_uses, uses, expires_at, revoked_at, created_by, created_at"  # noqa: S105
 
 
 async def token_insert(connection: Connection, row: Sequence[object]) -> None:
@@ -52,9 +52,7 @@ async def use_of_key(connection: Connection, token_id: str, public_key: bytes) -
     return row["node_id"] if row else None
 
 
-async def use_insert(
-    connection: Connection, token_id: str, public_key: bytes, node_id: str, now: datetime
-) -> None:
+async def use_insert(connection: Connection, token_id: str, public_key: bytes, node_id: str, now: datetime) -> None:
     await connection.execute(
         "INSERT INTO enrolment_uses (token_id, public_key, node_id, used_at) VALUES (%s, %s, %s, %s)",
         (token_id, public_key, node_id, now),

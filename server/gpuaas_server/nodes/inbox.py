@@ -60,7 +60,8 @@ class TaskInbox:
                 rows = await self._look(node_id)
                 fresh = [row for row in rows if row["id"] not in have]
                 left = deadline - loop.time()
-                if fresh or left <= 0 or not await _rest(woken, left):
+                ending = self._platform.wakeups.ending
+                if fresh or left <= 0 or ending or not await _rest(woken, left):
                     return await self._sign(fresh[:MOST_TASKS]) if fresh else []
 
     async def _look(self, node_id: str) -> list[DictRow]:

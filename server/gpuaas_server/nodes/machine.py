@@ -23,7 +23,9 @@ SUBJECT = "all"  # one row for the fleet: the cost of looking does not grow with
 LISTENER_FRESH = timedelta(seconds=15)
 NONCE_LIFE = timedelta(minutes=3)  # twice the allowed skew, and some more
 LISTENER_LIFE = timedelta(days=1)
-EXPIRY_GRACE = timedelta(seconds=60)  # an agent that was cut off may still bring the result of a task that ended in time
+EXPIRY_GRACE = timedelta(
+    seconds=60
+)  # an agent that was cut off may still bring the result of a task that ended in time
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,9 +23,7 @@ _HAS_STATUS: dict[str, LiteralString] = {
 }
 
 
-async def node_list(
-    connection: Connection, status: str | None, after: str | None, limit: int
-) -> list[DictRow]:
+async def node_list(connection: Connection, status: str | None, after: str | None, limit: int) -> list[DictRow]:
     clause = _HAS_STATUS[status] if status is not None else "true"
     cursor = await connection.execute(
         f"SELECT {_NODE}, {_APPROVED} AS approved {_FROM} WHERE {clause} AND n.id < coalesce(%s, 'zzz')"
@@ -36,9 +34,7 @@ async def node_list(
 
 
 async def node_show(connection: Connection, node_id: str) -> DictRow | None:
-    cursor = await connection.execute(
-        f"SELECT {_NODE}, {_APPROVED} AS approved {_FROM} WHERE n.id = %s", (node_id,)
-    )
+    cursor = await connection.execute(f"SELECT {_NODE}, {_APPROVED} AS approved {_FROM} WHERE n.id = %s", (node_id,))
     return await cursor.fetchone()
 
 
@@ -85,9 +81,7 @@ async def node_insert(connection: Connection, row: Sequence[object], now: dateti
         " VALUES (%s, %s, %s, %s, %s, %s, %s, %s)",
         [*row, now],
     )
-    await connection.execute(
-        "INSERT INTO node_heartbeats (node_id, last_seen_at) VALUES (%s, %s)", (row[0], now)
-    )
+    await connection.execute("INSERT INTO node_heartbeats (node_id, last_seen_at) VALUES (%s, %s)", (row[0], now))
 
 
 async def node_by_key(connection: Connection, public_key: bytes) -> DictRow | None:

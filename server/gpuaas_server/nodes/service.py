@@ -36,8 +36,7 @@ class NodeAddress:
 async def node_addresses(connection: Connection, node_ids: Sequence[str]) -> dict[str, NodeAddress]:
     rows = await queries.node_addresses(connection, node_ids)
     return {
-        row["id"]: NodeAddress(row["id"], row["hostname"], row["address"], row["ssh_host_public_key"])
-        for row in rows
+        row["id"]: NodeAddress(row["id"], row["hostname"], row["address"], row["ssh_host_public_key"]) for row in rows
     }
 
 

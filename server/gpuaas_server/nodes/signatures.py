@@ -56,9 +56,7 @@ def check_time(signature: AgentSignature, now: datetime) -> None:
         )
 
 
-def check_signature(
-    key: Ed25519PublicKey, method: str, target: str, signature: AgentSignature, body: bytes
-) -> None:
+def check_signature(key: Ed25519PublicKey, method: str, target: str, signature: AgentSignature, body: bytes) -> None:
     try:
         key.verify(signature.signature, signed_bytes(method, target, signature, body))
     except InvalidSignature as error:

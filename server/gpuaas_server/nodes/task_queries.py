@@ -69,9 +69,7 @@ async def task_report(
     )
 
 
-async def task_progress(
-    connection: Connection, node_id: str, task_id: str, generation: int, phases: str
-) -> bool:
+async def task_progress(connection: Connection, node_id: str, task_id: str, generation: int, phases: str) -> bool:
     cursor = await connection.execute(
         "UPDATE node_tasks SET phases = %s WHERE id = %s AND node_id = %s AND generation = %s"
         " AND status = 'pending' RETURNING id",
@@ -101,8 +99,7 @@ async def task_show(connection: Connection, task_id: str) -> DictRow | None:
 
 async def task_list(connection: Connection, node_id: str, after: str | None, limit: int) -> list[DictRow]:
     cursor = await connection.execute(
-        f"SELECT {_PUBLIC} FROM node_tasks WHERE node_id = %s AND id < coalesce(%s, 'zzz')"
-        " ORDER BY id DESC LIMIT %s",
+        f"SELECT {_PUBLIC} FROM node_tasks WHERE node_id = %s AND id < coalesce(%s, 'zzz') ORDER BY id DESC LIMIT %s",
         (node_id, after, limit),
     )
     return await cursor.fetchall()
@@ -118,6 +115,4 @@ async def next_generation(connection: Connection, resource_id: str) -> int:
 
 
 async def task_fail(connection: Connection, task_id: str, failure: str) -> None:
-    await connection.execute(
-        "UPDATE node_tasks SET status = 'failed', failure = %s WHERE id = %s", (failure, task_id)
-    )
+    await connection.execute("UPDATE node_tasks SET status = 'failed', failure = %s WHERE id = %s", (failure, task_id))

@@ -156,9 +156,7 @@ async def report_store(tx: Tx, node_id: str, task_id: str, report: TaskReport) -
     return ReportedTask(row["kind"], row["resource_id"], first=True)
 
 
-async def progress_store(
-    tx: Tx, node_id: str, task_id: str, generation: int, phases: list[dict[str, object]]
-) -> None:
+async def progress_store(tx: Tx, node_id: str, task_id: str, generation: int, phases: list[dict[str, object]]) -> None:
     stored = orjson.dumps(phases).decode()
     if await queries.task_progress(tx.connection, node_id, task_id, generation, stored):
         return

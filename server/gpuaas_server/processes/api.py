@@ -7,9 +7,9 @@ import socket
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import uvicorn
+import uvloop
 from fastapi import FastAPI
 
 from gpuaas_server.access.tls import TlsFiles, ensure_server_certificate
@@ -69,7 +69,9 @@ async def _listeners(platform: Platform, app: FastAPI) -> list[tuple[_Listener, 
     listeners = []
     if settings.http_bind:
         if not settings.http_bind.startswith(LOOPBACK):
-            raise RuntimeError("GPUAAS_HTTP_BIND is plain HTTP and takes loopback addresses only; use GPUAAS_HTTPS_BIND")
+            raise RuntimeError(
+                "GPUAAS_HTTP_BIND is plain HTTP and takes loopback addresses only; use GPUAAS_HTTPS_BIND"
+            )
         listeners.append((_Listener(_config(app, None)), _socket(settings.http_bind)))
     if settings.https_bind:
         host, _ = _address(settings.https_bind)
@@ -94,6 +96,7 @@ async def serve(settings: Settings) -> None:
             servers = [asyncio.create_task(listener.serve([sock])) for listener, sock in listeners]
             ended = asyncio.create_task(stopping.wait())
             await asyncio.wait([*servers, ended], return_when=asyncio.FIRST_COMPLETED)
+            platform.wakeups.end_waits()
             for listener, _ in listeners:
                 listener.should_exit = True
             await asyncio.gather(*servers, return_exceptions=True)
@@ -101,13 +104,4 @@ async def serve(settings: Settings) -> None:
 
 
 def run(settings: Settings) -> None:
-    uvloop_run(serve(settings))
-
-
-def uvloop_run(main: object) -> None:
-    import uvloop
-
-    uvloop.run(main)  # type: ignore[arg-type]
-
-
-__all__ = ["Path", "run", "serve"]
+    uvloop.run(serve(settings))

@@ -3,7 +3,9 @@
 import asyncio
 import gc
 import signal
-from contextlib import AsyncExitStack, suppress
+from contextlib import suppress
+
+import uvloop
 
 from gpuaas_server.allocations.reconciler import AllocationMachine
 from gpuaas_server.events.relay import JsonLinesSink, relay
@@ -35,7 +37,7 @@ async def ensure_recurring_work(platform: Platform) -> None:
 
 
 async def serve(settings: Settings) -> None:
-    async with running_platform(settings) as platform, AsyncExitStack() as stack:
+    async with running_platform(settings) as platform:
         stopping = asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, stopping.set)
@@ -56,6 +58,4 @@ async def serve(settings: Settings) -> None:
 
 
 def run(settings: Settings) -> None:
-    import uvloop
-
     uvloop.run(serve(settings))

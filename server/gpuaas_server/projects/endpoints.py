@@ -22,12 +22,8 @@ from gpuaas_server.projects.schemas import (
 router = APIRouter()
 
 
-@router.post(
-    "/tenants", status_code=201, response_model=Tenant, responses=problem_responses("already_exists")
-)
-async def tenant_create(
-    body: TenantCreate, call: Annotated[Call, admitted_change("tenant_create")]
-) -> Response:
+@router.post("/tenants", status_code=201, response_model=Tenant, responses=problem_responses("already_exists"))
+async def tenant_create(body: TenantCreate, call: Annotated[Call, admitted_change("tenant_create")]) -> Response:
     roles = call.admission.roles
     return await call.change(lambda tx: service.tenant_create(tx, body, roles), status=201)
 
@@ -38,9 +34,7 @@ async def tenant_list(
 ) -> Response:
     """All tenants for the platform's roles; for everybody else, their own."""
     roles = call.admission.roles
-    return await call.read(
-        lambda connection: service.tenant_list(connection, call.actor, after, limit, roles)
-    )
+    return await call.read(lambda connection: service.tenant_list(connection, call.actor, after, limit, roles))
 
 
 @router.get("/tenants/{tenant_id}", response_model=Tenant, responses=problem_responses())
@@ -49,9 +43,7 @@ async def tenant_show(tenant_id: TenantId, call: Annotated[Call, admitted("tenan
     return await call.read(lambda connection: service.tenant_show(connection, tenant_id, roles))
 
 
-@router.patch(
-    "/tenants/{tenant_id}", response_model=Tenant, responses=problem_responses("precondition_failed")
-)
+@router.patch("/tenants/{tenant_id}", response_model=Tenant, responses=problem_responses("precondition_failed"))
 async def tenant_update(
     tenant_id: TenantId, body: TenantUpdate, call: Annotated[Call, admitted_change("tenant_update")]
 ) -> Response:
@@ -81,9 +73,7 @@ async def tenant_project_list(
     limit: PageLimit = 50,
 ) -> Response:
     roles = call.admission.roles
-    return await call.read(
-        lambda connection: service.tenant_project_list(connection, tenant_id, after, limit, roles)
-    )
+    return await call.read(lambda connection: service.tenant_project_list(connection, tenant_id, after, limit, roles))
 
 
 @router.get("/projects", response_model=Page[Project], responses=problem_responses())
@@ -100,9 +90,7 @@ async def project_show(project_id: ProjectId, call: Annotated[Call, admitted("pr
     return await call.read(lambda connection: service.project_show(connection, project_id, roles))
 
 
-@router.patch(
-    "/projects/{project_id}", response_model=Project, responses=problem_responses("precondition_failed")
-)
+@router.patch("/projects/{project_id}", response_model=Project, responses=problem_responses("precondition_failed"))
 async def project_update(
     project_id: ProjectId, body: ProjectUpdate, call: Annotated[Call, admitted_change("project_update")]
 ) -> Response:

@@ -10,9 +10,7 @@ _TENANT = "id, slug, name, disabled, created_at, generation"
 _PROJECT = "id, tenant_id, slug, name, disabled, created_at, generation"
 
 
-async def tenant_insert(
-    connection: Connection, tenant_id: str, slug: str, name: str, now: datetime
-) -> DictRow | None:
+async def tenant_insert(connection: Connection, tenant_id: str, slug: str, name: str, now: datetime) -> DictRow | None:
     """The row, or None when the slug is taken."""
     cursor = await connection.execute(
         "INSERT INTO tenants (id, slug, name, created_at) VALUES (%s, %s, %s, %s)"
@@ -22,9 +20,7 @@ async def tenant_insert(
     return await cursor.fetchone()
 
 
-async def tenant_list(
-    connection: Connection, only: list[str] | None, after: str | None, limit: int
-) -> list[DictRow]:
+async def tenant_list(connection: Connection, only: list[str] | None, after: str | None, limit: int) -> list[DictRow]:
     cursor = await connection.execute(
         f"SELECT {_TENANT} FROM tenants WHERE (%(only)s::text[] IS NULL OR id = ANY(%(only)s))"
         " AND (%(after)s::text IS NULL OR id < %(after)s) ORDER BY id DESC LIMIT %(limit)s",
@@ -45,8 +41,7 @@ async def tenant_hold(connection: Connection, tenant_id: str) -> DictRow | None:
 
 async def tenant_update(connection: Connection, tenant_id: str, name: str, disabled: bool) -> DictRow:
     cursor = await connection.execute(
-        "UPDATE tenants SET name = %s, disabled = %s, generation = generation + 1"
-        f" WHERE id = %s RETURNING {_TENANT}",
+        f"UPDATE tenants SET name = %s, disabled = %s, generation = generation + 1 WHERE id = %s RETURNING {_TENANT}",
         (name, disabled, tenant_id),
     )
     row = await cursor.fetchone()
@@ -83,16 +78,13 @@ async def project_show(connection: Connection, project_id: str) -> DictRow | Non
 
 
 async def project_hold(connection: Connection, project_id: str) -> DictRow | None:
-    cursor = await connection.execute(
-        f"SELECT {_PROJECT} FROM projects WHERE id = %s FOR UPDATE", (project_id,)
-    )
+    cursor = await connection.execute(f"SELECT {_PROJECT} FROM projects WHERE id = %s FOR UPDATE", (project_id,))
     return await cursor.fetchone()
 
 
 async def project_update(connection: Connection, project_id: str, name: str, disabled: bool) -> DictRow:
     cursor = await connection.execute(
-        "UPDATE projects SET name = %s, disabled = %s, generation = generation + 1"
-        f" WHERE id = %s RETURNING {_PROJECT}",
+        f"UPDATE projects SET name = %s, disabled = %s, generation = generation + 1 WHERE id = %s RETURNING {_PROJECT}",
         (name, disabled, project_id),
     )
     row = await cursor.fetchone()

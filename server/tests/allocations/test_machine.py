@@ -2,6 +2,10 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gpuaas_server.allocations.machine import (
     CLEANUP,
@@ -13,8 +17,6 @@ from gpuaas_server.allocations.machine import (
     Wait,
     decide,
 )
-from hypothesis import given
-from hypothesis import strategies as st
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LIMITS = Limits(timedelta(minutes=10), timedelta(minutes=15), attempts=3)
@@ -89,7 +91,7 @@ def test_a_release_goes_through_every_phase_and_ends_only_with_proof() -> None:
     first = decide(releasing(attempt=0, deadline_at=None, task=task("provision", "succeeded")), NOW)
     assert isinstance(first, Step)
     assert first.send == "deprovision"
-    for kind, following in zip(CLEANUP, CLEANUP[1:], strict=False):
+    for kind, following in pairwise(CLEANUP):
         step = decide(releasing(phase=kind, task=task(kind, "succeeded")), NOW)
         assert isinstance(step, Step)
         assert (step.state, step.send) == ("releasing", following)

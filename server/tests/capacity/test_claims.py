@@ -5,6 +5,7 @@ import random
 
 import psycopg
 import pytest
+
 from gpuaas_server.capacity import scheduler, service
 from gpuaas_server.capacity.scheduler import FreeSlot, NodeOffer
 from gpuaas_server.kernel.context import Platform
@@ -85,7 +86,9 @@ async def test_a_bulk_is_all_or_nothing(platform: Platform) -> None:
 
 async def test_a_quota_is_not_exceeded_by_concurrent_requests(platform: Platform) -> None:
     fleet = await make_fleet(platform, 4)
-    await rows(platform, "INSERT INTO quotas (scope_id, tenant_id, gpu_limit) VALUES (%s, %s, 5) RETURNING 1", PROJECT, TENANT)
+    await rows(
+        platform, "INSERT INTO quotas (scope_id, tenant_id, gpu_limit) VALUES (%s, %s, 5) RETURNING 1", PROJECT, TENANT
+    )
     results = await asyncio.gather(*(claim(platform, fleet.wish(2)) for _ in range(8)), return_exceptions=True)
     refused = [r for r in results if isinstance(r, Problem)]
     assert len(results) - len(refused) == 2
@@ -109,7 +112,10 @@ async def test_second_claim_of_a_slot_is_refused_by_the_database(platform: Platf
     """By hand, past all code: slot against slot, slot against node_exclusive, and the reverse."""
     fleet = await make_fleet(platform, 2)
     first, second = fleet.nodes
-    slot = {r["node_id"]: r["id"] for r in await rows(platform, "SELECT id, node_id FROM node_resource_slots WHERE slot_index = 0")}
+    slot = {
+        r["node_id"]: r["id"]
+        for r in await rows(platform, "SELECT id, node_id FROM node_resource_slots WHERE slot_index = 0")
+    }
     insert = (
         "INSERT INTO allocation_resource_claims (id, tenant_id, allocation_id, node_id, kind, slot_id, lane, claimed_at)"
         " VALUES (%s, 'tnt_x', %s, %s, %s, %s, int4range(%s, %s), now()) RETURNING 1"
@@ -134,7 +140,9 @@ async def test_the_database_offers_nodes_in_the_order_of_the_pure_scheduler(plat
     chance = random.Random(7)
     for _ in range(14):
         await claim(platform, fleet.wish(chance.choice([1, 1, 2, 3])))
-    free = await rows(platform, "SELECT * FROM node_resource_slots WHERE status = 'available' ORDER BY node_id, slot_index")
+    free = await rows(
+        platform, "SELECT * FROM node_resource_slots WHERE status = 'available' ORDER BY node_id, slot_index"
+    )
     offers = [
         NodeOffer(
             node,

@@ -1,5 +1,8 @@
 """The scheduler as a pure function: preferences, packing, determinism, refusals."""
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from gpuaas_server.capacity.scheduler import (
     FreeSlot,
     NodeOffer,
@@ -9,15 +12,11 @@ from gpuaas_server.capacity.scheduler import (
     rank,
     refusal,
 )
-from hypothesis import given
-from hypothesis import strategies as st
 
 
 def node(name: str, indexes: list[int]) -> NodeOffer:
     """Eight GPUs: 0-3 in NVLink group a on NUMA node 0, 4-7 in group b on NUMA node 1."""
-    return NodeOffer(
-        name, tuple(FreeSlot(f"{name}-{i}", i, "a" if i < 4 else "b", 0 if i < 4 else 1) for i in indexes)
-    )
+    return NodeOffer(name, tuple(FreeSlot(f"{name}-{i}", i, "a" if i < 4 else "b", 0 if i < 4 else 1) for i in indexes))
 
 
 def indexes(slots: tuple[FreeSlot, ...]) -> list[int]:

@@ -1,20 +1,5 @@
-"""The world of tests/identity/world.py as fixtures."""
+"""These tests have people in them: see tests_support/people.py."""
 
-from collections.abc import AsyncIterator
+from tests_support.people_fixtures import clock, world
 
-import pytest
-from gpuaas_server.kernel.context import Platform
-
-from . import world as worlds
-
-
-@pytest.fixture
-async def world(platform: Platform) -> AsyncIterator[worlds.World]:
-    async with worlds.opened(platform) as world:
-        yield world
-
-
-@pytest.fixture
-def clock(platform: Platform) -> worlds.MovableClock:
-    platform.clock = clock = worlds.MovableClock()
-    return clock
+__all__ = ["clock", "world"]

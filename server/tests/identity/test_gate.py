@@ -4,12 +4,12 @@ import asyncio
 import time
 
 import pytest
+
 from gpuaas_server.kernel.database import NOBODY, PLATFORM, Scope
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.runtime import running_platform
-
-from .world import Person, World, serving
+from tests_support.people import Person, World, serving
 
 SETTLE = 0.05
 
@@ -111,9 +111,7 @@ async def test_without_wake_ups_a_change_still_acts_when_the_memory_runs_out(
     await eventually(ann, "/me", 403, within=2.0)
 
 
-async def test_the_second_look_at_a_caller_needs_no_query(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_second_look_at_a_caller_needs_no_query(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     ann = await world.person("ann@acme.test", await world.tenant("acme"))
     gate = world.client._transport.app.state.gate  # type: ignore[attr-defined]
     request = _Request(ann.token)
@@ -130,8 +128,8 @@ class _Request:
 
     method = "GET"
     client = None
-    path_params: dict[str, str] = {}  # noqa: RUF012
-    scope = {"state": {"correlation_id": "test-correlation", "traceparent": ""}}  # noqa: RUF012
+    path_params: dict[str, str] = {}
+    scope = {"state": {"correlation_id": "test-correlation", "traceparent": ""}}
 
     def __init__(self, token: str) -> None:
         self.headers = {"authorization": f"Bearer {token}"}

@@ -4,6 +4,9 @@ import itertools
 
 import pytest
 from fastapi import APIRouter, FastAPI
+from hypothesis import given
+from hypothesis import strategies as st
+
 from gpuaas_server.identity.policy import RULES, SCOPES, Level, Verdict, allowed_actions, decide, needs
 from gpuaas_server.identity.policy_document import (
     RELATIONS,
@@ -21,8 +24,6 @@ from gpuaas_server.identity.principals import (
     service_account_principal,
     user_principal,
 )
-from hypothesis import given
-from hypothesis import strategies as st
 
 TENANT_ROLES = ["tenant_admin", "project_admin", "project_member", "project_viewer"]
 PLACED = [a for a, rule in RULES.items() if rule.level in (Level.TENANT, Level.PROJECT)]
@@ -45,9 +46,7 @@ def service_accounts(draw: st.DrawFn) -> Principal:
 
 
 @given(st.one_of(tenant_users(), service_accounts()), st.sampled_from(PLACED), st.sampled_from(["b1", "a1"]))
-def test_no_rule_lets_anybody_of_a_tenant_into_another(
-    principal: Principal, action: str, project: str
-) -> None:
+def test_no_rule_lets_anybody_of_a_tenant_into_another(principal: Principal, action: str, project: str) -> None:
     assert decide(principal, action, "B", project) is Verdict.HIDDEN
 
 
@@ -59,9 +58,7 @@ def test_nobody_of_a_tenant_passes_a_rule_of_the_platform(principal: Principal) 
 
 
 @given(tenant_users(), st.sampled_from(["a1", "a2", "a3"]))
-def test_a_project_is_hidden_exactly_from_those_without_a_role_in_it(
-    principal: Principal, project: str
-) -> None:
+def test_a_project_is_hidden_exactly_from_those_without_a_role_in_it(principal: Principal, project: str) -> None:
     sees = bool(principal.tenant_admin_roles) or project in principal.project_roles
     verdict = decide(principal, "project_show", "A", project)
     assert verdict is (Verdict.ALLOWED if sees else Verdict.HIDDEN)
@@ -155,9 +152,7 @@ def test_an_operator_reads_everything_and_repairs(action: str) -> None:
         ("me_password_change", "service_account", "own", 403),
     ],
 )
-def test_the_table_says_what_the_contract_promises(
-    action: str, role: str, relation: str, status: int
-) -> None:
+def test_the_table_says_what_the_contract_promises(action: str, role: str, relation: str, status: int) -> None:
     assert expected(action, role, relation) == status
 
 

@@ -4,9 +4,9 @@ import asyncio
 from datetime import timedelta
 
 import pytest
-from gpuaas_server.kernel.ids import new_id
 
-from .world import MovableClock, Person, World, account_token
+from gpuaas_server.kernel.ids import new_id
+from tests_support.people import MovableClock, Person, World, account_token
 
 BODY = {"name": "ci", "scopes": ["projects:read"]}
 
@@ -89,9 +89,7 @@ async def test_a_scope_that_was_taken_away_is_gone_for_tokens_that_exist(world: 
     assert (await program.get(f"/projects/{robot.made['project_id']}")).status_code == 403
 
 
-async def test_an_account_and_a_key_end_when_they_expire(
-    world: World, robot: Robot, clock: MovableClock
-) -> None:
+async def test_an_account_and_a_key_end_when_they_expire(world: World, robot: Robot, clock: MovableClock) -> None:
     soon = (clock() + timedelta(minutes=5)).isoformat()
     answer = await world.admin.call("POST", f"{robot.path}/keys", json={"expires_at": soon})
     lasting, short = await robot.person(), await robot.person(answer.json()["secret"])
@@ -111,9 +109,7 @@ async def test_null_takes_an_expiry_away_and_absence_leaves_it(world: World, rob
     await world.admin.call("PATCH", robot.path, json={"expires_at": "2999-01-01T00:00:00Z"})
     kept = await world.admin.call("PATCH", robot.path, json={"disabled": False})
     assert kept.json()["expires_at"] is not None
-    assert (await world.admin.call("PATCH", robot.path, json={"expires_at": None})).json()[
-        "expires_at"
-    ] is None
+    assert (await world.admin.call("PATCH", robot.path, json={"expires_at": None})).json()["expires_at"] is None
 
 
 async def test_an_expiry_in_the_past_is_refused(world: World, robot: Robot) -> None:
@@ -122,16 +118,12 @@ async def test_an_expiry_in_the_past_is_refused(world: World, robot: Robot) -> N
 
 
 async def test_a_name_is_used_once_in_a_project(world: World, robot: Robot) -> None:
-    answer = await world.admin.call(
-        "POST", f"/projects/{robot.made['project_id']}/service-accounts", json=BODY
-    )
+    answer = await world.admin.call("POST", f"/projects/{robot.made['project_id']}/service-accounts", json=BODY)
     assert (answer.status_code, answer.json()["code"]) == (409, "already_exists")
 
 
 async def test_keys_do_not_grow_without_end(world: World, robot: Robot) -> None:
-    statuses = [
-        (await world.admin.call("POST", f"{robot.path}/keys", json={})).status_code for _ in range(10)
-    ]
+    statuses = [(await world.admin.call("POST", f"{robot.path}/keys", json={})).status_code for _ in range(10)]
     assert statuses == [201] * 9 + [409]
 
 

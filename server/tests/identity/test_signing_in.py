@@ -6,14 +6,14 @@ from datetime import timedelta
 
 import httpx
 import pytest
+
 from gpuaas_server.identity.passwords import password_matches, weakness
 from gpuaas_server.identity.service import FirstAdmin, ensure_first_admin
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.runtime import running_platform
-
-from .world import PASSWORD, MovableClock, World, serving, sign_in, token_request
+from tests_support.people import PASSWORD, MovableClock, World, serving, sign_in, token_request
 
 
 async def fail(world: World, times: int, username: str = "ann@acme.test") -> httpx.Response:
@@ -202,9 +202,7 @@ async def test_guessing_the_current_password_with_a_stolen_token_locks_the_accou
     assert (await ann.call("POST", "/me/password", json=body)).status_code == 423
 
 
-@pytest.mark.parametrize(
-    "password", ["short", "aaaaaaaaaaaaaaa", "Password1234!", "ann@acme.test", "qwertyqwerty"]
-)
+@pytest.mark.parametrize("password", ["short", "aaaaaaaaaaaaaaa", "Password1234!", "ann@acme.test", "qwertyqwerty"])
 def test_a_weak_password_is_refused(password: str) -> None:
     assert weakness(password, "ann@acme.test") is not None
 

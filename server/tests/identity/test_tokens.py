@@ -8,12 +8,12 @@ from datetime import timedelta
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
 from gpuaas_server.identity import signing_keys
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.runtime import running_platform
-
-from .world import MovableClock, Person, World, serving, sign_in
+from tests_support.people import MovableClock, Person, World, serving, sign_in
 
 
 async def signer(world: World) -> tuple[str, Ed25519PrivateKey]:
@@ -40,14 +40,11 @@ async def test_a_token_says_who_for_whom_and_until_when(world: World) -> None:
 
 
 async def test_a_token_without_signature_is_refused(world: World) -> None:
-    header = (
-        base64.urlsafe_b64encode(json.dumps({"alg": "none", "typ": "JWT"}).encode()).rstrip(b"=").decode()
-    )
-    assert await refusal(world, f"{header}.{world.admin.token.split('.')[1]}.") == "token_invalid"
-    forged = jwt.encode(
-        claims_of(world.admin.token), None, algorithm="none", headers={"kid": (await signer(world))[0]}
-    )
-    assert await refusal(world, forged) == "token_invalid"
+    key_id, _ = await signer(world)
+    payload = world.admin.token.split(".")[1]
+    for header in ({"alg": "none", "typ": "JWT"}, {"alg": "none", "typ": "JWT", "kid": key_id}):
+        encoded = base64.urlsafe_b64encode(json.dumps(header).encode()).rstrip(b"=").decode()
+        assert await refusal(world, f"{encoded}.{payload}.") == "token_invalid"
 
 
 async def test_a_token_signed_with_the_public_key_as_a_password_is_refused(world: World) -> None:
@@ -82,20 +79,16 @@ async def test_a_token_signed_with_another_key_is_refused(world: World) -> None:
         {"exp": None},
     ],
 )
-async def test_a_genuine_signature_over_other_claims_is_refused(
-    world: World, change: dict[str, object]
-) -> None:
+async def test_a_genuine_signature_over_other_claims_is_refused(world: World, change: dict[str, object]) -> None:
     key_id, key = await signer(world)
     claims = {k: v for k, v in {**claims_of(world.admin.token), **change}.items() if v is not None}
     forged = jwt.encode(claims, key, algorithm="EdDSA", headers={"kid": key_id})
     assert await refusal(world, forged) == "token_invalid"
 
 
-@pytest.mark.parametrize(
-    "header", ["Bearer", "Bearer ", "Basic abc", "Bearer a.b.c", "Bearer \u00e9", "x" * 5000]
-)
+@pytest.mark.parametrize("header", ["Bearer", "Bearer ", "Basic abc", "Bearer a.b.c", "Bearer \u00e9", "x" * 5000])
 async def test_a_malformed_authorization_header_is_refused(world: World, header: str) -> None:
-    answer = await world.client.get("/me", headers={"Authorization": header.encode("latin-1")})
+    answer = await world.client.get("/me", headers={b"Authorization": header.encode("latin-1")})
     assert (answer.status_code, answer.json()["code"]) == (401, "token_invalid")
 
 
@@ -104,9 +97,7 @@ async def test_no_authorization_header_asks_to_sign_in(world: World) -> None:
     assert (answer.status_code, answer.json()["code"]) == (401, "unauthenticated")
 
 
-async def test_an_expired_token_is_refused_also_when_it_is_remembered(
-    world: World, clock: MovableClock
-) -> None:
+async def test_an_expired_token_is_refused_also_when_it_is_remembered(world: World, clock: MovableClock) -> None:
     token = await sign_in(world.client, world.admin.email, world.password)
     person = Person(world.client, "", "", token)
     assert (await person.get("/me")).status_code == 200
@@ -126,24 +117,17 @@ async def test_after_a_rotation_the_new_key_signs_and_old_tokens_stay_good(world
     assert published == [answer.json()["id"], before]
 
 
-async def test_a_rotated_key_stops_verifying_when_its_last_token_has_expired(
-    world: World, clock: MovableClock
-) -> None:
+async def test_a_rotated_key_stops_verifying_when_its_last_token_has_expired(world: World, clock: MovableClock) -> None:
     key_id, key = await signer(world)
     await world.admin.call("POST", "/auth/keys")
     await asyncio.sleep(0.05)
     clock.ahead = timedelta(minutes=world.platform.settings.token_minutes + 2)
     claims = {**claims_of(world.admin.token), "exp": int(clock().timestamp()) + 600}
-    assert (
-        await refusal(world, jwt.encode(claims, key, algorithm="EdDSA", headers={"kid": key_id}))
-        == "token_invalid"
-    )
+    assert await refusal(world, jwt.encode(claims, key, algorithm="EdDSA", headers={"kid": key_id})) == "token_invalid"
     assert key_id not in str((await world.client.get("/auth/jwks")).json())
 
 
-async def test_a_token_of_a_key_made_on_another_replica_is_believed_at_once(
-    world: World, settings: Settings
-) -> None:
+async def test_a_token_of_a_key_made_on_another_replica_is_believed_at_once(world: World, settings: Settings) -> None:
     async with running_platform(settings) as other, serving(other) as client:
         await world.admin.call("POST", "/auth/keys")
         await asyncio.sleep(0.1)
@@ -155,10 +139,7 @@ async def test_the_published_key_verifies_a_token_for_anybody(world: World) -> N
     keys = (await world.client.get("http://test/.well-known/jwks.json")).json()
     kid = jwt.get_unverified_header(world.admin.token)["kid"]
     key = jwt.PyJWKSet.from_dict(keys)[kid]
-    assert (
-        jwt.decode(world.admin.token, key, algorithms=["EdDSA"], audience="gpuaas-api")["sub"]
-        == world.admin.id
-    )
+    assert jwt.decode(world.admin.token, key, algorithms=["EdDSA"], audience="gpuaas-api")["sub"] == world.admin.id
 
 
 async def test_the_private_key_is_sealed_for_its_purpose_and_row(world: World) -> None:

@@ -3,9 +3,9 @@
 import asyncio
 
 import pytest
-from gpuaas_server.kernel.ids import new_id
 
-from .world import PASSWORD, Person, World, sign_in, token_request
+from gpuaas_server.kernel.ids import new_id
+from tests_support.people import PASSWORD, Person, World, sign_in, token_request
 
 
 async def test_a_password_made_by_the_platform_is_shown_once(world: World) -> None:
@@ -46,9 +46,7 @@ async def test_a_weak_password_is_refused_at_creation(world: World, password: st
 async def test_a_reset_password_works_and_ends_old_tokens(world: World) -> None:
     tenant = await world.tenant("acme")
     ann = await world.person("ann@acme.test", tenant)
-    answer = await world.admin.call(
-        "PATCH", f"/tenants/{tenant}/users/{ann.id}", json={"reset_password": True}
-    )
+    answer = await world.admin.call("PATCH", f"/tenants/{tenant}/users/{ann.id}", json={"reset_password": True})
     await asyncio.sleep(0.05)
     assert (await ann.get("/me")).status_code == 401
     assert (await token_request(world.client, ann.email, PASSWORD)).status_code == 401
@@ -88,11 +86,7 @@ async def test_a_tenant_admin_manages_the_users_of_their_tenant_only(world: Worl
 async def test_lists_are_paged_newest_first(world: World) -> None:
     tenant = await world.tenant("acme")
     made = [
-        str(
-            (await world.admin.made(f"/tenants/{tenant}/users", {"email": f"u{n}@acme.test", "name": "U"}))[
-                "id"
-            ]
-        )
+        str((await world.admin.made(f"/tenants/{tenant}/users", {"email": f"u{n}@acme.test", "name": "U"}))["id"])
         for n in range(3)
     ]
     first = (await world.admin.get(f"/tenants/{tenant}/users?limit=2")).json()

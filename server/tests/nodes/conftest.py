@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 
 import pytest
+
 from gpuaas_server.kernel.context import Platform
 from tests_support import agents
 

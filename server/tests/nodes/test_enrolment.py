@@ -6,6 +6,7 @@ import json
 from datetime import timedelta
 
 import pytest
+
 from gpuaas_server.kernel.ids import is_id
 from gpuaas_server.nodes.enrolment import make_bundle
 from tests_support.agents import Host, MovableClock, Site
@@ -31,7 +32,7 @@ async def test_the_same_token_with_the_same_key_gets_the_same_node(site: Site) -
     first = (await host.enrol(token)).json()
     again = (await host.enrol(token)).json()
     assert again["node_id"] == first["node_id"]
-    assert (await site.admin.get("/enrolment-tokens"))["items"][0]["uses"] == 1  # type: ignore[index]
+    assert (await site.admin.get("/enrolment-tokens"))["items"][0]["uses"] == 1
 
 
 async def test_the_same_token_with_another_key_is_refused(site: Site) -> None:
@@ -44,7 +45,7 @@ async def test_two_hosts_racing_for_one_token_make_one_node(site: Site) -> None:
     token = await site.token()
     answers = await asyncio.gather(*(Host(site.client, hostname=f"h{i}").enrol(token) for i in range(6)))
     assert sorted(answer.status_code for answer in answers) == [200, 409, 409, 409, 409, 409]
-    assert len((await site.admin.get("/nodes"))["items"]) == 1  # type: ignore[arg-type]
+    assert len((await site.admin.get("/nodes"))["items"]) == 1
 
 
 async def test_a_token_for_three_takes_three_hosts_of_one_name(site: Site) -> None:
@@ -53,7 +54,7 @@ async def test_a_token_for_three_takes_three_hosts_of_one_name(site: Site) -> No
         assert await code_of(site, token) is None
     assert await code_of(site, token) == "enrolment_token_used"
     items = (await site.admin.get("/nodes"))["items"]
-    assert len({node["name"] for node in items}) == 3  # type: ignore[index,attr-defined]
+    assert len({node["name"] for node in items}) == 3
 
 
 async def test_an_expired_token_is_refused(site: Site, clock: MovableClock) -> None:

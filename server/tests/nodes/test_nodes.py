@@ -1,9 +1,10 @@
 """What operators see and do, inventories, and the heartbeat."""
 
 import pytest
-from gpuaas_server.nodes.status import NodeState, node_status, possible_actions
 from hypothesis import given
 from hypothesis import strategies as st
+
+from gpuaas_server.nodes.status import NodeState, node_status, possible_actions
 from tests_support.agents import Host, Json, Site, inventory, slot, ssh_line
 
 
@@ -32,18 +33,18 @@ async def test_an_approved_node_is_ready_and_a_cordoned_one_takes_nothing_new(si
     path = f"/nodes/{host.node_id}"
     assert (await host.call("POST", "/inventory", inventory(slot(0), slot(1)))).status_code == 200
     node = await site.admin.get(path)
-    assert (node["status"], node["slots"]["discovered"]) == ("enrolled", 2)  # type: ignore[index]
+    assert (node["status"], node["slots"]["discovered"]) == ("enrolled", 2)
     await site.admin.post(f"{path}/slots/approve", {})
     node = await site.admin.get(path)
-    assert (node["status"], node["schedulable"], node["inventory"]["host"]["cpus"]) == ("ready", True, 64)  # type: ignore[index]
+    assert (node["status"], node["schedulable"], node["inventory"]["host"]["cpus"]) == ("ready", True, 64)
     node = await site.admin.post(f"{path}/cordon", {"reason": "replace a fan"})
-    assert (node["schedulable"], node["maintenance"]["reason"]) == (False, "replace a fan")  # type: ignore[index]
-    assert "node_uncordon" in node["allowed_actions"]  # type: ignore[operator]
+    assert (node["schedulable"], node["maintenance"]["reason"]) == (False, "replace a fan")
+    assert "node_uncordon" in node["allowed_actions"]
     assert (await site.admin.call("POST", f"{path}/cordon", {"reason": "again"})).json()["code"] == "conflict"
     node = await site.admin.post(f"{path}/uncordon")
     assert (node["schedulable"], node["maintenance"]) == (True, None)
     for status, count in (("ready", 1), ("enrolled", 0), ("lost", 0), ("retired", 0)):
-        assert len((await site.admin.get(f"/nodes?status={status}"))["items"]) == count  # type: ignore[arg-type]
+        assert len((await site.admin.get(f"/nodes?status={status}"))["items"]) == count
 
 
 async def test_a_drained_node_can_be_retired_and_then_nothing_more(site: Site) -> None:
@@ -64,10 +65,10 @@ async def test_every_change_is_audited_and_told(site: Site) -> None:
     await site.admin.post(f"{path}/uncordon")
     await site.admin.post(f"{path}/discover")
     trail = await site.admin.get(f"/audit?resource_id={host.node_id}")
-    actions = [row["action"] for row in trail["items"]]  # type: ignore[index,attr-defined]
+    actions = [row["action"] for row in trail["items"]]
     assert actions == ["node_discover", "node_uncordon", "node_cordon", "agent_enrol"]
     told = await site.admin.get(f"/events?subject={host.node_id}")
-    assert [event["type"] for event in told["items"]] == ["node.enrolled", "node.cordoned", "node.uncordoned"]  # type: ignore[index,attr-defined]
+    assert [event["type"] for event in told["items"]] == ["node.enrolled", "node.cordoned", "node.uncordoned"]
 
 
 async def test_a_name_is_changed_once_and_not_taken_twice(site: Site) -> None:
@@ -103,7 +104,7 @@ async def test_an_inventory_that_cannot_be_true_changes_nothing(site: Site, docu
     host = await site.host()
     answer = await host.call("POST", "/inventory", document)
     assert (answer.status_code, answer.json()["code"]) == (422, code)
-    assert (await site.admin.get(f"/nodes/{host.node_id}"))["slots"]["total"] == 0  # type: ignore[index]
+    assert (await site.admin.get(f"/nodes/{host.node_id}"))["slots"]["total"] == 0
 
 
 async def test_the_same_inventory_again_changes_nothing(site: Site) -> None:
@@ -124,7 +125,7 @@ async def test_a_heartbeat_renews_trust_and_tells_of_a_reboot(site: Site) -> Non
     assert (await site.admin.get(f"/nodes/{host.node_id}"))["generation"] == generation
     await host.call("POST", "/heartbeat", first | {"boot_id": "b-2"})
     told = await site.admin.get(f"/events?subject={host.node_id}")
-    assert told["items"][-1]["type"] == "node.rebooted"  # type: ignore[index]
+    assert told["items"][-1]["type"] == "node.rebooted"
 
 
 @pytest.mark.parametrize(

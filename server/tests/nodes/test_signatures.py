@@ -5,13 +5,14 @@ from datetime import timedelta
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
 from gpuaas_server.kernel.clock import utc_now
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.nodes import signatures
 from gpuaas_server.nodes.gate import NonceMemory
 from gpuaas_server.runtime import running_platform
-from tests_support.agents import Host, Site, serving
+from tests_support.agents import Host, Json, Site, serving
 
 SEED = bytes(range(32))
 NODE = "nod_01jb2c3d4e5f6g7h8j9kamnpqr"
@@ -24,10 +25,13 @@ def test_the_published_vector_verifies() -> None:
     key = Ed25519PrivateKey.from_private_bytes(SEED)
     header = f"GPUAAS-AGENT node={NODE},ts=1730000000000,nonce={NONCE},sig={SIGNATURE}"
     signature = signatures.read_authorization(header)
-    assert signatures.signed_bytes("GET", TARGET, signature, b"") == (
-        f"gpuaas-agent-v1\nGET\n{TARGET}\n1730000000000\n{NONCE}\n"
-        "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-    ).encode()
+    assert (
+        signatures.signed_bytes("GET", TARGET, signature, b"")
+        == (
+            f"gpuaas-agent-v1\nGET\n{TARGET}\n1730000000000\n{NONCE}\n"
+            "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+        ).encode()
+    )
     signatures.check_signature(key.public_key(), "GET", TARGET, signature, b"")
 
 
@@ -39,9 +43,7 @@ def test_another_method_path_or_body_does_not_verify(method: str, target: str, b
     key = Ed25519PrivateKey.from_private_bytes(SEED)
     header = f"GPUAAS-AGENT node={NODE},ts=1730000000000,nonce={NONCE},sig={SIGNATURE}"
     with pytest.raises(Problem, match="agent_signature_invalid"):
-        signatures.check_signature(
-            key.public_key(), method, target, signatures.read_authorization(header), body
-        )
+        signatures.check_signature(key.public_key(), method, target, signatures.read_authorization(header), body)
 
 
 @pytest.mark.parametrize(
@@ -71,29 +73,29 @@ def test_a_read_nonce_is_remembered_as_long_as_its_signature_can_be_valid() -> N
     assert not memory.first_time(NODE, NONCE, now + timedelta(seconds=limit))
 
 
-async def refusal(site: Site, host: Host, **how: object) -> dict[str, object]:
+async def refusal(host: Host, **how: int) -> Json:
     answer = await host.call("GET", "/tasks?wait=0", **how)
     assert answer.status_code in (401, 403), answer.text
-    found: dict[str, object] = answer.json()
+    found: Json = answer.json()
     return found
 
 
 async def test_a_forged_signature_is_refused(site: Site) -> None:
     host = await site.host()
-    assert (await refusal(site, Host(site.client, node_id=host.node_id)))["code"] == "agent_signature_invalid"
+    assert (await refusal(Host(site.client, node_id=host.node_id)))["code"] == "agent_signature_invalid"
 
 
 async def test_a_node_that_never_enrolled_is_refused(site: Site) -> None:
-    assert (await refusal(site, Host(site.client, node_id=new_id("nod"))))["code"] == "agent_signature_invalid"
+    assert (await refusal(Host(site.client, node_id=new_id("nod"))))["code"] == "agent_signature_invalid"
 
 
 async def test_a_clock_that_is_off_is_told_the_time(site: Site) -> None:
     host = await site.host()
     now_ms = int(utc_now().timestamp() * 1000)
     for ts_ms in (now_ms - 61_000, now_ms + 62_000):
-        answer = await refusal(site, host, ts_ms=ts_ms)
+        answer = await refusal(host, ts_ms=ts_ms)
         assert answer["code"] == "agent_clock_skew"
-        assert abs(answer["details"]["server_time_ms"] - now_ms) < 5_000  # type: ignore[index,operator]
+        assert abs(answer["details"]["server_time_ms"] - now_ms) < 5_000
     assert (await host.call("GET", "/tasks?wait=0", ts_ms=now_ms - 55_000)).status_code == 200
 
 
@@ -124,7 +126,7 @@ async def test_a_changed_body_under_a_good_signature_is_refused(site: Site) -> N
 async def test_a_retired_node_is_refused(site: Site) -> None:
     host = await site.host()
     await site.admin.post(f"/nodes/{host.node_id}/retire", {"reason": "the board is broken"})
-    assert (await refusal(site, host))["code"] == "node_retired"
+    assert (await refusal(host))["code"] == "node_retired"
     assert (await host.call("POST", "/inventory", {})).json()["code"] == "node_retired"
 
 

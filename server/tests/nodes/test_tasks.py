@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
 from gpuaas_server.kernel.context import Platform, system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.ids import new_id
@@ -44,7 +45,11 @@ async def test_a_task_reaches_its_node_and_no_other(site: Site) -> None:
     host, other = await site.host(), await site.host("host-2", "10.0.0.2")
     task_id = await send(site.platform, host)
     (task,) = await host.poll()
-    assert (task["task_id"], task["node_id"], task["correlation_id"]) == (task_id, host.node_id, "correlation-of-a-test")
+    assert (task["task_id"], task["node_id"], task["correlation_id"]) == (
+        task_id,
+        host.node_id,
+        "correlation-of-a-test",
+    )
     assert await other.poll() == []
 
 
@@ -63,7 +68,7 @@ async def test_the_envelope_verifies_with_the_key_from_enrolment(site: Site) -> 
     trusted = {key["kid"]: key["public_key"] for key in (await host.enrol(await site.token())).json()["task_keys"]}
     await send(site.platform, host)
     (task,) = await host.poll()
-    signed: Json = task["_signed"]  # type: ignore[assignment]
+    signed: Json = task["_signed"]
     key = Ed25519PublicKey.from_public_bytes(base64.b64decode(trusted[signed["kid"]]))
     message = b"gpuaas-task-v1\n" + str(signed["envelope"]).encode()
     key.verify(base64.b64decode(str(signed["signature"])), message)
@@ -152,7 +157,7 @@ async def test_progress_is_shown_while_the_task_runs_and_refused_after_it(site: 
     (task,) = await host.poll()
     progress = {"generation": 1, "phases": [{"name": "copy image", "status": "running", "detail": "10 %\x00"}]}
     assert (await host.call("POST", f"/tasks/{task_id}/progress", progress)).status_code == 200
-    assert (await site.admin.get(f"/tasks/{task_id}"))["phases"][0]["detail"] == "10 %\ufffd"  # type: ignore[index]
+    assert (await site.admin.get(f"/tasks/{task_id}"))["phases"][0]["detail"] == "10 %\ufffd"
     await host.report(task)
     late = await host.call("POST", f"/tasks/{task_id}/progress", progress)
     assert late.json()["code"] == "stale_generation"
@@ -179,7 +184,7 @@ async def test_a_discover_task_brings_the_inventory(site: Site) -> None:
     (task,) = await host.poll()
     await host.report(task, result={"inventory": inventory(slot(0), slot(1))})
     assert (await site.admin.get(f"/tasks/{task_id}"))["status"] == "succeeded"
-    assert (await site.admin.get(f"/nodes/{host.node_id}"))["slots"]["discovered"] == 2  # type: ignore[index]
+    assert (await site.admin.get(f"/nodes/{host.node_id}"))["slots"]["discovered"] == 2
 
 
 @pytest.mark.parametrize("found", [None, [], {"slots": "x"}, inventory(slot(0), slot(0))])
@@ -189,7 +194,7 @@ async def test_a_discover_task_that_brings_nonsense_has_failed(site: Site, found
     (task,) = await host.poll()
     assert (await host.report(task, result={"inventory": found})).status_code == 200
     shown = await site.admin.get(f"/tasks/{task_id}")
-    assert (shown["status"], shown["failure"]["code"]) == ("failed", "inventory_invalid")  # type: ignore[index]
+    assert (shown["status"], shown["failure"]["code"]) == ("failed", "inventory_invalid")
     assert (await host.report(task, result={"inventory": found})).status_code == 200
 
 

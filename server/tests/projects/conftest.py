@@ -1,5 +1,5 @@
-"""The world of tests/identity, here too."""
+"""These tests have people in them: see tests_support/people.py."""
 
-from ..identity.conftest import clock, world
+from tests_support.people_fixtures import clock, world
 
 __all__ = ["clock", "world"]

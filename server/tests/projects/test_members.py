@@ -2,10 +2,10 @@
 
 import psycopg
 import pytest
+
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.ids import new_id
-
-from ..identity.world import World
+from tests_support.people import World
 
 
 async def test_a_second_role_in_a_place_replaces_the_first(world: World) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ..identity.world import World
+from tests_support.people import World
 
 
 async def test_a_tenant_slug_is_used_once_on_the_platform(world: World) -> None:

@@ -8,16 +8,18 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
 
 import httpx
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
 from gpuaas_server.app import build_app
 from gpuaas_server.identity.service import ensure_first_admin
 from gpuaas_server.kernel.clock import Clock, utc_now
 from gpuaas_server.kernel.context import Platform
 
-Json = dict[str, object]
+Json = dict[str, Any]
 
 
 class MovableClock:
@@ -73,9 +75,9 @@ class Host:
         signature = base64.urlsafe_b64encode(self.key.sign(text.encode())).rstrip(b"=").decode()
         return f"GPUAAS-AGENT node={self.node_id},ts={stamp},nonce={mark},sig={signature}"
 
-    async def call(self, method: str, path: str, document: object = None, **how: object) -> httpx.Response:
+    async def call(self, method: str, path: str, document: object = None, **how: Any) -> httpx.Response:
         body = b"" if document is None else json.dumps(document).encode()
-        header = self.sign(method, f"/api/v1/agent{path}", body, **how)  # type: ignore[arg-type]
+        header = self.sign(method, f"/api/v1/agent{path}", body, **how)
         return await self.send(method, path, body, header)
 
     async def send(self, method: str, path: str, body: bytes, authorization: str) -> httpx.Response:

@@ -65,20 +65,25 @@ async def member_set(
     return row or {}
 
 
-async def member_remove(
-    connection: Connection, user_id: str, tenant_id: str | None, project_id: str | None
-) -> None:
+async def member_remove(connection: Connection, user_id: str, tenant_id: str | None, project_id: str | None) -> None:
     await connection.execute(
         f"DELETE FROM role_bindings b WHERE b.user_id = %(user)s AND {_AT_PLACE}",
         {"user": user_id, "tenant": tenant_id, "project": project_id},
     )
 
 
-async def admins_hold(connection: Connection, role: str, tenant_id: str | None) -> list[str]:
-    """Who holds the role and can act, held so that two administrators cannot remove each other at once."""
+async def admins_lock(connection: Connection, tenant_id: str | None) -> None:
+    """Held before any row: two administrators that remove each other must queue, not deadlock."""
+    await connection.execute(
+        "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (f"admins:{tenant_id or 'platform'}",)
+    )
+
+
+async def admins(connection: Connection, role: str, tenant_id: str | None) -> list[str]:
+    """Who holds the role and can act."""
     cursor = await connection.execute(
         "SELECT b.user_id FROM role_bindings b JOIN users u ON u.id = b.user_id WHERE b.role = %s"
-        " AND b.tenant_id IS NOT DISTINCT FROM %s AND NOT u.disabled ORDER BY b.id FOR UPDATE OF b, u",
+        " AND b.tenant_id IS NOT DISTINCT FROM %s AND NOT u.disabled",
         (role, tenant_id),
     )
     return [row["user_id"] for row in await cursor.fetchall()]

@@ -72,11 +72,13 @@ async def failure_clear(connection: Connection, digest: bytes) -> None:
     await connection.execute("DELETE FROM login_failures WHERE username_digest = %s", (digest,))
 
 
-async def login_forget(connection: Connection, rates_before: datetime, failures_before: datetime) -> None:
-    """Both tables are keyed by what strangers send, so they are swept by those who come next."""
-    await connection.execute("DELETE FROM login_rates WHERE minute < %s", (rates_before,))
+async def rate_forget(connection: Connection, before: datetime) -> None:
+    await connection.execute("DELETE FROM login_rates WHERE minute < %s", (before,))
+
+
+async def failure_forget(connection: Connection, before: datetime) -> None:
+    """The table is keyed by what strangers typed, so those who come next sweep it."""
     await connection.execute(
-        "DELETE FROM login_failures WHERE last_failure_at < %s"
-        " AND (locked_until IS NULL OR locked_until < %s)",
-        (failures_before, failures_before),
+        "DELETE FROM login_failures WHERE last_failure_at < %s AND (locked_until IS NULL OR locked_until < %s)",
+        (before, before),
     )

@@ -33,9 +33,7 @@ async def service_account_insert(
     return await cursor.fetchone()
 
 
-async def service_account_list(
-    connection: Connection, project_id: str, after: str | None, limit: int
-) -> list[DictRow]:
+async def service_account_list(connection: Connection, project_id: str, after: str | None, limit: int) -> list[DictRow]:
     cursor = await connection.execute(
         f"SELECT {_COLUMNS} FROM service_accounts WHERE project_id = %(project)s"
         " AND (%(after)s::text IS NULL OR id < %(after)s) ORDER BY id DESC LIMIT %(limit)s",

@@ -13,9 +13,7 @@ async def signing_key_lock(connection: Connection) -> None:
     await connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
 
 
-async def signing_key_insert(
-    connection: Connection, key_id: str, public: bytes, sealed: bytes, now: datetime
-) -> None:
+async def signing_key_insert(connection: Connection, key_id: str, public: bytes, sealed: bytes, now: datetime) -> None:
     await connection.execute(
         "INSERT INTO signing_keys (id, public_key, sealed_private_key, created_at) VALUES (%s, %s, %s, %s)",
         (key_id, public, sealed, now),
@@ -30,8 +28,7 @@ async def signing_key_retire(connection: Connection, verifies_until: datetime) -
 
 async def signing_key_current(connection: Connection) -> DictRow | None:
     cursor = await connection.execute(
-        "SELECT id, sealed_private_key FROM signing_keys"
-        " WHERE verifies_until IS NULL ORDER BY id DESC LIMIT 1"
+        "SELECT id, sealed_private_key FROM signing_keys WHERE verifies_until IS NULL ORDER BY id DESC LIMIT 1"
     )
     return await cursor.fetchone()
 

@@ -28,9 +28,7 @@ async def user_insert(
     return await cursor.fetchone()
 
 
-async def user_list(
-    connection: Connection, tenant_id: str | None, after: str | None, limit: int
-) -> list[DictRow]:
+async def user_list(connection: Connection, tenant_id: str | None, after: str | None, limit: int) -> list[DictRow]:
     cursor = await connection.execute(
         f"SELECT {_COLUMNS} FROM users WHERE (%(tenant)s::text IS NULL OR tenant_id = %(tenant)s)"
         " AND (%(after)s::text IS NULL OR id < %(after)s) ORDER BY id DESC LIMIT %(limit)s",

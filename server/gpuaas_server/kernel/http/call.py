@@ -1,7 +1,7 @@
 """One authorised call. An endpoint declares its action, gets a `Call`, and runs one verb of its service with it.
 
-    call: Annotated[Call, admitted("allocation_create")]
-    return await call.change(lambda tx: service.allocation_create(tx, body), status=201)
+call: Annotated[Call, admitted("allocation_create")]
+return await call.change(lambda tx: service.allocation_create(tx, body), status=201)
 """
 
 from collections.abc import Awaitable, Callable
@@ -123,9 +123,7 @@ IdempotencyHeader = Annotated[
 ]
 IfMatchHeader = Annotated[
     str | None,
-    Header(
-        alias="If-Match", max_length=40, pattern='^(\\*|"[0-9]+")$', description="The ETag you read."
-    ),
+    Header(alias="If-Match", max_length=40, pattern='^(\\*|"[0-9]+")$', description="The ETag you read."),
 ]
 
 

@@ -12,7 +12,13 @@ from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.errors import CATALOGUE, Problem
 
 MEDIA_TYPE = "application/problem+json"
-_BY_STATUS = {404: "not_found", 405: "method_not_allowed", 413: "body_too_large", 415: "unsupported_media_type", 400: "malformed_body"}
+_BY_STATUS = {
+    404: "not_found",
+    405: "method_not_allowed",
+    413: "body_too_large",
+    415: "unsupported_media_type",
+    400: "malformed_body",
+}
 
 
 class ProblemDocument(BaseModel):
@@ -106,8 +112,18 @@ def declared(*codes: str) -> dict[int | str, dict[str, object]]:
 
 
 _EVERY_CALL = (
-    "malformed_body", "unauthenticated", "forbidden", "not_found", "method_not_allowed", "conflict",
-    "precondition_failed", "body_too_large", "invalid_request", "rate_limited", "internal", "unavailable",
+    "malformed_body",
+    "unauthenticated",
+    "forbidden",
+    "not_found",
+    "method_not_allowed",
+    "conflict",
+    "precondition_failed",
+    "body_too_large",
+    "invalid_request",
+    "rate_limited",
+    "internal",
+    "unavailable",
 )
 
 

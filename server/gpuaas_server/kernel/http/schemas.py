@@ -10,7 +10,12 @@ class Body(BaseModel):
 
 
 # Printable text of a person: no control characters, no surrounding blanks.
-Name = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[^\s\x00-\x1f\x7f]([^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f])?$")]
+Name = Annotated[
+    str,
+    StringConstraints(
+        min_length=1, max_length=100, pattern=r"^[^\s\x00-\x1f\x7f]([^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f])?$"
+    ),
+]
 Slug = Annotated[str, StringConstraints(pattern="^[a-z][a-z0-9-]{1,38}[a-z0-9]$")]
 Reason = Annotated[str, StringConstraints(min_length=3, max_length=500, pattern=r"^[^\x00-\x08\x0b-\x1f\x7f]*$")]
 # JSON has no time type: the one place where a string is read as something else. A time without a zone is refused.

@@ -21,8 +21,10 @@ def upgrade() -> None:
         op.execute(sa.text((SQL / name).read_text().replace(":", "\\:")))
     for table in tenant_tables():
         op.execute(f"SELECT raise_tenant_wall('{table}')")
-    op.execute("CREATE TRIGGER audit_records_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON audit_records"
-               " FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()")
+    op.execute(
+        "CREATE TRIGGER audit_records_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON audit_records"
+        " FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()"
+    )
 
 
 def downgrade() -> None:

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 import httpx
 from fastapi import FastAPI
+
 from gpuaas_server.audit import endpoints as audit
 from gpuaas_server.identity import endpoints as identity
 from gpuaas_server.identity.gate import IdentityGate
@@ -46,9 +47,7 @@ async def serving(platform: Platform) -> AsyncIterator[httpx.AsyncClient]:
     transport = httpx.ASGITransport(app=app, client=("192.0.2.1", 1))
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(app.state.gate.running())
-        yield await stack.enter_async_context(
-            httpx.AsyncClient(transport=transport, base_url="http://test/api/v1")
-        )
+        yield await stack.enter_async_context(httpx.AsyncClient(transport=transport, base_url="http://test/api/v1"))
 
 
 async def sign_in(client: httpx.AsyncClient, username: str, password: str = PASSWORD) -> str:
@@ -113,9 +112,7 @@ class World:
             await self.give(str(user["id"]), role, tenant_id, project_id)
         return Person(self.client, str(user["id"]), email, await sign_in(self.client, email))
 
-    async def give(
-        self, user_id: str, role: str, tenant_id: str | None = None, project_id: str | None = None
-    ) -> None:
+    async def give(self, user_id: str, role: str, tenant_id: str | None = None, project_id: str | None = None) -> None:
         if project_id is not None:
             path = f"/projects/{project_id}/members/{user_id}"
         elif tenant_id is not None:

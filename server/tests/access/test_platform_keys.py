@@ -1,0 +1,97 @@
+"""The platform's own keys: made once, sealed, rotated without a gap; and the TLS certificate made with one of them."""
+
+import asyncio
+import ssl
+from datetime import timedelta
+from pathlib import Path
+
+import httpx
+import pytest
+from cryptography import x509
+from cryptography.exceptions import InvalidTag
+
+from gpuaas_server.access import keys, service, tls, tls_authority
+from gpuaas_server.kernel.clock import utc_now
+from gpuaas_server.kernel.context import Platform, system_actor
+from gpuaas_server.kernel.database import PLATFORM
+from gpuaas_server.kernel.sealing import Sealer
+from gpuaas_server.runtime import running_platform
+from tests_support.agents import MovableClock
+
+
+async def test_first_users_of_two_replicas_meet_the_same_key(platform: Platform) -> None:
+    async with running_platform(platform.settings) as second:
+        both = (platform, second) * 4
+        found = await asyncio.gather(*(keys.live_keys(each, "task_signing") for each in both))
+    assert len({key.kid for each in found for key in each}) == 1
+
+
+async def test_a_private_key_is_stored_sealed_and_opens_only_with_the_master_key(platform: Platform) -> None:
+    await keys.ensure_keys(platform)
+    async with platform.database.connection(PLATFORM) as connection:
+        cursor = await connection.execute("SELECT kind, sealed_private_key FROM platform_keys")
+        rows = await cursor.fetchall()
+    assert {row["kind"] for row in rows} == set(keys.KINDS)
+    platform.sealer = Sealer(bytes(32))
+    with pytest.raises(InvalidTag):
+        await keys.live_keys(platform, "ssh_user_ca")
+
+
+async def test_a_rotated_key_is_published_at_once_and_signs_later(platform: Platform) -> None:
+    (old,) = await keys.live_keys(platform, "ssh_user_ca")
+    async with platform.transaction(PLATFORM, system_actor("test")) as tx:
+        new = await keys.key_rotate(tx, platform.sealer, "ssh_user_ca")
+    async with platform.database.connection(PLATFORM) as connection:
+        assert len(await service.user_ca_keys(connection)) == 2
+    live = await keys.live_keys(platform, "ssh_user_ca")
+    assert keys.signer(live, utc_now()).kid == old.kid
+    assert keys.signer(live, utc_now() + timedelta(minutes=11)).kid == new.kid
+
+
+async def test_a_client_that_trusts_the_platform_ca_reaches_the_https_listener(
+    platform: Platform, tmp_path: Path
+) -> None:
+    files = await tls.ensure_server_certificate(platform, ["127.0.0.1", "localhost"], tmp_path / "tls")
+    assert files.key_path.stat().st_mode & 0o077 == 0
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(files.cert_path, files.key_path)
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0, ssl=context)
+    port = server.sockets[0].getsockname()[1]
+    trusting = ssl.create_default_context(cafile=str(files.ca_path))
+    trusting.verify_flags |= ssl.VERIFY_X509_STRICT
+    async with server, httpx.AsyncClient(verify=trusting) as client:
+        assert (await client.get(f"https://127.0.0.1:{port}/")).text == "ok"
+        assert (await client.get(f"https://localhost:{port}/")).text == "ok"
+    async with httpx.AsyncClient() as stranger:
+        with pytest.raises(httpx.ConnectError):
+            await stranger.get(f"https://127.0.0.1:{port}/")
+
+
+async def test_the_certificate_is_kept_until_it_nears_its_end(
+    platform: Platform, clock: MovableClock, tmp_path: Path
+) -> None:
+    async def serial(*names: str) -> int:
+        files = await tls.ensure_server_certificate(platform, list(names), tmp_path)
+        return x509.load_pem_x509_certificate(files.cert_path.read_bytes()).serial_number
+
+    first = await serial("a.example")
+    assert await serial("a.example") == first
+    clock.ahead = timedelta(days=59)
+    assert await serial("a.example") == first
+    clock.ahead = timedelta(days=61)
+    renewed = await serial("a.example")
+    assert renewed != first
+    assert await serial("a.example", "b.example") != renewed
+
+
+async def test_the_digest_in_bundles_is_of_the_certificate_that_agents_fetch(platform: Platform) -> None:
+    digest = await tls.authority_digest(platform)
+    assert digest == tls_authority.authority_digest(await tls.authority_pem(platform))
+    assert len(digest) == 64
