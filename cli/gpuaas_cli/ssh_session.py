@@ -7,7 +7,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -24,7 +24,7 @@ def ephemeral_key() -> Iterator[Path]:
     for program in ("ssh", "ssh-keygen"):
         if shutil.which(program) is None:
             raise CommandFailed("ssh_missing", f"{program} is not installed.", "Install the OpenSSH client.")
-    with tempfile.TemporaryDirectory(prefix="gpuaas-ssh-") as directory:  # made with mode 0700
+    with _handling(_leave, *_ENDING), tempfile.TemporaryDirectory(prefix="gpuaas-ssh-") as directory:  # mode 0700
         key = Path(directory) / "key"
         made = subprocess.run(
             ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "gpuaas", "-f", str(key)],
@@ -68,17 +68,31 @@ def ssh_arguments(key: Path, allocation_id: str, issued: SshCertificate, remote_
 def run_ssh(arguments: Sequence[str]) -> int:
     """Ctrl-C belongs to ssh and the far side; an ending signal is passed on, so that we still clean up."""
     child: subprocess.Popen[bytes] | None = None
+    early: list[int] = []
 
     def pass_on(number: int, frame: FrameType | None) -> None:
-        if child is not None:
+        if child is None:
+            early.append(number)
+        else:
             child.send_signal(number)
 
-    before = {number: signal.signal(number, pass_on) for number in _ENDING}
-    before[signal.SIGINT] = signal.signal(signal.SIGINT, lambda number, frame: None)
-    try:
+    with _handling(pass_on, *_ENDING), _handling(lambda number, frame: None, signal.SIGINT):
         child = subprocess.Popen(list(arguments))
+        for number in early:
+            child.send_signal(number)
         status = child.wait()
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
     return status if status >= 0 else 128 - status
+
+
+@contextmanager
+def _handling(handler: Callable[[int, FrameType | None], None], *numbers: signal.Signals) -> Iterator[None]:
+    before = {number: signal.signal(number, handler) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, earlier in before.items():
+            signal.signal(number, earlier)
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    raise SystemExit(128 + number)

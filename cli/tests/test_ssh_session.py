@@ -86,3 +86,20 @@ def test_nothing_is_left_when_a_signal_ends_the_session(tmp_path: Path, number: 
     assert session.wait(10) == 3
     time.sleep(0.05)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_is_left_when_it_ends_before_ssh_starts(tmp_path: Path) -> None:
+    program = (
+        "import time\n"
+        "from gpuaas_cli.ssh_session import ephemeral_key\n"
+        "with ephemeral_key():\n"
+        "    print('ready', flush=True)\n"
+        "    time.sleep(30)\n"
+    )
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
+    session = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, env=environment)
+    assert session.stdout is not None
+    assert session.stdout.readline() == b"ready\n"
+    session.send_signal(signal.SIGTERM)
+    assert session.wait(10) == 128 + signal.SIGTERM
+    assert list(tmp_path.iterdir()) == []
