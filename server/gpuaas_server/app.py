@@ -28,6 +28,7 @@ from gpuaas_server.kernel.metrics import registry
 from gpuaas_server.nodes import agent_endpoints
 from gpuaas_server.nodes import endpoints as nodes
 from gpuaas_server.nodes.gate import AgentGate
+from gpuaas_server.openapi import describe
 from gpuaas_server.projects import endpoints as projects
 
 DESCRIPTION = """GPU allocations, and apps launched into them. Errors are RFC 9457 problem documents with a stable `code`;
@@ -85,6 +86,7 @@ def build_app(platform: Platform) -> FastAPI:
     for room in ROOMS:
         app.include_router(room.router, prefix="/api/v1")
     app.include_router(status_router)
+    app.openapi = lambda: describe(app)  # type: ignore[method-assign]
     _offline_reference(app)
     app.add_middleware(Edge, max_body_bytes=platform.settings.max_body_bytes)
     return app

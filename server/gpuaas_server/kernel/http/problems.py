@@ -105,7 +105,7 @@ def declared(*codes: str) -> dict[int | str, dict[str, object]]:
     return {
         status: {
             "description": ", ".join(names),
-            "content": {MEDIA_TYPE: {"schema": ProblemDocument.model_json_schema()}},
+            "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemDocument"}}},
         }
         for status, names in by_status.items()
     }

@@ -1,0 +1,49 @@
+"""The OpenAPI document: what FastAPI derives from the code, plus the problem document and who may call what with which key."""
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+
+from gpuaas_server.identity.policy import RULES, Level
+from gpuaas_server.kernel.http.problems import ProblemDocument
+
+SECURITY_SCHEMES = {
+    "bearer": {
+        "type": "http",
+        "scheme": "bearer",
+        "bearerFormat": "JWT",
+        "description": "An access token of POST /api/v1/auth/token.",
+    },
+    "agent": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "Authorization",
+        "description": "`GPUAAS-AGENT …`: the request signed with the node's key; see docs/reference/agent-protocol.md.",
+    },
+}
+
+
+def describe(app: FastAPI) -> dict[str, Any]:
+    if app.openapi_schema is None:
+        document = get_openapi(
+            title=app.title, version=app.version, description=app.description, routes=app.routes, summary=None
+        )
+        components = document.setdefault("components", {})
+        components["securitySchemes"] = SECURITY_SCHEMES
+        schemas = components.setdefault("schemas", {})
+        schemas["ProblemDocument"] = ProblemDocument.model_json_schema()
+        for unused in ("HTTPValidationError", "ValidationError"):
+            schemas.pop(unused, None)
+        for methods in document["paths"].values():
+            for operation in methods.values():
+                operation["security"] = _security(operation["operationId"])
+        app.openapi_schema = document
+    return app.openapi_schema
+
+
+def _security(action: str) -> list[dict[str, list[str]]]:
+    level = RULES[action].level
+    if level is Level.PUBLIC:
+        return []
+    return [{"agent": []}] if level is Level.AGENT else [{"bearer": []}]
