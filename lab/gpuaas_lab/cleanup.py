@@ -1,0 +1,106 @@
+"""Taking fleets off the machine, and the proof that nothing stayed.
+
+Works from names, not from memory: it removes the same things whether the owner left in order or was killed.
+"""
+
+from pathlib import Path
+
+from gpuaas_lab import cgroups, fabric, records, rootfs
+from gpuaas_lab.errors import FleetInUse, FleetNotFound
+from gpuaas_lab.files import locked, remove_folder
+from gpuaas_lab.layout import (
+    DATA_DIR,
+    FIRST_NUMBER,
+    FLEETS_DIR,
+    LAST_NUMBER,
+    fleet_number_of,
+)
+from gpuaas_lab.records import LOCK, LOCK_TIMEOUT, FleetRecord
+
+
+def destroy(record: FleetRecord) -> None:
+    """Remove one fleet. The record goes last: until then the fleet counts as existing."""
+    _remove_number(record.number)
+    remove_folder(FLEETS_DIR / record.name)
+    records.record_path(record.name).unlink(missing_ok=True)
+
+
+def sweep() -> list[str]:
+    """Remove everything that no live owner claims; call with the lab's lock held."""
+    removed = []
+    for record in records.load_all():
+        if not record.is_alive:
+            destroy(record)
+            removed.append(record.name)
+    alive = records.load_all()
+    for number in _numbers_in_use() - {record.number for record in alive}:
+        _remove_number(number)
+        removed.append(f"remains of fleet number {number}")
+    names = {record.name for record in alive}
+    for folder in FLEETS_DIR.glob("*"):
+        if folder.name not in names:
+            remove_folder(folder)
+            removed.append(f"folder {folder}")
+    rootfs.remove_dead_builds()
+    return removed
+
+
+def down(name: str | None) -> list[str]:
+    """End one fleet, or all that were left running; and sweep what dead owners left."""
+    with locked(LOCK, LOCK_TIMEOUT, "another lab command"):
+        removed = sweep()
+        for record in records.load_all():
+            if name not in (None, record.name):
+                continue
+            if record.is_detached:
+                destroy(record)
+                removed.append(record.name)
+            elif name is not None:
+                raise FleetInUse(f"fleet {name} belongs to the running process {record.owner_pid}: end that first")
+    if name is not None and name not in removed:
+        raise FleetNotFound(f"no fleet {name} is running: `gpuaas-lab status` lists them")
+    return removed
+
+
+def leftovers(number: int | None = None) -> list[str]:
+    """Everything of any fleet (or of one fleet number) that is on the machine now."""
+    found: list[str] = []
+    for group in sorted(cgroups.names()):
+        if _concerns(group, number):
+            found.append(f"cgroup {group}")
+            found += [f"process {pid} in {group}" for pid in sorted(cgroups.members(group))]
+    found += [f"network namespace {n}" for n in fabric.namespaces() if _concerns(n, number)]
+    found += [f"link {link}" for link in fabric.links() if _concerns(link, number)]
+    for line in Path("/proc/self/mounts").read_text().splitlines():
+        source, point = line.split()[:2]
+        if (number is None and DATA_DIR in Path(point).parents) or (
+            number is not None and fleet_number_of(source) == number
+        ):
+            found.append(f"mount {point}")
+    if number is None:
+        found += [f"folder {folder}" for folder in FLEETS_DIR.glob("*")]
+        found += [f"record of fleet {record.name}" for record in records.load_all()]
+    return found
+
+
+def _concerns(object_name: str, number: int | None) -> bool:
+    return number is None or fleet_number_of(object_name) == number
+
+
+def _numbers_in_use() -> set[int]:
+    names = [*cgroups.names(), *fabric.namespaces(), *fabric.links()]
+    numbers = (fleet_number_of(name) for name in names)
+    return {number for number in numbers if number is not None}
+
+
+def _remove_number(number: int) -> None:
+    for group in sorted(cgroups.names()):
+        if fleet_number_of(group) == number:
+            cgroups.remove(group)
+    fabric.remove_network(number)
+
+
+def free_number() -> int:
+    """The lowest fleet number that nothing on the machine uses; call with the lab's lock held."""
+    taken = _numbers_in_use() | {record.number for record in records.load_all()}
+    return next(n for n in range(FIRST_NUMBER, LAST_NUMBER + 1) if n not in taken)

@@ -1,0 +1,59 @@
+"""Booting one host: an overlay over the shared root file system and systemd-nspawn on top of it.
+
+Version 1 cgroups, because slices (containers inside the host) need controllers that they may write to.
+"""
+
+import shlex
+from pathlib import Path
+
+from gpuaas_lab import cgroups
+from gpuaas_lab.commands import ENVIRONMENT, execute
+from gpuaas_lab.layout import HostLayout
+
+AGENT_PATH = "/opt/gpuaas/agent"
+SLICE_BASE = "/slice-base"
+SLICE_DIR = "/var/lib/gpuaas/slices"
+
+
+def mount_root(host: HostLayout, rootfs: Path) -> None:
+    for folder in (host.upper, host.work, host.root, host.slices):
+        folder.mkdir(parents=True, exist_ok=True)
+    options = f"lowerdir={host.layer}:{rootfs},upperdir={host.upper},workdir={host.work}"
+    execute(["mount", "-t", "overlay", host.namespace, "-o", options, str(host.root)])
+
+
+def boot(host: HostLayout, rootfs: Path, agent_source: Path | None) -> None:
+    """Start the host and return; it belongs to nobody's process tree."""
+    cgroups.create(host.cgroup)
+    start = " ".join(shlex.quote(word) for word in _nspawn(host, rootfs, agent_source))
+    console = shlex.quote(str(host.console))
+    # The shell joins the host's groups first: whatever it starts can be found there.
+    script = f"set -e\n{cgroups.join_script(host.cgroup)}\n"
+    script += f"setsid {start} </dev/null >>{console} 2>&1 &\n"
+    environment = {
+        **ENVIRONMENT,
+        "SYSTEMD_NSPAWN_UNIFIED_HIERARCHY": "0",
+        "SYSTEMD_NSPAWN_API_VFS_WRITABLE": "network",
+    }
+    execute(["sh", "-c", script], environment=environment)
+
+
+def _nspawn(host: HostLayout, rootfs: Path, agent_source: Path | None) -> list[str]:
+    argv = ["nsenter", f"--net=/run/netns/{host.namespace}", "systemd-nspawn", "--quiet"]
+    argv += ["--register=no", "--keep-unit", "--boot", "-D", str(host.root), "-M", host.name]
+    argv += ["--capability=CAP_NET_ADMIN,CAP_IPC_LOCK"]
+    argv += ["--system-call-filter=@keyring", "--system-call-filter=bpf"]
+    argv += ["--resolv-conf=off", "--timezone=off", "--console=pipe"]
+    argv += [f"--bind={host.slices}:{SLICE_DIR}", f"--bind-ro={rootfs}:{SLICE_BASE}"]
+    if agent_source is not None:
+        argv.append(f"--bind-ro={agent_source}:{AGENT_PATH}")
+    return argv
+
+
+def enter_argv(host: HostLayout, leader: int, argv: list[str], timeout: float) -> list[str]:
+    """A command line that runs `argv` inside the host, within its cgroups and for at most `timeout`."""
+    inside = ["timeout", "--signal=KILL", f"{timeout:.3f}", *argv]
+    namespaces = ["--mount", "--uts", "--ipc", "--net", "--pid", "--cgroup", "--root", "--wd"]
+    nsenter = ["nsenter", f"--target={leader}", *namespaces, "--", *inside]
+    script = f'set -e\n{cgroups.join_script(host.cgroup, "payload")}\nexec "$@"'
+    return ["sh", "-c", script, "sh", *nsenter]

@@ -1,0 +1,69 @@
+"""Locks, mounts and folders on the lab machine.
+
+A folder is removed only after every mount below it is gone.
+"""
+
+import fcntl
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from gpuaas_lab.commands import execute
+from gpuaas_lab.errors import DeadlinePassed, LabError
+
+
+@contextmanager
+def locked(path: Path, timeout: float, waiting_for: str) -> Iterator[None]:
+    """Hold an exclusive lock; the kernel frees it when its holder dies."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    deadline = time.monotonic() + timeout
+    try:
+        while not _try_lock(handle):
+            if time.monotonic() > deadline:
+                raise DeadlinePassed(f"waited {timeout:g} s for {waiting_for} (lock {path})")
+            time.sleep(0.05)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _try_lock(handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def mounts_below(folder: Path) -> list[Path]:
+    """Mount points at or below a folder, the newest first."""
+    found = []
+    for line in Path("/proc/self/mounts").read_text().splitlines():
+        point = Path(line.split()[1].replace("\\040", " "))
+        if point == folder or folder in point.parents:
+            found.append(point)
+    return found[::-1]
+
+
+def unmount_below(folder: Path) -> None:
+    for point in mounts_below(folder):
+        if execute(["umount", str(point)], check=False).returncode != 0:
+            execute(["umount", "--lazy", str(point)])
+
+
+def remove_folder(folder: Path) -> None:
+    if not folder.exists():
+        return
+    unmount_below(folder)
+    if left := mounts_below(folder):
+        raise LabError(f"{folder} is not removed: still mounted below it: {left}")
+    try:
+        shutil.rmtree(folder)
+    except PermissionError:
+        # Somebody on the host made a file immutable.
+        execute(["chattr", "-R", "-f", "-i", "-a", str(folder)], check=False)
+        shutil.rmtree(folder)

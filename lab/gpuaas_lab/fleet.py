@@ -1,0 +1,191 @@
+"""A fleet: some hosts on a network of their own, for as long as a `with` block lasts.
+
+with Fleet(name="demo", hosts=4) as fleet:
+    fleet.hosts[0].run(["uname", "-a"])
+"""
+
+import atexit
+import signal
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import FrameType, TracebackType
+
+from gpuaas_lab import cleanup, fabric, records, rootfs
+from gpuaas_lab.errors import FleetExists, FleetNotFound, LabError, RequirementMissing
+from gpuaas_lab.files import locked
+from gpuaas_lab.host import Host
+from gpuaas_lab.layout import FIRST_NUMBER, FleetLayout
+from gpuaas_lab.records import LOCK, LOCK_TIMEOUT, FleetRecord
+from gpuaas_lab.requirements import missing_requirements
+from gpuaas_lab.rootfs import Progress
+
+_REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+def _say(line: str) -> None:
+    print(f"[lab] {line}", file=sys.stderr, flush=True)
+
+
+def _default_agent_source() -> Path | None:
+    folder = _REPOSITORY / "agent"
+    return folder if (folder / "gpuaas_agent").is_dir() else None
+
+
+class Fleet:
+    def __init__(
+        self,
+        name: str = "lab",
+        hosts: int = 4,
+        gpus_per_host: int = 8,
+        *,
+        agent_source: Path | None = None,
+        progress: Progress = _say,
+    ) -> None:
+        # The number is known only once the fleet is reserved; the rest is checked now.
+        self._wanted = FleetLayout(name, FIRST_NUMBER, hosts, gpus_per_host)
+        self._agent_source = agent_source or _default_agent_source()
+        self._progress = progress
+        self._record: FleetRecord | None = None
+        self._previous_handler: signal.Handlers | None = None
+        self.hosts: list[Host] = []
+
+    @staticmethod
+    def requirements() -> list[str]:
+        """What this machine lacks to run lab hosts; empty when nothing."""
+        return missing_requirements()
+
+    @classmethod
+    def open(cls, name: str) -> "Fleet":
+        """A fleet that is running already. Closing it is `gpuaas-lab down`'s, not yours."""
+        record = records.load(name)
+        image = rootfs.cached()
+        if record is None or not record.is_alive or image is None:
+            raise FleetNotFound(f"no fleet {name} is running: start it with `gpuaas-lab up`")
+        fleet = cls(record.name, record.hosts, record.gpus_per_host)
+        fleet._record = record
+        fleet._make_hosts(image)
+        return fleet
+
+    @property
+    def name(self) -> str:
+        return self._wanted.name
+
+    @property
+    def number(self) -> int:
+        return self._layout.number
+
+    @property
+    def gateway(self) -> str:
+        """The address on this machine at which the hosts reach the platform."""
+        return self._layout.gateway
+
+    @property
+    def _layout(self) -> FleetLayout:
+        if self._record is None:
+            raise LabError(f"fleet {self.name} is not running")
+        return self._record.layout
+
+    def __enter__(self) -> "Fleet":
+        self._catch_termination()
+        try:
+            self.start()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def start(self) -> None:
+        """Boot the hosts and wait until each answers. Whoever calls this must call `close`."""
+        if missing := self.requirements():
+            raise RequirementMissing(missing)
+        image = rootfs.ensure(self._progress)
+        atexit.register(self.close)
+        self._reserve()
+        fabric.create_bridge(self._layout)
+        self._make_hosts(image)
+        with ThreadPoolExecutor(max_workers=len(self.hosts)) as pool:
+            list(pool.map(_create_and_boot, self.hosts))
+            list(pool.map(Host.wait_ssh, self.hosts))
+
+    def detach(self) -> None:
+        """Leave the fleet running after this process; `gpuaas-lab down` ends it."""
+        if self._record is not None:
+            self._record = self._record.without_owner()
+            self._record.save()
+        atexit.unregister(self.close)
+
+    def close(self) -> None:
+        """Remove everything of this fleet; a second time does nothing."""
+        with _undisturbed():
+            if self._record is not None and self._record.is_mine:
+                cleanup.destroy(self._record)
+            self._record = None
+            self.hosts = []
+        atexit.unregister(self.close)
+        self._release_termination()
+
+    def _reserve(self) -> None:
+        with locked(LOCK, LOCK_TIMEOUT, "another lab command"):
+            for removed in cleanup.sweep():
+                self._progress(f"removed what a dead owner left: {removed}")
+            if records.load(self.name) is not None:
+                raise FleetExists(
+                    f"fleet {self.name} is running: use it, end it with"
+                    f" `gpuaas-lab down --name {self.name}`, or choose another name"
+                )
+            wanted = self._wanted
+            number = cleanup.free_number()
+            layout = FleetLayout(wanted.name, number, wanted.host_count, wanted.gpus_per_host)
+            record = FleetRecord.of_this_process(layout)
+            # In this order: a fleet that we hold but never wrote down is harmless.
+            self._record = record
+            record.save()
+
+    def _make_hosts(self, image: Path) -> None:
+        self.hosts = [Host(host, image, self._agent_source) for host in self._layout.hosts()]
+
+    def _catch_termination(self) -> None:
+        """SIGTERM ends the block as an exception does, unless the program has its own handler."""
+        if threading.current_thread() is not threading.main_thread():
+            return
+        if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+            signal.signal(signal.SIGTERM, _terminate)
+            self._previous_handler = signal.SIG_DFL
+
+    def _release_termination(self) -> None:
+        if self._previous_handler is not None:
+            signal.signal(signal.SIGTERM, self._previous_handler)
+            self._previous_handler = None
+
+
+class _undisturbed:  # noqa: N801 - reads as a statement
+    """Clean-up is not cut short by a second Ctrl-C or a SIGTERM."""
+
+    _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+    def __enter__(self) -> None:
+        if threading.current_thread() is threading.main_thread():
+            signal.pthread_sigmask(signal.SIG_BLOCK, self._SIGNALS)
+
+    def __exit__(self, *_: object) -> None:
+        if threading.current_thread() is threading.main_thread():
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, self._SIGNALS)
+
+
+def _terminate(number: int, frame: FrameType | None) -> None:
+    raise SystemExit(128 + number)
+
+
+def _create_and_boot(host: Host) -> None:
+    host.create()
+    host.power_on()

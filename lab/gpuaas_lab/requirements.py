@@ -1,0 +1,50 @@
+"""What a machine must have to run lab hosts, as sentences for the person in front of it."""
+
+import os
+import platform
+import shutil
+from pathlib import Path
+
+from gpuaas_lab import cgroups
+
+# program → Debian package
+PROGRAMS = {
+    "systemd-nspawn": "systemd-container",
+    "debootstrap": "debootstrap",
+    "ip": "iproute2",
+    "nsenter": "util-linux",
+    "setpriv": "util-linux",
+    "mount": "mount",
+    "chattr": "e2fsprogs",
+    "ssh-keygen": "openssh-client",
+}
+CONTROLLERS = ("memory", "pids", "devices", "cpuset", "freezer")
+_SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+def missing_requirements() -> list[str]:
+    if platform.system() != "Linux":
+        return ["lab hosts need Linux; on other systems use the simulated fleet"]
+    missing = []
+    if os.geteuid() != 0:
+        missing.append("lab hosts need root: run the same command as root")
+    absent = [name for name in PROGRAMS if shutil.which(name, path=_SEARCH_PATH) is None]
+    if absent:
+        packages = " ".join(sorted({PROGRAMS[name] for name in absent}))
+        missing.append(f"{', '.join(absent)} not found: run `apt-get install {packages}`")
+    missing += _missing_kernel_parts()
+    return missing
+
+
+def _missing_kernel_parts() -> list[str]:
+    missing = []
+    hierarchies = {path.name for path in cgroups.hierarchies()}
+    names = {part for name in hierarchies for part in name.split(",")}
+    if "systemd" not in hierarchies or not names.issuperset(CONTROLLERS):
+        missing.append(
+            "cgroup version 1 controllers are not mounted below /sys/fs/cgroup: boot the machine with"
+            " systemd.unified_cgroup_hierarchy=0"
+        )
+    if "overlay" not in Path("/proc/filesystems").read_text():
+        missing.append("the kernel has no overlay file system: run `modprobe overlay`")
+    return missing

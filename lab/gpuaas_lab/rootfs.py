@@ -1,0 +1,145 @@
+"""The root file system that all lab hosts and slices share, built once by debootstrap.
+
+Kept under a hash of its recipe. A folder of that name is complete: it got its name by one rename.
+"""
+
+import hashlib
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from gpuaas_lab import cgroups
+from gpuaas_lab.commands import ENVIRONMENT, execute
+from gpuaas_lab.errors import CommandFailed, LabError
+from gpuaas_lab.files import locked, remove_folder
+from gpuaas_lab.layout import PREFIX, ROOTFS_DIR
+from gpuaas_lab.sources import package_mirror, release_codename
+
+BUILD_TIMEOUT = 900.0
+
+PACKAGES = (
+    "systemd systemd-sysv dbus openssh-server sudo python3 python3-cryptography iproute2 procps cron"
+    " systemd-container nftables ethtool ca-certificates less curl iputils-ping e2fsprogs libcap2-bin"
+    # debootstrap does not follow virtual packages: python3-cryptography needs this one.
+    " python3-cffi-backend"
+).split()
+
+# A host without a console, a clock or a way out has no use for these; they only slow the boot.
+MASKED_UNITS = [
+    "systemd-timesyncd.service",
+    "systemd-networkd.service",
+    "systemd-resolved.service",
+    "apt-daily.timer",
+    "apt-daily-upgrade.timer",
+    "dpkg-db-backup.timer",
+    "e2scrub_all.timer",
+    "e2scrub_reap.service",
+    "fstrim.timer",
+    "systemd-pstore.service",
+    "getty.target",
+    "console-getty.service",
+]
+
+FILES = {
+    "etc/machine-id": "",
+    "etc/hostname": "lab\n",
+    "etc/resolv.conf": "",
+    "etc/apt/sources.list": "",
+    "etc/ssh/sshd_config.d/10-lab.conf": "PasswordAuthentication no\nMaxStartups 100\n",
+}
+
+Progress = Callable[[str], None]
+
+
+def recipe_hash() -> str:
+    recipe = [release_codename(), PACKAGES, MASKED_UNITS, FILES]
+    return hashlib.sha256(json.dumps(recipe).encode()).hexdigest()[:16]
+
+
+def cached() -> Path | None:
+    path = ROOTFS_DIR / recipe_hash()
+    return path if path.is_dir() else None
+
+
+def ensure(progress: Progress) -> Path:
+    """The root file system; builds it when this machine has none of this recipe."""
+    if ready := cached():
+        return ready
+    name = recipe_hash()
+    lock = ROOTFS_DIR / f"{name}.lock"
+    progress("waiting for another process that builds the root file system, if any")
+    with locked(lock, BUILD_TIMEOUT, "another process to build the root file system"):
+        if ready := cached():
+            return ready
+        return _build(name, progress)
+
+
+def remove_dead_builds() -> None:
+    """What builders that died left behind: their processes, mounts and folders."""
+    for folder in ROOTFS_DIR.glob("*.building"):
+        name = folder.name.removesuffix(".building")
+        try:
+            with locked(ROOTFS_DIR / f"{name}.lock", 0.0, "a builder"):
+                _discard(name)
+        except LabError:
+            continue  # its builder is alive
+
+
+def _discard(name: str) -> None:
+    cgroups.remove(_build_group(name))
+    remove_folder(ROOTFS_DIR / f"{name}.building")
+
+
+def _build_group(name: str) -> str:
+    return f"{PREFIX}build-{name}"
+
+
+def _build(name: str, progress: Progress) -> Path:
+    began = time.monotonic()
+    building, complete = ROOTFS_DIR / f"{name}.building", ROOTFS_DIR / name
+    _discard(name)
+    building.mkdir(parents=True)
+    progress(f"building the root file system of lab hosts in {complete} (about a minute, once)")
+    try:
+        _debootstrap(name, building)
+        progress("packages are installed; preparing the image")
+        _prepare(building)
+    except CommandFailed as failure:
+        raise LabError(
+            f"debootstrap could not build the root file system: {failure.output.strip()[-600:]}\n"
+            "Check that `apt-get update` works on this machine, then try again."
+        ) from failure
+    finally:
+        cgroups.remove(_build_group(name))
+    building.rename(complete)
+    progress(f"the root file system is ready after {time.monotonic() - began:.0f} s")
+    return complete
+
+
+def _debootstrap(name: str, target: Path) -> None:
+    codename = release_codename()
+    # In a cgroup, so that a builder that dies leaves no nameless dpkg behind.
+    cgroups.create(_build_group(name))
+    join = cgroups.join_script(_build_group(name))
+    script = f'set -e\n{join}\nexec debootstrap "$@"'
+    options = ["--variant=minbase", f"--include={','.join(PACKAGES)}"]
+    execute(
+        ["sh", "-c", script, "sh", *options, codename, str(target), package_mirror(codename)],
+        timeout=BUILD_TIMEOUT,
+        environment=ENVIRONMENT,
+    )
+
+
+def _prepare(target: Path) -> None:
+    for path in [*target.glob("etc/ssh/ssh_host_*"), *target.glob("var/cache/apt/archives/*.deb")]:
+        path.unlink()
+    for unit in MASKED_UNITS:
+        link = target / "etc/systemd/system" / unit
+        link.unlink(missing_ok=True)
+        link.symlink_to("/dev/null")
+    for name, text in FILES.items():
+        path = target / name
+        path.unlink(missing_ok=True)
+        path.write_text(text)
+        path.chmod(0o644)
