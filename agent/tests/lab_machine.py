@@ -5,70 +5,48 @@ Nothing here looks through the agent: the tenant comes over SSH, the checks over
 
 from __future__ import annotations
 
-import json
+import os
 import secrets
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from little_platform import JsonObject, LittlePlatform
 
-AGENT_UNIT = "gpuaas-agent-under-test"
+from gpuaas_lab import Fleet, Host
 
 
 @dataclass
 class LabMachine:
-    """`run` starts a program inside the host, as root, from outside."""
-
-    run: Callable[..., subprocess.CompletedProcess[str]]
-    address: str
-    upper: Path
-    slices_dir: Path
-    slice_addresses: list[str]
-    agent_path: str
+    host: Host
     platform_address: str
 
-    def write(self, path: str, text: str) -> None:
-        self.run(["mkdir", "-p", str(Path(path).parent)])
-        self.run(["tee", path], input=text)
+    @property
+    def address(self) -> str:
+        return self.host.address
+
+    def run(self, argv: list[str], *, check: bool = True, text: str | None = None) -> subprocess.CompletedProcess[str]:
+        """Inside the host, as root, without its sshd."""
+        return self.host.run(argv, check=check, input=text)
 
     def start_agent(self, platform: LittlePlatform) -> None:
-        settings = {
-            "address": self.address,
-            "golden_root": "/slice-base",
-            "slice_driver": "lab_container",
-            "slice_addresses": self.slice_addresses,
-        }
-        self.write("/etc/gpuaas/agent.json", json.dumps(settings))
-        self.write("/etc/gpuaas/enrolment", platform.bundle())
-        self.run(
-            [
-                "systemd-run",
-                "--quiet",
-                f"--unit={AGENT_UNIT}",
-                f"--setenv=PYTHONPATH={self.agent_path}",
-                "--property=KillMode=process",
-                "--property=Restart=always",
-                "--property=RestartSec=0.1",
-                "python3",
-                "-m",
-                "gpuaas_agent",
-                "run",
-            ]
-        )
+        self.host.start_agent(platform.bundle())
         platform.wait_enrolled()
-
-    def kill_agent(self) -> None:
-        self.run(["systemctl", "kill", "--signal=KILL", "--kill-who=main", AGENT_UNIT])
-
-    def agent_log(self) -> str:
-        return self.run(["journalctl", "--unit", AGENT_UNIT, "--output=cat", "--no-pager"]).stdout
 
     def added_files(self) -> set[str]:
         """What differs from the image, seen from outside: whiteouts are in it too."""
-        return {str(path.relative_to(self.upper)) for path in self.upper.rglob("*") if not path.is_dir()}
+        upper = self.host.upper
+        return {str(path.relative_to(upper)) for path in upper.rglob("*") if not path.is_dir()}
+
+
+@contextmanager
+def lab_machine() -> Iterator[LabMachine]:
+    """One host of a fleet of its own, gone when the block ends."""
+    with Fleet(name=f"agent-{os.getpid()}", hosts=1) as fleet:
+        yield LabMachine(fleet.hosts[0], fleet.gateway)
 
 
 @dataclass

@@ -10,8 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from lab_fixture import lab_machine
-from lab_machine import LabMachine, Tenant, unclean
+from lab_machine import LabMachine, Tenant, lab_machine, unclean
 from little_platform import LittlePlatform
 
 pytestmark = pytest.mark.lab
@@ -122,7 +121,7 @@ def test_a_wipe_that_lied_is_caught_by_the_marker(tenant: Tenant, machine: LabMa
     marker = found.split("/var/tmp/")[1].strip()
     tenant.task("deprovision")
     tenant.task("wipe")
-    machine.write(f"/var/tmp/{marker}", found[:64])
+    machine.host.write_file(f"/var/tmp/{marker}", found[:64])
     verdict = tenant.task("verify_wipe")
     assert verdict["clean"] is False
     assert unclean(verdict)["marker"] == [f"/var/tmp/{marker}"]
@@ -176,7 +175,7 @@ def test_a_granted_key_works_until_it_expires(tenant: Tenant, shape: str, tmp_pa
 def test_an_agent_restart_keeps_a_tenant_logged_in_and_able_to_log_in(tenant: Tenant, machine: LabMachine) -> None:
     tenant.task("provision")
     heartbeats = len(tenant.platform.heartbeats)
-    machine.kill_agent()
+    machine.host.kill_agent()
     with tenant.platform.changed:
         tenant.platform.changed.wait_for(lambda: len(tenant.platform.heartbeats) > heartbeats, timeout=20)
     time.sleep(0.5)
@@ -193,7 +192,7 @@ def test_an_agent_killed_during_a_wipe_finishes_it_after_its_restart(
     tenant.task("deprovision")
     task_id = tenant.submit("wipe")
     time.sleep(pause)
-    machine.kill_agent()
+    machine.host.kill_agent()
     assert tenant.platform.wait_result(task_id)["status"] == "succeeded"
     assert unclean(tenant.task("verify_wipe")) == {}
 
@@ -203,13 +202,13 @@ def test_a_slice_is_a_machine_of_its_own_that_survives_the_agent(slice_tenant: T
     tenant.task("provision", hostname="slice-a")
     assert tenant.ssh_address != machine.address
     assert tenant.ssh("hostname; sudo id -u").stdout.split() == ["slice-a", "0"]
-    machine.kill_agent()
+    machine.host.kill_agent()
     assert tenant.may_log_in()
     assert tenant.task("provision", hostname="slice-a")  # found again, not made twice
     assert tenant.ssh("sudo touch /usr/left; sudo setsid -f sleep 999 >&- 2>&-").returncode == 0
     assert unclean(tenant.release()) == {}
     assert not tenant.may_log_in()
-    assert list(machine.slices_dir.iterdir()) == []
+    assert list(machine.host.slices_dir.iterdir()) == []
     assert machine.run(["ip", "netns"]).stdout == ""
 
 

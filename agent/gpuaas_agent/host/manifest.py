@@ -37,6 +37,8 @@ LIVING = (
 COMING_AND_GOING = (
     "/etc/.pwd.lock",
     "/etc/gpuaas/enrolment",
+    "/var/cache/gpuaas-agent",  # the agent's compiled code; a wipe empties it
+    "/var/cache/gpuaas-agent/*",
     "/etc/gpuaas/ssh/*",
     "/etc/ssh/sshd_config.d/00-gpuaas-closed.conf",
     "/var/lib/systemd/timers/*",

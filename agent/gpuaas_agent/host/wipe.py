@@ -11,6 +11,7 @@ import os
 import shutil
 import stat
 import struct
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -106,7 +107,14 @@ class Wiper:
         for name in set(os.listdir("/run")) - self.baseline.live.run_entries:
             if is_run_litter(name):
                 self.removed += remove(f"/run/{name}")
+        self._forget_compiled_code()
         return f"{self.removed - before} entries"
+
+    def _forget_compiled_code(self) -> None:
+        """A tenant who was root could have left code there that this agent would load."""
+        if sys.pycache_prefix is not None and os.path.isdir(sys.pycache_prefix):
+            for entry in os.scandir(sys.pycache_prefix):
+                remove(entry.path)
 
     def clean_logs(self, deadline: Deadline) -> str:
         commands.attempt(["journalctl", "--quiet", "--rotate", "--vacuum-time=1s"], deadline.at_most(30))
