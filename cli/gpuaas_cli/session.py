@@ -2,7 +2,6 @@
 
 import os
 import sys
-import time
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -105,8 +104,7 @@ class Session:
     def _renewal(self, stored: StoredSignIn) -> Credentials | None:
         if stored.client_secret is not None:
             return ServiceAccountCredentials(stored.name, stored.client_secret)
-        ended = stored.expires_at is not None and time.time() >= stored.expires_at
-        if stored.kind == "user" and ended and sys.stdin.isatty():
+        if stored.kind == "user" and sys.stdin.isatty():
             return PasswordCredentials(stored.name, lambda: self._ask_again(stored.name))
         return None
 

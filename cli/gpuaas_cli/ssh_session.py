@@ -57,7 +57,7 @@ def ssh_arguments(key: Path, allocation_id: str, issued: SshCertificate, remote_
         "GlobalKnownHostsFile": "/dev/null",
         "StrictHostKeyChecking": "yes",
         "UpdateHostKeys": "no",
-        "PasswordAuthentication": "no",
+        "PreferredAuthentications": "publickey",
         "ControlPath": "none",
     }
     flags = [part for name, value in options.items() for part in ("-o", f"{name}={value}")]

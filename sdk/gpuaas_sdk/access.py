@@ -41,9 +41,10 @@ class SshGrant(Resource):
     allocation_id: str = ""
     public_key: str = ""
     fingerprint: str = ""
+    granted_to: str = ""
     note: str | None = None
-    status: str | None = None
     expires_at: datetime | None = None
+    revoked_at: datetime | None = None
     created_at: datetime | None = None
 
 

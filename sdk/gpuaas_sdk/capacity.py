@@ -1,6 +1,6 @@
 """What can be had: slots on nodes, SKUs, quotas."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -21,6 +21,7 @@ class Slot(Resource):
     gpu_uuid: str | None = None
     memory_mib: int | None = None
     iommu_group: int | None = None
+    vf: Mapping[str, object] | None = None
     capacity_shape: str = "any"
     status: str = ""
     status_reason: str | None = None

@@ -11,7 +11,7 @@ from gpuaas_sdk.audit import Audit
 from gpuaas_sdk.capacity import Quotas, Skus, Slots
 from gpuaas_sdk.credentials import Credentials, Token, TokenKeeper
 from gpuaas_sdk.events import Event, Events
-from gpuaas_sdk.identity import Myself, Tenants, Users
+from gpuaas_sdk.identity import Myself, SigningKeys, Tenants, Users
 from gpuaas_sdk.nodes import EnrolmentTokens, Nodes
 from gpuaas_sdk.projects import Projects, ServiceAccounts
 from gpuaas_sdk.retries import RetryPolicy
@@ -51,6 +51,7 @@ class Client:
     def _nouns(self) -> None:
         transport = self._transport
         self.me = Myself(transport)
+        self.signing_keys = SigningKeys(transport)
         self.tenants = Tenants(transport)
         self.users = Users(transport)
         self.projects = Projects(transport)

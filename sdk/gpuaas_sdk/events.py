@@ -14,6 +14,8 @@ PAGE_SIZE = 200
 
 @dataclass(frozen=True, kw_only=True)
 class Event(Resource):
+    """A CloudEvent; `cursor` is its place in the log."""
+
     id: str
     type: str
     subject: str

@@ -33,6 +33,7 @@ class Tenant(Resource):
     disabled: bool = False
     generation: int = 0
     created_at: datetime | None = None
+    allowed_actions: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +64,15 @@ class Member(Resource):
     disabled: bool = False
     generation: int = 0
     created_at: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SigningKey(Resource):
+    """A key that signs access tokens (`verifies_until` is None), or still verifies older ones."""
+
+    id: str
+    created_at: datetime | None = None
+    verifies_until: datetime | None = None
 
 
 class Myself(Calls):
@@ -145,6 +155,17 @@ class Users(Calls):
 
     def remove_platform_role(self, user_id: str) -> None:
         self._discard("DELETE", "users", user_id, "platform-role")
+
+
+class SigningKeys(Calls):
+    """The keys behind access tokens; for platform administrators."""
+
+    def list(self) -> Pages[SigningKey]:
+        return self._pages(SigningKey, "auth", "keys")
+
+    def rotate(self) -> SigningKey:
+        """A new key signs from now on; tokens of the old one are good until they expire."""
+        return self._change("POST", SigningKey, "auth", "keys")
 
 
 def _users(tenant_id: str | None) -> tuple[str, ...]:

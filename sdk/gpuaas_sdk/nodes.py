@@ -96,6 +96,7 @@ class Task(Resource):
     generation: int = 0
     deadline: datetime | None = None
     correlation_id: str = ""
+    spec: Mapping[str, object] = field(default_factory=dict)
     phases: list[Phase] = field(default_factory=list)
     result: Mapping[str, object] | None = None
     evidence: Mapping[str, object] | None = None

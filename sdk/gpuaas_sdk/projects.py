@@ -18,6 +18,7 @@ class Project(Resource):
     disabled: bool = False
     generation: int = 0
     created_at: datetime | None = None
+    allowed_actions: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +36,7 @@ class ServiceAccountKey(Resource):
 class ServiceAccount(Resource):
     id: str
     name: str
+    tenant_id: str = ""
     project_id: str = ""
     scopes: list[str] = field(default_factory=list)
     disabled: bool = False

@@ -1,5 +1,6 @@
 """ssh-grants: a public key on an allocation, for a time."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -16,9 +17,19 @@ from gpuaas_sdk import SshGrant
 group = CommandGroup("SSH grants: a public key on an allocation, for a time.")
 
 AllocationArgument = Annotated[str, typer.Argument(help="Allocation: id or name.")]
+
+
+def _state(grant: SshGrant) -> str:
+    if grant.revoked_at is not None:
+        return "revoked"
+    ended = grant.expires_at is not None and grant.expires_at <= datetime.now(UTC)
+    return "expired" if ended else "active"
+
+
 COLUMNS: list[Column[SshGrant]] = [
     Column("ID", lambda one: one.id, whole=True),
-    Column("KEY", lambda one: one.fingerprint or one.public_key[:40]),
+    Column("STATE", _state, whole=True),
+    Column("KEY", lambda one: one.fingerprint),
     Column("EXPIRES", lambda one: one.expires_at, whole=True),
     Column("NOTE", lambda one: one.note),
 ]

@@ -1,0 +1,200 @@
+"""The SDK against contract/openapi.json: every call exists there, every operation has a call, every field its property."""
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gpuaas_sdk as sdk
+from gpuaas_sdk.access import SshCa, SshEndpoint
+from gpuaas_sdk.events import EventPage
+from gpuaas_sdk.identity import RoleBinding, SigningKey
+from gpuaas_sdk.nodes import Maintenance, SlotSummary
+from gpuaas_sdk.transport import Request, Transport
+
+CONTRACT: dict[str, Any] = json.loads((Path(__file__).parents[2] / "contract" / "openapi.json").read_text())
+SCHEMAS: dict[str, Any] = CONTRACT["components"]["schemas"]
+# Spoken by agents, by other programs' libraries (JWKS), or by probes.
+NOT_FOR_CLIENTS = {"auth_jwks", "auth_token", "health", "ready", "metrics"}
+NOW = datetime(2030, 1, 1, tzinfo=UTC)
+SKU = sdk.NewSku(name="s", shape="gpu_slice", gpu_model="m", gpu_counts=[1], price_per_gpu_hour_minor=1, currency="USD")
+
+Call = Callable[[sdk.Client], object]
+CALLS: dict[str, Call] = {
+    "allocation_create": lambda c: c.allocations.create("p", sdk.NewAllocation(sku="s", gpu_count=1, name="n")),
+    "allocation_list": lambda c: list(c.allocations.list("p", state="active")),
+    "allocation_list_all": lambda c: list(c.allocations.list(None, state="active")),
+    "allocation_show": lambda c: c.allocations.show("p", "a"),
+    "allocation_timeline": lambda c: c.allocations.timeline("p", "a"),
+    "allocation_release": lambda c: c.allocations.release("p", "a", "why"),
+    "allocation_retry_release": lambda c: c.allocations.retry_release("p", "a"),
+    "allocation_force_cleanup": lambda c: c.allocations.force_cleanup("p", "a", "why", "seen"),
+    "audit_list": lambda c: list(c.audit.list(sdk.AuditFilter(action="x", outcome="done", actor_id="a"))),
+    "tenant_audit_list": lambda c: list(c.audit.list(sdk.AuditFilter(resource_id="r"), tenant_id="t")),
+    "project_audit_list": lambda c: list(c.audit.list(sdk.AuditFilter(correlation_id="x"), project_id="p")),
+    "enrolment_token_create": lambda c: c.enrolment_tokens.create(note="n"),
+    "enrolment_token_list": lambda c: list(c.enrolment_tokens.list()),
+    "enrolment_token_revoke": lambda c: c.enrolment_tokens.revoke("e"),
+    "platform_event_list": lambda c: c.events.page(None, after="1.1", subject="s", wait=1),
+    "project_event_list": lambda c: c.events.page("p", after="1.1", subject="s", wait=1),
+    "me_show": lambda c: c.me.show(),
+    "me_password_change": lambda c: c.me.change_password("old", "new"),
+    "signing_key_list": lambda c: list(c.signing_keys.list()),
+    "signing_key_rotate": lambda c: c.signing_keys.rotate(),
+    "ssh_key_list": lambda c: list(c.ssh_keys.list()),
+    "ssh_key_create": lambda c: c.ssh_keys.create("n", "ssh-ed25519 A"),
+    "ssh_key_delete": lambda c: c.ssh_keys.delete("k"),
+    "ssh_ca_show": lambda c: c.ssh_keys.authorities(),
+    "ssh_certificate_create": lambda c: c.ssh_access.certificate("p", "a", "ssh-ed25519 A", 5),
+    "ssh_grant_list": lambda c: list(c.ssh_access.grants("p", "a")),
+    "ssh_grant_create": lambda c: c.ssh_access.create_grant("p", "a", expires_at=NOW, ssh_key_id="k", note="n"),
+    "ssh_grant_delete": lambda c: c.ssh_access.delete_grant("p", "a", "g"),
+    "node_list": lambda c: list(c.nodes.list(status="ready")),
+    "node_show": lambda c: c.nodes.show("n"),
+    "node_update": lambda c: c.nodes.update("n", name="x", labels={"a": "b"}, generation=1),
+    "node_cordon": lambda c: c.nodes.cordon("n", "why"),
+    "node_uncordon": lambda c: c.nodes.uncordon("n"),
+    "node_drain": lambda c: c.nodes.drain("n", "why"),
+    "node_retire": lambda c: c.nodes.retire("n", "why"),
+    "node_discover": lambda c: c.nodes.discover("n"),
+    "node_task_list": lambda c: list(c.nodes.tasks("n")),
+    "task_show": lambda c: c.nodes.task("t"),
+    "slot_list": lambda c: c.slots.list("n"),
+    "slot_approve": lambda c: c.slots.approve("n", ["s"], "any"),
+    "slot_disable": lambda c: c.slots.disable("s", "why"),
+    "slot_enable": lambda c: c.slots.enable("s"),
+    "sku_list": lambda c: list(c.skus.list()),
+    "sku_create": lambda c: c.skus.create(SKU),
+    "sku_update": lambda c: c.skus.update("s", offered=False, price_per_gpu_hour_minor=1, gpu_counts=[1]),
+    "tenant_quota_show": lambda c: c.quotas.of_tenant("t"),
+    "tenant_quota_set": lambda c: c.quotas.set_tenant("t", 1),
+    "project_quota_show": lambda c: c.quotas.of_project("p"),
+    "project_quota_set": lambda c: c.quotas.set_project("p", None),
+    "tenant_list": lambda c: list(c.tenants.list()),
+    "tenant_create": lambda c: c.tenants.create("s", "n"),
+    "tenant_show": lambda c: c.tenants.show("t"),
+    "tenant_update": lambda c: c.tenants.update("t", name="n", disabled=True),
+    "tenant_member_list": lambda c: list(c.tenants.members("t")),
+    "tenant_member_set": lambda c: c.tenants.set_member("t", "u", "tenant_admin"),
+    "tenant_member_remove": lambda c: c.tenants.remove_member("t", "u"),
+    "tenant_user_list": lambda c: list(c.users.list("t")),
+    "tenant_user_create": lambda c: c.users.create("t", "e", "n", "p"),
+    "tenant_user_show": lambda c: c.users.show("t", "u"),
+    "tenant_user_update": lambda c: c.users.update("t", "u", name="n", disabled=True, unlock=True),
+    "user_list": lambda c: list(c.users.list(None)),
+    "user_create": lambda c: c.users.create(None, "e", "n"),
+    "user_show": lambda c: c.users.show(None, "u"),
+    "user_update": lambda c: c.users.update(None, "u", reset_password=True),
+    "platform_role_set": lambda c: c.users.set_platform_role("u", "platform_operator"),
+    "platform_role_remove": lambda c: c.users.remove_platform_role("u"),
+    "project_list": lambda c: list(c.projects.list()),
+    "tenant_project_list": lambda c: list(c.projects.list("t")),
+    "project_create": lambda c: c.projects.create("t", "s", "n"),
+    "project_show": lambda c: c.projects.show("p"),
+    "project_update": lambda c: c.projects.update("p", name="n", disabled=True),
+    "project_member_list": lambda c: list(c.projects.members("p")),
+    "project_member_set": lambda c: c.projects.set_member("p", "u", "project_admin"),
+    "project_member_remove": lambda c: c.projects.remove_member("p", "u"),
+    "service_account_list": lambda c: list(c.service_accounts.list("p")),
+    "service_account_create": lambda c: c.service_accounts.create("p", "n", ["allocations:read"], NOW),
+    "service_account_show": lambda c: c.service_accounts.show("p", "s"),
+    "service_account_update": lambda c: c.service_accounts.update("p", "s", scopes=["x"], expires_at=NOW),
+    "service_account_key_list": lambda c: list(c.service_accounts.keys("p", "s")),
+    "service_account_key_create": lambda c: c.service_accounts.create_key("p", "s", NOW),
+    "service_account_key_delete": lambda c: c.service_accounts.delete_key("p", "s", "k"),
+}
+
+# Which schemas a record is read from; their properties together must have all of its fields.
+RECORDS: dict[type[object], tuple[str, ...]] = {
+    sdk.Allocation: ("Allocation",),
+    sdk.Timeline: ("Timeline",),
+    sdk.TimelineEntry: ("TimelineEntry",),
+    sdk.Failure: ("FailureReason",),
+    sdk.AuditRecord: ("AuditRecord",),
+    sdk.EnrolmentToken: ("EnrolmentToken", "EnrolmentTokenCreated"),
+    sdk.Event: ("Event",),
+    EventPage: ("EventPage",),
+    sdk.Me: ("Me",),
+    sdk.Member: ("Member",),
+    sdk.Node: ("Node",),
+    Maintenance: ("Maintenance",),
+    SlotSummary: ("SlotCounts",),
+    sdk.Phase: ("Phase",),
+    sdk.Project: ("Project",),
+    sdk.Quota: ("Quota",),
+    RoleBinding: ("RoleHeld",),
+    sdk.ServiceAccount: ("ServiceAccount", "NewServiceAccount"),
+    sdk.ServiceAccountKey: ("ServiceAccountKey", "NewServiceAccountKey"),
+    SigningKey: ("SigningKey",),
+    sdk.Sku: ("Sku",),
+    sdk.Slot: ("Slot",),
+    SshCa: ("SshCa",),
+    sdk.SshCertificate: ("SshCertificate",),
+    SshEndpoint: ("SshWayIn",),
+    sdk.SshGrant: ("SshGrant",),
+    sdk.SshKey: ("SshKey",),
+    sdk.Task: ("Task",),
+    sdk.Tenant: ("Tenant",),
+    sdk.User: ("User", "UserWithPassword"),
+}
+
+
+class Sent(Exception):
+    def __init__(self, request: Request) -> None:
+        self.request = request
+
+
+@pytest.fixture
+def client(monkeypatch: pytest.MonkeyPatch) -> sdk.Client:
+    """A client whose calls end where they would go out."""
+
+    def stop(transport: Transport, request: Request) -> None:
+        raise Sent(request)
+
+    monkeypatch.setattr(Transport, "send", stop)
+    return sdk.Client("http://127.0.0.1:1", token="t")
+
+
+def operations() -> dict[str, tuple[str, str, dict[str, Any]]]:
+    return {
+        operation["operationId"]: (method.upper(), path, operation)
+        for path, methods in CONTRACT["paths"].items()
+        for method, operation in methods.items()
+    }
+
+
+def body_properties(operation: dict[str, Any]) -> set[str]:
+    content = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+    name = content.get("schema", {}).get("$ref", "").rpartition("/")[2]
+    return set(SCHEMAS[name]["properties"]) if name else set()
+
+
+def test_every_operation_for_clients_has_a_call() -> None:
+    offered = {name for name in operations() if not name.startswith("agent_")}
+    assert offered - NOT_FOR_CLIENTS == set(CALLS)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_the_call_is_what_the_contract_says(client: sdk.Client, name: str) -> None:
+    method, path, operation = operations()[name]
+    with pytest.raises(Sent) as sent:
+        CALLS[name](client)
+    request = sent.value.request
+    assert request.method == method
+    assert re.fullmatch(re.sub(r"\{[a-z_]+\}", "[^/]+", path), request.path)
+    asked = {one["name"] for one in operation.get("parameters", []) if one["in"] == "query"}
+    assert set(request.parameters()) <= asked
+    assert set(request.body or {}) <= body_properties(operation)
+    assert (request.body is None) == ("requestBody" not in operation)
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda one: one.__name__)
+def test_every_field_is_a_property_of_the_contract(record: type[object]) -> None:
+    assert is_dataclass(record)
+    properties = {name for schema in RECORDS[record] for name in SCHEMAS[schema]["properties"]}
+    assert {one.name for one in fields(record)} - {"raw"} <= properties
