@@ -13,10 +13,10 @@ setup: ## Install system packages (as root on Debian) and the pinned virtual env
 	@tools/setup
 
 demo: setup ## Show the main job for real: fleet, allocations, SSH, proven release
-	@exec $(PY) -m gpuaas_lab demo
+	@exec $(PY) -m gpuaas_lab.demo
 
 up: setup ## Start platform and lab fleet; stays up until Ctrl-C
-	@exec $(PY) -m gpuaas_lab demo --stay
+	@exec $(PY) -m gpuaas_lab.demo --stay
 
 test: setup ## Run every test on real parts
 	@tools/test

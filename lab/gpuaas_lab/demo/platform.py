@@ -1,0 +1,108 @@
+"""The control plane of the demo: `gpuaas-server up` as a child that dies with us, on fresh data."""
+
+import ctypes
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpuaas_lab.errors import LabError
+
+_PR_SET_PDEATHSIG = 1
+START_SECONDS = 60.0
+STOP_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class RunningPlatform:
+    url: str
+    agent_url: str
+    admin_email: str
+    admin_password: str
+    log_file: Path
+
+
+def _free_port(address: str, wanted: int) -> int:
+    """The wanted port, or, when somebody has it, any free one."""
+    for port in (wanted, 0):
+        with socket.socket() as probe:
+            try:
+                probe.bind((address, port))
+            except OSError:
+                continue
+            found: int = probe.getsockname()[1]
+            return found
+    raise LabError(f"no free port on {address}")
+
+
+@contextmanager
+def running_platform(data_dir: Path, gateway: str | None) -> Iterator[RunningPlatform]:
+    """`gateway`: the address at which lab hosts reach us, by HTTPS; without one, agents are on this machine."""
+    shutil.rmtree(data_dir, ignore_errors=True)
+    data_dir.mkdir(parents=True, mode=0o755)
+    port = _free_port("127.0.0.1", 8080)
+    url = f"http://127.0.0.1:{port}"
+    environment = {
+        **os.environ,
+        "GPUAAS_DATA_DIR": str(data_dir),
+        "GPUAAS_HTTP_BIND": f"127.0.0.1:{port}",
+        "GPUAAS_PUBLIC_URL": url,
+    }
+    agent_url = url
+    if gateway is not None:
+        secure = _free_port(gateway, 8443)
+        agent_url = f"https://{gateway}:{secure}"
+        environment["GPUAAS_HTTPS_BIND"] = f"{gateway}:{secure}"
+    environment["GPUAAS_AGENT_URLS"] = json.dumps([agent_url])
+    log_file, admin_file = data_dir / "platform.log", data_dir / "admin.json"
+    process = _start(environment, log_file, admin_file)
+    try:
+        _wait_ready(process, url, log_file)
+        admin = json.loads(admin_file.read_text())
+        yield RunningPlatform(url, agent_url, admin["email"], admin["password"], log_file)
+    finally:
+        _stop(process)
+
+
+def _start(environment: dict[str, str], log_file: Path, admin_file: Path) -> "subprocess.Popen[bytes]":
+    libc, parent = ctypes.CDLL(None), os.getpid()
+
+    def bind_to_parent() -> None:
+        os.setpgid(0, 0)  # Ctrl-C is ours to handle; the platform stops after the story has been cleaned up
+        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        if os.getppid() != parent:
+            os._exit(1)
+
+    command = [sys.executable, "-m", "gpuaas_server.main", "up", "--admin-file", str(admin_file)]
+    with log_file.open("ab") as log:
+        return subprocess.Popen(command, env=environment, stdout=log, stderr=log, preexec_fn=bind_to_parent)
+
+
+def _wait_ready(process: "subprocess.Popen[bytes]", url: str, log_file: Path) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            with urllib.request.urlopen(f"{url}/readyz", timeout=2):  # noqa: S310 - our own address
+                return
+        except OSError:
+            time.sleep(0.05)
+    raise LabError(f"the platform did not start; the end of {log_file}:\n{log_file.read_text()[-2000:]}")
+
+
+def _stop(process: "subprocess.Popen[bytes]") -> None:
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
