@@ -94,9 +94,10 @@ def _numbers_in_use() -> set[int]:
 
 
 def _remove_number(number: int) -> None:
-    for group in sorted(cgroups.names()):
-        if fleet_number_of(group) == number:
-            cgroups.remove(group)
+    groups = sorted(group for group in cgroups.names() if fleet_number_of(group) == number)
+    cgroups.kill_all(groups)
+    for group in groups:
+        cgroups.remove(group)
     fabric.remove_network(number)
 
 

@@ -41,11 +41,11 @@ def create_bridge(fleet: FleetLayout) -> None:
 def attach(host: HostLayout) -> None:
     """Give a host its network card."""
     bridge = host.fleet.bridge_namespace
+    card = f"name eth0 address {mac_of(host.address)} netns {host.namespace}"
     _ip(
         [
             f"netns add {host.namespace}",
-            f"link add {host.bridge_port} netns {bridge} type veth"
-            f" peer name eth0 address {mac_of(host.address)} netns {host.namespace}",
+            f"link add {host.bridge_port} netns {bridge} type veth peer {card}",
         ]
     )
     _ip([f"link set {host.bridge_port} master br0 up"], bridge)

@@ -16,7 +16,7 @@ from gpuaas_lab.errors import CommandFailed, DeadlinePassed, HostPoweredOff
 from gpuaas_lab.layout import HostLayout
 
 BOOT_TIMEOUT = 60.0
-_KILLED = 128 + 9
+_KILLED = (-9, 128 + 9)  # nsenter ends by the signal that ended its child
 
 
 class Host:
@@ -106,7 +106,7 @@ class Host:
         command = container.enter_argv(self._layout, leader, list(argv), timeout)
         began = time.monotonic()
         done = execute(command, text=input, check=False, timeout=timeout + 5)
-        if done.returncode == _KILLED and time.monotonic() - began >= timeout:
+        if done.returncode in _KILLED and time.monotonic() - began >= timeout:
             raise DeadlinePassed(f"{shlex.join(argv)!r} on {self.name} took over {timeout:g} s")
         if check and done.returncode != 0:
             raise CommandFailed(list(argv), done.returncode, done.stdout + done.stderr)

@@ -31,7 +31,7 @@ def write_layer(host: HostLayout) -> None:
     layer = host.layer
     _write(layer / "etc/hostname", f"{host.name}\n")
     _write(layer / "etc/hosts", f"127.0.0.1 localhost\n{host.address} {host.name}\n")
-    _write(layer / "etc/machine-id", f"{uuid.uuid4().hex}\n")
+    _write(layer / "etc/machine-id", f"{uuid.uuid4().hex}\n", mode=0o444)
     _write(layer / "usr/lib/gpuaas-lab/hardware.sh", _hardware_script(host))
     units = layer / "usr/lib/systemd/system"
     _write(units / "gpuaas-lab-hardware.service", _HARDWARE_UNIT)
@@ -55,6 +55,7 @@ def _write_host_key(path: Path, comment: str) -> None:
     execute(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", comment, "-f", str(path)])
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, text: str, mode: int = 0o644) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
+    path.chmod(mode)

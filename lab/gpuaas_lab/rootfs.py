@@ -18,12 +18,29 @@ from gpuaas_lab.sources import package_mirror, release_codename
 
 BUILD_TIMEOUT = 900.0
 
-PACKAGES = (
-    "systemd systemd-sysv dbus openssh-server sudo python3 python3-cryptography iproute2 procps cron"
-    " systemd-container nftables ethtool ca-certificates less curl iputils-ping e2fsprogs libcap2-bin"
+PACKAGES = [
+    "systemd",
+    "systemd-sysv",
+    "dbus",
+    "openssh-server",
+    "sudo",
+    "python3",
+    "python3-cryptography",
+    "iproute2",
+    "procps",
+    "cron",
+    "systemd-container",
+    "nftables",
+    "ethtool",
+    "ca-certificates",
+    "less",
+    "curl",
+    "iputils-ping",
+    "e2fsprogs",
+    "libcap2-bin",
     # debootstrap does not follow virtual packages: python3-cryptography needs this one.
-    " python3-cffi-backend"
-).split()
+    "python3-cffi-backend",
+]
 
 # A host without a console, a clock or a way out has no use for these; they only slow the boot.
 MASKED_UNITS = [
