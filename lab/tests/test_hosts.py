@@ -1,0 +1,148 @@
+"""Hosts of a fleet: their network, their files, their hardware, their power."""
+
+import json
+import os
+import socket
+import threading
+import time
+
+import pytest
+
+from gpuaas_lab import Fleet, LabError
+
+pytestmark = pytest.mark.lab
+
+
+def test_hosts_boot_with_names_and_addresses_of_their_own(fleet: Fleet) -> None:
+    names = [host.run(["hostname"]).stdout.strip() for host in fleet.hosts]
+    machine_ids = {host.read_file("/etc/machine-id") for host in fleet.hosts}
+    host_keys = {host.read_file("/etc/ssh/ssh_host_ed25519_key.pub") for host in fleet.hosts}
+    assert names == [host.name for host in fleet.hosts]
+    assert len(machine_ids) == len(host_keys) == len(fleet.hosts)
+    assert all(host.address.startswith(f"10.77.{fleet.number}.") for host in fleet.hosts)
+
+
+def test_a_booted_host_has_no_failed_unit(fleet: Fleet) -> None:
+    state = fleet.hosts[0].run(["systemctl", "is-system-running", "--wait"], check=False).stdout.strip()
+    failed = fleet.hosts[0].run(["systemctl", "--failed", "--no-legend", "--plain"]).stdout
+    assert (state, failed) == ("running", "")
+
+
+def test_a_host_reaches_the_sshd_of_its_peer(fleet: Fleet) -> None:
+    first, second = fleet.hosts[:2]
+    probe = f"head -c 4 < /dev/tcp/{second.address}/22"
+    assert first.run(["bash", "-c", probe], timeout=5).stdout == "SSH-"
+
+
+def test_a_host_reaches_a_server_at_the_gateway(fleet: Fleet) -> None:
+    with socket.create_server((fleet.gateway, 0)) as server:
+        port = server.getsockname()[1]
+        answer = threading.Thread(target=_answer_once, args=(server, b"platform"))
+        answer.start()
+        heard = fleet.hosts[0].run(["bash", "-c", f"cat < /dev/tcp/{fleet.gateway}/{port}"], timeout=5)
+        answer.join(5)
+    assert heard.stdout == "platform"
+
+
+def _answer_once(server: socket.socket, answer: bytes) -> None:
+    server.settimeout(5)
+    connection, _ = server.accept()
+    with connection:
+        connection.sendall(answer)
+
+
+def test_a_host_has_no_way_out_of_its_fleet(fleet: Fleet) -> None:
+    tried = fleet.hosts[0].run(["timeout", "1", "bash", "-c", ": < /dev/tcp/192.0.2.1/80"], check=False)
+    assert tried.returncode != 0
+
+
+def test_the_shared_image_lets_nobody_in(fleet: Fleet) -> None:
+    host = fleet.hosts[0]
+    assert host.run(["sh", "-c", "ls -A /root/.ssh /home"], check=False).stdout.split() == ["/home:", "/root/.ssh:"]
+    passwords = [line.split(":")[1] for line in host.read_file("/etc/shadow").splitlines()]
+    assert not [password for password in passwords if password not in ("*", "!", "!*")]
+    assert host.run(["sh", "-c", "ls /slice-base/etc/ssh/ssh_host_* 2>/dev/null"], check=False).stdout == ""
+    assert host.read_file("/slice-base/etc/machine-id") == ""
+
+
+def test_a_file_is_written_with_its_mode_and_seen_on_the_disk_from_outside(fleet: Fleet) -> None:
+    host = fleet.hosts[0]
+    host.write_file("/srv/deep/secret's", "täglich\n", 0o600)
+    assert host.read_file("/srv/deep/secret's") == "täglich\n"
+    outside = host.upper / "srv/deep/secret's"
+    assert outside.read_text() == "täglich\n"
+    assert outside.stat().st_mode & 0o777 == 0o600
+    host.run(["rm", "-r", "/srv/deep"])
+    assert not outside.exists()
+
+
+def test_a_failed_command_says_what_it_said(fleet: Fleet) -> None:
+    with pytest.raises(LabError, match="no such thing"):
+        fleet.hosts[0].run(["sh", "-c", "echo no such thing >&2; exit 3"])
+    assert fleet.hosts[0].run(["sh", "-c", "exit 3"], check=False).returncode == 3
+    assert fleet.hosts[0].run(["tr", "a-z", "A-Z"], input="abc").stdout == "ABC"
+
+
+def test_a_command_that_takes_too_long_is_ended_on_the_host(fleet: Fleet) -> None:
+    host = fleet.hosts[0]
+    with pytest.raises(LabError):
+        host.run(["sleep", "333"], timeout=0.5)
+    deadline = time.monotonic() + 5
+    while host.run(["pgrep", "-fx", "sleep 333"], check=False).returncode == 0:
+        assert time.monotonic() < deadline, "the command still runs on the host"
+        time.sleep(0.1)
+
+
+def test_the_node_agent_finds_the_pretended_gpus(fleet: Fleet) -> None:
+    discover = "import json; from gpuaas_agent.discovery import discover; from pathlib import Path; "
+    discover += "print(json.dumps(discover(Path('/var/lib/gpuaas/hw'))))"
+    found = json.loads(fleet.hosts[0].run(["env", "PYTHONPATH=/opt/gpuaas/agent", "python3", "-c", discover]).stdout)
+    assert len(found["slots"]) == 8
+    assert found["warnings"] == []
+    nodes = fleet.hosts[0].run(["sh", "-c", "stat -c '%F %t:%T' /dev/nvidia[0-7]"]).stdout.splitlines()
+    assert nodes == [f"character special file c3:{index}" for index in range(8)]
+
+
+def test_the_agents_code_cannot_be_changed_from_a_host(fleet: Fleet) -> None:
+    tried = fleet.hosts[0].run(["touch", "/opt/gpuaas/agent/x"], check=False)
+    assert "Read-only file system" in tried.stderr
+
+
+def test_a_power_cut_is_sudden_and_power_on_brings_the_same_disk_and_address(fleet: Fleet) -> None:
+    host, peer = fleet.hosts[1], fleet.hosts[0]
+    boot = host.run(["stat", "-c", "%Y", "/proc/1"]).stdout
+    host.write_file("/srv/kept", "kept\n")
+    host.write_file("/run/lost", "lost\n")
+    host.run(["sync"])
+    host.power_cut()
+    with pytest.raises(LabError, match="off"):
+        host.run(["true"])
+    with pytest.raises(OSError, match="timed out|unreachable|No route"):
+        socket.create_connection((host.address, 22), timeout=0.5)
+    assert (host.upper / "srv/kept").read_text() == "kept\n"
+    started = time.monotonic()
+    host.power_on()
+    host.wait_ssh(timeout=20)
+    assert time.monotonic() - started < 10
+    assert host.read_file("/srv/kept") == "kept\n"
+    assert host.run(["test", "-e", "/run/lost"], check=False).returncode == 1
+    assert host.run(["stat", "-c", "%Y", "/proc/1"]).stdout != boot
+    assert peer.run(["bash", "-c", f"head -c 4 < /dev/tcp/{host.address}/22"], timeout=5).stdout == "SSH-"
+
+
+def test_the_agent_starts_with_its_settings_and_comes_back_after_kill_9(fleet: Fleet) -> None:
+    host = fleet.hosts[0]
+    host.start_agent("no real bundle", {"workers": 3})
+    settings = json.loads(host.read_file("/etc/gpuaas/agent.json"))
+    assert settings["workers"] == 3
+    assert settings["slice_addresses"] == [
+        f"{address}" if "/" in address else f"{address}/24" for address in host.slice_addresses
+    ]
+    modes = host.run(["stat", "-c", "%a", "/etc/gpuaas/agent.json", "/etc/gpuaas/enrolment"]).stdout
+    assert modes.split() == ["600", "600"]
+    deadline = time.monotonic() + 15
+    while "enrolment" not in host.agent_log():
+        assert time.monotonic() < deadline, f"the agent said nothing about its enrolment: {host.agent_log()}"
+        time.sleep(0.1)
+    host.run(["systemctl", "stop", "gpuaas-agent"])
+    assert os.path.exists(host.upper / "etc/gpuaas/agent.json")
