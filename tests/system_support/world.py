@@ -70,7 +70,9 @@ class World:
             enrolled = self._approve_new(before, nodes)
             yield enrolled
             for node in enrolled:  # the next test's allocations must not land on agents that are gone
-                self.admin.nodes.cordon(node.id, "the simulated fleet ends")
+                current = self.admin.nodes.show(node.id)
+                if current.status != "retired" and not current.cordoned:
+                    self.admin.nodes.cordon(node.id, "the simulated fleet ends")
         finally:
             if agents.poll() is None:
                 os.kill(agents.pid, signal.SIGKILL)

@@ -1,0 +1,179 @@
+"""The cast of the policy matrix: somebody of every kind, and three places to be refused at, all of it real."""
+
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+from gpuaas_sdk import Client, Node, PasswordCredentials, ServiceAccountCredentials
+from gpuaas_sdk.allocations import NewAllocation
+from gpuaas_sdk.capacity import NewSku
+from gpuaas_server.identity.policy import RULES, SCOPES, Level, decide
+from gpuaas_server.identity.policy_document import expected
+from gpuaas_server.identity.principals import ServiceAccountState, service_account_principal
+from system_support.world import MODEL, World
+
+PEOPLE = (
+    "platform_admin",
+    "platform_operator",
+    "tenant_admin",
+    "project_admin",
+    "project_member",
+    "project_viewer",
+    "user",  # of the tenant, without any role
+)
+PROGRAMS: dict[str, tuple[str, ...]] = {
+    "service_account": SCOPES,
+    **{f"service_account {scope}": (scope,) for scope in SCOPES},
+}
+RELATIONS = ("own", "other_project", "other_tenant")
+_EXAMPLES = {"own": ("tnt_a", "prj_a"), "other_project": ("tnt_a", "prj_b"), "other_tenant": ("tnt_b", "prj_c")}
+Ids = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Somebody with a token, who holds one role (or some scopes) in the place that is their own."""
+
+    name: str
+    token: str
+    password: str = ""
+
+    def expected(self, action: str, relation: str) -> int:
+        """What the policy says: 200 (admitted), 401, 403 or 404."""
+        if self.name in PEOPLE:
+            return expected(action, self.name, relation)
+        rule = RULES[action]
+        if rule.level is Level.AGENT:
+            return 401
+        held = frozenset(PROGRAMS[self.name])
+        state = ServiceAccountState("sva_a", "a", *_EXAMPLES["own"], held, False, None, {})
+        tenant_id, project_id = _EXAMPLES[relation]
+        place = (tenant_id, project_id if rule.level is Level.PROJECT else None)
+        return int(decide(service_account_principal(state), action, *place).value)
+
+
+@dataclass(frozen=True)
+class Cast:
+    admin: Client
+    callers: list[Caller]
+    places: dict[str, Ids]  # relation → the id for every name that occurs in a path
+
+
+def public_key() -> str:
+    key = Ed25519PrivateKey.generate().public_key()
+    return key.public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode()
+
+
+def tomorrow() -> datetime:
+    return datetime.now(UTC) + timedelta(days=1)
+
+
+@contextmanager
+def gathered(home: World, away: World) -> Iterator[Cast]:
+    """Everybody, and in each place something of every kind. Node verbs go to nodes that serve nobody."""
+    admin = home.admin
+    with home.simulated_fleet(3, first_index=500) as nodes:
+        second = admin.projects.create(home.tenant_id, f"second-{secrets.token_hex(3)}", "Second")
+        tenants = {"own": home.tenant_id, "other_project": home.tenant_id, "other_tenant": away.tenant_id}
+        projects = {"own": home.project_id, "other_project": second.id, "other_tenant": away.project_id}
+        furnished = {r: _furnish(admin, tenants[r], projects[r]) for r in RELATIONS}
+        shared = _shared(admin, nodes, {place["allocation_node"] for place in furnished.values()})
+        callers = [_person(home, role) for role in PEOPLE]
+        _person(away, "tenant_admin")  # somebody stays in charge there, whoever is removed
+        callers += [_program(home, name, scopes) for name, scopes in PROGRAMS.items()]
+        yield Cast(admin, callers, {r: {**shared, **furnished[r]} for r in RELATIONS})
+        for relation in RELATIONS:
+            _release_all(admin, projects[relation])
+
+
+def _furnish(admin: Client, tenant_id: str, project_id: str) -> dict[str, str]:
+    """A member, a service account with a key, a living allocation with a grant, and one that has ended."""
+    email = f"bystander-{secrets.token_hex(4)}@example.test"
+    user = admin.users.create(tenant_id, email, "Bystander", secrets.token_urlsafe(18))
+    admin.projects.set_member(project_id, user.id, "project_viewer")
+    account = admin.service_accounts.create(project_id, f"robot-{secrets.token_hex(3)}", ["projects:read"])
+    key = admin.service_accounts.create_key(project_id, account.id)
+    assert key.secret is not None
+    living, ended = admin.allocations.create(project_id, NewAllocation(sku="h100-slice", gpu_count=1, count=2))
+    _settle(admin, project_id, [living.id, ended.id])
+    admin.allocations.release(project_id, ended.id)
+    _settle(admin, project_id, [ended.id])
+    grant = admin.ssh_access.create_grant(project_id, living.id, expires_at=tomorrow(), public_key=public_key())
+    return {
+        "tenant_id": tenant_id,
+        "project_id": project_id,
+        "user_id": user.id,
+        "service_account_id": account.id,
+        "key_id": key.id,
+        "key_secret": key.secret,
+        "allocation_id": living.id,
+        "ended_allocation_id": ended.id,
+        "allocation_node": living.node_id or "",
+        "grant_id": grant.id,
+    }
+
+
+def _shared(admin: Client, nodes: list[Node], busy: set[str]) -> dict[str, str]:
+    idle = [node.id for node in nodes if node.id not in busy]
+    spare, doomed = idle[0], idle[-1]
+    for node in (spare, doomed):  # allocations that the matrix makes must not land on them
+        admin.nodes.cordon(node, "set apart for the policy matrix")
+    token = admin.enrolment_tokens.create(note="matrix")
+    sku = admin.skus.create(
+        NewSku(
+            name=f"matrix-{secrets.token_hex(3)}",
+            shape="gpu_slice",
+            gpu_model=MODEL,
+            gpu_counts=[1],
+            price_per_gpu_hour_minor=1,
+            currency="USD",
+        )
+    )
+    return {
+        "node_id": spare,
+        "doomed_node_id": doomed,
+        "slot_id": admin.slots.list(spare)[0].id,
+        "task_id": admin.nodes.discover(spare).id,
+        "token_id": token.id,
+        "sku_id": sku.id,
+        "ssh_key_id": admin.ssh_keys.create("matrix", public_key()).id,
+    }
+
+
+def _person(home: World, role: str) -> Caller:
+    email, password = f"{secrets.token_hex(5)}@example.test", secrets.token_urlsafe(18)
+    platform = role.startswith("platform_")
+    user = home.admin.users.create(None if platform else home.tenant_id, email, role, password)
+    if platform:
+        home.admin.users.set_platform_role(user.id, role)
+    elif role == "tenant_admin":
+        home.admin.tenants.set_member(home.tenant_id, user.id, role)
+    elif role != "user":
+        home.admin.projects.set_member(home.project_id, user.id, role)
+    token = Client(home.server.url).sign_in(PasswordCredentials(email, password))
+    return Caller(role, token.access_token, password)
+
+
+def _program(home: World, name: str, scopes: tuple[str, ...]) -> Caller:
+    account = home.admin.service_accounts.create(home.project_id, f"{name} {secrets.token_hex(3)}", scopes)
+    assert account.key is not None
+    secret = account.key.secret or ""
+    token = Client(home.server.url).sign_in(ServiceAccountCredentials(account.id, secret))
+    return Caller(name, token.access_token)
+
+
+def _release_all(admin: Client, project_id: str) -> None:
+    living = [a.id for a in admin.allocations.list(project_id) if a.state in ("requested", "provisioning", "active")]
+    for allocation_id in living:
+        admin.allocations.release(project_id, allocation_id)
+    _settle(admin, project_id, living)
+
+
+def _settle(admin: Client, project_id: str, allocation_ids: list[str]) -> None:
+    if allocation_ids:
+        list(admin.allocations.follow(project_id, allocation_ids, 60.0))

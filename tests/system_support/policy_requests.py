@@ -1,0 +1,220 @@
+"""For every endpoint a request that only the policy can refuse: a valid body, ids that exist, something to delete."""
+
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from gpuaas_sdk import Client
+from system_support.policy_cast import Caller, Cast, Ids, public_key, tomorrow
+
+Body = Callable[[Caller, Ids], object]
+Fresh = Callable[[Cast, Caller, Ids], Ids]
+SUCCESS = frozenset({200, 201, 204})
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """`fresh` makes what an admitted call may use up; `answers` is what an admitted call may answer."""
+
+    body: Body | Mapping[str, object] | None = None
+    fresh: Fresh | None = None
+    answers: frozenset[int] = SUCCESS
+    ids: Mapping[str, str] | None = None  # another of the place's ids under this path name
+
+    def body_for(self, caller: Caller, ids: Ids) -> object:
+        return self.body(caller, ids) if callable(self.body) else self.body
+
+    def ids_for(self, ids: Ids) -> dict[str, str]:
+        return {**ids, **{name: ids[other] for name, other in (self.ids or {}).items()}}
+
+
+READ = Recipe()
+REASON = {"reason": "the policy matrix asks"}
+# The state refuses these after the policy let them pass.
+NOT_NOW = frozenset({409})
+
+
+def _slug() -> str:
+    return f"m-{secrets.token_hex(6)}"
+
+
+def _sign_in(caller: Caller, ids: Ids) -> object:
+    account = {"client_id": ids["service_account_id"], "client_secret": ids["key_secret"]}
+    return {"grant_type": "client_credentials", **account}
+
+
+def _user(caller: Caller, ids: Ids) -> object:
+    return {"email": f"{secrets.token_hex(6)}@example.test", "name": "New", "password": secrets.token_urlsafe(18)}
+
+
+def _noun(caller: Caller, ids: Ids) -> object:
+    return {"slug": _slug(), "name": "New"}
+
+
+def _grant(caller: Caller, ids: Ids) -> object:
+    return {"public_key": public_key(), "expires_at": tomorrow().isoformat()}
+
+
+def _sku(caller: Caller, ids: Ids) -> object:
+    price = {"price_per_gpu_hour_minor": 1, "currency": "USD"}
+    return {"name": _slug(), "shape": "gpu_slice", "gpu_model": "Nobody has it", "gpu_counts": [1], **price}
+
+
+def _fresh_role(cast: Cast, caller: Caller, ids: Ids) -> Ids:
+    user = cast.admin.users.create(None, f"{secrets.token_hex(6)}@example.test", "Other", secrets.token_urlsafe(18))
+    cast.admin.users.set_platform_role(user.id, "platform_operator")
+    return {"user_id": user.id}
+
+
+def _fresh_tenant_admin(cast: Cast, caller: Caller, ids: Ids) -> Ids:
+    cast.admin.tenants.set_member(ids["tenant_id"], ids["user_id"], "tenant_admin")
+    return {}
+
+
+def _fresh_member(cast: Cast, caller: Caller, ids: Ids) -> Ids:
+    cast.admin.projects.set_member(ids["project_id"], ids["user_id"], "project_viewer")
+    return {}
+
+
+def _fresh_key(cast: Cast, caller: Caller, ids: Ids) -> Ids:
+    return {"key_id": cast.admin.service_accounts.create_key(ids["project_id"], ids["service_account_id"]).id}
+
+
+def _fresh_account(cast: Cast, caller: Caller, ids: Ids) -> Ids:
+    """One account holds only so many keys."""
+    account = cast.admin.service_accounts.create(ids["project_id"], _slug(), ["projects:read"])
+    return {"service_account_id": account.id}
+
+
+def _fresh_token(cast: Cast, caller: Caller, ids: Ids) -> Ids:
+    return {"token_id": cast.admin.enrolment_tokens.create(note="to be revoked").id}
+
+
+def _fresh_grant(cast: Cast, caller: Caller, ids: Ids) -> Ids:
+    place = (ids["project_id"], ids["allocation_id"])
+    grant = cast.admin.ssh_access.create_grant(*place, expires_at=tomorrow(), public_key=public_key())
+    return {"grant_id": grant.id}
+
+
+def _fresh_ssh_key(cast: Cast, caller: Caller, ids: Ids) -> Ids:
+    """SSH keys are the caller's own."""
+    own = Client(cast.admin.base_url, token=caller.token)
+    return {"ssh_key_id": own.ssh_keys.create("to be deleted", public_key()).id}
+
+
+def _open_node(cast: Cast, caller: Caller, ids: Ids) -> Ids:
+    if cast.admin.nodes.show(ids["node_id"]).cordoned:
+        cast.admin.nodes.uncordon(ids["node_id"])
+    return {}
+
+
+def _closed_node(cast: Cast, caller: Caller, ids: Ids) -> Ids:
+    if not cast.admin.nodes.show(ids["node_id"]).cordoned:
+        cast.admin.nodes.cordon(ids["node_id"], "to be opened")
+    return {}
+
+
+def _disabled_slot(cast: Cast, caller: Caller, ids: Ids) -> Ids:
+    cast.admin.slots.disable(ids["slot_id"], "to be enabled")
+    return {}
+
+
+RECIPES: dict[str, Recipe] = {
+    **dict.fromkeys(("health", "ready", "metrics", "auth_jwks", "agent_ca", "me_show", "ssh_ca_show"), READ),
+    "auth_token": Recipe(_sign_in),
+    "signing_key_list": READ,
+    "signing_key_rotate": Recipe(),
+    # Too weak on purpose: the call gets as far as the new password, and the token stays good.
+    "me_password_change": Recipe(
+        lambda caller, ids: {"current_password": caller.password or "none", "new_password": "password1234"},
+        answers=frozenset({422}),
+    ),
+    "tenant_create": Recipe(_noun),
+    "tenant_list": READ,
+    "tenant_show": READ,
+    "tenant_update": Recipe({"name": "Renamed"}),
+    "user_create": Recipe(_user),
+    "user_list": READ,
+    "user_show": READ,
+    "user_update": Recipe({"name": "Renamed"}),
+    "platform_role_set": Recipe({"role": "platform_operator"}, _fresh_role),
+    "platform_role_remove": Recipe(fresh=_fresh_role),
+    "tenant_user_create": Recipe(_user),
+    "tenant_user_list": READ,
+    "tenant_user_show": READ,
+    "tenant_user_update": Recipe({"name": "Renamed"}),
+    "tenant_member_list": READ,
+    "tenant_member_set": Recipe({"role": "tenant_admin"}),
+    "tenant_member_remove": Recipe(fresh=_fresh_tenant_admin),
+    "tenant_quota_show": READ,
+    "tenant_quota_set": Recipe({"gpu_limit": 100}),
+    "project_create": Recipe(_noun),
+    "tenant_project_list": READ,
+    "project_list": READ,
+    "project_show": READ,
+    "project_update": Recipe({"name": "Renamed"}),
+    "project_member_list": READ,
+    "project_member_set": Recipe({"role": "project_viewer"}),
+    "project_member_remove": Recipe(fresh=_fresh_member),
+    "project_quota_show": READ,
+    "project_quota_set": Recipe({"gpu_limit": 100}),
+    "service_account_create": Recipe(lambda caller, ids: {"name": _slug(), "scopes": ["projects:read"]}),
+    "service_account_list": READ,
+    "service_account_show": READ,
+    "service_account_update": Recipe({"scopes": ["projects:read"]}),
+    "service_account_key_create": Recipe({}, _fresh_account),
+    "service_account_key_list": READ,
+    "service_account_key_delete": Recipe(fresh=_fresh_key),
+    "audit_list": READ,
+    "tenant_audit_list": READ,
+    "project_audit_list": READ,
+    "platform_event_list": READ,
+    "project_event_list": READ,
+    "enrolment_token_create": Recipe({"note": "matrix"}),
+    "enrolment_token_list": READ,
+    "enrolment_token_revoke": Recipe(fresh=_fresh_token),
+    "node_list": READ,
+    "node_show": READ,
+    "node_update": Recipe({"labels": {"rack": "r1"}}),
+    "node_cordon": Recipe(REASON, _open_node),
+    "node_uncordon": Recipe(fresh=_closed_node),
+    "node_drain": Recipe(REASON, _open_node),
+    "node_retire": Recipe(REASON, ids={"node_id": "doomed_node_id"}),
+    "node_discover": Recipe(),
+    "node_task_list": READ,
+    "task_show": READ,
+    "slot_list": READ,
+    "slot_approve": Recipe({}),
+    "slot_disable": Recipe(REASON),
+    "slot_enable": Recipe(fresh=_disabled_slot),
+    **dict.fromkeys(
+        (
+            "agent_enrol",
+            "agent_heartbeat",
+            "agent_inventory",
+            "agent_task_poll",
+            "agent_task_progress",
+            "agent_task_result",
+            "agent_host_certificate",
+        ),
+        Recipe(lambda caller, ids: {}),
+    ),
+    "ssh_key_list": READ,
+    "ssh_key_create": Recipe(lambda caller, ids: {"name": "mine", "public_key": public_key()}),
+    "ssh_key_delete": Recipe(fresh=_fresh_ssh_key),
+    "ssh_certificate_create": Recipe(lambda caller, ids: {"public_key": public_key()}),
+    "ssh_grant_list": READ,
+    "ssh_grant_create": Recipe(_grant),
+    "ssh_grant_delete": Recipe(fresh=_fresh_grant),
+    "sku_list": READ,
+    "sku_create": Recipe(_sku),
+    "sku_update": Recipe({"offered": False}),
+    "allocation_create": Recipe({"sku": "h100-slice", "gpu_count": 1}, answers=SUCCESS | NOT_NOW),
+    "allocation_list": READ,
+    "allocation_list_all": READ,
+    "allocation_show": READ,
+    "allocation_timeline": READ,
+    "allocation_release": Recipe({}, ids={"allocation_id": "ended_allocation_id"}),
+    "allocation_retry_release": Recipe(answers=NOT_NOW),
+    "allocation_force_cleanup": Recipe({**REASON, "evidence": "nothing was looked at, of course"}, answers=NOT_NOW),
+}
