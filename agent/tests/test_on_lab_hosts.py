@@ -246,3 +246,20 @@ def test_two_slices_live_beside_each_other_and_give_their_addresses_back(
     assert unclean(tenants[0].release()) == {}
     assert tenants[1].may_log_in()
     assert unclean(tenants[1].release()) == {}
+
+
+@pytest.mark.parametrize("shape", ["baremetal", "gpu_slice"])
+def test_an_allocation_survives_a_power_cut_of_its_host_and_is_released_clean(
+    tenant: Tenant, machine: LabMachine, shape: str
+) -> None:
+    tenant.shape = shape
+    tenant.task("provision")
+    assert tenant.ssh("echo kept > ~/kept; sync").returncode == 0
+    machine.host.power_cut()
+    machine.host.power_on()
+    machine.host.wait_ssh()
+    deadline = time.monotonic() + 30
+    while not tenant.may_log_in() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert tenant.ssh("cat ~/kept").stdout == "kept\n"
+    assert unclean(tenant.release()) == {}
