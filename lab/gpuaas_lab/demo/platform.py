@@ -35,6 +35,7 @@ def _free_port(address: str, wanted: int) -> int:
     """The wanted port, or, when somebody has it, any free one."""
     for port in (wanted, 0):
         with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a port in TIME_WAIT is free
             try:
                 probe.bind((address, port))
             except OSError:
