@@ -11,6 +11,7 @@ from gpuaas_agent.commands import Deadline
 
 # Mounted by the system itself as services come and go.
 _TRANSIENT = ("/run/credentials/", "/proc/sys/fs/binfmt_misc")
+_KERNEL_FILES = ("/proc/", "/sys/", "/dev/")
 _ON_DISK = {"ext2", "ext3", "ext4", "xfs", "btrfs", "overlay", "f2fs", "vfat", "zfs"}
 
 
@@ -24,7 +25,11 @@ class Mount:
 
     @property
     def label(self) -> str:
-        return f"{self.point} {self.kind} {self.source} {self.root}"
+        """The same mount has the same label after a reboot. What is mounted over kernel files may
+        come from a place with a random name, so there only how many and what kind counts.
+        """
+        root = "" if self.point.startswith(_KERNEL_FILES) else self.root
+        return f"{self.point} {self.kind} {self.source} {root}".rstrip()
 
 
 def table() -> list[Mount]:
