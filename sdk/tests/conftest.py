@@ -3,6 +3,7 @@
 import json
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -97,7 +98,8 @@ class ScriptedServer:
                 if "text/event-stream" not in answer.headers.get("Content-Type", ""):
                     self.send_header("Content-Length", str(len(payload)))
                 self.end_headers()
-                self.wfile.write(payload)
+                with suppress(BrokenPipeError, ConnectionResetError):  # a watcher may leave in the middle
+                    self.wfile.write(payload)
 
             do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _serve  # noqa: N815
 
