@@ -6,7 +6,7 @@ Works from names, not from memory: it removes the same things whether the owner 
 from pathlib import Path
 
 from gpuaas_lab import cgroups, fabric, records, rootfs
-from gpuaas_lab.errors import FleetInUse, FleetNotFound
+from gpuaas_lab.errors import FleetInUse, FleetNotFound, LabError
 from gpuaas_lab.files import locked, remove_folder
 from gpuaas_lab.layout import (
     DATA_DIR,
@@ -102,6 +102,16 @@ def _remove_number(number: int) -> None:
 
 
 def free_number() -> int:
-    """The lowest fleet number that nothing on the machine uses; call with the lab's lock held."""
+    """A fleet number that nothing on the machine uses; call with the lab's lock held.
+
+    The one after the last given, not the lowest: then what is found under a fleet's number is that fleet's.
+    """
     taken = _numbers_in_use() | {record.number for record in records.load_all()}
-    return next(n for n in range(FIRST_NUMBER, LAST_NUMBER + 1) if n not in taken)
+    last = records.last_number()
+    count = LAST_NUMBER - FIRST_NUMBER + 1
+    for step in range(count):
+        number = FIRST_NUMBER + (last - FIRST_NUMBER + 1 + step) % count
+        if number not in taken:
+            records.remember_number(number)
+            return number
+    raise LabError(f"all {count} fleet numbers are in use: end some fleets with `gpuaas-lab down`")

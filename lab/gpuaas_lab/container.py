@@ -8,6 +8,7 @@ from pathlib import Path
 
 from gpuaas_lab import cgroups
 from gpuaas_lab.commands import ENVIRONMENT, execute
+from gpuaas_lab.hardware_layer import ensure_hardware_layer
 from gpuaas_lab.layout import HostLayout
 
 AGENT_PATH = "/opt/gpuaas/agent"
@@ -18,7 +19,8 @@ SLICE_DIR = "/var/lib/gpuaas/slices"
 def mount_root(host: HostLayout, rootfs: Path) -> None:
     for folder in (host.upper, host.work, host.root, host.slices):
         folder.mkdir(parents=True, exist_ok=True)
-    options = f"lowerdir={host.layer}:{rootfs},upperdir={host.upper},workdir={host.work}"
+    lower = f"{host.layer}:{ensure_hardware_layer(host.fleet.gpus_per_host)}:{rootfs}"
+    options = f"lowerdir={lower},upperdir={host.upper},workdir={host.work}"
     execute(["mount", "-t", "overlay", host.namespace, "-o", options, str(host.root)])
 
 

@@ -7,7 +7,7 @@ import fcntl
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,8 +16,10 @@ from gpuaas_lab.errors import DeadlinePassed, LabError
 
 
 @contextmanager
-def locked(path: Path, timeout: float, waiting_for: str) -> Iterator[None]:
-    """Hold an exclusive lock; the kernel frees it when its holder dies."""
+def locked(
+    path: Path, timeout: float, waiting_for: str, on_wait: Callable[[str], None] | None = None
+) -> Iterator[None]:
+    """Hold an exclusive lock; the kernel frees it when its holder dies. `on_wait` hears of a wait once."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     deadline = time.monotonic() + timeout
@@ -25,6 +27,9 @@ def locked(path: Path, timeout: float, waiting_for: str) -> Iterator[None]:
         while not _try_lock(handle):
             if time.monotonic() > deadline:
                 raise DeadlinePassed(f"waited {timeout:g} s for {waiting_for} (lock {path})")
+            if on_wait is not None:
+                on_wait(f"waiting for {waiting_for}")
+                on_wait = None
             time.sleep(0.05)
         yield
     finally:

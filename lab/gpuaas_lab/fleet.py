@@ -8,7 +8,9 @@ import atexit
 import signal
 import sys
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType, TracebackType
 
@@ -168,18 +170,14 @@ class Fleet:
             self._previous_handler = None
 
 
-class _undisturbed:  # noqa: N801 - reads as a statement
-    """Clean-up is not cut short by a second Ctrl-C or a SIGTERM."""
-
-    _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-
-    def __enter__(self) -> None:
-        if threading.current_thread() is threading.main_thread():
-            signal.pthread_sigmask(signal.SIG_BLOCK, self._SIGNALS)
-
-    def __exit__(self, *_: object) -> None:
-        if threading.current_thread() is threading.main_thread():
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, self._SIGNALS)
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Clean-up is not cut short by a second Ctrl-C or a SIGTERM; they are delivered after it."""
+    previous = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, previous)
 
 
 def _terminate(number: int, frame: FrameType | None) -> None:

@@ -1,20 +1,6 @@
 """Pretend hardware of a host, at the edge where software meets it: a sysfs tree and what NVML would tell.
 
-Written below one root (`/var/lib/gpuaas/hw` in the host), in the kernel's own file formats:
-
-    sys/devices/pci0000:BB/0000:XX:00.0/   one folder a PCI function: vendor, device, class, numa_node, uevent,
-                                           resource, sriov_totalvfs, sriov_numvfs, driver →, iommu_group → …
-    sys/bus/pci/devices/0000:XX:00.0 →     the functions by address
-    sys/class/nvme/nvmeN →                 drives (one a GPU, below the same root port): model, serial, transport,
-                                           numa_node, device →, nvmeNn1/size
-    sys/class/net/… is not pretended: the host's network card is a real one. A BlueField-3 with virtual functions
-                                           (physfn →, virtfnN →) is on the PCI bus as metadata.
-    sys/kernel/iommu_groups/G/devices/     one group a function
-    sys/devices/system/node/nodeN/         cpulist, meminfo, distance
-    nvml.json                              {"driver_version", "gpus": [{"index", "uuid", "name", "pci_address",
-                                           "memory_mib", "numa_node", "serial", "nvlink_group", "nvlink_peers"}]};
-                                           peers are PCI addresses, as NVML gives them
-GPUs 0-3 are on NUMA node 0 and NVLink group a, GPUs 4-7 on node 1 and group b.
+In the kernel's own file formats. GPUs 0-3 are on NUMA node 0 and linked by NVLink, GPUs 4-7 on node 1.
 """
 
 import json
@@ -29,6 +15,8 @@ GPUS_PER_GROUP = 4
 NIC_BUS, NIC_VIRTUAL_FUNCTIONS = 0x29, 4
 CPULISTS = ("0-31,64-95", "32-63,96-127")
 NODE_MEMORY_KIB = 1_056_784_384
+# How the kernel marks memory: 64 bits wide and prefetchable, or plain.
+_BAR_FLAGS, _SMALL_BAR_FLAGS = 0x14220C, 0x40200
 _RESOURCE_LINES = 13  # six BARs, the ROM, six BARs of virtual functions
 
 
@@ -63,23 +51,52 @@ class Gpu:
 
 
 def write_hardware(root: Path, host_name: str, gpu_count: int) -> None:
-    """Write the whole tree below `root`; the same host name gives the same serial numbers."""
+    """`sys/` and `nvml.json` below `root`; the same host name gives the same serial numbers.
+
+    sys/devices/pci0000:BB/0000:XX:00.0/   one folder a PCI function, with links to driver and IOMMU group
+    sys/bus/pci/devices/0000:XX:00.0 →     the functions by address
+    sys/class/nvme/nvmeN →                 drives, one a GPU, behind the same root port
+    sys/kernel/iommu_groups/G/devices/     one group a function
+    sys/devices/system/node/nodeN/         cpulist, meminfo, distance
+    nvml.json                              {"driver_version", "gpus": [{"index", "uuid", "name", "pci_address", …}]}
+    A BlueField-3 with virtual functions is on the bus only: the host's network card is a real one.
+    """
+    write_model(root, gpu_count)
+    write_serial_numbers(root, host_name, gpu_count)
+
+
+def write_model(root: Path, gpu_count: int) -> None:
+    """What all hosts of this model have in common."""
     sysfs = root / "sys"
-    gpus = [_gpu(host_name, index) for index in range(gpu_count)]
-    for gpu in gpus:
-        _write_function(sysfs, gpu.pci)
-        _write_drive(sysfs, host_name, gpu)
+    for index in range(gpu_count):
+        _write_function(sysfs, _gpu_function(index))
+        _write_drive(sysfs, index)
     for function in _nic():
         _write_function(sysfs, function)
     _link_virtual_functions(sysfs)
     _write_numa(sysfs)
+
+
+def write_serial_numbers(root: Path, host_name: str, gpu_count: int) -> None:
+    """What tells one host from the next."""
+    gpus = [_gpu(host_name, index) for index in range(gpu_count)]
+    for index in range(gpu_count):
+        serial = uuid.uuid5(uuid.NAMESPACE_DNS, f"{host_name}/nvme{index}").hex[:14].upper()
+        _write(root / "sys" / _controller(index) / "serial", serial)
+    root.mkdir(parents=True, exist_ok=True)
     (root / "nvml.json").write_text(json.dumps(_nvml(gpus), indent=2) + "\n")
 
 
 def _gpu(host_name: str, index: int) -> Gpu:
+    seed = uuid.uuid5(uuid.NAMESPACE_DNS, f"{host_name}/gpu{index}")
+    serial = f"16{seed.int % 10**11:011d}"
+    return Gpu(index, f"GPU-{seed}", serial, _gpu_function(index))
+
+
+def _gpu_function(index: int) -> PciFunction:
     bus = GPU_BUSES[index]
     base = 0x2000_0000_0000 + (index << 40)
-    function = PciFunction(
+    return PciFunction(
         address=f"0000:{bus:02x}:00.0",
         root_port=f"{bus - 1:02x}",
         vendor=0x10DE,
@@ -98,9 +115,6 @@ def _gpu(host_name: str, index: int) -> Gpu:
             "current_link_width": "16",
         },
     )
-    seed = uuid.uuid5(uuid.NAMESPACE_DNS, f"{host_name}/gpu{index}")
-    serial = f"16{seed.int % 10**11:011d}"
-    return Gpu(index, f"GPU-{seed}", serial, function)
 
 
 def _nic() -> list[PciFunction]:
@@ -193,38 +207,42 @@ def _resource(bars: tuple[tuple[int, int], ...]) -> str:
     return "\n".join(lines)
 
 
-def _write_drive(sysfs: Path, host_name: str, gpu: Gpu) -> None:
+def _drive_function(index: int) -> PciFunction:
     """The NVMe drive beside a GPU: next bus number below the same root port."""
-    bus = GPU_BUSES[gpu.index] + 1
-    function = PciFunction(
-        address=f"0000:{bus:02x}:00.0",
-        root_port=gpu.pci.root_port,
+    gpu = _gpu_function(index)
+    return PciFunction(
+        address=f"0000:{GPU_BUSES[index] + 1:02x}:00.0",
+        root_port=gpu.root_port,
         vendor=0x144D,
         device=0xA824,
         class_code=0x010802,
-        numa_node=gpu.pci.numa_node,
+        numa_node=gpu.numa_node,
         driver="nvme",
-        iommu_group=20 + gpu.index,
-        bars=((0x1000_0000 + (gpu.index << 20), 16 << 10),),
+        iommu_group=20 + index,
+        bars=((0x1000_0000 + (index << 20), 16 << 10),),
     )
+
+
+def _controller(index: int) -> str:
+    return f"{_drive_function(index).folder}/nvme/nvme{index}"
+
+
+def _write_drive(sysfs: Path, index: int) -> None:
+    function = _drive_function(index)
     _write_function(sysfs, function)
-    name = f"nvme{gpu.index}"
-    controller = sysfs / function.folder / "nvme" / name
-    serial = uuid.uuid5(uuid.NAMESPACE_DNS, f"{host_name}/nvme{gpu.index}").hex[:14].upper()
     values = {
         "model": "SAMSUNG MZWLO3T8HCLS-00A07",
-        "serial": serial,
         "firmware_rev": "OPPA4B5Q",
         "transport": "pcie",
         "address": function.address,
         "state": "live",
         "numa_node": str(function.numa_node),
-        f"{name}n1/size": str(3_840_755_982_336 // 512),
+        f"nvme{index}n1/size": str(3_840_755_982_336 // 512),
     }
     for attribute, value in values.items():
-        _write(controller / attribute, value)
-    _link(controller / "device", f"../../../{function.address}")
-    _link(sysfs / "class/nvme" / name, f"../../{function.folder}/nvme/{name}")
+        _write(sysfs / _controller(index) / attribute, value)
+    _link(sysfs / _controller(index) / "device", f"../../../{function.address}")
+    _link(sysfs / "class/nvme" / f"nvme{index}", f"../../{_controller(index)}")
 
 
 def _write_numa(sysfs: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gpuaas_lab import cgroups
 from gpuaas_lab.commands import execute
-from gpuaas_lab.hardware import write_hardware
+from gpuaas_lab.hardware import write_serial_numbers
 from gpuaas_lab.layout import HostLayout
 
 HARDWARE_ROOT = "/var/lib/gpuaas/hw"
@@ -38,7 +38,7 @@ def write_layer(host: HostLayout) -> None:
     wants = units / "sysinit.target.wants"
     wants.mkdir(parents=True)
     (wants / "gpuaas-lab-hardware.service").symlink_to("../gpuaas-lab-hardware.service")
-    write_hardware(layer / HARDWARE_ROOT.lstrip("/"), host.name, host.fleet.gpus_per_host)
+    write_serial_numbers(layer / HARDWARE_ROOT.lstrip("/"), host.name, host.fleet.gpus_per_host)
     _write_host_key(layer / "etc/ssh/ssh_host_ed25519_key", host.name)
 
 

@@ -15,6 +15,7 @@ RUN_DIR = Path("/run/gpuaas-lab")
 DATA_DIR = Path("/var/lib/gpuaas-lab")
 FLEETS_DIR = DATA_DIR / "fleets"
 ROOTFS_DIR = DATA_DIR / "rootfs"
+HARDWARE_DIR = DATA_DIR / "hardware"
 
 FIRST_NUMBER, LAST_NUMBER = 1, 250
 FIRST_SLICE_OCTET, SLICES_PER_HOST = 64, 8

@@ -13,6 +13,7 @@ from gpuaas_lab.processes import boot_id, start_time
 
 LOCK = RUN_DIR / "lock"
 LOCK_TIMEOUT = 120.0
+_LAST_NUMBER = RUN_DIR / "last-number"
 
 
 @dataclass(frozen=True)
@@ -87,3 +88,15 @@ def load(name: str) -> FleetRecord | None:
 def load_all() -> list[FleetRecord]:
     found = (load(path.stem) for path in sorted(RUN_DIR.glob("*.json")))
     return [record for record in found if record is not None]
+
+
+def last_number() -> int:
+    """The fleet number given last, 0 when none was."""
+    try:
+        return int(_LAST_NUMBER.read_text())
+    except (FileNotFoundError, ValueError):
+        return 0
+
+
+def remember_number(number: int) -> None:
+    _LAST_NUMBER.write_text(f"{number}\n")

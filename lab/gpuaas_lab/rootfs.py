@@ -85,8 +85,7 @@ def ensure(progress: Progress) -> Path:
         return ready
     name = recipe_hash()
     lock = ROOTFS_DIR / f"{name}.lock"
-    progress("waiting for another process that builds the root file system, if any")
-    with locked(lock, BUILD_TIMEOUT, "another process to build the root file system"):
+    with locked(lock, BUILD_TIMEOUT, "another process to build the root file system", progress):
         if ready := cached():
             return ready
         return _build(name, progress)

@@ -85,7 +85,7 @@ def test_a_slices_disk_survives_a_power_cut_of_its_host_and_nothing_else_does(fl
     _greeting(address, 15)
     _in_host(fleet, host, _INSIDE + "sh -c 'echo tenant > /root/work; sync'")
     host.power_cut()
-    with pytest.raises(OSError, match="timed out|unreachable|No route"):
+    with pytest.raises(OSError, match=r"timed out|unreachable|No route"):
         socket.create_connection((address, 22), timeout=0.5)
     assert (host.slices_dir / "slice1/upper/root/work").read_text() == "tenant\n"
     host.power_on()
