@@ -7,6 +7,7 @@ from psycopg_pool import PoolTimeout
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import Match
 
 from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.errors import CATALOGUE, Problem
@@ -72,6 +73,17 @@ def _from_http(error: HTTPException) -> Problem:
     return Problem(code, headers=dict(error.headers or {}))
 
 
+def _methods(request: Request) -> list[str]:
+    """What the path does offer; the framework names only the first route's methods."""
+    routes = request.app.router.routes
+
+    def offered(method: str) -> bool:
+        scope = {"type": "http", "method": method, "path": request.scope["path"], "root_path": "", "headers": []}
+        return any(route.matches(scope)[0] is Match.FULL for route in routes)
+
+    return [method for method in ("GET", "POST", "PUT", "PATCH", "DELETE") if offered(method)]
+
+
 def install_problem_handlers(app: FastAPI) -> None:
     """Teach the app to answer every kind of failure with a problem document."""
 
@@ -88,7 +100,10 @@ def install_problem_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def on_http(request: Request, error: HTTPException) -> Response:
-        return answer(request, _from_http(error))
+        problem = _from_http(error)
+        if problem.code == "method_not_allowed":
+            problem.headers["Allow"] = ", ".join(_methods(request))
+        return answer(request, problem)
 
     async def on_database_away(request: Request, error: Exception) -> Response:
         return answer(request, Problem("unavailable", "The database did not answer.", headers={"Retry-After": "1"}))

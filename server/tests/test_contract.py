@@ -1,0 +1,63 @@
+"""The contract: current, ruled by policy both ways, free of app words, and its break detector detects breaks."""
+
+import copy
+import json
+from pathlib import Path
+
+from gpuaas_server.contract import breaking_changes, check_contract, offline_app, openapi_document
+from gpuaas_server.identity.policy_document import assert_policy_covers
+from gpuaas_server.kernel.errors import CATALOGUE
+
+REPOSITORY = Path(__file__).parents[2]
+ALLOCATION = "/api/v1/projects/{project_id}/allocations/{allocation_id}"
+
+
+def test_the_committed_contract_is_what_the_code_says() -> None:
+    committed = json.loads((REPOSITORY / "contract/openapi.json").read_text())
+    assert check_contract(REPOSITORY, committed) == []
+
+
+def test_every_endpoint_has_a_rule_and_every_rule_an_endpoint() -> None:
+    assert_policy_covers(offline_app())
+
+
+def test_every_error_says_what_to_do_next() -> None:
+    for kind in CATALOGUE.values():
+        assert kind.next_step.endswith((".", ")")), kind.code
+        assert kind.title[0].isupper(), kind.code
+
+
+def test_the_document_is_openapi_3_1_and_every_operation_says_who_may_call_it() -> None:
+    document = openapi_document()
+    assert document["openapi"].startswith("3.1")
+    for methods in document["paths"].values():
+        for operation in methods.values():
+            assert "security" in operation, operation["operationId"]
+
+
+def broken(change: str) -> list[str]:
+    """The complaints about one change to the committed contract."""
+    old = json.loads((REPOSITORY / "contract/openapi.json").read_text())
+    new = copy.deepcopy(old)
+    schemas = new["components"]["schemas"]
+    match change:
+        case "path":
+            del new["paths"][ALLOCATION]
+        case "parameter":
+            new["paths"][ALLOCATION]["get"]["parameters"].append({"in": "query", "name": "why", "required": True})
+        case "field":
+            del schemas["Allocation"]["properties"]["state"]
+        case "demand":
+            schemas["AllocationCreate"]["required"].append("name")
+        case "type":
+            schemas["Allocation"]["properties"]["gpu_count"]["type"] = "string"
+        case "addition":
+            schemas["Allocation"]["properties"]["colour"] = {"type": "string"}
+            new["paths"]["/api/v1/colours"] = {"get": {"operationId": "colour_list", "responses": {}}}
+    return breaking_changes(old, new)
+
+
+def test_breaks_are_found_and_additions_are_not_breaks() -> None:
+    for change in ("path", "parameter", "field", "demand", "type"):
+        assert broken(change), change
+    assert broken("addition") == []
