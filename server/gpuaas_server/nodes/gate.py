@@ -3,10 +3,11 @@
 A node acts in PLATFORM scope because it serves several tenants; what it may touch is limited by its node id in every query.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import Enum
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from starlette.requests import Request
@@ -18,6 +19,7 @@ from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http.call import Admission
 from gpuaas_server.kernel.http.edge import client_address
 from gpuaas_server.nodes import queries, signatures
+from gpuaas_server.nodes.batching import Batched
 from gpuaas_server.nodes.inbox import TaskInbox
 from gpuaas_server.nodes.liveness import Liveness
 from gpuaas_server.nodes.signatures import ENROLLING, AgentSignature
@@ -32,8 +34,13 @@ class _KnownNode:
     name: str
 
 
+class NonceVerdict(Enum):
+    FRESH = "fresh"
+    RETIRED = "retired"
+
+
 class NonceMemory:
-    """Nonces of reading calls, of this process: two generations, each as long as a signature can be valid."""
+    """Nonces that this process has seen: two generations, each as long as a signature can be valid."""
 
     def __init__(self) -> None:
         self._current: set[str] = set()
@@ -57,7 +64,9 @@ class AgentGate:
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
         self._nodes: dict[str, _KnownNode] = {}
-        self._read_nonces = NonceMemory()
+        self._unknown_nodes = Batched(self._look_up_nodes)
+        self._nonces = NonceMemory()
+        self._changing_nonces = Batched(self._mark_nonces)
         self.liveness = Liveness(platform)
         self.inbox = TaskInbox(platform)
 
@@ -91,27 +100,40 @@ class AgentGate:
         """The key of a node never changes, so it is kept; whether the node is retired is asked with every call."""
         known = self._nodes.get(node_id)
         if known is None:
-            async with self._platform.database.connection(PLATFORM) as connection:
-                row = await queries.node_key(connection, node_id)
-            if row is None:
+            known = await self._unknown_nodes.ask(node_id)
+            if known is None:
                 raise Problem("agent_signature_invalid")
-            known = _KnownNode(Ed25519PublicKey.from_public_bytes(bytes(row["public_key"])), row["name"])
             self._nodes[node_id] = known
         return known
 
-    async def _check_nonce(self, method: str, signature: AgentSignature) -> None:
-        """Changing calls are marked in the database, for all replicas; a repeated read tells nobody anything new."""
-        now = self._platform.clock()
-        if method == "GET":
-            if not self._read_nonces.first_time(signature.node_id, signature.nonce, now):
-                raise Problem("agent_replay")
-            return
+    async def _look_up_nodes(self, node_ids: Sequence[str]) -> dict[str, _KnownNode]:
         async with self._platform.database.connection(PLATFORM) as connection:
-            seen = await queries.nonce_insert(connection, signature.node_id, bytes.fromhex(signature.nonce), now)
-        if seen["retired"]:
-            raise Problem("node_retired")
-        if not seen["fresh"]:
+            rows = await queries.node_keys(connection, node_ids)
+        return {
+            row["id"]: _KnownNode(Ed25519PublicKey.from_public_bytes(bytes(row["public_key"])), row["name"])
+            for row in rows
+        }
+
+    async def _check_nonce(self, method: str, signature: AgentSignature) -> None:
+        """In this process's memory first; those of changing calls also in the database, for all replicas."""
+        if not self._nonces.first_time(signature.node_id, signature.nonce, self._platform.clock()):
             raise Problem("agent_replay")
+        if method == "GET":
+            return
+        seen = await self._changing_nonces.ask((signature.node_id, bytes.fromhex(signature.nonce)))
+        if seen is NonceVerdict.RETIRED:
+            raise Problem("node_retired")
+        if seen is not NonceVerdict.FRESH:
+            raise Problem("agent_replay")
+
+    async def _mark_nonces(self, nonces: Sequence[tuple[str, bytes]]) -> dict[tuple[str, bytes], NonceVerdict]:
+        now = self._platform.clock()
+        async with self._platform.database.connection(PLATFORM) as connection:
+            rows = await queries.nonces_insert(connection, nonces, now)
+        return {
+            (row["node_id"], bytes(row["nonce"])): NonceVerdict.RETIRED if row["retired"] else NonceVerdict.FRESH
+            for row in rows
+        }
 
 
 def _target(request: Request) -> str:

@@ -1,11 +1,10 @@
 """The long poll: ten thousand agents wait here for tasks. An idle wait costs one small event object and no query.
 
-Looks of many nodes are answered by one statement: whoever comes while one is under way rides with the next.
+Subscribe, look, wait: the only statement is the look, and looks of many nodes travel together (batching.py).
 """
 
 import asyncio
 import base64
-from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,11 +21,11 @@ from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.nodes import task_queries as queries
+from gpuaas_server.nodes.batching import Batched
 from gpuaas_server.nodes.tasks import topic
 
 SIGNATURE_PREFIX = b"gpuaas-task-v1\n"
 KEYS_LIFE = timedelta(seconds=60)
-MOST_LOOKS = 500  # nodes in one statement
 MOST_TASKS = 100  # tasks in one answer; the rest comes with the next poll
 
 
@@ -41,8 +40,7 @@ class TaskInbox:
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
         self._longest_wait = platform.settings.node_lost_seconds / 3
-        self._asking: dict[str, list[asyncio.Future[list[DictRow] | None]]] = defaultdict(list)
-        self._looking: asyncio.Task[None] | None = None
+        self._pending_tasks = Batched(self._pending)
         self._keys: list[PlatformKey] = []
         self._keys_until: datetime | None = None
 
@@ -57,38 +55,14 @@ class TaskInbox:
         async with self._platform.wakeups.waiting(topic(node_id)) as woken:
             while True:
                 woken.clear()
-                rows = await self._look(node_id)
+                rows = await self._pending_tasks.ask(node_id)
+                if rows is None:
+                    raise Problem("node_retired")
                 fresh = [row for row in rows if row["id"] not in have]
                 left = deadline - loop.time()
                 ending = self._platform.wakeups.ending
                 if fresh or left <= 0 or ending or not await _rest(woken, left):
                     return await self._sign(fresh[:MOST_TASKS]) if fresh else []
-
-    async def _look(self, node_id: str) -> list[DictRow]:
-        answer: asyncio.Future[list[DictRow] | None] = asyncio.get_running_loop().create_future()
-        self._asking[node_id].append(answer)
-        if self._looking is None:
-            self._looking = asyncio.create_task(self._look_for_all())
-        rows = await answer
-        if rows is None:
-            raise Problem("node_retired")
-        return rows
-
-    async def _look_for_all(self) -> None:
-        try:
-            while self._asking:
-                batch = {node_id: self._asking.pop(node_id) for node_id in list(self._asking)[:MOST_LOOKS]}
-                try:
-                    found = await self._pending(list(batch))
-                except Exception as error:
-                    _refuse(batch, error)
-                    continue
-                for node_id, answers in batch.items():
-                    for answer in answers:
-                        if not answer.done():
-                            answer.set_result(found.get(node_id))
-        finally:
-            self._looking = None
 
     async def _pending(self, node_ids: Sequence[str]) -> dict[str, list[DictRow]]:
         async with self._platform.database.connection(PLATFORM) as connection:
@@ -143,10 +117,3 @@ async def _rest(woken: asyncio.Event, seconds: float) -> bool:
         return False
     finally:
         metrics.agent_polls.dec()
-
-
-def _refuse(batch: dict[str, list[asyncio.Future[list[DictRow] | None]]], error: Exception) -> None:
-    for answers in batch.values():
-        for answer in answers:
-            if not answer.done():
-                answer.set_exception(error)

@@ -46,20 +46,23 @@ async def node_lock(connection: Connection, node_id: str) -> DictRow | None:
     return await cursor.fetchone()
 
 
-async def node_key(connection: Connection, node_id: str) -> DictRow | None:
-    cursor = await connection.execute("SELECT public_key, name FROM nodes WHERE id = %s", (node_id,))
-    return await cursor.fetchone()
+async def node_keys(connection: Connection, node_ids: Sequence[str]) -> list[DictRow]:
+    cursor = await connection.execute("SELECT id, public_key, name FROM nodes WHERE id = ANY(%s)", (list(node_ids),))
+    return await cursor.fetchall()
 
 
-async def nonce_insert(connection: Connection, node_id: str, nonce: bytes, now: datetime) -> DictRow:
+async def nonces_insert(connection: Connection, nonces: Sequence[tuple[str, bytes]], now: datetime) -> list[DictRow]:
+    """Those that nobody used before, and whether their node is retired. Sorted: two replicas lock in one order."""
+    ordered = sorted(nonces)
     cursor = await connection.execute(
-        "WITH fresh AS (INSERT INTO agent_nonces (node_id, nonce, seen_at) VALUES (%s, %s, %s)"
-        "   ON CONFLICT DO NOTHING RETURNING 1)"
-        " SELECT EXISTS (SELECT 1 FROM fresh) AS fresh,"
-        " EXISTS (SELECT 1 FROM nodes WHERE id = %s AND retired_at IS NOT NULL) AS retired",
-        (node_id, nonce, now, node_id),
+        "WITH fresh AS (INSERT INTO agent_nonces (node_id, nonce, seen_at)"
+        "   SELECT i, n, %s FROM unnest(%s::text[], %s::bytea[]) AS s(i, n) ON CONFLICT DO NOTHING"
+        "   RETURNING node_id, nonce)"
+        " SELECT f.node_id, f.nonce, n.retired_at IS NOT NULL AS retired"
+        " FROM fresh f LEFT JOIN nodes n ON n.id = f.node_id",
+        (now, [node_id for node_id, _ in ordered], [nonce for _, nonce in ordered]),
     )
-    return (await cursor.fetchall())[0]
+    return await cursor.fetchall()
 
 
 async def node_name_taken(connection: Connection, name: str, node_id: str) -> bool:

@@ -137,7 +137,7 @@ async def node_discover(tx: Tx, node_id: str) -> str:
 
 
 async def task_list(connection: Connection, node_id: str, after: str | None, limit: int) -> Page[Task]:
-    if await queries.node_key(connection, node_id) is None:
+    if not await queries.node_keys(connection, [node_id]):
         raise not_found("node", node_id)
     rows = await task_queries.task_list(connection, node_id, after, limit + 1)
     return Page[Task].of([Task(**row) for row in rows], limit)
