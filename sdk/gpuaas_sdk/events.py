@@ -59,12 +59,14 @@ class Events(Calls):
                 return
             after = page.next_cursor
 
-    def end(self, project_id: str | None) -> str | None:
+    def tail(self, project_id: str | None, count: int, *, subject: str | None = None) -> EventPage:
+        """The last `count` events, oldest first, and the cursor after which only future ones come."""
+        query = {"tail": count, "subject": subject}
+        return self._record(EventPage, Request(method="GET", path=_path(project_id), query=query))
+
+    def end(self, project_id: str | None) -> str:
         """The cursor after which only future events come."""
-        cursor = None
-        for event in self.list(project_id):
-            cursor = event.cursor
-        return cursor
+        return self.tail(project_id, 0).next_cursor
 
     def watch(
         self,

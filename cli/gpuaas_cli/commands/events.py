@@ -1,7 +1,7 @@
 """events: what happened, and what happens."""
 
 import json
-from collections import deque
+from itertools import islice
 from typing import Annotated
 
 import typer
@@ -42,10 +42,13 @@ def list_(
     project: ProjectOption = None,
     platform: PlatformOption = False,
 ) -> None:
-    """List the newest events, oldest first."""
+    """List the newest events (at most 500), or those after a cursor; oldest first."""
     where = None if platform else project_id(session, project)
-    newest = deque(session.client.events.list(where, after=after, subject=subject), maxlen=limit)
-    print_list(session, newest, COLUMNS)
+    if after is None:
+        found = session.client.events.tail(where, min(limit, 500), subject=subject).items
+    else:
+        found = list(islice(session.client.events.list(where, after=after, subject=subject), limit))
+    print_list(session, found, COLUMNS)
 
 
 @group.verb("follow")

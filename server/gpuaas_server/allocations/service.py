@@ -233,6 +233,7 @@ async def allocation_force_cleanup(tx: Tx, project_id: str, allocation_id: str, 
         "state_since": tx.now,
         "ended_at": tx.now,
         "forced": forced,
+        "failure": None,
         "deadline_at": None,
     }
     row = await change(tx, row, changes, body.reason)

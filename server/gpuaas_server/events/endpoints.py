@@ -20,6 +20,10 @@ After = Annotated[
 ]
 Wait = Annotated[int, Query(ge=0, le=60, description="Seconds to wait for the first event.")]
 Limit = Annotated[int, Query(ge=1, le=500)]
+Tail = Annotated[
+    int | None,
+    Query(ge=0, le=500, description="The last so many events instead; with 0, only a cursor that goes on from now."),
+]
 Subject = Annotated[str | None, Query(pattern="^[a-z]{3}_[0-9a-z]{26}$", description="Only events about this id.")]
 LastEventId = Annotated[str | None, Header(alias="Last-Event-ID", pattern=r"^[0-9]{1,19}\.[0-9]{1,19}$", max_length=40)]
 _SSE: dict[str, object] = {"content": {"text/event-stream": {"schema": {"type": "string"}}}, "model": EventPage}
@@ -37,10 +41,11 @@ async def project_event_list(
     wait: Wait = 0,
     limit: Limit = 100,
     subject: Subject = None,
+    tail: Tail = None,
     last_event_id: LastEventId = None,
 ) -> Response:
     """Events of a project, oldest first. With `Accept: text/event-stream` the answer is an endless stream."""
-    return await _events(call, EventFilter(project_id, subject), last_event_id or after, wait, limit)
+    return await _events(call, EventFilter(project_id, subject), last_event_id or after, wait, limit, tail)
 
 
 @router.get("/events", response_model=EventPage, responses={200: _SSE, **problem_responses("invalid_cursor")})
@@ -50,13 +55,18 @@ async def platform_event_list(
     wait: Wait = 0,
     limit: Limit = 100,
     subject: Subject = None,
+    tail: Tail = None,
     last_event_id: LastEventId = None,
 ) -> Response:
     """Events of the whole platform, for operators."""
-    return await _events(call, EventFilter(None, subject), last_event_id or after, wait, limit)
+    return await _events(call, EventFilter(None, subject), last_event_id or after, wait, limit, tail)
 
 
-async def _events(call: Call, wanted: EventFilter, after: str | None, wait: int, limit: int) -> Response:
+async def _events(
+    call: Call, wanted: EventFilter, after: str | None, wait: int, limit: int, tail: int | None
+) -> Response:
+    if tail is not None:
+        return reply(await service.event_tail(call.platform, call.admission.scope, wanted, tail))
     place = service.parse_cursor(after) or Place()
     scope = call.admission.scope
     if "text/event-stream" in call.request.headers.get("accept", ""):

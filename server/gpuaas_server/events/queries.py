@@ -31,6 +31,11 @@ class EventFilter:
     project_id: str | None = None
     subject: str | None = None
 
+    def clauses(self) -> tuple[list[str], list[object]]:
+        """Conditions in SQL, always with the one that keeps unsettled transactions out, and their values."""
+        chosen = {name: getattr(self, name) for name in self.__slots__ if getattr(self, name) is not None}
+        return [_SETTLED, *(f"{name} = %s" for name in chosen)], list(chosen.values())
+
 
 async def event_insert(connection: Connection, rows: Sequence[tuple[object, ...]]) -> None:
     columns = [list(column) for column in zip(*rows, strict=True)]
@@ -43,19 +48,25 @@ async def event_insert(connection: Connection, rows: Sequence[tuple[object, ...]
 
 
 async def event_list(connection: Connection, wanted: EventFilter, after: Place, limit: int) -> list[DictRow]:
-    clauses, values = [_SETTLED, "(transaction_id, sequence) > (%s, %s)"], list[object]()
+    clauses, values = wanted.clauses()
+    clauses.append("(transaction_id, sequence) > (%s, %s)")
     values += [after.transaction_id, after.sequence]
-    if wanted.project_id is not None:
-        clauses.append("project_id = %s")
-        values.append(wanted.project_id)
-    if wanted.subject is not None:
-        clauses.append("subject = %s")
-        values.append(wanted.subject)
     cursor = await connection.execute(
         f"SELECT {_COLUMNS} FROM events WHERE {' AND '.join(clauses)} ORDER BY transaction_id, sequence LIMIT %s",
         [*values, limit],
     )
     return await cursor.fetchall()
+
+
+async def event_tail(connection: Connection, wanted: EventFilter, count: int) -> list[DictRow]:
+    """The last events, oldest first."""
+    clauses, values = wanted.clauses()
+    cursor = await connection.execute(
+        f"SELECT {_COLUMNS} FROM events WHERE {' AND '.join(clauses)}"
+        " ORDER BY transaction_id DESC, sequence DESC LIMIT %s",
+        [*values, count],
+    )
+    return (await cursor.fetchall())[::-1]
 
 
 async def event_unsettled(connection: Connection) -> bool:

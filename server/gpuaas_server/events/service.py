@@ -81,9 +81,12 @@ async def event_page(
                 await asyncio.wait_for(woken.wait(), pause)
 
 
-async def event_end(platform: Platform, scope: Scope) -> Place:
+async def event_tail(platform: Platform, scope: Scope, wanted: EventFilter, count: int) -> EventPage:
+    """The last `count` events; its cursor goes on from now, whether or not there were any."""
     async with platform.database.connection(scope) as connection:
-        return await queries.event_end(connection)
+        end = await queries.event_end(connection)
+        rows = await queries.event_tail(connection, wanted, count) if count else []
+    return _page(rows, end)
 
 
 async def event_stream(platform: Platform, scope: Scope, wanted: EventFilter, after: Place) -> AsyncIterator[bytes]:
