@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 import pytest
+
 from gpuaas_server.nodes.batching import MOST_AT_ONCE, Batched
 
 
