@@ -37,6 +37,7 @@ echo a > /tmp/a; echo b > /var/tmp/b; echo c > /dev/shm/c; sudo sh -c 'echo d > 
 sudo touch /etc/stuck; sudo chattr +i /etc/stuck
 sudo sh -c 'echo "PermitRootLogin yes" >> /etc/ssh/sshd_config; echo x > /var/log/evil.log'
 sudo ln -s /etc/passwd /var/log/lead-astray
+sudo sh -c 'for d in . slices agent; do echo e > /var/lib/gpuaas/$d/evil; done'
 sudo systemctl restart cron
 setsid python3 -m http.server 8099 >/dev/null 2>&1 </dev/null &
 sudo setsid python3 -m http.server 8098 >/dev/null 2>&1 </dev/null &

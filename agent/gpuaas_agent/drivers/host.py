@@ -32,7 +32,6 @@ from gpuaas_agent.phases import Step
 from gpuaas_agent.specs import AccessSpec, ProvisionSpec, ReleaseSpec
 
 _BASELINE_SECONDS = 600.0
-_OWN_CODE = Path(__file__).resolve().parents[2]
 
 
 class HostDriver:
@@ -46,7 +45,7 @@ class HostDriver:
         self._fresh = False
         self._lock = threading.Lock()
         self._access = threading.Lock()
-        self._surroundings = Surroundings((str(config.state_dir.parent), str(config.slice_dir), str(_OWN_CODE)))
+        self._surroundings = Surroundings(str(config.state_dir), str(config.slice_dir))
 
     def prepare(self, context: TaskContext) -> None:
         changed = self._ssh.install()

@@ -28,6 +28,7 @@ COPIED = (
     "/home/",
 )
 _LARGEST_COPY = 4 << 20
+_OURS = {"agent.key", "node.json", "resources", "allocations", "baseline"}
 
 
 @dataclass(frozen=True)
@@ -62,9 +63,21 @@ class Baseline:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """Paths that are the agent's own business and not the tenant's."""
+    """Folders that are the agent's own and change by themselves; a tenant may still hide there."""
 
-    excluded: tuple[str, ...]
+    state_dir: str
+    slice_dir: str
+
+    @property
+    def excluded(self) -> tuple[str, ...]:
+        return self.state_dir, self.slice_dir
+
+    def hidden(self) -> list[str]:
+        """What the agent did not put there. A bare-metal host has no slices."""
+        found = [entry.path for entry in os.scandir(self.state_dir) if entry.name not in _OURS]
+        if os.path.isdir(self.slice_dir):
+            found += [entry.path for entry in os.scandir(self.slice_dir)]
+        return sorted(found)
 
     def mount_points(self) -> list[mounts.Mount]:
         return mounts.stable(mounts.table(), (*self.excluded, "/run/netns"))

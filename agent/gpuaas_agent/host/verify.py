@@ -84,6 +84,7 @@ class Verifier:
 
     def _files(self, difference: list[str], examined: int) -> Finding:
         litter = [f"left {path}" for folder in SCRATCH for path in scratch_litter(folder)]
+        litter += [f"left {path}" for path in self.surroundings.hidden()]
         litter += [
             f"left /run/{name}"
             for name in set(os.listdir("/run")) - self.baseline.live.run_entries

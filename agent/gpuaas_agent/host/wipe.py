@@ -104,6 +104,8 @@ class Wiper:
         for folder in SCRATCH:
             for path in scratch_litter(folder):
                 self.removed += remove(path)
+        for path in self.surroundings.hidden():
+            self.removed += remove(path)
         for name in set(os.listdir("/run")) - self.baseline.live.run_entries:
             if is_run_litter(name):
                 self.removed += remove(f"/run/{name}")
