@@ -77,9 +77,12 @@ def leftovers(number: int | None = None) -> list[str]:
             number is not None and fleet_number_of(source) == number
         ):
             found.append(f"mount {point}")
+    for record in records.load_all():
+        if number in (None, record.number):
+            found.append(f"record of fleet {record.name}")
+            found += [f"folder {record.layout.directory}"] * record.layout.directory.exists()
     if number is None:
-        found += [f"folder {folder}" for folder in FLEETS_DIR.glob("*")]
-        found += [f"record of fleet {record.name}" for record in records.load_all()]
+        found += sorted({f"folder {folder}" for folder in FLEETS_DIR.glob("*")} - set(found))
     return found
 
 

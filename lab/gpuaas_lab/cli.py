@@ -1,113 +1,127 @@
 """`gpuaas-lab`: up, down, status. `up` leaves the fleet running until `down` or a reboot."""
 
-import argparse
+import enum
 import json
 import sys
 import time
+from dataclasses import asdict, dataclass
+from typing import Annotated
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
 
 from gpuaas_lab import cleanup, records
 from gpuaas_lab.errors import LabError
 from gpuaas_lab.fleet import Fleet
 from gpuaas_lab.host import Host
 
+app = typer.Typer(help="Real little hosts on this machine.", no_args_is_help=True, add_completion=False)
 
-def main(arguments: list[str] | None = None) -> int:
-    chosen = _parser().parse_args(arguments)
+
+class Output(enum.StrEnum):
+    TABLE = "table"
+    JSON = "json"
+
+
+OutputOption = Annotated[Output, typer.Option(help="How to write the answer.")]
+
+
+@dataclass(frozen=True)
+class HostView:
+    name: str
+    address: str
+    power: str
+    gpus: int
+    slice_addresses: list[str]
+
+    @classmethod
+    def of(cls, host: Host) -> "HostView":
+        return cls(host.name, host.address, "on" if host.is_on else "off", host.gpus, host.slice_addresses)
+
+
+@dataclass(frozen=True)
+class FleetView:
+    name: str
+    number: int
+    gateway: str
+    hosts: list[HostView]
+
+    @classmethod
+    def of(cls, fleet: Fleet) -> "FleetView":
+        return cls(fleet.name, fleet.number, fleet.gateway, [HostView.of(host) for host in fleet.hosts])
+
+
+@app.command()
+def up(
+    name: Annotated[str, typer.Option(help="The fleet's name; hosts are NAME-1, NAME-2 …")] = "lab",
+    hosts: Annotated[int, typer.Option(help="How many hosts.")] = 4,
+    gpus: Annotated[int, typer.Option(help="GPUs a host.")] = 8,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Start a fleet and leave it running."""
+    began = time.monotonic()
+    with Fleet(name=name, hosts=hosts, gpus_per_host=gpus) as fleet:
+        view = FleetView.of(fleet)
+        fleet.detach()
+    if output is Output.JSON:
+        _write_json(asdict(view))
+        return
+    _write_table([view])
+    typer.echo(f"{hosts} hosts in {time.monotonic() - began:.1f} s. They reach this machine at {view.gateway}.")
+    typer.echo(f"End them with `gpuaas-lab down --name {name}`.")
+
+
+@app.command()
+def down(
+    name: Annotated[str | None, typer.Option(help="One fleet (default: all that were left running).")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All that were left running.")] = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """End fleets and remove what dead owners left. A fleet that a running process uses stays."""
+    if name is not None and everything:
+        raise LabError("give --name or --all, not both")
+    removed = cleanup.down(name)
+    if output is Output.JSON:
+        _write_json({"removed": removed})
+    else:
+        typer.echo("\n".join(f"removed {entry}" for entry in removed) or "nothing to remove")
+
+
+@app.command()
+def status(output: OutputOption = Output.TABLE) -> None:
+    """List the fleets and their hosts."""
+    alive = [record for record in records.load_all() if record.is_alive]
+    fleets = [FleetView.of(Fleet.open(record.name)) for record in alive]
+    if output is Output.JSON:
+        _write_json({"fleets": [asdict(fleet) for fleet in fleets]})
+    elif fleets:
+        _write_table(fleets)
+    else:
+        typer.echo("no fleet is running; start one with `gpuaas-lab up`")
+
+
+def _write_json(answer: dict[str, object]) -> None:
+    typer.echo(json.dumps(answer, indent=2))
+
+
+def _write_table(fleets: list[FleetView]) -> None:
+    table = Table("FLEET", "HOST", "ADDRESS", "POWER", "GPUS", "SLICES FROM", box=box.SIMPLE)
+    for fleet in fleets:
+        for host in fleet.hosts:
+            cells = (fleet.name, host.name, host.address, host.power, str(host.gpus))
+            table.add_row(*cells, host.slice_addresses[0])
+    Console(highlight=False, width=None if sys.stdout.isatty() else 200).print(table)
+
+
+def main() -> int:
     try:
-        return int(chosen.command(chosen))
+        app()
     except LabError as problem:
-        print(f"gpuaas-lab: {problem}", file=sys.stderr)
+        typer.echo(f"gpuaas-lab: {problem}", err=True)
         return 1
     except PermissionError as problem:
-        print(f"gpuaas-lab: {problem}: run it as root", file=sys.stderr)
+        typer.echo(f"gpuaas-lab: {problem}: run it as root", err=True)
         return 1
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="gpuaas-lab", description="real little hosts, here")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    up = commands.add_parser("up", help="start a fleet and leave it running")
-    up.add_argument("--name", default="lab")
-    up.add_argument("--hosts", type=int, default=4)
-    up.add_argument("--gpus", type=int, default=8, help="GPUs a host")
-    up.set_defaults(command=_up)
-    down = commands.add_parser("down", help="end fleets and remove what dead owners left")
-    which = down.add_mutually_exclusive_group()
-    which.add_argument("--name", help="one fleet (default: all that were left running)")
-    which.add_argument("--all", action="store_true")
-    down.set_defaults(command=_down)
-    status = commands.add_parser("status", help="list the fleets and their hosts")
-    status.set_defaults(command=_status)
-    for command in (up, down, status):
-        command.add_argument("--output", choices=("table", "json"), default="table")
-    return parser
-
-
-def _up(chosen: argparse.Namespace) -> int:
-    began = time.monotonic()
-    fleet = Fleet(name=chosen.name, hosts=chosen.hosts, gpus_per_host=chosen.gpus)
-    with fleet:
-        hosts = fleet.hosts
-        described = _describe(fleet)
-        fleet.detach()
-    if chosen.output == "json":
-        print(json.dumps(described, indent=2))
-        return 0
-    _print_table([described])
-    print(f"\n{len(hosts)} hosts in {time.monotonic() - began:.1f} s.", end=" ")
-    print(f"They reach this machine at {described['gateway']}.")
-    print(f"End them with `gpuaas-lab down --name {chosen.name}`.")
     return 0
-
-
-def _down(chosen: argparse.Namespace) -> int:
-    removed = cleanup.down(chosen.name)
-    if chosen.output == "json":
-        print(json.dumps({"removed": removed}))
-    else:
-        print("\n".join(f"removed {name}" for name in removed) or "nothing to remove")
-    return 0
-
-
-def _status(chosen: argparse.Namespace) -> int:
-    alive = [record for record in records.load_all() if record.is_alive]
-    fleets = [_describe(Fleet.open(record.name)) for record in alive]
-    if chosen.output == "json":
-        print(json.dumps({"fleets": fleets}, indent=2))
-    elif fleets:
-        _print_table(fleets)
-    else:
-        print("no fleet is running; start one with `gpuaas-lab up`")
-    return 0
-
-
-def _describe(fleet: Fleet) -> dict[str, object]:
-    return {
-        "name": fleet.name,
-        "number": fleet.number,
-        "gateway": fleet.gateway,
-        "hosts": [_describe_host(host) for host in fleet.hosts],
-    }
-
-
-def _describe_host(host: Host) -> dict[str, object]:
-    return {
-        "name": host.name,
-        "address": host.address,
-        "power": "on" if host.is_on else "off",
-        "gpus": host.gpus,
-        "slice_addresses": host.slice_addresses,
-    }
-
-
-def _print_table(fleets: list[dict[str, object]]) -> None:
-    rows = [("FLEET", "HOST", "ADDRESS", "POWER", "GPUS", "SLICES FROM")]
-    for fleet in fleets:
-        hosts = fleet["hosts"]
-        assert isinstance(hosts, list)  # noqa: S101 - built above
-        for host in hosts:
-            cells = (host["name"], host["address"], host["power"], str(host["gpus"]))
-            rows.append((str(fleet["name"]), *cells, host["slice_addresses"][0]))
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    for row in rows:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

@@ -4,7 +4,8 @@ Every command dies with the process that started it, so that nothing is created 
 """
 
 import subprocess
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
 
 from gpuaas_lab.errors import CommandFailed, DeadlinePassed
 
@@ -40,3 +41,30 @@ def execute(
     if check and done.returncode != 0:
         raise CommandFailed(list(argv), done.returncode, done.stdout + done.stderr)
     return done
+
+
+def follow(argv: Sequence[str], hear: Callable[[str], None], timeout: float) -> None:
+    """Run a long command and pass on each line that it says."""
+    with subprocess.Popen(
+        ["setpriv", "--pdeathsig", "KILL", "--", *argv],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        env=dict(ENVIRONMENT),
+    ) as running:
+        late = threading.Timer(timeout, running.kill)
+        late.start()
+        last_words: list[str] = []
+        try:
+            for line in running.stdout or ():
+                last_words = [*last_words[-9:], line.strip()]
+                hear(line.strip())
+        finally:
+            expired = not late.is_alive()
+            late.cancel()
+    if expired:
+        raise DeadlinePassed(f"{argv[0]} did not end within {timeout:g} s; last: {last_words[-1:]}")
+    if running.returncode != 0:
+        raise CommandFailed(list(argv), running.returncode, "\n".join(last_words))

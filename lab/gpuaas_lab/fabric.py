@@ -60,6 +60,11 @@ def attach(host: HostLayout) -> None:
     )
 
 
+def silence(host: HostLayout) -> None:
+    """Pull the cable: from now on nothing that the host sends arrives."""
+    execute(["ip", "-n", host.fleet.bridge_namespace, "link", "set", host.bridge_port, "down"], check=False)
+
+
 def detach(host: HostLayout) -> None:
     """Take the card out. The port goes first: with the namespace alone it would linger."""
     execute(["ip", "-n", host.fleet.bridge_namespace, "link", "del", host.bridge_port], check=False)

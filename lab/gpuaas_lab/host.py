@@ -82,7 +82,11 @@ class Host:
         container.boot(self._layout, self._rootfs, self._agent_source)
 
     def power_cut(self, timeout: float = 15.0) -> None:
-        """Kill the host's PID 1: the kernel ends the whole tree, slices included."""
+        """Kill the host's PID 1: the kernel ends the whole tree, slices included.
+
+        The network goes first: a host without power does not say goodbye to its peers.
+        """
+        fabric.silence(self._layout)
         leader = cgroups.leader(self._layout.cgroup)
         if leader is not None:
             cgroups.kill_member(leader, self._layout.cgroup)
@@ -149,8 +153,8 @@ class Host:
         if pid is not None:
             self.run(["kill", "-KILL", str(pid)], check=False)
 
-    def agent_log(self) -> str:
-        argv = ["journalctl", "--unit", agent_unit.UNIT_NAME, "--output=cat", "--no-pager"]
+    def agent_log(self, lines: int = 50) -> str:
+        argv = ["journalctl", "--unit", agent_unit.UNIT_NAME, "--output=cat", "--no-pager", f"--lines={lines}"]
         return self.run(argv).stdout
 
 

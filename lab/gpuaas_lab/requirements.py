@@ -14,6 +14,7 @@ PROGRAMS = {
     "ip": "iproute2",
     "nsenter": "util-linux",
     "setpriv": "util-linux",
+    "unshare": "util-linux",
     "mount": "mount",
     "chattr": "e2fsprogs",
     "ssh-keygen": "openssh-client",

@@ -114,7 +114,11 @@ def test_a_power_cut_is_sudden_and_power_on_brings_the_same_disk_and_address(fle
     host.write_file("/srv/kept", "kept\n")
     host.write_file("/run/lost", "lost\n")
     host.run(["sync"])
+    connection = _connection_to(host)
     host.power_cut()
+    with pytest.raises(TimeoutError):
+        connection.recv(1)  # no goodbye either
+    connection.close()
     with pytest.raises(LabError, match="off"):
         host.run(["true"])
     with pytest.raises(OSError, match=r"timed out|unreachable|No route"):
@@ -128,6 +132,13 @@ def test_a_power_cut_is_sudden_and_power_on_brings_the_same_disk_and_address(fle
     assert host.run(["test", "-e", "/run/lost"], check=False).returncode == 1
     assert host.run(["stat", "-c", "%Y", "/proc/1"]).stdout != boot
     assert peer.run(["bash", "-c", f"head -c 4 < /dev/tcp/{host.address}/22"], timeout=5).stdout == "SSH-"
+
+
+def _connection_to(host: Host) -> socket.socket:
+    connection = socket.create_connection((host.address, 22), timeout=2)
+    connection.recv(255)
+    connection.settimeout(0.5)
+    return connection
 
 
 def test_the_agent_starts_with_its_settings_and_comes_back_after_kill_9(fleet: Fleet) -> None:
