@@ -10,37 +10,22 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gpuaas_lab import cgroups
-from gpuaas_lab.commands import ENVIRONMENT, execute
+from gpuaas_lab.commands import follow
 from gpuaas_lab.errors import CommandFailed, LabError
 from gpuaas_lab.files import locked, remove_folder
 from gpuaas_lab.layout import PREFIX, ROOTFS_DIR
 from gpuaas_lab.sources import package_mirror, release_codename
 
 BUILD_TIMEOUT = 900.0
+_PROGRESS_EVERY = 3.0
 
-PACKAGES = [
-    "systemd",
-    "systemd-sysv",
-    "dbus",
-    "openssh-server",
-    "sudo",
-    "python3",
-    "python3-cryptography",
-    "iproute2",
-    "procps",
-    "cron",
-    "systemd-container",
-    "nftables",
-    "ethtool",
-    "ca-certificates",
-    "less",
-    "curl",
-    "iputils-ping",
-    "e2fsprogs",
-    "libcap2-bin",
+PACKAGES = (
+    *("systemd", "systemd-sysv", "dbus", "openssh-server", "sudo", "python3", "python3-cryptography"),
+    *("iproute2", "procps", "cron", "systemd-container", "nftables", "ethtool", "ca-certificates"),
+    *("less", "curl", "kmod", "util-linux", "iputils-ping", "e2fsprogs", "libcap2-bin"),
     # debootstrap does not follow virtual packages: python3-cryptography needs this one.
     "python3-cffi-backend",
-]
+)
 
 # A host without a console, a clock or a way out has no use for these; they only slow the boot.
 MASKED_UNITS = [
@@ -118,7 +103,7 @@ def _build(name: str, progress: Progress) -> Path:
     building.mkdir(parents=True)
     progress(f"building the root file system of lab hosts in {complete} (about a minute, once)")
     try:
-        _debootstrap(name, building)
+        _debootstrap(name, building, progress)
         progress("packages are installed; preparing the image")
         _prepare(building)
     except CommandFailed as failure:
@@ -133,22 +118,35 @@ def _build(name: str, progress: Progress) -> Path:
     return complete
 
 
-def _debootstrap(name: str, target: Path) -> None:
+def _debootstrap(name: str, target: Path, progress: Progress) -> None:
     codename = release_codename()
-    # In a cgroup, so that a builder that dies leaves no nameless dpkg behind.
+    # In a cgroup, so that a builder that dies leaves no nameless dpkg behind; in namespaces, so that a builder
+    # that is killed takes everything with it, mounts included.
     cgroups.create(_build_group(name))
     join = cgroups.join_script(_build_group(name))
-    script = f'set -e\n{join}\nexec debootstrap "$@"'
+    script = f'set -e\n{join}\nexec unshare --mount --pid --fork --kill-child debootstrap "$@"'
     options = ["--variant=minbase", f"--include={','.join(PACKAGES)}"]
-    execute(
-        ["sh", "-c", script, "sh", *options, codename, str(target), package_mirror(codename)],
-        timeout=BUILD_TIMEOUT,
-        environment=ENVIRONMENT,
-    )
+    argv = ["sh", "-c", script, "sh", *options, codename, str(target), package_mirror(codename)]
+    follow(argv, _at_intervals(progress), timeout=BUILD_TIMEOUT)
+
+
+def _at_intervals(progress: Progress) -> Progress:
+    """debootstrap says hundreds of lines; one every few seconds shows that it is alive."""
+    began = last = time.monotonic()
+
+    def say(line: str) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= _PROGRESS_EVERY:
+            last = now
+            progress(f"{now - began:4.0f} s  {line[:90]}")
+
+    return say
 
 
 def _prepare(target: Path) -> None:
-    for path in [*target.glob("etc/ssh/ssh_host_*"), *target.glob("var/cache/apt/archives/*.deb")]:
+    unwanted = ("etc/ssh/ssh_host_*", "var/cache/apt/archives/*.deb", "var/lib/apt/lists/*_*", "var/log/*.log")
+    for path in [path for pattern in unwanted for path in target.glob(pattern)]:
         path.unlink()
     for unit in MASKED_UNITS:
         link = target / "etc/systemd/system" / unit
