@@ -18,13 +18,15 @@ COLUMNS = (
 async def allocations_insert(
     connection: Connection, rows: Sequence[dict[str, object]], shared: dict[str, object]
 ) -> None:
-    """New allocations in `requested`: what differs in `rows`, what they have in common in `shared`."""
+    """New allocations in `requested`, each with its first transition: what differs in `rows`, the rest in `shared`."""
     await connection.execute(
-        "INSERT INTO allocations (id, node_id, name, tenant_id, project_id, batch_id, sku_id, sku_name, shape, gpu_model,"
-        " gpu_count, state, state_since, created_by, correlation_id, created_at)"
+        "WITH made AS (INSERT INTO allocations (id, node_id, name, tenant_id, project_id, batch_id, sku_id, sku_name,"
+        " shape, gpu_model, gpu_count, state, state_since, created_by, correlation_id, created_at)"
         " SELECT i, n, a, %(tenant_id)s, %(project_id)s, %(batch_id)s, %(sku_id)s, %(sku_name)s, %(shape)s, %(gpu_model)s,"
         " %(gpu_count)s, 'requested', %(now)s, %(created_by)s, %(correlation_id)s, %(now)s"
-        " FROM unnest(%(ids)s::text[], %(nodes)s::text[], %(names)s::text[]) AS u(i, n, a)",
+        " FROM unnest(%(ids)s::text[], %(nodes)s::text[], %(names)s::text[]) AS u(i, n, a) RETURNING id)"
+        " INSERT INTO allocation_transitions (allocation_id, generation, tenant_id, at, state, actor)"
+        " SELECT id, 1, %(tenant_id)s, %(now)s, 'requested', %(created_by)s FROM made",
         {
             **shared,
             "ids": [row["id"] for row in rows],

@@ -56,9 +56,6 @@ async def allocation_create(tx: Tx, tenant_id: str, project_id: str, body: Alloc
     rows = _new_rows(tx, wish, body.name, claimed)
     await queries.allocations_insert(tx.connection, rows, rows[0])
     ids = [str(row["id"]) for row in rows]
-    await queries.transitions_insert(
-        tx.connection, ids, 1, tenant_id, tx.now, "requested", None, None, tx.actor.id, None
-    )
     await record(
         tx,
         *(

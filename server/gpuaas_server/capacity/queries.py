@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+import orjson
 from psycopg.rows import DictRow
 
 from gpuaas_server.capacity.scheduler import FreeSlot, NodeOffer, Placement, Shortage
@@ -186,23 +187,20 @@ async def claims_insert(
 ) -> None:
     """Claim the placements for their allocations (id, placement). The constraints refuse what overlaps."""
     slot_ids = [slot.id for _, placement in placements for slot in placement.slots]
-    await connection.execute("UPDATE node_resource_slots SET status = 'claimed' WHERE id = ANY(%s)", (slot_ids,))
-    rows: list[tuple[str, str, str, str | None, int | None]]
-    if exclusive:
-        rows = [(new_id("clm"), allocation, placement.node_id, None, None) for allocation, placement in placements]
-    else:
-        rows = [
-            (new_id("clm"), allocation, placement.node_id, slot.id, slot.slot_index)
-            for allocation, placement in placements
-            for slot in placement.slots
-        ]
+    claims = [
+        {
+            "id": new_id("clm"),
+            "allocation_id": allocation,
+            "node_id": placement.node_id,
+            "slot_id": slot.id if slot else None,
+            "lane": slot.slot_index if slot else None,
+        }
+        for allocation, placement in placements
+        for slot in ((None,) if exclusive else placement.slots)
+    ]
     await connection.execute(
-        "INSERT INTO allocation_resource_claims (id, allocation_id, node_id, slot_id, lane, tenant_id, kind, claimed_at)"
-        " SELECT i, a, n, s, int4range(x, x + 1), %s, %s, %s"
-        " FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::int[]) AS u(i, a, n, s, x)",
-        [tenant_id, "node_exclusive" if exclusive else "slot", now, *[list(c) for c in zip(*rows, strict=True)]],
+        "SELECT claim_slots(%s, %s, %s, %s::jsonb)", (tenant_id, now, slot_ids, orjson.dumps(claims).decode())
     )
-    await refit(connection, sorted({placement.node_id for _, placement in placements}))
 
 
 _CLAIMED_SLOTS = (

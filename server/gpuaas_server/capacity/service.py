@@ -171,36 +171,38 @@ async def claim(tx: Tx, wish: Wish) -> list[tuple[str, Placement]]:
 
 
 async def _place(tx: Tx, wish: Wish) -> list[Placement]:
-    """First what nobody else is holding; then, before we refuse, wait our turn. Others' changes make us look again."""
+    """First what nobody else is holding; then, before we refuse, wait our turn. Others' changes make us look again.
+
+    Who waits lets go of everything first. A single wish that found nothing holds nothing, so it needs no savepoint yet.
+    """
     sku = wish.sku
-    await queries.offers_begin(tx.connection)
-    for attempt in range(PATIENCE):
-        offered = await queries.offers(
-            tx.connection, sku.gpu_model, sku.shape, wish.gpu_count, wish.count, patient=attempt > 0
-        )
+    patient = saved = False
+    for _ in range(PATIENCE):
+        if not saved and (patient or wish.count > 1):
+            await queries.offers_begin(tx.connection)
+            saved = True
+        offered = await queries.offers(tx.connection, sku.gpu_model, sku.shape, wish.gpu_count, wish.count, patient)
         placements = scheduler.place(offered.nodes, wish.gpu_count, wish.count)
         if placements is not None:
             return placements
-        await queries.offers_let_go(tx.connection)
-        if attempt > 0 and not offered.stale:
+        if saved:
+            await queries.offers_let_go(tx.connection)
+        if patient and not offered.stale:
             break
+        # What we waited for was taken: look at what is free by now, or those who never wait would always be ahead of us.
+        patient = not patient
     wanted = wish.gpu_count * wish.count
     code = scheduler.refusal(await queries.shortage(tx.connection, sku.gpu_model, sku.shape, wanted))
     raise Problem(code, details={"sku": sku.name, "gpu_count": wish.gpu_count, "count": wish.count})
 
 
 async def count_against_quota(tx: Tx, wish: Wish) -> None:
-    """Last before the commit, since it holds the quota's row: two scopes, always in the same order."""
-    gpus = wish.gpu_count * wish.count
-    for scope_id, noun in ((wish.project_id, "project"), (wish.tenant_id, "tenant")):
-        if not await sku_queries.quota_take(tx.connection, scope_id, wish.tenant_id, gpus):
-            quota = await sku_queries.quota_show(tx.connection, scope_id) or {}
-            limit, used = quota.get("gpu_limit"), quota.get("gpus_used")
-            raise Problem(
-                "quota_exceeded",
-                f"The {noun}'s quota is {limit} GPUs, {used} are in use, and {gpus} more were asked for.",
-                {"scope_id": scope_id, "gpu_limit": limit, "gpus_used": used, "wanted": gpus},
-            )
+    """Last before the commit, since it holds the quota's row: two scopes, always in the same order.
+
+    Nobody waits for the answer: a quota that is used up fails the transaction as `quota_exceeded`.
+    """
+    scopes = ((wish.project_id, "project"), (wish.tenant_id, "tenant"))
+    await sku_queries.quota_take(tx.connection, scopes, wish.tenant_id, wish.gpu_count * wish.count)
 
 
 async def claimed_slots(connection: Connection, allocation_id: str) -> list[Slot]:

@@ -63,15 +63,10 @@ async def quota_set(connection: Connection, scope_id: str, tenant_id: str, gpu_l
     return await cursor.fetchone()
 
 
-async def quota_take(connection: Connection, scope_id: str, tenant_id: str, gpus: int) -> bool:
-    """Count GPUs against a quota, or learn that it does not allow them. Locks the row until the commit."""
-    cursor = await connection.execute(
-        "INSERT INTO quotas AS q (scope_id, tenant_id, gpus_used) VALUES (%s, %s, %s)"
-        " ON CONFLICT (scope_id) DO UPDATE SET gpus_used = q.gpus_used + EXCLUDED.gpus_used"
-        " WHERE q.gpu_limit IS NULL OR q.gpus_used + EXCLUDED.gpus_used <= q.gpu_limit RETURNING 1",
-        (scope_id, tenant_id, gpus),
-    )
-    return await cursor.fetchone() is not None
+async def quota_take(connection: Connection, scopes: Sequence[tuple[str, str]], tenant_id: str, gpus: int) -> None:
+    """Count GPUs against the quotas of (scope, its noun), or fail with `quota_exceeded`. Locks them until the commit."""
+    ids, nouns = [scope for scope, _ in scopes], [noun for _, noun in scopes]
+    await connection.execute("SELECT take_quota(%s, %s, %s, %s)", (ids, nouns, tenant_id, gpus))
 
 
 async def quota_give_back(connection: Connection, scope_ids: Sequence[str], gpus: int) -> None:

@@ -7,13 +7,18 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from psycopg import AsyncConnection
+import orjson
+from psycopg import AsyncConnection, DatabaseError
+from psycopg.pq import TransactionStatus
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from gpuaas_server.kernel.errors import Problem
 
 Connection = AsyncConnection[DictRow]
+
+# What our own SQL functions raise to refuse: MESSAGE is a code of the error catalogue, DETAIL the sentence, HINT the details.
+REFUSED = "GP001"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +72,33 @@ class Database:
 
     @asynccontextmanager
     async def transaction(self, scope: Scope) -> AsyncIterator[Connection]:
-        """A transaction in pipeline mode: statements whose rows nobody fetches travel together."""
-        async with self.connection(scope) as connection, connection.pipeline():
-            async with connection.transaction():
-                yield connection
+        """A transaction in pipeline mode: statements whose rows nobody fetches travel together, COMMIT included.
+
+        BEGIN and COMMIT are plain statements of the pipeline, since `connection.transaction()` waits for each of them.
+        A statement that fails makes the server skip what follows it, the COMMIT too, until the pipeline ends.
+        """
+        async with self.connection(scope) as connection:
+            try:
+                async with connection.pipeline():
+                    await connection.execute("BEGIN", prepare=False)
+                    yield connection
+                    ended = await connection.execute("COMMIT", prepare=False)
+                if ended.statusmessage != "COMMIT":
+                    raise RuntimeError("the transaction was rolled back: an error in it was caught and forgotten")
+            except DatabaseError as error:
+                raise _refusal(error) or error from error.__cause__
+            finally:
+                if connection.info.transaction_status is not TransactionStatus.IDLE and not connection.closed:
+                    await connection.rollback()
+
+
+def _refusal(error: DatabaseError) -> Problem | None:
+    if error.sqlstate != REFUSED:
+        return None
+    said = error.diag
+    return Problem(
+        said.message_primary or "internal", said.message_detail or "", orjson.loads(said.message_hint or "{}")
+    )
 
 
 async def _configure(connection: Connection) -> None:
