@@ -15,7 +15,7 @@ UNIT_PATH = f"/etc/systemd/system/{UNIT_NAME}"
 SETTINGS_PATH = "/etc/gpuaas/agent.json"
 BUNDLE_PATH = "/etc/gpuaas/enrolment"
 
-# KillMode=process: slices and helpers that the agent started outlive a restart or a kill of the agent.
+# A restart ends the commands that the agent was running; slices are units of their own and go on.
 UNIT = f"""[Unit]
 Description=gpuaas node agent
 After=network.target ssh.service
@@ -27,7 +27,6 @@ Environment=PYTHONPATH={AGENT_PATH}
 Environment=PYTHONPYCACHEPREFIX=/var/cache/gpuaas-agent
 Restart=always
 RestartSec=0.3
-KillMode=process
 TimeoutStopSec=5
 Delegate=yes
 

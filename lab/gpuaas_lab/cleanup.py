@@ -109,7 +109,7 @@ def free_number() -> int:
 
     The one after the last given, not the lowest: then what is found under a fleet's number is that fleet's.
     """
-    taken = _numbers_in_use() | {record.number for record in records.load_all()}
+    taken = _numbers_in_use() | {record.number for record in records.load_all()} | fabric.subnets_in_use()
     last = records.last_number()
     count = LAST_NUMBER - FIRST_NUMBER + 1
     for step in range(count):

@@ -80,6 +80,13 @@ def links() -> list[str]:
     return sorted(link["ifname"] for link in shown if link["ifname"].startswith(PREFIX))
 
 
+def subnets_in_use() -> set[int]:
+    """Third octets of this machine's own 10.77 addresses, the lab's or somebody else's."""
+    shown = json.loads(execute(["ip", "-json", "-4", "addr", "show"]).stdout or "[]")
+    addresses = [str(entry["local"]) for link in shown for entry in link.get("addr_info", [])]
+    return {int(address.split(".")[2]) for address in addresses if address.startswith("10.77.")}
+
+
 def remove_namespace(name: str) -> None:
     if (NETNS_DIR / name).exists():
         execute(["ip", "netns", "del", name], check=False)

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.lab
 _OWNER = """
 import sys, time
 from gpuaas_lab import Fleet
-with Fleet(name=sys.argv[1], hosts=2, gpus_per_host=2) as fleet:
+with Fleet(name=sys.argv[1], hosts=1, gpus_per_host=2) as fleet:
     print(fleet.number, flush=True)
     time.sleep(120)
 """
@@ -44,7 +44,7 @@ def test_nothing_is_left_after_a_fleet_was_left_in_order_and_two_run_side_by_sid
             assert numbers[0] != numbers[1]
             assert leftovers(one.number)
             tried = two.hosts[0].run(
-                ["timeout", "1", "bash", "-c", f": < /dev/tcp/{one.hosts[0].address}/22"], check=False
+                ["timeout", "0.3", "bash", "-c", f": < /dev/tcp/{one.hosts[0].address}/22"], check=False
             )
             assert tried.returncode != 0, "fleets must not reach each other"
         assert leftovers(numbers[1]) == []
