@@ -7,14 +7,14 @@ from datetime import datetime
 
 from gpuaas_sdk.access import SshEndpoint
 from gpuaas_sdk.calls import Calls, Pages, given
-from gpuaas_sdk.errors import deadline_exceeded
+from gpuaas_sdk.errors import ServerFailed, Unreachable, deadline_exceeded
 from gpuaas_sdk.events import Events
 from gpuaas_sdk.nodes import Failure
 from gpuaas_sdk.reader import Resource
 
 # Where no further step of the platform follows without somebody asking for one.
 SETTLED_STATES = frozenset({"active", "released", "failed", "release_failed"})
-LOOK_AGAIN_SECONDS = 1.0
+AWAY_SECONDS = 0.5
 EVENT_WAIT_SECONDS = 10
 
 
@@ -125,23 +125,30 @@ class Allocations(Calls):
         return self._change("POST", Allocation, *path, body=body)
 
     def follow(self, project_id: str, allocation_ids: Sequence[str], deadline: float) -> Iterator[Allocation]:
-        """Each allocation now and after each change, until all are settled or the deadline is over."""
+        """Each allocation now and after each change, until all are settled or the deadline is over.
+
+        A server that is away for a while (a restart) is waited for, within the deadline.
+        """
         ends = time.monotonic() + deadline
         open_ids, seen = set(allocation_ids), dict[str, Allocation]()
         pause = self._pause(project_id, allocation_ids)
-        while True:
-            for allocation in self._look(project_id, open_ids):
+        left = deadline
+        while open_ids:
+            if left <= 0:
+                waiting = ", ".join(sorted(open_ids)[:3])
+                raise deadline_exceeded(f"Not settled after {deadline:g} seconds: {waiting}.")
+            try:
+                pause(left)
+                found = list(self._look(project_id, open_ids))
+            except (Unreachable, ServerFailed):
+                found = []
+                time.sleep(min(max(left, 0.0), AWAY_SECONDS))
+            for allocation in found:
                 if seen.get(allocation.id) != allocation:
                     seen[allocation.id] = allocation
                     yield allocation
             open_ids = {one for one in open_ids if one not in seen or not seen[one].settled}
             left = ends - time.monotonic()
-            if not open_ids:
-                return
-            if left <= 0:
-                waiting = ", ".join(sorted(open_ids)[:3])
-                raise deadline_exceeded(f"Not settled after {deadline:g} seconds: {waiting}.")
-            pause(left)
 
     def _look(self, project_id: str, wanted: set[str]) -> Iterator[Allocation]:
         """One call for one allocation; for many, the newest pages of the list up to the oldest wanted."""
@@ -156,14 +163,16 @@ class Allocations(Calls):
                 yield allocation
 
     def _pause(self, project_id: str, allocation_ids: Sequence[str]) -> Callable[[float], None]:
-        """Until something may have changed: an event about the one allocation, or a second."""
-        if len(allocation_ids) > 1:
-            return lambda left: time.sleep(min(left, LOOK_AGAIN_SECONDS))
-        events, subject = Events(self._transport), allocation_ids[0]
+        """The first time only marks the place in the log; after that, until an event says that something changed."""
+        events = Events(self._transport)
+        subject = allocation_ids[0] if len(allocation_ids) == 1 else None
         cursor: str | None = None
 
         def pause(left: float) -> None:
             nonlocal cursor
+            if cursor is None:
+                cursor = events.end(project_id)
+                return
             wait = int(max(1, min(EVENT_WAIT_SECONDS, left)))
             cursor = events.page(project_id, after=cursor, subject=subject, wait=wait).next_cursor
 

@@ -46,7 +46,7 @@ class Settings(BaseSettings):
     event_sink_file: Path | None = Field(
         default=None, description="Append every event as a JSON line to this file (at least once)."
     )
-    work_lease_seconds: float = Field(default=15.0, gt=0, description="Life of a lease without heartbeat.")
+    work_lease_seconds: float = Field(default=6.0, gt=0, description="Life of a lease without heartbeat.")
     work_concurrency: int = Field(default=8, ge=1, le=256, description="Work rows one worker runs at once.")
     log_level: str = Field(default="INFO", description="DEBUG, INFO, WARNING or ERROR.")
 

@@ -1,0 +1,55 @@
+"""A person at an allocation's door: a key of their own, a certificate from the API, and the system's ssh."""
+
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gpuaas_sdk import Client
+
+
+@dataclass
+class Door:
+    """Keeps the last certificate, so that a test can try it again after it should have stopped working."""
+
+    client: Client
+    project_id: str
+    allocation_id: str
+    directory: Path
+    address: str = ""
+    user: str = ""
+    port: int = 22
+    options: list[str] = field(default_factory=list)
+
+    @property
+    def key(self) -> Path:
+        return self.directory / f"{self.allocation_id}.key"
+
+    def make_key(self) -> str:
+        if not self.key.exists():
+            command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(self.key)]
+            subprocess.run(command, check=True, timeout=20)
+        return self.key.with_suffix(".key.pub").read_text().strip()
+
+    def get_certificate(self) -> None:
+        issued = self.client.ssh_access.certificate(self.project_id, self.allocation_id, self.make_key())
+        (self.directory / f"{self.allocation_id}.key-cert.pub").write_text(issued.certificate + "\n")
+        known = self.directory / f"{self.allocation_id}.known"
+        known.write_text(issued.known_hosts_line + "\n")
+        self.address, self.user, self.port = issued.ssh.address, issued.ssh.user, issued.ssh.port
+        self.options = ["-o", f"HostKeyAlias={self.allocation_id}", "-o", f"UserKnownHostsFile={known}"]
+
+    def knock(self, command: str = "id -un", seconds: int = 15) -> subprocess.CompletedProcess[str]:
+        argv = ["ssh", "-i", str(self.key), "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes"]
+        argv += ["-o", "IdentitiesOnly=yes", "-o", f"ConnectTimeout={seconds}", "-p", str(self.port), *self.options]
+        return subprocess.run(
+            [*argv, f"{self.user}@{self.address}", command],
+            capture_output=True,
+            text=True,
+            timeout=seconds + 30,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+
+    @property
+    def opens(self) -> bool:
+        return self.knock("true").returncode == 0

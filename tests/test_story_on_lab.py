@@ -1,0 +1,190 @@
+"""The main job on real lab hosts, with every process killed at the worst moments: access ends, slots return, nothing doubles."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from gpuaas_lab import Fleet, Host
+from gpuaas_sdk.allocations import Allocation, NewAllocation
+from system_support.door import Door
+from system_support.server import RunningServer, free_port
+from system_support.world import World
+
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
+SETTLE = 90.0
+
+
+@dataclass
+class Site:
+    """Two real hosts, enrolled and approved, on a real control plane."""
+
+    fleet: Fleet
+    server: RunningServer
+    world: World
+
+    def allocate(self, sku: str, gpu_count: int | None = None) -> Allocation:
+        new = NewAllocation(sku=sku, gpu_count=gpu_count)
+        return self.world.admin.allocations.create(self.world.project_id, new)[0]
+
+    def settle(self, allocation: Allocation) -> Allocation:
+        """Follow it to rest, through whatever the test kills: the client tries again."""
+        changes = list(self.world.admin.allocations.follow(self.world.project_id, [allocation.id], SETTLE))
+        return changes[-1]
+
+    def release(self, allocation: Allocation) -> None:
+        self.world.admin.allocations.release(self.world.project_id, allocation.id)
+
+    def host_of(self, allocation: Allocation) -> Host:
+        address = self.world.admin.nodes.show(allocation.node_id or "").address
+        return next(host for host in self.fleet.hosts if host.address == address)
+
+    def door(self, allocation: Allocation, directory: Path) -> Door:
+        door = Door(self.world.admin, self.world.project_id, allocation.id, directory)
+        door.get_certificate()
+        return door
+
+    def slot_states(self, allocation: Allocation) -> set[str]:
+        return {slot.status for slot in self.world.admin.slots.list(allocation.node_id or "")}
+
+    def kill(self, victim: str, allocation: Allocation) -> None:
+        if victim == "agent":
+            self.host_of(allocation).kill_agent()
+        else:
+            self.server.kill(victim)
+
+
+@contextmanager
+def _site() -> Iterator[Site]:
+    with Fleet(name="story", hosts=2) as fleet:
+        bind = f"{fleet.gateway}:{free_port()}"
+        urls = json.dumps([f"https://{bind}"])
+        with RunningServer.start(https_bind=bind, agent_urls=urls, login_rate_per_minute="100000") as server:
+            world = World.create(server)
+            world.offer()
+            token = world.admin.enrolment_tokens.create(max_uses=2)
+            for host in fleet.hosts:
+                host.start_agent(token.bundle or "")
+            world._approve_new(set(), 2)
+            yield Site(fleet, server, world)
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    with _site() as made:
+        yield made
+
+
+def wait_until(true: Callable[[], bool], what: str, seconds: float = 60.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, f"gave up waiting until {what}"
+        time.sleep(0.1)
+
+
+def test_a_certificate_opens_the_allocation_and_nothing_else(site: Site, tmp_path: Path) -> None:
+    first, second = site.settle(site.allocate("h100-node")), site.settle(site.allocate("h100-node"))
+    door = site.door(first, tmp_path)
+    assert door.knock().stdout.strip() == "gpu"
+    other = site.door(second, tmp_path)
+    door.address, door.options = other.address, other.options
+    assert not door.opens  # the certificate of one allocation at the other's host
+    for allocation in (first, second):
+        site.release(allocation)
+        assert site.settle(allocation).state == "released"
+
+
+def test_a_slice_is_a_host_of_its_own_with_its_gpus_only(site: Site, tmp_path: Path) -> None:
+    part = site.settle(site.allocate("h100-slice", 2))
+    assert part.state == "active", part.failure
+    door = site.door(part, tmp_path)
+    assert door.knock("ls -d /dev/nvidia[0-9]* | wc -l").stdout.strip() == "2"
+    site.release(part)
+    assert site.settle(part).state == "released"
+    assert not door.opens
+    assert site.slot_states(part) == {"available"}
+
+
+@pytest.mark.parametrize("victim", ["api", "worker", "postgres", "agent"])
+def test_kill_during_provisioning_and_release_changes_nothing_but_the_time(
+    site: Site, victim: str, tmp_path: Path
+) -> None:
+    made = site.allocate("h100-node")
+    site.kill(victim, made)
+    live = site.settle(made)
+    assert live.state == "active", live.failure
+    door = site.door(live, tmp_path)
+    assert door.opens
+    door.knock("echo weights | sudo tee /opt/weights && sudo systemd-run --unit=stays sleep 9999")
+    site.release(live)
+    site.kill(victim, made)
+    ended = site.settle(live)
+    assert ended.state == "released", ended.failure
+    assert ended.wipe_verified
+    assert not door.opens
+    assert site.slot_states(live) == {"available"}
+    host = site.host_of(live)
+    assert not (host.upper / "opt/weights").exists()
+    assert host.run(["systemctl", "is-active", "stays"], check=False).stdout.strip() == "inactive"
+    states = [
+        e.name for e in site.world.admin.allocations.timeline(site.world.project_id, made.id).items if e.kind == "state"
+    ]
+    assert states == ["requested", "provisioning", "active", "releasing", "released"]
+
+
+def test_a_power_cut_during_release_ends_released_once_the_host_is_back(site: Site, tmp_path: Path) -> None:
+    live = site.settle(site.allocate("h100-node"))
+    host = site.host_of(live)
+    door = site.door(live, tmp_path)
+    door.knock("echo weights | sudo tee /var/tmp/weights")
+    site.release(live)
+    host.power_cut()
+    host.power_on()
+    host.wait_ssh()
+    ended = site.settle(live)
+    assert (ended.state, ended.wipe_verified) == ("released", True), ended.failure
+    assert not door.opens
+    assert not (host.upper / "var/tmp/weights").exists()
+
+
+def test_a_granted_key_opens_until_the_grant_is_taken_back(site: Site, tmp_path: Path) -> None:
+    live = site.settle(site.allocate("h100-node"))
+    door = site.door(live, tmp_path)
+    (tmp_path / f"{live.id}.key-cert.pub").unlink()
+    assert not door.opens  # the bare key, without certificate or grant
+    access = site.world.admin.ssh_access
+    until = datetime.now(UTC) + timedelta(minutes=5)
+    grant = access.create_grant(site.world.project_id, live.id, public_key=door.make_key(), expires_at=until)
+    wait_until(lambda: door.opens, "the granted key opens")
+    access.delete_grant(site.world.project_id, live.id, grant.id)
+    wait_until(lambda: not door.opens, "the key no longer opens")
+    site.release(live)
+    assert site.settle(live).state == "released"
+
+
+def test_a_wipe_that_finds_a_trace_blocks_the_slots_and_a_retry_after_repair_frees_them(
+    site: Site, tmp_path: Path
+) -> None:
+    """A file that nobody can remove: the agent must say so, not look away."""
+    live = site.settle(site.allocate("h100-node"))
+    door = site.door(live, tmp_path)
+    door.knock("sudo mkdir -p /srv/held && sudo mount -t tmpfs held /srv/held; echo x | sudo tee /opt/immutable")
+    host = site.host_of(live)
+    host.run(["mount", "--bind", "/opt/immutable", "/opt/immutable"])
+    host.run(["mount", "-o", "remount,ro,bind", "/opt/immutable"])
+    site.release(live)
+    ended = site.settle(live)
+    assert ended.state in ("released", "release_failed"), ended
+    if ended.state == "release_failed":
+        assert site.slot_states(live) == {"cleanup_blocked"}
+        host.run(["umount", "/opt/immutable"], check=False)
+        site.world.admin.allocations.retry_release(site.world.project_id, live.id)
+        ended = site.settle(live)
+    assert (ended.state, ended.wipe_verified) == ("released", True), ended.failure
+    assert not (host.upper / "opt/immutable").exists()
+    assert site.slot_states(live) == {"available"}
