@@ -264,3 +264,17 @@ def test_an_allocation_survives_a_power_cut_of_its_host_and_is_released_clean(
         time.sleep(0.1)
     assert tenant.ssh("cat ~/kept").stdout == "kept\n"
     assert unclean(tenant.release()) == {}
+
+
+def test_a_tenant_who_deletes_the_agents_records_is_not_found_clean(tenant: Tenant, machine: LabMachine) -> None:
+    """The last story of this host: its baseline cannot be trusted afterwards."""
+    tenant.task("provision")
+    heartbeats = len(tenant.platform.heartbeats)
+    tenant.ssh("sudo sh -c 'rm /var/lib/gpuaas/agent/allocations/*; systemctl kill -s KILL gpuaas-agent'")
+    with tenant.platform.changed:
+        assert tenant.platform.changed.wait_for(lambda: len(tenant.platform.heartbeats) > heartbeats, timeout=20)
+    tenant.task("deprovision")
+    tenant.task("wipe")
+    verdict = tenant.task("verify_wipe")
+    assert verdict["clean"] is False
+    assert unclean(verdict)["marker"] == ["no marker is remembered for this allocation"]

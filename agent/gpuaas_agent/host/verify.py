@@ -1,7 +1,7 @@
 """Looks whether a host is what it was. A check that cannot look is not clean.
 
 Limit: a tenant who is root shares the kernel with this agent and could change kernel, firmware, the
-agent itself or its baseline. The baseline's digest goes to the server, which shows the last.
+agent itself or its baseline. The baseline's digest is evidence that the server can compare.
 """
 
 from __future__ import annotations
@@ -79,7 +79,8 @@ class Verifier:
 
     def _marker(self) -> Finding:
         if self.planted is None:
-            return 0, []  # the allocation never reached this host; the other checks still look
+            # A tenant who was root can delete the record: without it nothing is proven.
+            return 0, ["no marker is remembered for this allocation"]
         return len(self.planted.paths), marker.still_there(self.planted)
 
     def _files(self, difference: list[str], examined: int) -> Finding:

@@ -1,6 +1,6 @@
 """The smallest HTTP/1.1 client that a long poll needs: one connection, one request at a time.
 
-Ten thousand idle polls cost a socket and a future each; a general client costs many times that.
+Ten thousand idle polls cost a socket and a future each.
 """
 
 from __future__ import annotations
