@@ -1,4 +1,4 @@
-"""The main job on real lab hosts, with every process killed at the worst moments: access ends, slots return, nothing doubles."""
+"""The main job on real lab hosts, every process killed at the worst moment: access ends, slots return, nothing doubles."""
 
 import json
 import time

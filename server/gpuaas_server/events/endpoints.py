@@ -6,8 +6,8 @@ from fastapi import APIRouter, Header, Query
 from starlette.responses import Response, StreamingResponse
 
 from gpuaas_server.events import service
-from gpuaas_server.events.queries import EventFilter, Place
 from gpuaas_server.events.schemas import EventPage
+from gpuaas_server.events.service import EventFilter, Place
 from gpuaas_server.kernel.http.call import Call, admitted, reply
 from gpuaas_server.kernel.http.problems import problem_responses
 from gpuaas_server.kernel.ids import ProjectId
@@ -25,7 +25,7 @@ Tail = Annotated[
     Query(ge=0, le=500, description="The last so many events instead; with 0, only a cursor that goes on from now."),
 ]
 Subject = Annotated[str | None, Query(pattern="^[a-z]{3}_[0-9a-z]{26}$", description="Only events about this id.")]
-LastEventId = Annotated[str | None, Header(alias="Last-Event-ID", pattern=r"^[0-9]{1,19}\.[0-9]{1,19}$", max_length=40)]
+LastEventId = Annotated[str | None, Header(alias="Last-Event-ID", pattern=r"^[0-9]{1,19}\.[0-9]{1,19}$")]
 _SSE: dict[str, object] = {"content": {"text/event-stream": {"schema": {"type": "string"}}}, "model": EventPage}
 
 

@@ -114,3 +114,16 @@ def _event(row: DictRow) -> Event:
 
 async def forget_before(tx: Tx, before: datetime) -> None:
     await queries.event_delete_before(tx.connection, before)
+
+
+__all__ = [
+    "EventFilter",
+    "NewEvent",
+    "Place",
+    "emit",
+    "event_page",
+    "event_stream",
+    "event_tail",
+    "forget_before",
+    "parse_cursor",
+]
