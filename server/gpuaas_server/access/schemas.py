@@ -13,7 +13,7 @@ PublicKeyLine = Annotated[
     StringConstraints(
         min_length=20,
         max_length=4500,
-        pattern=r"^[a-z0-9@.-]{3,60} [A-Za-z0-9+/=]{16,4000}( [^\x00-\x1f\x7f]{0,200})?$",
+        pattern=r"^(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521)) [A-Za-z0-9+/=]{16,4000}( [^\x00-\x1f\x7f]{0,200})?$",
     ),
 ]
 

@@ -37,7 +37,7 @@ router = APIRouter(prefix="/agent", tags=["agent"])
 
 _SIGNED = ("agent_signature_invalid", "agent_clock_skew", "agent_replay", "node_retired")
 _WAIT = re.compile("[0-9]{1,2}")
-_HAVE = re.compile("tsk_[0-9a-z]{26}(,tsk_[0-9a-z]{26}){0,199}")
+_HAVE = re.compile("(tsk_[0-9a-z]{26}(,tsk_[0-9a-z]{26}){0,199})?")
 _POLL_PARAMETERS = [
     {
         "name": "wait",
@@ -119,7 +119,7 @@ def _poll_parameters(request: Request) -> tuple[int, frozenset[str]]:
     wait, have = request.query_params.get("wait", "0"), request.query_params.get("have", "")
     if not _WAIT.fullmatch(wait) or int(wait) > 60:
         raise Problem("invalid_request", "wait: a whole number of seconds, 0 to 60.")
-    if have and not _HAVE.fullmatch(have):
+    if not _HAVE.fullmatch(have):
         raise Problem("invalid_request", "have: at most 200 task ids, separated by commas.")
     return int(wait), frozenset(have.split(",")) if have else frozenset()
 

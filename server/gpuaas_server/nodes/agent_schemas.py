@@ -11,9 +11,14 @@ from gpuaas_server.nodes.reported import ReportedObject, ReportedText, ReportedW
 
 Address = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]([A-Za-z0-9.:-]{0,251}[A-Za-z0-9])?$")]
 Hostname = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$")]
-SshLine = Annotated[str, StringConstraints(pattern=r"^[a-z0-9@.-]{3,60} [A-Za-z0-9+/=]{16,4000}( [ -~]{0,200})?$")]
+SshLine = Annotated[
+    str,
+    StringConstraints(
+        pattern=r"^(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521)) [A-Za-z0-9+/=]{16,4000}( [ -~]{0,200})?$"
+    ),
+]
 Version = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9.+_-]{0,49}$")]
-Generation = Annotated[int, Field(ge=0, lt=2**63)]
+Generation = Annotated[int, Field(ge=0, le=2**53 - 1)]
 SmallNumber = Annotated[int, Field(ge=0, le=4096)]
 
 
@@ -95,7 +100,7 @@ class InventoryWarning(Body):
 
 class Inventory(Body):
     host: HostFacts
-    slots: Annotated[list[InventorySlot], Field(max_length=1024)]
+    slots: Annotated[list[InventorySlot], Field(max_length=64)]
     warnings: Annotated[list[InventoryWarning], Field(max_length=200)] = []
 
 

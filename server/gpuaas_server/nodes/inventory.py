@@ -17,15 +17,10 @@ from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.nodes import queries
 from gpuaas_server.nodes.agent_schemas import Inventory, InventorySlot
 
-MOST_SLOTS = 64
-
 
 def contradictions(inventory: Inventory) -> list[str]:
     """What cannot be true of one host. Pure."""
-    found = []
-    if len(inventory.slots) > MOST_SLOTS:
-        found.append(f"{len(inventory.slots)} slots; a node has {MOST_SLOTS} at most")
-    found += _twice("slot_index", [str(slot.slot_index) for slot in inventory.slots])
+    found = _twice("slot_index", [str(slot.slot_index) for slot in inventory.slots])
     found += _twice("pci_address", [slot.pci_address.lower() for slot in inventory.slots])
     found += _twice("gpu_uuid", [slot.gpu_uuid for slot in inventory.slots if slot.gpu_uuid])
     found += _twice("numa node", [str(numa.node) for numa in inventory.host.numa_nodes])
