@@ -44,6 +44,13 @@ class HostTask:
     status: str  # pending, succeeded, failed, refused, expired, superseded
     result: dict[str, object]
     failure: dict[str, object] | None
+    evidence: dict[str, object]
+
+    @property
+    def baseline(self) -> str | None:
+        """The digest of the host's baseline that the task worked with, where the driver has one."""
+        digest = self.evidence.get("baseline_sha256")
+        return digest if isinstance(digest, str) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +65,7 @@ class Snapshot:
     node_lost: bool
     access_wanted: int
     access_sent: int
+    baseline: str | None
     task: HostTask | None
     limits: Limits
 
@@ -90,6 +98,7 @@ class Step:
     evidence: dict[str, object] | None = None  # what the wipe verification saw
     ssh: dict[str, object] | None = None
     access_sent: int | None = None
+    baseline: str | None = None
     phase_done: bool = False  # nothing is in flight any more
 
 
@@ -144,7 +153,7 @@ def _provisioning(now: Snapshot, clock: datetime) -> Step | Wait:
     if task is not None and task.status == "succeeded":
         ssh = task.result.get("ssh")
         if isinstance(ssh, dict):
-            return Step("active", ssh=ssh, phase_done=True)
+            return Step("active", ssh=ssh, baseline=task.baseline, phase_done=True)
         return _give_up(now, clock, failure("host_task_failed", "The host reported no way in.", task.kind, False))
     overdue = _overdue(now, clock)
     if overdue is not None:
@@ -212,6 +221,10 @@ def _next_cleanup(now: Snapshot, task: HostTask) -> Step:
     position = CLEANUP.index(task.kind)
     if position + 1 < len(CLEANUP):
         return Step(now.state, send=CLEANUP[position + 1], attempt=1, deadline_at=now.deadline_at)
+    if now.baseline is not None and task.baseline != now.baseline:
+        # Whoever had root could have made the agent forget what the host looked like; we did not forget.
+        other = failure("wipe_not_proven", "The host was compared with another baseline than before.", task.kind)
+        return _block(other, task.result)
     if task.result.get("clean") is True:
         return Step(_ended(now), ends=True, evidence=task.result, phase_done=True)
     found = failure("wipe_not_proven", "The verification found traces of the allocation.", task.kind)

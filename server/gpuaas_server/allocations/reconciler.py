@@ -106,13 +106,14 @@ def _limits(settings: Settings) -> Limits:
 def _snapshot(row: DictRow, task: tasks.TaskRecord | None, lost: bool, limits: Limits) -> Snapshot:
     newest = None
     if task is not None:
-        newest = HostTask(task.kind, task.generation, task.status, task.result or {}, task.failure)
+        newest = HostTask(task.kind, task.generation, task.status, task.result or {}, task.failure, task.evidence or {})
     same = ("id", "state", "generation", "host_generation", "phase", "attempt", "deadline_at")
     return Snapshot(
         **{name: row[name] for name in same},
         node_lost=lost,
         access_wanted=row["access_wanted"],
         access_sent=row["access_sent"],
+        baseline=row["baseline_sha256"],
         task=newest,
         limits=limits,
     )
@@ -133,6 +134,8 @@ def _changes(row: DictRow, step: Step, now: datetime) -> dict[str, object]:
         changes["failure"] = step.failure.document()
     if step.ssh is not None:
         changes |= {"ssh_address": step.ssh["address"], "ssh_port": step.ssh["port"], "ssh_user": step.ssh["user"]}
+    if step.baseline is not None:
+        changes["baseline_sha256"] = step.baseline
     if step.evidence is not None:
         changes["wipe_evidence"] = step.evidence
     if step.access_sent is not None:

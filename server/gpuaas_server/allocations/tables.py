@@ -33,6 +33,8 @@ allocations = sa.Table(
     sa.Column("ssh_address", sa.Text),
     sa.Column("ssh_port", sa.Integer),
     sa.Column("ssh_user", sa.Text),
+    # The host's baseline when the allocation became active; the wipe must be verified against the same one.
+    sa.Column("baseline_sha256", sa.Text),
     sa.Column("wipe_evidence", JSONB),
     sa.Column("forced", JSONB),
     sa.Column("created_by", text_id(), nullable=False),

@@ -24,12 +24,12 @@ SSH = {"ssh": {"address": "10.0.0.1", "port": 22, "user": "gpu"}}
 
 
 def snapshot(**given: object) -> Snapshot:
-    base = Snapshot("alc_1", "requested", 1, 0, None, 0, None, False, 0, 0, None, LIMITS)
+    base = Snapshot("alc_1", "requested", 1, 0, None, 0, None, False, 0, 0, None, None, LIMITS)
     return replace(base, **given)  # type: ignore[arg-type]
 
 
 def task(kind: str, status: str, generation: int = 1, **more: object) -> HostTask:
-    return HostTask(kind, generation, status, more.get("result", {}), more.get("failure"))  # type: ignore[arg-type]
+    return HostTask(kind, generation, status, more.get("result", {}), more.get("failure"), more.get("evidence", {}))  # type: ignore[arg-type]
 
 
 def provisioning(**given: object) -> Snapshot:
@@ -107,6 +107,20 @@ def test_an_unproven_wipe_blocks_the_slots() -> None:
         assert (step.state, step.slots, step.ends) == ("release_failed", "cleanup_blocked", False)
 
 
+def test_a_wipe_verified_against_another_baseline_proves_nothing() -> None:
+    active = decide(
+        provisioning(task=task("provision", "succeeded", result=SSH, evidence={"baseline_sha256": "a"})), NOW
+    )
+    assert isinstance(active, Step)
+    assert active.baseline == "a"
+    for digest, ended in (("a", "released"), ("b", "release_failed"), (None, "release_failed")):
+        evidence = {"baseline_sha256": digest} if digest else {}
+        verified = task("verify_wipe", "succeeded", result={"clean": True}, evidence=evidence)
+        step = decide(releasing(phase="verify_wipe", baseline="a", task=verified), NOW)
+        assert isinstance(step, Step)
+        assert step.state == ended
+
+
 def test_a_failed_allocation_is_cleaned_and_stays_failed() -> None:
     proof = {"clean": True}
     verified = task("verify_wipe", "succeeded", result=proof)
@@ -133,6 +147,7 @@ tasks = st.none() | st.builds(
     status=st.sampled_from(["pending", "succeeded", "failed", "refused", "expired", "superseded"]),
     result=st.sampled_from([{}, SSH, {"clean": True}, {"clean": False}]),
     failure=st.sampled_from([None, {"code": "c", "message": "m", "retryable": True}]),
+    evidence=st.sampled_from([{}, {"baseline_sha256": "a"}]),
 )
 snapshots = st.builds(
     Snapshot,
@@ -146,6 +161,7 @@ snapshots = st.builds(
     node_lost=st.booleans(),
     access_wanted=st.integers(0, 2),
     access_sent=st.integers(0, 2),
+    baseline=st.sampled_from([None, "a", "b"]),
     task=tasks,
     limits=st.just(LIMITS),
 )

@@ -52,6 +52,7 @@ CREATE TABLE allocations (
   ssh_address TEXT,
   ssh_port INTEGER,
   ssh_user TEXT,
+  baseline_sha256 TEXT,
   wipe_evidence JSONB,
   forced JSONB,
   created_by TEXT COLLATE "C" NOT NULL,
