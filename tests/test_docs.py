@@ -1,0 +1,247 @@
+"""The documentation is true: links resolve, commands exist, the tutorial runs, generated parts are current."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+import typer
+
+from gpuaas_cli.main import app
+from gpuaas_lab import cli as lab_cli
+from gpuaas_sdk import GpuaasError
+from gpuaas_server import main as server_cli
+from system_support.documents import REPOSITORY, Example, anchors, examples, links, pages, simple_commands
+from system_support.server import RunningServer
+from system_support.world import World
+
+TUTORIAL = REPOSITORY / "docs/tutorial/first-allocation.md"
+ADDRESS = "http://127.0.0.1:8080"
+ALL_EXAMPLES = [example for page in pages() for example in examples(page)]
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(REPOSITORY)))
+def test_every_link_leads_somewhere(page: Path) -> None:
+    broken = [link for link in links(page) if not _resolves(page, link)]
+    assert not broken, f"{page.relative_to(REPOSITORY)} links to {broken}"
+
+
+def _resolves(page: Path, link: str) -> bool:
+    if re.match(r"[a-z]+:", link):
+        return True  # another site: not ours to check
+    name, _, anchor = link.partition("#")
+    target = (page.parent / name).resolve() if name else page
+    return target.exists() and (not anchor or anchor in anchors(target))
+
+
+@pytest.mark.parametrize("example", ALL_EXAMPLES, ids=str)
+def test_every_command_shown_exists(example: Example) -> None:
+    for words in simple_commands(example.command):
+        program, arguments = Path(words[0]).name, words[1:]
+        if program in ("python", "python3") and arguments[:1] == ["-m"]:
+            program, arguments = arguments[1], arguments[2:]
+        if program in CHECKS:
+            CHECKS[program](arguments)
+
+
+def _check_typer(application: typer.Typer, arguments: list[str]) -> None:
+    """Parse with the Typer application, down to the last command, and run nothing."""
+    command: Any = typer.main.get_command(application)
+    name = "command"
+    while hasattr(command, "resolve_command"):
+        if arguments == ["--help"]:
+            return
+        context = command.make_context(name, list(arguments))
+        rest = [*getattr(context, "_protected_args", []), *context.args]
+        name, command, arguments = command.resolve_command(context, rest)
+        assert command is not None, f"there is no command {name}"
+    if "--help" in arguments:
+        return
+    for parameter in command.params:
+        if hasattr(parameter.type, "exists"):
+            parameter.type.exists = False  # the reader's files are not here
+    command.make_context(name, list(arguments))
+
+
+def _check_make(arguments: list[str]) -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (REPOSITORY / "Makefile").read_text(), flags=re.MULTILINE))
+    assert set(arguments) <= targets, f"no such make target: {set(arguments) - targets}"
+
+
+def _check_by_help(module: str) -> Callable[[list[str]], None]:
+    """For programs whose parser is inside their main function: the options must be in the help text."""
+
+    def check(arguments: list[str]) -> None:
+        shown = subprocess.run([sys.executable, "-m", module, "--help"], capture_output=True, text=True, check=True)
+        given = {word.partition("=")[0] for word in arguments if word.startswith("--")}
+        known = set(re.findall(r"--[a-z-]+", shown.stdout))
+        assert given <= known, f"{module} has no {given - known}"
+
+    return check
+
+
+CHECKS: dict[str, Callable[[list[str]], object]] = {
+    "gpuaas": partial(_check_typer, app),
+    "gpuaas-lab": partial(_check_typer, lab_cli.app),
+    "gpuaas-server": lambda arguments: server_cli._parser().parse_args(arguments),
+    "gpuaas-sim-agent": _check_by_help("gpuaas_agent.sim"),
+    "gpuaas_agent.sim": _check_by_help("gpuaas_agent.sim"),
+    "gpuaas-agent": _check_by_help("gpuaas_agent"),
+    "gpuaas_agent": _check_by_help("gpuaas_agent"),
+    "gpuaas_lab.demo": _check_by_help("gpuaas_lab.demo"),
+    "make": _check_make,
+}
+
+
+def test_the_check_of_commands_finds_wrong_ones() -> None:
+    for wrong in ("gpuaas allocations give-back", "gpuaas nodes list --nonsense", "make nothing"):
+        [[program, *arguments]] = simple_commands(wrong)
+        with pytest.raises((Exception, SystemExit)):
+            CHECKS[program](arguments)
+
+
+def test_the_drawn_states_are_those_of_the_machine() -> None:
+    check = [sys.executable, str(REPOSITORY / "tools/state-diagram"), "--check"]
+    result = subprocess.run(check, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+
+
+def test_no_page_is_long() -> None:
+    generated = {"docs/reference", "contract"}
+    for page in pages():
+        where = str(page.relative_to(REPOSITORY))
+        if where.startswith("docs/") and not any(where.startswith(one) for one in generated):
+            assert len(page.read_text().splitlines()) <= 125, f"{where} is too long to be read"
+
+
+@dataclass
+class Reader:
+    """Follows the tutorial in a shell of its own, against the server at `url`."""
+
+    home: Path
+    url: str
+    password: str
+    background: list[tuple[Example, subprocess.Popen[str]]] = field(default_factory=list)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("GPUAAS_")}
+        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        return {**kept, "HOME": str(self.home), "XDG_CONFIG_HOME": str(self.home / "config"), "PATH": path}
+
+    def follow(self, example: Example) -> None:
+        command = example.command.replace(ADDRESS, self.url)
+        if example.mark == "background":
+            # -u: our pipe is no terminal, and lines must come when they happen
+            shell = subprocess.Popen(
+                ["bash", "-c", f"PYTHONUNBUFFERED=1 exec {command}"],
+                env=self.environment,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            self.background.append((example, shell))
+            time.sleep(3)  # a reader, too, starts it before going on
+            return
+        typed = None
+        if command.startswith("gpuaas login"):
+            command, typed = f"{command} --password-stdin", f"{self.password}\n"
+        result = subprocess.run(
+            ["bash", "-c", command],
+            env=self.environment,
+            cwd=self.home,
+            input=typed or "",
+            capture_output=True,
+            text=True,
+            timeout=180,
+            check=False,
+        )
+        said = result.stdout + result.stderr
+        assert (result.returncode != 0) == ("fails" in example.mark), f"{example}\n{said}"
+        _compare(example, said)
+
+    def finish(self) -> None:
+        for example, shell in self.background:
+            time.sleep(1)
+            shell.send_signal(signal.SIGINT)
+            said, _ = shell.communicate(timeout=20)
+            assert shell.returncode == 130, example
+            _compare(example, said)
+
+
+def _compare(example: Example, said: str) -> None:
+    """Each shown line is somewhere in what was said; … stands for anything, and blanks are blanks."""
+    lines = [" ".join(line.split()) for line in said.splitlines()]
+    for shown in example.output:
+        wanted = ".*".join(re.escape(" ".join(part.split())) for part in shown.split("…"))
+        assert any(re.search(wanted, line) for line in lines), f"{example}\nshows: {shown}\nbut was:\n{said}"
+
+
+def _acme(world: World) -> None:
+    """What `make up` prepares."""
+    admin = world.admin
+    try:
+        tenant = admin.tenants.create("acme", "Acme Research")
+        admin.projects.create(tenant.id, "training", "Model training")
+    except GpuaasError as error:
+        if error.code != "already_exists":
+            raise
+
+
+def test_the_tutorial_does_what_it_says(world: World, server: RunningServer, tmp_path: Path) -> None:
+    _acme(world)
+    reader = Reader(tmp_path, server.url, server.admin_password)
+    with world.simulated_fleet(2, "--delay-ms", "50", first_index=9200):
+        for example in examples(TUTORIAL):
+            if not example.mark.startswith("needs:"):
+                reader.follow(example)
+        reader.finish()
+
+
+@pytest.mark.lab
+@pytest.mark.slow
+def test_the_tutorial_does_what_it_says_on_real_hosts(tmp_path: Path) -> None:
+    with _make_up(tmp_path) as (url, password):
+        reader = Reader(tmp_path, url, password)
+        for example in examples(TUTORIAL):
+            if example.mark != "needs: a terminal of its own":
+                reader.follow(example)
+        reader.finish()
+
+
+@contextmanager
+def _make_up(folder: Path) -> Iterator[tuple[str, str]]:
+    """What `make up` runs, on data of its own."""
+    environment = {**os.environ, "GPUAAS_DATA_DIR": str(folder / "var"), "COLUMNS": "200", "PYTHONUNBUFFERED": "1"}
+    folder.chmod(0o755)
+    command = [sys.executable, "-m", "gpuaas_lab.demo", "--stay"]
+    up = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+    assert up.stdout is not None
+    said = ""
+    try:
+        for line in up.stdout:
+            said += line
+            if " log " in line:
+                break
+        else:
+            _give_up(said)
+        address = re.search(r"API +(http\S+)/api/v1", said)
+        password = re.search(r"password (\S+) +\(shown once\)", said)
+        if address is None or password is None:
+            _give_up(said)
+        yield address[1], password[1]
+    finally:
+        up.send_signal(signal.SIGINT)
+        up.communicate(timeout=90)
+
+
+def _give_up(said: str) -> NoReturn:
+    pytest.fail(f"make up did not come up:\n{said}")
