@@ -1,6 +1,6 @@
 """The cgroups of hosts: one of the same name in every hierarchy; membership says which processes are whose.
 
-A host joins the `systemd` hierarchy first and leaves the machine from there first, so that a starter that was killed
+A host joins the first hierarchy first and leaves the machine from there first, so that a starter that was killed
 half-way either is found in the group or fails to join it.
 """
 
@@ -8,47 +8,41 @@ import os
 import time
 from pathlib import Path
 
-from gpuaas_lab.errors import DeadlinePassed
+from gpuaas_lab.cgroup_layouts import CgroupLayout, find_layout, layout_problems
+from gpuaas_lab.errors import DeadlinePassed, RequirementMissing
 from gpuaas_lab.layout import PREFIX
 from gpuaas_lab.processes import kill_if, namespace_pids
 
-CGROUP_ROOT = Path("/sys/fs/cgroup")
+
+def layout() -> CgroupLayout:
+    found = find_layout()
+    if found is None:
+        raise RequirementMissing(layout_problems())
+    return found
 
 
 def hierarchies() -> list[Path]:
-    """Mount points of all cgroup hierarchies, the tracking one (`systemd`) first."""
-    found = []
-    for line in Path("/proc/self/mounts").read_text().splitlines():
-        _, mount_point, kind, *_ = line.split()
-        if kind in ("cgroup", "cgroup2") and mount_point.startswith(f"{CGROUP_ROOT}/"):
-            found.append(Path(mount_point))
-    return sorted(found, key=lambda path: (path.name != "systemd", path.name))
-
-
-def controllers() -> list[str]:
-    """Names of the version 1 controllers (`memory`, `pids` …)."""
-    return [path.name for path in hierarchies() if path.name not in ("systemd", "unified")]
+    """Mount points of all cgroup hierarchies; a machine without any has no groups either."""
+    found = find_layout()
+    return found.hierarchies if found else []
 
 
 def create(name: str) -> None:
-    for hierarchy in hierarchies():
-        group = hierarchy / name
-        group.mkdir(exist_ok=True)
-        if (group / "cpuset.cpus").exists():
-            # A cpuset group without processors and memory nodes refuses processes.
-            for knob in ("cpuset.cpus", "cpuset.mems"):
-                (group / knob).write_text((hierarchy / knob).read_text())
+    layout().create(name)
 
 
-def join_script(name: str, subgroup: str = "") -> str:
-    """Shell lines by which a shell moves itself into the group (0 means the writer)."""
-    lines = []
-    for hierarchy in hierarchies():
-        group = hierarchy / name
-        if subgroup and (group / subgroup).is_dir():
-            group = group / subgroup
-        lines.append(f"echo 0 > {group}/cgroup.procs")
-    return "\n".join(lines)
+def join_script(name: str) -> str:
+    """Shell lines by which a shell moves itself into the group."""
+    return _join([hierarchy / name for hierarchy in hierarchies()])
+
+
+def enter_script(name: str, leader: int) -> str:
+    """The same for a command that shall run inside the booted host of this group."""
+    return _join(layout().groups_of_commands(name, leader))
+
+
+def _join(groups: list[Path]) -> str:
+    return "\n".join(f"echo 0 > {group}/cgroup.procs" for group in groups)  # 0 means the writer
 
 
 def names() -> set[str]:

@@ -1,7 +1,4 @@
-"""Booting one host: an overlay over the shared root file system and systemd-nspawn on top of it.
-
-Version 1 cgroups, because slices (containers inside the host) need controllers that they may write to.
-"""
+"""Booting one host: an overlay over the shared root file system and systemd-nspawn on top of it."""
 
 import shlex
 from pathlib import Path
@@ -34,7 +31,7 @@ def boot(host: HostLayout, rootfs: Path, agent_source: Path | None) -> None:
     script += f"setsid {start} </dev/null >>{console} 2>&1 &\n"
     environment = {
         **ENVIRONMENT,
-        "SYSTEMD_NSPAWN_UNIFIED_HIERARCHY": "0",
+        "SYSTEMD_NSPAWN_UNIFIED_HIERARCHY": cgroups.layout().nspawn_setting,
         "SYSTEMD_NSPAWN_API_VFS_WRITABLE": "network",
     }
     execute(["sh", "-c", script], environment=environment)
@@ -57,5 +54,5 @@ def enter_argv(host: HostLayout, leader: int, argv: list[str], timeout: float) -
     inside = ["timeout", "--signal=KILL", f"{timeout:.3f}", *argv]
     namespaces = ["--mount", "--uts", "--ipc", "--net", "--pid", "--cgroup", "--root", "--wd"]
     nsenter = ["nsenter", f"--target={leader}", *namespaces, "--", *inside]
-    script = f'set -e\n{cgroups.join_script(host.cgroup, "payload")}\nexec "$@"'
+    script = f'set -e\n{cgroups.enter_script(host.cgroup, leader)}\nexec "$@"'
     return ["sh", "-c", script, "sh", *nsenter]

@@ -43,7 +43,7 @@ def write_layer(host: HostLayout) -> None:
 
 
 def _hardware_script(host: HostLayout) -> str:
-    lines = [f"mount -o remount,bind,rw /sys/fs/cgroup/{controller}" for controller in cgroups.controllers()]
+    lines = cgroups.layout().boot_commands()
     for index in range(host.fleet.gpus_per_host):
         node = f"/dev/nvidia{index}"
         lines.append(f"[ -e {node} ] || mknod -m 666 {node} c {NVIDIA_MAJOR} {index}")

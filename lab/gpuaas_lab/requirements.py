@@ -5,7 +5,7 @@ import platform
 import shutil
 from pathlib import Path
 
-from gpuaas_lab import cgroups
+from gpuaas_lab.cgroup_layouts import layout_problems
 
 # program → Debian package
 PROGRAMS = {
@@ -19,7 +19,6 @@ PROGRAMS = {
     "chattr": "e2fsprogs",
     "ssh-keygen": "openssh-client",
 }
-CONTROLLERS = ("memory", "pids", "devices", "cpuset", "freezer")
 _SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -38,14 +37,7 @@ def missing_requirements() -> list[str]:
 
 
 def _missing_kernel_parts() -> list[str]:
-    missing = []
-    hierarchies = {path.name for path in cgroups.hierarchies()}
-    names = {part for name in hierarchies for part in name.split(",")}
-    if "systemd" not in hierarchies or not names.issuperset(CONTROLLERS):
-        missing.append(
-            "cgroup version 1 controllers are not mounted below /sys/fs/cgroup: boot the machine with"
-            " systemd.unified_cgroup_hierarchy=0"
-        )
+    missing = layout_problems()
     if "overlay" not in Path("/proc/filesystems").read_text():
         missing.append("the kernel has no overlay file system: run `modprobe overlay`")
     return missing
