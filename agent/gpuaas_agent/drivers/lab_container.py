@@ -22,7 +22,7 @@ from gpuaas_agent.config import Config
 from gpuaas_agent.drivers.lab_slice import LabSlice
 from gpuaas_agent.drivers.seam import Plan, TaskContext
 from gpuaas_agent.failures import TaskFailure
-from gpuaas_agent.host import drives, marker, mounts, processes, units
+from gpuaas_agent.host import cgroups, drives, marker, mounts, processes, units
 from gpuaas_agent.host.verify import Check, Finding, check, wire
 from gpuaas_agent.phases import Step
 from gpuaas_agent.specs import AccessSpec, ProvisionSpec, ReleaseSpec
@@ -202,7 +202,7 @@ class LabContainerDriver:
             check("processes", look_for_processes),
             check("mounts", look_for_mounts),
             check("units", look_for_units),
-            check("slice", lambda: _existing(_traces(slice_.name))),
+            check("slice", lambda: _existing(_traces(slice_))),
         ]
 
     def _lease(self, spec: ProvisionSpec, generation: int) -> ipaddress.IPv4Interface:
@@ -252,10 +252,6 @@ def _existing(paths: list[Path]) -> Finding:
     return len(paths), [str(path) for path in paths if os.path.lexists(path)]
 
 
-def _traces(name: str) -> list[Path]:
+def _traces(slice_: LabSlice) -> list[Path]:
     """Where a namespace or a control group of the slice would show."""
-    groups = Path("/sys/fs/cgroup")
-    controllers = [groups, *(groups / entry for entry in os.listdir(groups))]
-    return [Path(f"/run/netns/{name}")] + [
-        controller / "system.slice" / f"gpuaas-slice-{name}.service" for controller in controllers
-    ]
+    return [Path(f"/run/netns/{slice_.name}"), *cgroups.traces_of_unit(slice_.unit)]

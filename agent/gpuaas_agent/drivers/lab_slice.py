@@ -21,7 +21,7 @@ from gpuaas_agent import commands
 from gpuaas_agent.commands import Deadline
 from gpuaas_agent.config import Config
 from gpuaas_agent.failures import TaskFailure
-from gpuaas_agent.host import accounts, mounts, sshd
+from gpuaas_agent.host import accounts, cgroups, mounts, sshd
 from gpuaas_agent.specs import ProvisionSpec
 
 TENANT_UID = 1000
@@ -175,10 +175,11 @@ class LabSlice:
         if self.is_running(deadline):
             return "was running"
         commands.attempt(["systemctl", "reset-failed", self.unit], deadline)
+        unified = int(cgroups.is_unified())
         commands.run(
             ["systemd-run", "--quiet", "--collect", f"--unit={self.unit}"]
             + ["--property=KillMode=mixed", "--property=Delegate=yes"]
-            + ["--property=TimeoutStopSec=3", "--setenv=SYSTEMD_NSPAWN_UNIFIED_HIERARCHY=0"]
+            + ["--property=TimeoutStopSec=3", f"--setenv=SYSTEMD_NSPAWN_UNIFIED_HIERARCHY={unified}"]
             + ["--setenv=SYSTEMD_NSPAWN_API_VFS_WRITABLE=network"]
             + ["/usr/bin/nsenter", f"--net=/run/netns/{self.name}", "/usr/bin/systemd-nspawn"]
             + ["--quiet", "--register=no", "--keep-unit", "-D", str(self.root), "-M", self.name]

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpuaas_agent.commands import Deadline
+from gpuaas_agent.host import cgroups
 
 _KERNEL_THREAD = 0x00200000
 
@@ -48,16 +49,16 @@ def boot_id() -> str:
 
 
 def snapshot() -> list[Process]:
-    found = []
+    found, unified = [], cgroups.is_unified()
     for name in os.listdir("/proc"):
         if name.isdigit():
             # A process may end while we look at it.
             with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-                found.append(_read(int(name)))
+                found.append(_read(int(name), unified))
     return found
 
 
-def _read(pid: int) -> Process:
+def _read(pid: int, unified: bool) -> Process:
     stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
     fields = stat[stat.rindex(")") + 2 :].split()
     try:
@@ -73,20 +74,8 @@ def _read(pid: int) -> Process:
         uid=os.stat(f"/proc/{pid}").st_uid,
         executable=executable.removesuffix(" (deleted)"),
         command=command.decode(errors="replace").strip()[:300],
-        group=_group(pid),
+        group=cgroups.unit_group(Path(f"/proc/{pid}/cgroup").read_text(), unified),
     )
-
-
-def _group(pid: int) -> str:
-    """The systemd unit's control group, in the unified or the named hierarchy."""
-    unified = ""
-    for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines():
-        _, controllers, path = line.split(":", 2)
-        if controllers == "name=systemd":
-            return path
-        if not controllers:
-            unified = path
-    return unified
 
 
 def strangers(known: Callable[[Process], bool]) -> list[Process]:
