@@ -38,6 +38,8 @@ def describe(app: FastAPI) -> dict[str, Any]:
         for methods in document["paths"].values():
             for operation in methods.values():
                 operation["security"] = _security(operation["operationId"])
+                for parameter in operation.get("parameters", ()):
+                    parameter["schema"] = _on_the_wire(parameter["schema"])
         app.openapi_schema = document
     return app.openapi_schema
 
@@ -47,3 +49,11 @@ def _security(action: str) -> list[dict[str, list[str]]]:
     if level is Level.PUBLIC:
         return []
     return [{"agent": []}] if level is Level.AGENT else [{"bearer": []}]
+
+
+def _on_the_wire(schema: dict[str, Any]) -> dict[str, Any]:
+    """A header or query parameter may be absent, but there is no null to send in its place."""
+    choices: list[dict[str, Any]] = [choice for choice in schema.get("anyOf", ()) if choice != {"type": "null"}]
+    if len(choices) != 1:
+        return schema
+    return {name: value for name, value in schema.items() if name != "anyOf"} | choices[0]

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated
 
-from pydantic import BaseModel, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from gpuaas_server.kernel.http.schemas import Body, Moment, Name
 from gpuaas_server.kernel.ids import SshKeyId
@@ -62,6 +62,13 @@ class SshCertificate(BaseModel):
 class SshGrantCreate(Body):
     """Either a public key or one of your stored keys."""
 
+    model_config = ConfigDict(
+        json_schema_extra={
+            "oneOf": [
+                {"required": [name], "properties": {name: {"type": "string"}}} for name in ("public_key", "ssh_key_id")
+            ]
+        }
+    )
     public_key: PublicKeyLine | None = None
     ssh_key_id: SshKeyId | None = None
     expires_at: Moment

@@ -11,7 +11,7 @@ NodeStatus = Literal["enrolled", "ready", "lost", "retired"]
 TaskStatus = Literal["pending", "succeeded", "failed", "refused", "expired", "superseded"]
 LabelKey = Annotated[str, StringConstraints(pattern="^[a-z0-9]([a-z0-9./_-]{0,61}[a-z0-9])?$")]
 LabelValue = Annotated[str, StringConstraints(max_length=100, pattern=r"^[^\x00-\x1f\x7f]*$")]
-Labels = Annotated[dict[LabelKey, LabelValue], Field(max_length=50)]
+Labels = Annotated[dict[LabelKey, LabelValue], Field(max_length=50, json_schema_extra={"additionalProperties": False})]
 
 
 class EnrolmentTokenCreate(Body):

@@ -4,11 +4,12 @@ call: Annotated[Call, admitted("allocation_create")]
 return await call.change(lambda tx: service.allocation_create(tx, body), status=201)
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, Protocol, TypeVar
 
 from fastapi import Depends, Header, Request
+from fastapi.dependencies.models import Dependant
 from pydantic import BaseModel
 from starlette.responses import Response
 
@@ -115,15 +116,13 @@ IdempotencyHeader = Annotated[
     str | None,
     Header(
         alias="Idempotency-Key",
-        min_length=8,
-        max_length=128,
-        pattern="^[!-~]+$",
+        pattern="^[!-~]{8,128}$",
         description="Repeat a request safely: the same key and body get the same answer for 24 hours.",
     ),
 ]
 IfMatchHeader = Annotated[
     str | None,
-    Header(alias="If-Match", max_length=40, pattern='^(\\*|"[0-9]+")$', description="The ETag you read."),
+    Header(alias="If-Match", pattern='^(\\*|"[0-9]{1,19}")$', description="The ETag you read."),
 ]
 
 
@@ -147,7 +146,28 @@ def admitted_change(action: str) -> Any:
     return Depends(admit)
 
 
+_declared: dict[str, frozenset[str]] = {}
+
+
+def _refuse_unknown_parameters(request: Request, action: str) -> None:
+    """A misspelt filter must not be answered with everything."""
+    if action not in _declared:
+        _declared[action] = frozenset(_query_names(request.scope["route"].dependant))
+    unknown = sorted(request.query_params.keys() - _declared[action])
+    if unknown:
+        fields = [{"where": f"query.{name}", "message": "There is no such parameter"} for name in unknown[:20]]
+        raise Problem("invalid_request", f"query.{unknown[0]}: There is no such parameter.", {"fields": fields})
+
+
+def _query_names(dependant: Dependant) -> Iterator[str]:
+    yield from (field.alias for field in dependant.query_params)
+    for inner in dependant.dependencies:
+        yield from _query_names(inner)
+
+
 async def _call(request: Request, action: str, key: str | None, if_match: str | None) -> Call:
     state = request.app.state
     admission = await state.gate.admit(request, action)
+    if request.scope["query_string"]:
+        _refuse_unknown_parameters(request, action)
     return Call(state.platform, admission, request, key, if_match)

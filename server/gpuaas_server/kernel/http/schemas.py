@@ -2,11 +2,23 @@
 
 from typing import Annotated
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 
 class Body(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _whole_numbers(cls, data: object) -> object:
+        """JSON has one kind of number: 8.0 is the integer 8, as JSON Schema says too."""
+        return {name: _whole(value) for name, value in data.items()} if isinstance(data, dict) else data
+
+
+def _whole(value: object) -> object:
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return [_whole(item) for item in value] if isinstance(value, list) else value
 
 
 # Printable text of a person: no control characters, no surrounding blanks.
