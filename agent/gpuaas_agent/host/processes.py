@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import time
 from collections.abc import Callable
@@ -17,6 +18,8 @@ from gpuaas_agent.commands import Deadline
 from gpuaas_agent.host import cgroups
 
 _KERNEL_THREAD = 0x00200000
+# sshd writes into its title how many log-ins are under way.
+_SSHD_LOAD = re.compile(r"\b\d+ of (\d+-\d+ startups)$")
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,8 @@ class Process:
     @property
     def likeness(self) -> str:
         """What a service has in common with itself after a restart."""
-        return f"{self.uid}|{self.group}|{self.executable}|{self.command}"
+        command = _SSHD_LOAD.sub(r"\1", self.command)
+        return f"{self.uid}|{self.group}|{self.executable}|{command}"
 
     def describe(self) -> str:
         return f"pid {self.pid} uid {self.uid} {self.command or self.executable}"[:200]
