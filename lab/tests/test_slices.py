@@ -22,14 +22,19 @@ ip -n $N link set lo up
 ip -n $N addr add $IP/24 dev eth0
 ip -n $N link set eth0 up
 ip -n $N route add default via $GW
-mkdir -p /sys/fs/cgroup/memory/slice-$N /sys/fs/cgroup/pids/slice-$N
-echo 268435456 > /sys/fs/cgroup/memory/slice-$N/memory.limit_in_bytes
-echo 512 > /sys/fs/cgroup/pids/slice-$N/pids.max
-systemd-run --quiet --collect --unit=gpuaas-slice-$N \
+if [ -e /sys/fs/cgroup/cgroup.controllers ]; then
+  U=1 JOIN=: LIMITS="--property=MemoryMax=268435456 --property=TasksMax=512"
+else
+  U=0 LIMITS= MEMORY=/sys/fs/cgroup/memory/slice-$N PIDS=/sys/fs/cgroup/pids/slice-$N
+  mkdir -p $MEMORY $PIDS
+  echo 268435456 > $MEMORY/memory.limit_in_bytes
+  echo 512 > $PIDS/pids.max
+  JOIN="echo 0 > $MEMORY/cgroup.procs; echo 0 > $PIDS/cgroup.procs"
+fi
+systemd-run --quiet --collect --unit=gpuaas-slice-$N $LIMITS \
   --property=KillMode=mixed --property=Delegate=yes --property=TimeoutStopSec=3 \
-  --setenv=SYSTEMD_NSPAWN_UNIFIED_HIERARCHY=0 --setenv=SYSTEMD_NSPAWN_API_VFS_WRITABLE=network \
-  /bin/sh -ec "echo 0 > /sys/fs/cgroup/memory/slice-$N/cgroup.procs; \
-    echo 0 > /sys/fs/cgroup/pids/slice-$N/cgroup.procs; \
+  --setenv=SYSTEMD_NSPAWN_UNIFIED_HIERARCHY=$U --setenv=SYSTEMD_NSPAWN_API_VFS_WRITABLE=network \
+  /bin/sh -ec "$JOIN; \
     exec /usr/bin/nsenter --net=/run/netns/$N /usr/bin/systemd-nspawn --quiet --register=no --keep-unit \
     -D $D/root -M $N --boot --drop-capability=CAP_MKNOD --resolv-conf=off --timezone=off --console=pipe \
     --bind=/dev/nvidia0 --bind=/dev/nvidia1"
@@ -39,7 +44,7 @@ _STOP = """
 systemctl stop gpuaas-slice-$N
 umount /var/lib/gpuaas/slices/$N/root
 ip netns del $N
-rmdir /sys/fs/cgroup/memory/slice-$N /sys/fs/cgroup/pids/slice-$N
+[ -e /sys/fs/cgroup/cgroup.controllers ] || rmdir /sys/fs/cgroup/memory/slice-$N /sys/fs/cgroup/pids/slice-$N
 rm -rf /var/lib/gpuaas/slices/$N
 """
 
@@ -64,6 +69,24 @@ def _greeting(address: str, seconds: float) -> str:
             time.sleep(0.05)
 
 
+def _check_limits(host: Host) -> None:
+    offered = host.run(["cat", "/sys/fs/cgroup/cgroup.controllers"], check=False)
+    if offered.returncode == 0:
+        group = "/sys/fs/cgroup/system.slice/gpuaas-slice-slice1.service"
+        limits = {"memory": f"{group}/memory.max", "pids": f"{group}/pids.current"}
+        present = offered.stdout.split()
+    else:
+        limits = {
+            "memory": "/sys/fs/cgroup/memory/slice-slice1/memory.limit_in_bytes",
+            "pids": "/sys/fs/cgroup/pids/slice-slice1/pids.current",
+        }
+        present = ["memory", "pids"]
+    if "memory" in present:
+        assert host.read_file(limits["memory"]) == "268435456\n"
+    if "pids" in present:
+        assert int(host.read_file(limits["pids"])) > 3
+
+
 def test_a_slice_boots_in_a_host_and_answers_on_port_22_until_it_is_stopped(fleet: Fleet) -> None:
     host = fleet.hosts[0]
     _in_host(fleet, host, _START)
@@ -71,9 +94,7 @@ def test_a_slice_boots_in_a_host_and_answers_on_port_22_until_it_is_stopped(flee
     assert _in_host(fleet, host, _INSIDE + "hostname") == "slice1\n"
     nodes = _in_host(fleet, host, _INSIDE + "sh -c 'ls /dev/nvidia*'").split()
     assert nodes == ["/dev/nvidia0", "/dev/nvidia1"]
-    limit = host.read_file("/sys/fs/cgroup/memory/slice-slice1/memory.limit_in_bytes")
-    assert limit == "268435456\n"
-    assert int(host.read_file("/sys/fs/cgroup/pids/slice-slice1/pids.current")) > 3
+    _check_limits(host)
     _in_host(fleet, host, _STOP)
     assert list(host.slices_dir.iterdir()) == []
 
@@ -92,5 +113,5 @@ def test_a_slices_disk_survives_a_power_cut_of_its_host_and_nothing_else_does(fl
     host.wait_ssh(20)
     assert "slice1" not in host.run(["ip", "netns"]).stdout
     assert "slice1" not in host.read_file("/proc/self/mounts")
-    assert host.run(["ls", "/sys/fs/cgroup/memory"]).stdout.count("slice-slice1") == 0
+    assert host.run(["find", "/sys/fs/cgroup", "-name", "*slice-slice1*"]).stdout == ""
     host.run(["rm", "-rf", "/var/lib/gpuaas/slices/slice1"])
