@@ -16,6 +16,8 @@ _SLOT_COLUMNS = (
     " numa_node, nvlink_group, nvme_device, iommu_group, vf, present, approved_at, generation, created_at"
 )
 
+_REPLACED = "(s.gpu_model, s.gpu_uuid) IS DISTINCT FROM (EXCLUDED.gpu_model, EXCLUDED.gpu_uuid)"
+
 
 async def node_capacity_upsert(connection: Connection, node_id: str, eligible: bool) -> None:
     await connection.execute(
@@ -53,6 +55,7 @@ async def refit_model(connection: Connection, gpu_model: str) -> None:
 async def slots_upsert(connection: Connection, node_id: str, rows: Sequence[tuple[object, ...]], now: datetime) -> None:
     """Discovery is advisory: a known device keeps its status; its facts are refreshed; a new one is `discovered`."""
     columns = [list(column) for column in zip(*rows, strict=True)]
+    await slots_vanish(connection, node_id)  # so that devices may swap their indexes, or leave theirs to another
     await connection.execute(
         "INSERT INTO node_resource_slots AS s (id, node_id, slot_index, gpu_model, gpu_uuid, memory_mib, pci_address,"
         " numa_node, nvlink_group, nvme_device, iommu_group, vf, status, created_at)"
@@ -62,14 +65,10 @@ async def slots_upsert(connection: Connection, node_id: str, rows: Sequence[tupl
         " gpu_uuid = EXCLUDED.gpu_uuid, memory_mib = EXCLUDED.memory_mib, numa_node = EXCLUDED.numa_node,"
         " nvlink_group = EXCLUDED.nvlink_group, nvme_device = EXCLUDED.nvme_device,"
         " iommu_group = EXCLUDED.iommu_group, vf = EXCLUDED.vf, present = true, gpu_model = EXCLUDED.gpu_model,"
-        # Another GPU in an approved place is another GPU: somebody has to look at it.
-        " status = CASE WHEN s.status = 'available' AND (s.gpu_model, s.gpu_uuid) IS DISTINCT FROM"
-        " (EXCLUDED.gpu_model, EXCLUDED.gpu_uuid) THEN 'discovered' ELSE s.status END",
+        # Another GPU in an approved place is another GPU: somebody has to look at it, at the latest when it is free.
+        f" status = CASE WHEN s.status = 'available' AND {_REPLACED} THEN 'discovered' ELSE s.status END,"
+        f" approved_at = CASE WHEN {_REPLACED} THEN NULL ELSE s.approved_at END",
         [now, *columns],
-    )
-    await connection.execute(
-        "UPDATE node_resource_slots SET present = false WHERE node_id = %s AND pci_address <> ALL(%s)",
-        (node_id, columns[6]),
     )
 
 
@@ -193,7 +192,6 @@ async def claims_insert(
             "allocation_id": allocation,
             "node_id": placement.node_id,
             "slot_id": slot.id if slot else None,
-            "lane": slot.slot_index if slot else None,
         }
         for allocation, placement in placements
         for slot in ((None,) if exclusive else placement.slots)
@@ -205,24 +203,25 @@ async def claims_insert(
 
 _CLAIMED_SLOTS = (
     "SELECT s.id FROM node_resource_slots s JOIN allocation_resource_claims c ON c.node_id = s.node_id"
-    " AND (c.kind = 'node_exclusive' OR c.slot_id = s.id) WHERE c.allocation_id = %s AND c.released_at IS NULL"
+    " AND (c.kind = 'node_exclusive' OR c.slot_id = s.id) WHERE c.allocation_id = %(allocation_id)s AND c.released_at IS NULL"
 )
 
 
 async def claimed_slots(connection: Connection, allocation_id: str) -> list[DictRow]:
     cursor = await connection.execute(
         f"SELECT {_SLOT_COLUMNS} FROM node_resource_slots WHERE id IN ({_CLAIMED_SLOTS}) ORDER BY slot_index",
-        (allocation_id,),
+        {"allocation_id": allocation_id},
     )
     return await cursor.fetchall()
 
 
 async def claimed_slots_mark(connection: Connection, allocation_id: str, status: str, reason: str | None) -> None:
-    """Slots that somebody disabled stay disabled."""
+    """Slots that somebody disabled stay disabled; one whose GPU was replaced meanwhile waits for approval."""
     await connection.execute(
-        "UPDATE node_resource_slots SET status = %s, status_reason = %s, generation = generation + 1"
+        "UPDATE node_resource_slots SET status_reason = %(reason)s, generation = generation + 1, status = CASE"
+        " WHEN %(status)s = 'available' AND approved_at IS NULL THEN 'discovered' ELSE %(status)s END"
         f" WHERE status NOT IN ('disabled', 'discovered') AND id IN ({_CLAIMED_SLOTS})",
-        (status, reason, allocation_id),
+        {"status": status, "reason": reason, "allocation_id": allocation_id},
     )
 
 
