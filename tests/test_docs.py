@@ -7,11 +7,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
+from unittest.mock import patch
 
 import pytest
 import typer
@@ -66,10 +67,10 @@ def _check_typer(application: typer.Typer, arguments: list[str]) -> None:
         assert command is not None, f"there is no command {name}"
     if "--help" in arguments:
         return
-    for parameter in command.params:
-        if hasattr(parameter.type, "exists"):
-            parameter.type.exists = False  # the reader's files are not here
-    command.make_context(name, list(arguments))
+    with ExitStack() as files:
+        for parameter in command.params:  # the reader's files are not here
+            files.enter_context(patch.object(parameter.type_descriptor.parameter_info, "exists", False))
+        command.make_context(name, list(arguments))
 
 
 def _check_make(arguments: list[str]) -> None:
@@ -105,7 +106,7 @@ CHECKS: dict[str, Callable[[list[str]], object]] = {
 def test_the_check_of_commands_finds_wrong_ones() -> None:
     for wrong in ("gpuaas allocations give-back", "gpuaas nodes list --nonsense", "make nothing"):
         [[program, *arguments]] = simple_commands(wrong)
-        with pytest.raises((Exception, SystemExit)):
+        with pytest.raises((typer.TyperException, AssertionError)):
             CHECKS[program](arguments)
 
 
@@ -207,7 +208,6 @@ def test_the_tutorial_does_what_it_says(world: World, server: RunningServer, tmp
 
 
 @pytest.mark.lab
-@pytest.mark.slow
 def test_the_tutorial_does_what_it_says_on_real_hosts(tmp_path: Path) -> None:
     with _make_up(tmp_path) as (url, password):
         reader = Reader(tmp_path, url, password)
@@ -245,3 +245,20 @@ def _make_up(folder: Path) -> Iterator[tuple[str, str]]:
 
 def _give_up(said: str) -> NoReturn:
     pytest.fail(f"make up did not come up:\n{said}")
+
+
+def test_every_direct_dependency_says_why_it_is_here() -> None:
+    explained = set(
+        re.findall(r"^\| `([\w-]+)` \|", (REPOSITORY / "docs/decisions/0009-dependencies.md").read_text(), re.M)
+    )
+    listed = set()
+    for name in ("runtime", "dev"):
+        lines = (REPOSITORY / f"requirements/{name}.in").read_text().splitlines()
+        listed |= {re.split(r"[\[<>=~! ]", line)[0] for line in lines if line and not line.startswith(("#", "-"))}
+    assert explained == listed
+
+
+def test_every_page_is_in_the_index() -> None:
+    index = {link.partition("#")[0] for link in links(REPOSITORY / "docs/README.md")}
+    own = {str(page.relative_to(REPOSITORY / "docs")) for page in (REPOSITORY / "docs").rglob("*.md")}
+    assert own - index == {"README.md"}
