@@ -1,9 +1,12 @@
 """`make demo` and `make up`: choose the fleet this machine can run, tell the story, leave nothing behind."""
 
 import argparse
+import fcntl
 import os
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
@@ -19,7 +22,8 @@ def main() -> int:
     parser.add_argument("--stay", action="store_true", help="prepare everything, then stay up until Ctrl-C")
     parser.add_argument("--simulated", action="store_true", help="use simulated agents even where real hosts could run")
     arguments = parser.parse_args()
-    signal.signal(signal.SIGTERM, _interrupt)
+    for number in (signal.SIGTERM, signal.SIGINT):  # SIGINT too: a shell starts background jobs with it ignored
+        signal.signal(number, _interrupt)
     missing = what_is_missing()
     real = not missing and not arguments.simulated
     report = Report("on real lab hosts" if real else "on a simulated fleet")
@@ -36,7 +40,8 @@ def _tell(report: Report, real: bool, stay: bool) -> int:
     var = Path(os.environ.get("GPUAAS_DATA_DIR", "var")).resolve()
     interrupted = False
     try:
-        _play(report, real, stay, var / "demo")
+        with _alone(var):
+            _play(report, real, stay, var / "demo")
     except KeyboardInterrupt:
         interrupted = True
     except Exception as error:
@@ -50,6 +55,18 @@ def _tell(report: Report, real: bool, stay: bool) -> int:
     report.console.print(f"\nDemo {verdict}. Report: {var / 'demo-report.json'}")
     report.console.print("Stay with it: [bold]make up[/bold] serves the API reference at http://127.0.0.1:8080/docs")
     return 130 if interrupted else 0 if report.passed else 1
+
+
+@contextmanager
+def _alone(var: Path) -> Iterator[None]:
+    """Two demos on one data directory would take each other's database away."""
+    var.mkdir(parents=True, exist_ok=True)
+    with (var / "demo.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise LabError(f"another demo runs on {var}: end it first, or set GPUAAS_DATA_DIR") from None
+        yield
 
 
 def _play(report: Report, real: bool, stay: bool, data_dir: Path) -> None:
