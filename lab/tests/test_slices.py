@@ -17,7 +17,8 @@ tr -d - < /proc/sys/kernel/random/uuid > $D/layer/etc/machine-id
 ssh-keygen -q -t ed25519 -N '' -f $D/layer/etc/ssh/ssh_host_ed25519_key
 mount -t overlay gpuaas-slice-$N -o lowerdir=$D/layer:/slice-base,upperdir=$D/upper,workdir=$D/work $D/root
 ip netns add $N
-ip link add link eth0 name eth0 address $MAC netns $N type macvlan mode private
+ip link add link eth0 name $N address $MAC netns $N type macvlan mode private
+ip -n $N link set $N name eth0
 ip -n $N link set lo up
 ip -n $N addr add $IP/24 dev eth0
 ip -n $N link set eth0 up

@@ -140,30 +140,13 @@ class LabSlice:
         octets = self.address.ip.packed
         # A fixed link address: else neighbours keep a stale one when the address is used again.
         link_address = f"02:77:00:00:{octets[2]:02x}:{octets[3]:02x}"
-        commands.run(
-            [
-                "ip",
-                "link",
-                "add",
-                "link",
-                self.config.slice_parent_interface,
-                "name",
-                "eth0",
-                "address",
-                link_address,
-                "netns",
-                self.name,
-                "type",
-                "macvlan",
-                "mode",
-                "private",
-            ],
-            deadline,
-        )
+        # Under the slice's name first: Debian 12's kernel wants a name that is free on the host too.
+        link = f"link add link {self.config.slice_parent_interface} name {self.name} address {link_address}"
+        link += f" netns {self.name} type macvlan mode private\n"
+        commands.run(["ip", "-batch", "-"], deadline, stdin=link.encode())
         gateway = self.config.slice_gateway or str(self.address.network.broadcast_address - 1)
-        script = (
-            f"link set lo up\naddr add {self.address} dev eth0\nlink set eth0 up\nroute add default via {gateway}\n"
-        )
+        script = f"link set {self.name} name eth0\nlink set lo up\naddr add {self.address} dev eth0\n"
+        script += f"link set eth0 up\nroute add default via {gateway}\n"
         commands.run(["ip", "-n", self.name, "-batch", "-"], deadline, stdin=script.encode())
 
     def is_running(self, deadline: Deadline) -> bool:
