@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType, TracebackType
 
-from gpuaas_lab import cleanup, fabric, records, rootfs
+from gpuaas_lab import caches, cleanup, fabric, records, rootfs
 from gpuaas_lab.errors import FleetExists, FleetNotFound, LabError, RequirementMissing
 from gpuaas_lab.files import locked
 from gpuaas_lab.host import Host
@@ -110,14 +110,16 @@ class Fleet:
         """Boot the hosts and wait until each answers. Whoever calls this must call `close`."""
         if missing := self.requirements():
             raise RequirementMissing(missing)
-        image = rootfs.ensure(self._progress)
         atexit.register(self.close)
         self._reserve()
+        image = rootfs.ensure(self._progress)
         fabric.create_bridge(self._layout)
         self._make_hosts(image)
         with ThreadPoolExecutor(max_workers=len(self.hosts)) as pool:
             list(pool.map(_create_and_boot, self.hosts))
             list(pool.map(Host.wait_ssh, self.hosts))
+        for folder in caches.prune():
+            self._progress(f"removed {folder}, of an earlier recipe")
 
     def detach(self) -> None:
         """Leave the fleet running after this process; `gpuaas-lab down` ends it."""
@@ -152,6 +154,7 @@ class Fleet:
             # In this order: a fleet that we hold but never wrote down is harmless.
             self._record = record
             record.save()
+            caches.note_use(layout)
 
     def _make_hosts(self, image: Path) -> None:
         self.hosts = [Host(host, image, self._agent_source) for host in self._layout.hosts()]

@@ -59,9 +59,30 @@ def recipe_hash() -> str:
     return hashlib.sha256(json.dumps(recipe).encode()).hexdigest()[:16]
 
 
+def path() -> Path:
+    """Where the root file system of this recipe is, once it is built."""
+    return ROOTFS_DIR / recipe_hash()
+
+
 def cached() -> Path | None:
-    path = ROOTFS_DIR / recipe_hash()
-    return path if path.is_dir() else None
+    return path() if path().is_dir() else None
+
+
+def all_cached() -> list[Path]:
+    """Of this recipe and of earlier ones."""
+    return [folder for folder in ROOTFS_DIR.glob("*") if folder.is_dir() and not folder.suffix]
+
+
+def discard_cached(folder: Path) -> bool:
+    """Remove one of another recipe, unless somebody is at it. A part of one never has a complete one's name."""
+    try:
+        with locked(ROOTFS_DIR / f"{folder.name}.lock", 0.0, "a builder"):
+            _discard(folder.name)
+            folder.rename(ROOTFS_DIR / f"{folder.name}.building")
+            _discard(folder.name)
+    except LabError:
+        return False
+    return True
 
 
 def ensure(progress: Progress) -> Path:
@@ -146,14 +167,14 @@ def _at_intervals(progress: Progress) -> Progress:
 
 def _prepare(target: Path) -> None:
     unwanted = ("etc/ssh/ssh_host_*", "var/cache/apt/archives/*.deb", "var/lib/apt/lists/*_*", "var/log/*.log")
-    for path in [path for pattern in unwanted for path in target.glob(pattern)]:
-        path.unlink()
+    for found in [found for pattern in unwanted for found in target.glob(pattern)]:
+        found.unlink()
     for unit in MASKED_UNITS:
         link = target / "etc/systemd/system" / unit
         link.unlink(missing_ok=True)
         link.symlink_to("/dev/null")
     for name, text in FILES.items():
-        path = target / name
-        path.unlink(missing_ok=True)
-        path.write_text(text)
-        path.chmod(0o644)
+        file = target / name
+        file.unlink(missing_ok=True)
+        file.write_text(text)
+        file.chmod(0o644)

@@ -1,0 +1,57 @@
+"""Root file systems and hardware layers of earlier recipes: removed once nothing uses them.
+
+Each fleet's folder says what its hosts' disks are made of, from before the fleet looks for it until the fleet is gone.
+"""
+
+import json
+from pathlib import Path
+
+from gpuaas_lab import hardware_layer, records, rootfs
+from gpuaas_lab.errors import LabError
+from gpuaas_lab.files import locked
+from gpuaas_lab.layout import FLEETS_DIR, MAX_GPUS, FleetLayout
+from gpuaas_lab.records import LOCK
+
+_NOTE = "layers.json"
+
+
+def note_use(layout: FleetLayout) -> None:
+    """Call with the lab's lock held."""
+    used = [rootfs.path(), hardware_layer.path(layout.gpus_per_host)]
+    layout.directory.mkdir(parents=True, exist_ok=True)
+    (layout.directory / _NOTE).write_text(json.dumps([str(folder) for folder in used]) + "\n")
+
+
+def prune() -> list[Path]:
+    """Remove what neither this recipe nor a fleet uses; another time if the lab is busy."""
+    try:
+        with locked(LOCK, 0.0, "another lab command"):
+            return _prune()
+    except LabError:
+        return []
+
+
+def _prune() -> list[Path]:
+    used = _used_by_fleets()
+    if used is None:
+        return []
+    removed = []
+    for folder in set(rootfs.all_cached()) - {rootfs.path()} - used:
+        removed += [folder] * rootfs.discard_cached(folder)
+    current = {hardware_layer.path(count) for count in range(MAX_GPUS + 1)}
+    for folder in set(hardware_layer.all_cached()) - current - used:
+        hardware_layer.discard_cached(folder)
+        removed.append(folder)
+    return removed
+
+
+def _used_by_fleets() -> set[Path] | None:
+    """Nothing when a fleet does not say: then all may be in use."""
+    used: set[Path] = set()
+    names = {record.name for record in records.load_all()} | {folder.name for folder in FLEETS_DIR.glob("*")}
+    for name in names:
+        try:
+            used.update(Path(text) for text in json.loads((FLEETS_DIR / name / _NOTE).read_text()))
+        except (OSError, ValueError):
+            return None
+    return used

@@ -1,0 +1,48 @@
+"""What earlier recipes left on the disk goes when no fleet uses it, and not before."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gpuaas_lab import caches, hardware_layer, records, rootfs
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine with caches of this recipe and of an earlier one."""
+    monkeypatch.setattr(rootfs, "ROOTFS_DIR", tmp_path / "rootfs")
+    monkeypatch.setattr(hardware_layer, "HARDWARE_DIR", tmp_path / "hardware")
+    monkeypatch.setattr(hardware_layer, "_PARTIAL", tmp_path / "hardware/partial")
+    monkeypatch.setattr(caches, "FLEETS_DIR", tmp_path / "fleets")
+    monkeypatch.setattr(caches, "LOCK", tmp_path / "lock")
+    monkeypatch.setattr(records, "RUN_DIR", tmp_path / "run")
+    for folder in (rootfs.path(), hardware_layer.path(8), tmp_path / "rootfs/old", tmp_path / "hardware/old"):
+        (folder / "etc").mkdir(parents=True)
+    return tmp_path
+
+
+def _fleet(data: Path, note: str) -> None:
+    folder = data / "fleets/other"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "layers.json").write_text(note)
+
+
+def test_earlier_recipes_go_and_this_one_stays(data: Path) -> None:
+    assert set(caches.prune()) == {data / "rootfs/old", data / "hardware/old"}
+    assert rootfs.all_cached() == [rootfs.path()]
+    assert hardware_layer.all_cached() == [hardware_layer.path(8)]
+    assert caches.prune() == []
+
+
+def test_what_a_fleet_uses_stays_until_the_fleet_is_gone(data: Path) -> None:
+    _fleet(data, json.dumps([str(data / "rootfs/old"), str(data / "hardware/old")]))
+    assert caches.prune() == []
+    (data / "fleets/other/layers.json").unlink()
+    (data / "fleets/other").rmdir()
+    assert len(caches.prune()) == 2
+
+
+def test_nothing_goes_while_a_fleet_does_not_say_what_it_uses(data: Path) -> None:
+    _fleet(data, "")
+    assert caches.prune() == []
