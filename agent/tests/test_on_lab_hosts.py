@@ -213,6 +213,35 @@ def test_a_slice_is_a_machine_of_its_own_that_survives_the_agent(slice_tenant: T
     assert machine.run(["ip", "netns"]).stdout == ""
 
 
+def test_a_slice_goes_on_while_the_agent_is_killed_and_is_found_again_and_released(
+    slice_tenant: Tenant, machine: LabMachine
+) -> None:
+    """The slice is the same one all the time: not booted again, not provisioned again."""
+    tenant = slice_tenant
+    tenant.task("provision")
+    assert tenant.ssh("setsid -f sleep 4444 >&- 2>&-").returncode == 0
+    lives = "stat -c %Y /proc/1; pgrep -fx 'sleep 4444'; cat /proc/sys/kernel/random/boot_id /etc/machine-id"
+    before = tenant.ssh(lives).stdout
+    assert len(before.split()) == 4
+    machine.host.kill_agent()
+    machine.run(["systemctl", "stop", "gpuaas-agent"])
+    assert machine.host.agent_pid() is None
+    assert tenant.ssh(lives).stdout == before  # with no agent at all
+    heartbeats = len(tenant.platform.heartbeats)
+    machine.run(["systemctl", "start", "gpuaas-agent"])
+    with tenant.platform.changed:
+        assert tenant.platform.changed.wait_for(lambda: len(tenant.platform.heartbeats) > heartbeats, timeout=20)
+    for _ in range(2):
+        machine.host.kill_agent()
+        assert tenant.ssh(lives).stdout == before
+    tenant.task("sync_access", revoked_serials=[99])  # the agent knows it without a new provision
+    assert tenant.ssh(lives).stdout == before
+    assert unclean(tenant.release()) == {}
+    assert not tenant.may_log_in()
+    assert list(machine.host.slices_dir.iterdir()) == []
+    assert machine.run(["pgrep", "-fx", "sleep 4444"], check=False).stdout == ""
+
+
 def test_a_slice_that_was_only_stopped_is_not_clean(slice_tenant: Tenant) -> None:
     slice_tenant.task("provision")
     slice_tenant.task("deprovision")

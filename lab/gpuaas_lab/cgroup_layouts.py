@@ -80,7 +80,8 @@ class Hybrid:
 class Unified:
     """Version 2 only, as stock Debian 12 boots: one tree, managed from a host's group downwards by the host."""
 
-    root: Path = CGROUP_ROOT
+    root: Path
+    processes: Path = Path("/proc")
     nspawn_setting: ClassVar[str] = "1"
 
     @property
@@ -103,7 +104,7 @@ class Unified:
     def groups_of_commands(self, name: str, leader: int) -> list[Path]:
         """Beside the host's PID 1: the groups above it hold groups, and so may hold no process."""
         with contextlib.suppress(OSError):
-            for line in Path(f"/proc/{leader}/cgroup").read_text().splitlines():
+            for line in (self.processes / str(leader) / "cgroup").read_text().splitlines():
                 if line.startswith(f"0::/{name}"):
                     return [self.root / line.removeprefix("0::/")]
         return [self.root / name]
@@ -120,7 +121,7 @@ class Unified:
 def find_layout() -> CgroupLayout | None:
     """What this machine has, seen from this process; nothing when neither version is mounted."""
     if (CGROUP_ROOT / "cgroup.controllers").exists():
-        return Unified()
+        return Unified(CGROUP_ROOT)
     mounted = []
     for line in Path("/proc/self/mounts").read_text().splitlines():
         _, mount_point, kind, *_ = line.split()
