@@ -1,0 +1,49 @@
+"""`python -m benchmarks [names…] [--quick]`: measure, print the table, write RESULTS.md after a full run."""
+
+import argparse
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from rich.console import Console
+
+from benchmarks import claims, polling, reads, report, ssh, startup
+from benchmarks.figures import Figure, Size
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    run: Callable[[Size], list[Figure]]
+    how: str
+
+
+ALL = {
+    "claims": Benchmark(claims.run, claims.HOW),
+    "reads": Benchmark(reads.run, reads.HOW),
+    "polling": Benchmark(polling.run, polling.HOW),
+    "ssh": Benchmark(ssh.run, ssh.HOW),
+    "startup": Benchmark(startup.run, startup.HOW),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", choices=[[], *ALL], help="which ones; all when none is named")
+    parser.add_argument("--quick", action="store_true", help="tiny sizes: only shows that the harness works")
+    parser.add_argument("--rounds", type=int, help="how often each is repeated")
+    arguments = parser.parse_args()
+    size = Size.smoke() if arguments.quick else Size()
+    if arguments.rounds:
+        size = replace(size, rounds=arguments.rounds)
+    load = os.getloadavg()[0]
+    sections: dict[str, tuple[str, list[Figure]]] = {}
+    for name in arguments.names or list(ALL):
+        Console(stderr=True).log(f"measuring {name}")
+        sections[name] = (ALL[name].how, ALL[name].run(size))
+    report.show(figure for _, figures in sections.values() for figure in figures)
+    if not arguments.quick and set(sections) == set(ALL):
+        report.write(sections, load)
+
+
+if __name__ == "__main__":
+    main()

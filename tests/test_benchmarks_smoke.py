@@ -1,0 +1,35 @@
+"""The benchmarks themselves work: tiny sizes, no clock in any verdict."""
+
+import pytest
+from benchmarks import reads, startup
+from benchmarks.claims import measure
+from benchmarks.figures import Figure, Size
+from benchmarks.polling import measure as measure_polling
+
+
+@pytest.mark.slow
+def test_creating_allocations_is_measured_against_pgbench() -> None:
+    series = measure(Size.smoke(), api_processes=1)
+    assert all(value > 0 for values in series.rounds.values() for value in values)
+    assert series.ratio("empty", "pgbench") > 0
+
+
+@pytest.mark.slow
+def test_every_task_reaches_its_agent_over_two_replicas() -> None:
+    figures = measure_polling(Size.smoke(), replicas=2)
+    assert figures[0].value > 0
+
+
+def test_reads_are_measured_against_a_peer_that_gives_the_same_answer() -> None:
+    assert reads.run(Size.smoke())[0].value > 0
+
+
+@pytest.mark.slow
+def test_a_server_at_rest_is_measured() -> None:
+    assert all(figure.value >= 0 for figure in startup.run(Size.smoke()))
+
+
+def test_a_verdict_follows_the_limit() -> None:
+    assert Figure("ratio", 0.6, limit=0.5).verdict == "met"
+    assert Figure("delay", 300.0, "ms", 250.0, at_least=False).verdict == "MISSED"
+    assert Figure("for scale", 1.0).verdict == "info"
