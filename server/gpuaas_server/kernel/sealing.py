@@ -1,6 +1,7 @@
 """AES-GCM sealing of keys at rest under the master key. What is sealed names its purpose, so that it opens nowhere else."""
 
 import os
+import tempfile
 from pathlib import Path
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -24,8 +25,7 @@ def load_or_make_master_key(path: Path) -> bytes:
     """Read the key; on first start make one. The link makes it appear whole or not at all, also with two starters."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        fresh = path.with_name(f".{path.name}.{os.getpid()}")
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        descriptor, fresh = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)  # mode 0600
         with os.fdopen(descriptor, "w") as file:
             file.write(os.urandom(32).hex())
             file.flush()
@@ -35,5 +35,5 @@ def load_or_make_master_key(path: Path) -> bytes:
         except FileExistsError:
             pass  # another process was first; its key is the key
         finally:
-            fresh.unlink()
+            Path(fresh).unlink()
     return bytes.fromhex(path.read_text().strip())

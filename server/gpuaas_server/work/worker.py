@@ -141,3 +141,4 @@ class Worker:
             async with self._platform.database.connection(PLATFORM) as connection:
                 again_at = self._platform.clock() + timedelta(seconds=pause)
                 await leases.fail(connection, lease, f"{type(error).__name__}: {error}", again_at)
+            self._platform.wakeups.wake(leases.TOPIC)  # the loop may be resting until the lease would have lapsed

@@ -1,0 +1,156 @@
+"""The event log: nothing is skipped, whatever the order of commits; waits wake, streams resume, the relay keeps order."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from gpuaas_server.events import service
+from gpuaas_server.events.relay import JsonLinesSink, relay
+from gpuaas_server.events.schemas import Event
+from gpuaas_server.events.service import EventFilter, NewEvent, Place
+from gpuaas_server.kernel.context import Platform, system_actor
+from gpuaas_server.kernel.database import PLATFORM, Scope
+from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.settings import Settings
+from gpuaas_server.runtime import running_platform
+
+ACTOR = system_actor("test", "correlation-of-a-test")
+TENANT, PROJECT, OTHER = new_id("tnt"), new_id("prj"), new_id("prj")
+
+
+def news(subject: str, project: str = PROJECT) -> NewEvent:
+    return NewEvent("thing.happened", subject, TENANT, project, {"subject": subject})
+
+
+async def emit(platform: Platform, *subjects: str) -> None:
+    async with platform.transaction(PLATFORM, ACTOR) as tx:
+        await service.emit(tx, *(news(subject) for subject in subjects))
+
+
+async def read(platform: Platform, after: Place, wait: float = 0.0) -> tuple[list[str], Place]:
+    page = await service.event_page(platform, PLATFORM, EventFilter(PROJECT), after, wait, 100)
+    place = service.parse_cursor(page.next_cursor)
+    assert place is not None
+    return [event.subject for event in page.items], place
+
+
+async def test_a_reader_skips_nothing_when_an_older_transaction_commits_later(platform: Platform) -> None:
+    """The slow transaction drew its place first; the quick one must not be shown before it, or it would be skipped."""
+    async with platform.transaction(PLATFORM, ACTOR) as slow:
+        await service.emit(slow, news("first"))
+        await slow.connection.execute("SELECT 1")
+        cursor = await slow.connection.execute("SELECT 1 AS sent")
+        await cursor.fetchone()  # the insert has been executed, and is not committed
+        await emit(platform, "second")
+        seen, place = await read(platform, Place())
+        assert seen == []
+    seen, place = await read(platform, place)
+    assert seen == ["first", "second"]
+
+
+async def test_many_writers_and_a_reader_agree_on_every_event(platform: Platform) -> None:
+    async def write(writer: int) -> None:
+        for number in range(20):
+            await emit(platform, f"w{writer}-{number}")
+
+    writing = asyncio.gather(*(write(writer) for writer in range(6)))
+    seen: list[str] = []
+    place = Place()
+    async with asyncio.timeout(30):
+        while len(seen) < 120:
+            found, place = await read(platform, place, wait=1)
+            seen += found
+    await writing
+    assert len(set(seen)) == 120
+    for writer in range(6):
+        own = [subject for subject in seen if subject.startswith(f"w{writer}-")]
+        assert own == [f"w{writer}-{number}" for number in range(20)]
+
+
+async def test_a_waiting_reader_wakes_for_an_event_of_another_process(platform: Platform, settings: Settings) -> None:
+    async with running_platform(settings) as other:
+        waiting = asyncio.create_task(read(platform, Place(), wait=20))
+        await asyncio.sleep(0.2)
+        await emit(other, "news")
+        seen, _ = await asyncio.wait_for(waiting, 10)
+    assert seen == ["news"]
+
+
+async def test_a_reader_sees_its_own_tenant_and_project_only(platform: Platform) -> None:
+    async with platform.transaction(PLATFORM, ACTOR) as tx:
+        await service.emit(tx, news("ours"), news("theirs", OTHER))
+    foreign = Scope(tenant_id=new_id("tnt"))
+    page = await service.event_page(platform, foreign, EventFilter(PROJECT), Place(), 0, 10)
+    assert page.items == []
+    own = await service.event_page(platform, Scope(TENANT), EventFilter(PROJECT), Place(), 0, 10)
+    assert [event.subject for event in own.items] == ["ours"]
+
+
+async def test_the_tail_ends_where_the_future_begins(platform: Platform) -> None:
+    await emit(platform, "a", "b", "c")
+    tail = await service.event_tail(platform, PLATFORM, EventFilter(PROJECT), 2)
+    assert [event.subject for event in tail.items] == ["b", "c"]
+    end = await service.event_tail(platform, PLATFORM, EventFilter(PROJECT), 0)
+    await emit(platform, "d")
+    seen, _ = await read(platform, service.parse_cursor(end.next_cursor) or Place())
+    assert seen == ["d"]
+
+
+async def test_a_stream_resumes_after_the_last_event_id(platform: Platform) -> None:
+    await emit(platform, "a", "b")
+    stream = service.event_stream(platform, PLATFORM, EventFilter(PROJECT), Place())
+    chunks = [await anext(stream) for _ in range(2)]
+    await stream.aclose()  # type: ignore[attr-defined]
+    last = chunks[1].split(b"\n")[0].removeprefix(b"id: ").decode()
+    resumed = service.event_stream(platform, PLATFORM, EventFilter(PROJECT), service.parse_cursor(last) or Place())
+    assert await anext(resumed) == b": stream open\n\n"
+    assert b'"subject":"b"' in await anext(resumed)
+    await resumed.aclose()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("garbage", ["x", "1", "1.", ".1", "1.2.3", "-1.2", "9" * 30 + ".1", "9223372036854775808.1"])
+def test_a_cursor_that_is_not_ours_is_refused(garbage: str) -> None:
+    with pytest.raises(Problem, match="invalid_cursor"):
+        service.parse_cursor(garbage)
+
+
+class Unlucky:
+    """A sink that loses its first answer after it has stored the events."""
+
+    name = "unlucky"
+
+    def __init__(self) -> None:
+        self.stored: list[str] = []
+        self.fail = True
+
+    def deliver(self, events: list[Event]) -> None:
+        self.stored += [event.subject for event in events]
+        if self.fail:
+            self.fail = False
+            raise OSError("the answer was lost")
+
+
+async def test_the_relay_delivers_everything_in_order_and_again_when_in_doubt(
+    platform: Platform, tmp_path: Path
+) -> None:
+    file, unlucky = tmp_path / "events.jsonl", Unlucky()
+    relays = [asyncio.create_task(relay(platform, sink)) for sink in (JsonLinesSink(file), unlucky)]
+    await emit(platform, "a", "b")
+    async with asyncio.timeout(20):
+        while not file.exists() or len(unlucky.stored) < 4:
+            await asyncio.sleep(0.05)
+    for one in relays:
+        one.cancel()
+    await asyncio.gather(*relays, return_exceptions=True)
+    assert unlucky.stored == ["a", "b", "a", "b"]
+    again = asyncio.create_task(relay(platform, JsonLinesSink(file)))
+    await emit(platform, "c")
+    async with asyncio.timeout(20):
+        while len(file.read_text().splitlines()) < 3:
+            await asyncio.sleep(0.05)
+    again.cancel()
+    await asyncio.gather(again, return_exceptions=True)
+    assert [json.loads(line)["subject"] for line in file.read_text().splitlines()] == ["a", "b", "c"]

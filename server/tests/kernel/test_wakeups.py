@@ -1,0 +1,62 @@
+"""Wake-ups: across processes, coalesced, and back after the connection was cut."""
+
+import asyncio
+
+import psycopg
+
+from gpuaas_server.embedded.postgres import EmbeddedPostgres
+from gpuaas_server.kernel.context import Platform
+from gpuaas_server.kernel.settings import Settings
+from gpuaas_server.runtime import running_platform
+
+
+async def heard(platform: Platform, topic: str, seconds: float = 10.0) -> bool:
+    async with platform.wakeups.waiting(topic) as event:
+        try:
+            await asyncio.wait_for(event.wait(), seconds)
+        except TimeoutError:
+            return False
+    return True
+
+
+async def test_another_process_hears_and_only_its_topic(platform: Platform, settings: Settings) -> None:
+    async with running_platform(settings) as other:
+        mine = asyncio.create_task(heard(other, "task:a"))
+        foreign = asyncio.create_task(heard(other, "task:b", 0.5))
+        await asyncio.sleep(0.1)
+        platform.wakeups.wake("task:a")
+        assert await mine
+        assert not await foreign
+
+
+async def test_thousands_of_topics_in_one_breath_all_arrive(platform: Platform, settings: Settings) -> None:
+    async with running_platform(settings) as other:
+        topics = [f"task:{number:06d}-{'x' * 20}" for number in range(3_000)]
+        waiting = [asyncio.create_task(heard(other, topic)) for topic in topics]
+        await asyncio.sleep(0.2)
+        platform.wakeups.wake(*topics)
+        assert all(await asyncio.gather(*waiting))
+
+
+async def test_wake_ups_come_back_after_the_connections_were_cut(
+    platform: Platform, settings: Settings, postgres_server: EmbeddedPostgres
+) -> None:
+    async with running_platform(settings) as other:
+        with psycopg.connect(postgres_server.superuser_url, autocommit=True) as connection:
+            name = settings.database_url.get_secret_value().rpartition("/")[2].partition("?")[0]  # type: ignore[union-attr]
+            connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (name,))
+        async with asyncio.timeout(20):
+            while True:
+                waiting = asyncio.create_task(heard(other, "after", 0.5))
+                await asyncio.sleep(0.05)
+                platform.wakeups.wake("after")
+                if await waiting:
+                    return
+
+
+async def test_when_the_process_is_to_end_every_wait_ends(platform: Platform) -> None:
+    waiting = asyncio.create_task(heard(platform, "never"))
+    await asyncio.sleep(0.05)
+    platform.wakeups.end_waits()
+    assert await waiting
+    assert await heard(platform, "also later")

@@ -1,0 +1,150 @@
+"""Leases: one owner at a time, fencing, no lost wishes, take-over of lapsed ones."""
+
+import asyncio
+from datetime import datetime, timedelta
+
+import pytest
+
+from gpuaas_server.kernel.clock import utc_now
+from gpuaas_server.kernel.context import Platform, Tx, system_actor
+from gpuaas_server.kernel.database import PLATFORM, Connection
+from gpuaas_server.work import leases
+from gpuaas_server.work.leases import Lease, LeaseLost
+from gpuaas_server.work.worker import Worker
+
+ACTOR = system_actor("test", "correlation-of-a-test")
+KIND = "errand"
+
+
+async def ask(platform: Platform, *subjects: str, run_at: datetime | None = None) -> None:
+    async with platform.transaction(PLATFORM, ACTOR) as tx:
+        await leases.enqueue(tx, KIND, subjects, run_at)
+
+
+async def take(platform: Platform, owner: str, seconds: float = 60, limit: int = 10) -> list[Lease]:
+    async with platform.database.connection(PLATFORM) as connection:
+        return await leases.take(connection, [KIND], owner, utc_now(), seconds, limit)
+
+
+async def finish(platform: Platform, lease: Lease, again_at: datetime | None = None) -> None:
+    async with platform.transaction(PLATFORM, ACTOR) as tx:
+        await leases.guard(tx, lease)
+        await leases.finish(tx, lease, again_at)
+
+
+async def test_a_row_is_leased_to_one_owner_at_a_time(platform: Platform) -> None:
+    await ask(platform, *(f"s{n}" for n in range(40)))
+    shares = await asyncio.gather(*(take(platform, f"w{n}") for n in range(8)))
+    taken = [lease.subject for share in shares for lease in share]
+    assert sorted(taken) == sorted(set(taken))
+    assert len(taken) == 40
+
+
+async def test_asking_twice_is_one_row(platform: Platform) -> None:
+    await ask(platform, "s")
+    await ask(platform, "s")
+    assert len(await take(platform, "w")) == 1
+
+
+async def test_a_wish_that_arrives_during_a_lease_makes_the_row_run_again(platform: Platform) -> None:
+    await ask(platform, "s")
+    (lease,) = await take(platform, "w")
+    await ask(platform, "s")
+    await finish(platform, lease)
+    assert [again.subject for again in await take(platform, "w")] == ["s"]
+
+
+async def test_finished_work_is_gone(platform: Platform) -> None:
+    await ask(platform, "s")
+    (lease,) = await take(platform, "w")
+    await finish(platform, lease)
+    assert await take(platform, "w") == []
+
+
+async def test_work_for_later_is_not_due_now_and_known_as_the_next(platform: Platform) -> None:
+    later = utc_now() + timedelta(hours=1)
+    await ask(platform, "s", run_at=later)
+    assert await take(platform, "w") == []
+    async with platform.database.connection(PLATFORM) as connection:
+        assert await leases.next_due(connection, [KIND]) == later
+
+
+async def test_a_lapsed_lease_is_taken_over_and_the_late_owner_changes_nothing(platform: Platform) -> None:
+    await ask(platform, "s")
+    (late,) = await take(platform, "slow", seconds=-1)
+    (fresh,) = await take(platform, "quick")
+    assert fresh.token == late.token + 1
+    with pytest.raises(LeaseLost):
+        await finish(platform, late)
+    async with platform.database.connection(PLATFORM) as connection:
+        with pytest.raises(LeaseLost):
+            await leases.renew(connection, late, utc_now())
+    await finish(platform, fresh)
+
+
+class Errand:
+    """A machine that counts how often it is applied, and how many run at once."""
+
+    kind = KIND
+
+    def __init__(self, fail_times: int = 0, seconds: float = 0.0) -> None:
+        self.fail_times = fail_times
+        self.seconds = seconds
+        self.applied: list[str] = []
+        self.running: set[str] = set()
+        self.done = asyncio.Event()
+
+    async def load(self, connection: Connection, subject: str) -> str:
+        return subject
+
+    def decide(self, snapshot: str, now: datetime) -> str:
+        return snapshot
+
+    async def act(self, platform: Platform, snapshot: str, decision: str) -> str:
+        assert snapshot not in self.running, "two owners at once"
+        self.running.add(snapshot)
+        await asyncio.sleep(self.seconds)
+        self.running.discard(snapshot)
+        if self.fail_times > 0:
+            self.fail_times -= 1
+            raise RuntimeError("the world is not ready")
+        return decision
+
+    async def apply(self, tx: Tx, snapshot: str, decision: str) -> None:
+        self.applied.append(snapshot)
+        self.done.set()
+
+
+async def test_failed_work_is_tried_again_after_a_pause(platform: Platform) -> None:
+    errand = Errand(fail_times=2)
+    worker = Worker(platform, [errand])
+    running = asyncio.create_task(worker.run())
+    await ask(platform, "s")
+    await asyncio.wait_for(errand.done.wait(), 20)
+    running.cancel()
+    assert errand.applied == ["s"]
+
+
+async def test_two_workers_share_the_work_and_never_the_same_row(platform: Platform) -> None:
+    errand = Errand(seconds=0.01)
+    workers = [asyncio.create_task(Worker(platform, [errand]).run()) for _ in range(2)]
+    subjects = [f"s{n}" for n in range(30)]
+    await ask(platform, *subjects)
+    async with asyncio.timeout(30):
+        while len(errand.applied) < 30:
+            await asyncio.sleep(0.02)
+    for worker in workers:
+        worker.cancel()
+    assert sorted(errand.applied) == sorted(subjects)
+
+
+async def test_a_heartbeat_keeps_a_long_errand_from_being_taken_over(platform: Platform) -> None:
+    settings = platform.settings.model_copy(update={"work_lease_seconds": 0.3})
+    platform.settings = settings
+    errand = Errand(seconds=1.2)
+    workers = [asyncio.create_task(Worker(platform, [errand]).run()) for _ in range(2)]
+    await ask(platform, "long")
+    await asyncio.wait_for(errand.done.wait(), 20)
+    for worker in workers:
+        worker.cancel()
+    assert errand.applied == ["long"]
