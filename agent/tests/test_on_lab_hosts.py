@@ -184,6 +184,14 @@ def test_an_agent_restart_keeps_a_tenant_logged_in_and_able_to_log_in(tenant: Te
     assert unclean(tenant.release()) == {}
 
 
+def test_an_account_that_was_made_by_half_is_made_again(tenant: Tenant, machine: LabMachine) -> None:
+    """As an agent leaves it that was killed during useradd."""
+    machine.run(["useradd", "--no-create-home", "--no-user-group", "--uid", "1000", "gpu"])
+    tenant.task("provision")
+    assert tenant.ssh("pwd; id -un; id -gn").stdout.split() == ["/home/gpu", "gpu", "gpu"]
+    assert unclean(tenant.release()) == {}
+
+
 @pytest.mark.parametrize("pause", [0.01, 0.05, 0.2, 0.5])
 def test_an_agent_killed_during_a_wipe_finishes_it_after_its_restart(
     tenant: Tenant, machine: LabMachine, pause: float

@@ -29,23 +29,13 @@ def ensure_user(user: str, deadline: Deadline) -> pwd.struct_passwd:
                 f"{user} is a system account of this host",
                 "Choose another login user for the SKU.",
             )
-        _write_sudoers(user)
-        return entry
-    commands.run(
-        [
-            "useradd",
-            "--create-home",
-            "--user-group",
-            "--shell",
-            "/bin/bash",
-            "--password",
-            "*",
-            "--expiredate",
-            "",
-            user,
-        ],
-        deadline,
-    )
+        if SUDOERS.exists():
+            _write_sudoers(user)
+            return entry
+        # sudo is given last: a useradd was cut short. What there is of a home stays.
+        commands.attempt(["userdel", "--force", user], deadline)
+    settings = ["--create-home", "--user-group", "--shell", "/bin/bash", "--password", "*", "--expiredate", ""]
+    commands.run(["useradd", *settings, user], deadline)
     _write_sudoers(user)
     return pwd.getpwnam(user)
 
