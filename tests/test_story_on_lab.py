@@ -110,6 +110,22 @@ def test_a_slice_is_a_host_of_its_own_with_its_gpus_only(site: Site, tmp_path: P
     assert site.slot_states(part) == {"available"}
 
 
+def test_a_slice_outlives_its_agent_and_is_released_by_the_next_one(site: Site, tmp_path: Path) -> None:
+    part = site.settle(site.allocate("h100-slice", 2))
+    assert part.state == "active", part.failure
+    door, host = site.door(part, tmp_path), site.host_of(part)
+    booted = door.knock("stat -c %Y /proc/1").stdout
+    killed = host.agent_pid()
+    host.kill_agent()
+    assert door.knock("stat -c %Y /proc/1").stdout == booted != ""
+    wait_until(lambda: host.agent_pid() not in (None, killed), "the agent is back")
+    site.release(part)
+    ended = site.settle(part)
+    assert (ended.state, ended.wipe_verified) == ("released", True), ended.failure
+    assert not door.opens
+    assert list(host.slices_dir.iterdir()) == []
+
+
 @pytest.mark.parametrize("victim", ["api", "worker", "postgres", "agent"])
 def test_kill_during_provisioning_and_release_changes_nothing_but_the_time(
     site: Site, victim: str, tmp_path: Path
