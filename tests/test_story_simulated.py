@@ -57,7 +57,7 @@ def test_an_unproven_wipe_keeps_the_slots_out_of_the_pool_until_somebody_answers
         world.admin.allocations.release(world.project_id, made.id)
         blocked = settle(world, [made.id])[made.id]
         assert blocked.state == "release_failed"
-        assert "force_cleanup" in blocked.allowed_actions
+        assert "allocation_force_cleanup" in blocked.allowed_actions
         assert {slot.status for slot in world.admin.slots.list(nodes[0].id)} == {"cleanup_blocked"}
         with pytest.raises(GpuaasError) as denied:
             world.person("project_admin").allocations.force_cleanup(

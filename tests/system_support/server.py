@@ -48,7 +48,6 @@ class RunningServer:
             **os.environ,
             "GPUAAS_DATA_DIR": str(directory / "var"),
             "GPUAAS_HTTP_BIND": f"127.0.0.1:{port}",
-            "GPUAAS_PUBLIC_URL": url,
             "GPUAAS_AGENT_URLS": json.dumps([url]),
             "GPUAAS_LOG_LEVEL": "INFO",
             **{f"GPUAAS_{name.upper()}": value for name, value in settings.items()},

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
+from gpuaas_lab.demo.platform import bound_to_parent
 from gpuaas_lab.fleet import Fleet
 from gpuaas_lab.host import Host
 
@@ -64,7 +65,7 @@ class SimulatedFleet:
         with tempfile.NamedTemporaryFile("w", suffix=".bundle", delete=False) as file:
             file.write(bundle)
         command = [sys.executable, "-m", "gpuaas_agent.sim", "--bundle-file", file.name, "--nodes", str(HOSTS)]
-        self._agents = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
+        self._agents = subprocess.Popen(command, stderr=subprocess.DEVNULL, preexec_fn=bound_to_parent())
         self._bundle = Path(file.name)
 
     def host_at(self, address: str) -> Host | None:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,7 +56,6 @@ def running_platform(data_dir: Path, gateway: str | None) -> Iterator[RunningPla
         **os.environ,
         "GPUAAS_DATA_DIR": str(data_dir),
         "GPUAAS_HTTP_BIND": f"127.0.0.1:{port}",
-        "GPUAAS_PUBLIC_URL": url,
     }
     agent_url = url
     if gateway is not None:
@@ -74,18 +73,23 @@ def running_platform(data_dir: Path, gateway: str | None) -> Iterator[RunningPla
         _stop(process)
 
 
-def _start(environment: dict[str, str], log_file: Path, admin_file: Path) -> "subprocess.Popen[bytes]":
+def bound_to_parent() -> Callable[[], None]:
+    """Run in a child before its program: Ctrl-C is ours to handle, and the child ends when we do, also by kill -9."""
     libc, parent = ctypes.CDLL(None), os.getpid()
 
-    def bind_to_parent() -> None:
-        os.setpgid(0, 0)  # Ctrl-C is ours to handle; the platform stops after the story has been cleaned up
+    def bind() -> None:
+        os.setpgid(0, 0)
         libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
         if os.getppid() != parent:
             os._exit(1)
 
+    return bind
+
+
+def _start(environment: dict[str, str], log_file: Path, admin_file: Path) -> "subprocess.Popen[bytes]":
     command = [sys.executable, "-m", "gpuaas_server.main", "up", "--admin-file", str(admin_file)]
     with log_file.open("ab") as log:
-        return subprocess.Popen(command, env=environment, stdout=log, stderr=log, preexec_fn=bind_to_parent)
+        return subprocess.Popen(command, env=environment, stdout=log, stderr=log, preexec_fn=bound_to_parent())
 
 
 def _wait_ready(process: "subprocess.Popen[bytes]", url: str, log_file: Path) -> None:

@@ -37,7 +37,9 @@ async def allocation_create(
 ) -> Response:
     """Ask for GPUs. The claim is made now; provisioning follows: watch the events or the timeline."""
     tenant_id = call.admission.tenant_id
-    return await call.change(lambda tx: service.allocation_create(tx, tenant_id, project_id, body), status=201)
+    return await call.change(
+        lambda tx: service.allocation_create(tx, call.admission.roles, tenant_id, project_id, body), status=201
+    )
 
 
 @router.get(PATH, response_model=Page[Allocation], responses=problem_responses())
@@ -48,7 +50,9 @@ async def allocation_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
-    return await call.read(lambda c: service.allocation_list(c, project_id, state, None, after, limit))
+    return await call.read(
+        lambda c: service.allocation_list(c, call.admission.roles, project_id, state, None, after, limit)
+    )
 
 
 @router.get("/allocations", response_model=Page[Allocation], responses=problem_responses())
@@ -60,14 +64,16 @@ async def allocation_list_all(
     limit: PageLimit = 50,
 ) -> Response:
     """All allocations of the platform, for operators."""
-    return await call.read(lambda c: service.allocation_list(c, None, state, node_id, after, limit))
+    return await call.read(
+        lambda c: service.allocation_list(c, call.admission.roles, None, state, node_id, after, limit)
+    )
 
 
 @router.get(f"{PATH}/{{allocation_id}}", response_model=Allocation, responses=problem_responses())
 async def allocation_show(
     project_id: ProjectId, allocation_id: AllocationId, call: Annotated[Call, admitted("allocation_show")]
 ) -> Response:
-    return await call.read(lambda c: service.allocation_show(c, project_id, allocation_id))
+    return await call.read(lambda c: service.allocation_show(c, call.admission.roles, project_id, allocation_id))
 
 
 @router.get(f"{PATH}/{{allocation_id}}/timeline", response_model=Timeline, responses=problem_responses())
@@ -86,7 +92,9 @@ async def allocation_release(
     call: Annotated[Call, admitted_change("allocation_release")],
 ) -> Response:
     """Ask for the end: access goes first, then the wipe, then its proof. Repeating it is no error."""
-    return await call.change(lambda tx: service.allocation_release(tx, project_id, allocation_id, body.reason))
+    return await call.change(
+        lambda tx: service.allocation_release(tx, call.admission.roles, project_id, allocation_id, body.reason)
+    )
 
 
 @router.post(
@@ -97,7 +105,9 @@ async def allocation_retry_release(
     allocation_id: AllocationId,
     call: Annotated[Call, admitted_change("allocation_retry_release")],
 ) -> Response:
-    return await call.change(lambda tx: service.allocation_retry_release(tx, project_id, allocation_id))
+    return await call.change(
+        lambda tx: service.allocation_retry_release(tx, call.admission.roles, project_id, allocation_id)
+    )
 
 
 @router.post(
@@ -110,4 +120,6 @@ async def allocation_force_cleanup(
     call: Annotated[Call, admitted_change("allocation_force_cleanup")],
 ) -> Response:
     """Return slots whose wipe is not proven, on a person's word. Kept as *not verified* for ever."""
-    return await call.change(lambda tx: service.allocation_force_cleanup(tx, project_id, allocation_id, body))
+    return await call.change(
+        lambda tx: service.allocation_force_cleanup(tx, call.admission.roles, project_id, allocation_id, body)
+    )

@@ -236,11 +236,11 @@ def _block(reason: Failure, evidence: dict[str, object] | None = None) -> Step:
     return Step("release_failed", failure=reason, slots="cleanup_blocked", evidence=evidence, phase_done=True)
 
 
-def allowed_actions(state: str) -> list[str]:
-    """What a caller could do with the allocation now, before roles are considered."""
+def possible_actions(state: str) -> list[str]:
+    """What could be done with the allocation now, as actions of the policy; who may do it is not decided here."""
     return {
-        "requested": ["release"],
-        "provisioning": ["release"],
-        "active": ["ssh", "grant", "release"],
-        "release_failed": ["retry_release", "force_cleanup"],
+        "requested": ["allocation_release"],
+        "provisioning": ["allocation_release"],
+        "active": ["ssh_certificate_create", "ssh_grant_create", "allocation_release"],
+        "release_failed": ["allocation_retry_release", "allocation_force_cleanup"],
     }.get(state, [])

@@ -7,7 +7,7 @@ from typing import Any
 from psycopg.rows import DictRow
 
 from gpuaas_server.allocations import queries
-from gpuaas_server.allocations.machine import CLEANUP, allowed_actions
+from gpuaas_server.allocations.machine import CLEANUP, possible_actions
 from gpuaas_server.allocations.schemas import (
     Allocation,
     AllocationBatch,
@@ -22,6 +22,7 @@ from gpuaas_server.capacity import skus
 from gpuaas_server.capacity.scheduler import Placement
 from gpuaas_server.capacity.service import Wish
 from gpuaas_server.events.service import NewEvent, emit
+from gpuaas_server.identity import service as identity
 from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
@@ -31,6 +32,7 @@ from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.work import leases
 
 WORK = "allocation"
+Roles = frozenset[str]  # what the caller is in this project: decides which actions an answer names
 LIVE = ("requested", "provisioning", "active")
 
 
@@ -48,7 +50,9 @@ class AllocationAccess:
     project_id: str
 
 
-async def allocation_create(tx: Tx, tenant_id: str, project_id: str, body: AllocationCreate) -> AllocationBatch:
+async def allocation_create(
+    tx: Tx, roles: Roles, tenant_id: str, project_id: str, body: AllocationCreate
+) -> AllocationBatch:
     """Claim, write the rows, ask the machine for attention; count against the quota last (it holds a hot row)."""
     sku, gpu_count = await skus.sku_choose(tx.connection, body.sku, body.gpu_count)
     wish = Wish(tenant_id, project_id, sku, gpu_count, body.count)
@@ -67,7 +71,7 @@ async def allocation_create(tx: Tx, tenant_id: str, project_id: str, body: Alloc
     await leases.enqueue(tx, WORK, ids)
     await capacity.count_against_quota(tx, wish)
     metrics.allocations_ended.labels("requested").inc(len(ids))
-    return AllocationBatch(items=[_fresh(row) for row in rows])
+    return AllocationBatch(items=[_fresh(row, roles) for row in rows])
 
 
 def _new_rows(
@@ -96,7 +100,7 @@ def _new_rows(
     ]
 
 
-def _fresh(row: dict[str, object]) -> Allocation:
+def _fresh(row: dict[str, object], roles: Roles) -> Allocation:
     """The answer to a creation, without reading back what was just written."""
     given: dict[str, Any] = {name: value for name, value in row.items() if name not in ("tenant_id", "now")}
     return Allocation.model_construct(
@@ -112,7 +116,7 @@ def _fresh(row: dict[str, object]) -> Allocation:
         active_at=None,
         ended_at=None,
         generation=1,
-        allowed_actions=allowed_actions("requested"),
+        allowed_actions=identity.allowed_actions(roles, possible_actions("requested")),
     )
 
 
@@ -121,7 +125,7 @@ def _event(kind: str, row: DictRow | dict[str, object], **data: object) -> NewEv
     return NewEvent(kind, str(row["id"]), str(row["tenant_id"]), str(row["project_id"]), facts)
 
 
-def allocation_of(row: DictRow) -> Allocation:
+def allocation_of(row: DictRow, roles: Roles) -> Allocation:
     ssh = None
     if row["ssh_address"] is not None and row["state"] == "active":
         ssh = SshWayIn(address=row["ssh_address"], port=row["ssh_port"], user=row["ssh_user"])
@@ -136,19 +140,20 @@ def allocation_of(row: DictRow) -> Allocation:
         failure=FailureReason(**row["failure"]) if row["failure"] else None,
         ssh=ssh,
         wipe_verified=verified,
-        allowed_actions=allowed_actions(row["state"]),
+        allowed_actions=identity.allowed_actions(roles, possible_actions(row["state"])),
     )
 
 
-async def allocation_show(connection: Connection, project_id: str, allocation_id: str) -> Allocation:
+async def allocation_show(connection: Connection, roles: Roles, project_id: str, allocation_id: str) -> Allocation:
     row = await queries.allocation_show(connection, project_id, allocation_id)
     if row is None:
         raise not_found("allocation", allocation_id)
-    return allocation_of(row)
+    return allocation_of(row, roles)
 
 
 async def allocation_list(
     connection: Connection,
+    roles: Roles,
     project_id: str | None,
     state: str | None,
     node_id: str | None,
@@ -156,10 +161,12 @@ async def allocation_list(
     limit: int,
 ) -> Page[Allocation]:
     rows = await queries.allocation_list(connection, project_id, state, node_id, after, limit + 1)
-    return Page[Allocation].of([allocation_of(row) for row in rows], limit)
+    return Page[Allocation].of([allocation_of(row, roles) for row in rows], limit)
 
 
-async def allocation_release(tx: Tx, project_id: str, allocation_id: str, reason: str | None) -> Allocation:
+async def allocation_release(
+    tx: Tx, roles: Roles, project_id: str, allocation_id: str, reason: str | None
+) -> Allocation:
     """Ask for the end. Asking again while it is ending, or has ended, is no error and changes nothing."""
     row = await _lock(tx, project_id, allocation_id)
     if row["state"] in LIVE:
@@ -167,7 +174,7 @@ async def allocation_release(tx: Tx, project_id: str, allocation_id: str, reason
     elif row["state"] == "release_failed":
         raise Problem("conflict", "The release failed; retry it with retry-release, or force the clean-up.")
     await record(tx, _audit("allocation_release", row, reason))
-    return allocation_of(row)
+    return allocation_of(row, roles)
 
 
 async def start_release(tx: Tx, row: DictRow, reason: str | None) -> DictRow:
@@ -211,16 +218,18 @@ async def change(tx: Tx, row: DictRow, changes: dict[str, object], reason: str |
     return changed
 
 
-async def allocation_retry_release(tx: Tx, project_id: str, allocation_id: str) -> Allocation:
+async def allocation_retry_release(tx: Tx, roles: Roles, project_id: str, allocation_id: str) -> Allocation:
     row = await _lock(tx, project_id, allocation_id)
     if row["state"] != "release_failed":
         raise Problem("conflict", f"The allocation is {row['state']}; only a failed release can be retried.")
     row = await start_release(tx, row, "retry")
     await record(tx, _audit("allocation_retry_release", row, None))
-    return allocation_of(row)
+    return allocation_of(row, roles)
 
 
-async def allocation_force_cleanup(tx: Tx, project_id: str, allocation_id: str, body: ForceCleanup) -> Allocation:
+async def allocation_force_cleanup(
+    tx: Tx, roles: Roles, project_id: str, allocation_id: str, body: ForceCleanup
+) -> Allocation:
     row = await _lock(tx, project_id, allocation_id)
     if row["state"] != "release_failed":
         raise Problem("conflict", f"The allocation is {row['state']}; only a failed release can be forced.")
@@ -237,7 +246,7 @@ async def allocation_force_cleanup(tx: Tx, project_id: str, allocation_id: str, 
     await end_claims(tx, row)
     details: dict[str, object] = {"evidence": body.evidence, "verified": False}
     await record(tx, _audit("allocation_force_cleanup", row, body.reason, details))
-    return allocation_of(row)
+    return allocation_of(row, roles)
 
 
 async def end_claims(tx: Tx, row: DictRow) -> None:

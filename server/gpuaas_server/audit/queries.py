@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import orjson
 from psycopg.rows import DictRow
 
 from gpuaas_server.kernel.database import Connection
@@ -19,14 +20,16 @@ class AuditFilter:
     outcome: str | None = None
 
 
-async def audit_insert(connection: Connection, rows: Sequence[tuple[object, ...]]) -> None:
-    columns = list(zip(*rows, strict=True))
+async def audit_insert(connection: Connection, rows: Sequence[dict[str, object]]) -> None:
+    """One parameter for all rows: a list a column costs more to write down than the insert itself."""
     await connection.execute(
         "INSERT INTO audit_records (id, at, tenant_id, project_id, actor_id, actor_kind, actor_name, address,"
         " action, outcome, resource_id, reason, details, correlation_id)"
-        " SELECT * FROM unnest(%s::text[], %s::timestamptz[], %s::text[], %s::text[], %s::text[], %s::text[],"
-        " %s::text[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text[], %s::jsonb[], %s::text[])",
-        [list(column) for column in columns],
+        " SELECT id, at, tenant_id, project_id, actor_id, actor_kind, actor_name, address, action, outcome,"
+        " resource_id, reason, details, correlation_id FROM jsonb_to_recordset(%s::jsonb) AS r(id text,"
+        " at timestamptz, tenant_id text, project_id text, actor_id text, actor_kind text, actor_name text,"
+        " address text, action text, outcome text, resource_id text, reason text, details jsonb, correlation_id text)",
+        (orjson.dumps(rows).decode(),),
     )
 
 

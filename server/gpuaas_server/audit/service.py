@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import orjson
-
 from gpuaas_server.audit import queries
 from gpuaas_server.audit.queries import AuditFilter
 from gpuaas_server.audit.schemas import AuditRecord
@@ -33,24 +31,24 @@ async def record(tx: Tx, *entries: AuditEntry) -> None:
     tx.audited = True
 
 
-def _row(tx: Tx, entry: AuditEntry) -> tuple[object, ...]:
+def _row(tx: Tx, entry: AuditEntry) -> dict[str, object]:
     actor = tx.actor
-    return (
-        new_id("aud"),
-        tx.now,
-        entry.tenant_id,
-        entry.project_id,
-        actor.id,
-        actor.kind,
-        actor.name,
-        actor.address,
-        entry.action,
-        entry.outcome,
-        entry.resource_id,
-        entry.reason,
-        orjson.dumps(redact(entry.details)).decode(),
-        actor.correlation_id,
-    )
+    return {
+        "id": new_id("aud"),
+        "at": tx.now,
+        "tenant_id": entry.tenant_id,
+        "project_id": entry.project_id,
+        "actor_id": actor.id,
+        "actor_kind": actor.kind,
+        "actor_name": actor.name,
+        "address": actor.address,
+        "action": entry.action,
+        "outcome": entry.outcome,
+        "resource_id": entry.resource_id,
+        "reason": entry.reason,
+        "details": redact(entry.details),
+        "correlation_id": actor.correlation_id,
+    }
 
 
 async def audit_list(connection: Connection, wanted: AuditFilter, after: str | None, limit: int) -> Page[AuditRecord]:

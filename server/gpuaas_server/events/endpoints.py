@@ -70,6 +70,6 @@ async def _events(
     place = service.parse_cursor(after) or Place()
     scope = call.admission.scope
     if "text/event-stream" in call.request.headers.get("accept", ""):
-        stream = service.event_stream(call.platform, scope, wanted, place)
+        stream = service.event_stream(call.platform, scope, wanted, place, call.is_still_admitted)
         return StreamingResponse(stream, media_type="text/event-stream")
     return reply(await service.event_page(call.platform, scope, wanted, place, wait, limit))

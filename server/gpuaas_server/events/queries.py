@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+import orjson
 from psycopg.rows import DictRow
 
 from gpuaas_server.kernel.database import Connection
@@ -37,13 +38,13 @@ class EventFilter:
         return [_SETTLED, *(f"{name} = %s" for name in chosen)], list(chosen.values())
 
 
-async def event_insert(connection: Connection, rows: Sequence[tuple[object, ...]]) -> None:
-    columns = [list(column) for column in zip(*rows, strict=True)]
+async def event_insert(connection: Connection, rows: Sequence[dict[str, object]]) -> None:
     await connection.execute(
         "INSERT INTO events (id, time, type, subject, tenant_id, project_id, correlation_id, data)"
-        " SELECT * FROM unnest(%s::text[], %s::timestamptz[], %s::text[], %s::text[], %s::text[], %s::text[],"
-        " %s::text[], %s::jsonb[])",
-        columns,
+        " SELECT id, time, type, subject, tenant_id, project_id, correlation_id, data"
+        " FROM jsonb_to_recordset(%s::jsonb) AS r(id text, time timestamptz, type text, subject text,"
+        " tenant_id text, project_id text, correlation_id text, data jsonb)",
+        (orjson.dumps(rows).decode(),),
     )
 
 

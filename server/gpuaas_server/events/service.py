@@ -1,12 +1,11 @@
 """Emit events inside a change, and read them: once, waiting, or as a stream."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 
-import orjson
 from psycopg.rows import DictRow
 
 from gpuaas_server.events import queries
@@ -31,17 +30,17 @@ class NewEvent:
 
 
 async def emit(tx: Tx, *news: NewEvent) -> None:
-    rows = [
-        (
-            new_id("evt"),
-            tx.now,
-            new.type,
-            new.subject,
-            new.tenant_id,
-            new.project_id,
-            tx.actor.correlation_id,
-            orjson.dumps(new.data).decode(),
-        )
+    rows: list[dict[str, object]] = [
+        {
+            "id": new_id("evt"),
+            "time": tx.now,
+            "type": new.type,
+            "subject": new.subject,
+            "tenant_id": new.tenant_id,
+            "project_id": new.project_id,
+            "correlation_id": tx.actor.correlation_id,
+            "data": new.data,
+        }
         for new in news
     ]
     await queries.event_insert(tx.connection, rows)
@@ -89,10 +88,15 @@ async def event_tail(platform: Platform, scope: Scope, wanted: EventFilter, coun
     return _page(rows, end)
 
 
-async def event_stream(platform: Platform, scope: Scope, wanted: EventFilter, after: Place) -> AsyncIterator[bytes]:
-    """Server-sent events; a comment every 15 s keeps the connection alive. Resume with Last-Event-ID."""
+async def event_stream(
+    platform: Platform, scope: Scope, wanted: EventFilter, after: Place, allowed: Callable[[], Awaitable[bool]]
+) -> AsyncIterator[bytes]:
+    """Server-sent events; a comment every 15 s keeps the connection alive. Resume with Last-Event-ID.
+
+    It ends with the caller's token or role: `allowed` is asked again before each look.
+    """
     yield b": stream open\n\n"
-    while not platform.wakeups.ending:
+    while not platform.wakeups.ending and await allowed():
         page = await event_page(platform, scope, wanted, after, 15.0, 200)
         for event in page.items:
             body = event.__pydantic_serializer__.to_json(event)

@@ -53,6 +53,7 @@ class Database:
         await self._pool.open(wait=True, timeout=30)
         async with self.connection(NOBODY) as connection:
             await refuse_all_seeing_role(connection)
+            await refuse_other_encodings(connection)
 
     async def close(self) -> None:
         await self._pool.close()
@@ -132,3 +133,11 @@ async def refuse_all_seeing_role(connection: Connection) -> None:
             "the database role is SUPERUSER or BYPASSRLS, which disables the tenant wall; "
             "connect as an ordinary role that owns the gpuaas schema"
         )
+
+
+async def refuse_other_encodings(connection: Connection) -> None:
+    """Names of people and things are Unicode; another encoding would fail late and oddly."""
+    cursor = await connection.execute("SELECT current_setting('server_encoding') AS encoding")
+    row = await cursor.fetchone()
+    if row is None or row["encoding"] != "UTF8":
+        raise RuntimeError("the database's encoding is not UTF8; create it with ENCODING 'UTF8' TEMPLATE template0")

@@ -20,7 +20,6 @@ class Settings(BaseSettings):
     )
     http_bind: str = Field(default="127.0.0.1:8080", description="Plain HTTP, loopback addresses only. Empty: off.")
     https_bind: str = Field(default="", description="HTTPS with a certificate of the platform's own CA. Empty: off.")
-    public_url: str = Field(default="http://127.0.0.1:8080", description="How people and clients reach the API.")
     agent_urls: list[str] = Field(
         default=["http://127.0.0.1:8080"],
         description="JSON list: how node agents reach the API; written into enrolment bundles.",
@@ -28,6 +27,9 @@ class Settings(BaseSettings):
     api_processes: int = Field(default=1, ge=1, le=64, description="Api processes that `up` starts.")
     pool_size: int = Field(default=8, ge=2, le=200, description="Database connections of one process.")
     token_minutes: int = Field(default=15, ge=1, le=60, description="Life of an access token.")
+    session_hours: int = Field(
+        default=12, ge=1, le=720, description="How long a person stays signed in without the password."
+    )
     ssh_certificate_minutes: int = Field(
         default=15, ge=1, le=60, description="Default life of an SSH user certificate."
     )
@@ -48,6 +50,9 @@ class Settings(BaseSettings):
     )
     work_lease_seconds: float = Field(default=6.0, gt=0, description="Life of a lease without heartbeat.")
     work_concurrency: int = Field(default=8, ge=1, le=256, description="Work rows one worker runs at once.")
+    worker_metrics_bind: str = Field(
+        default="", description="Where the worker serves its Prometheus metrics, e.g. 127.0.0.1:9100. Empty: off."
+    )
     log_level: str = Field(default="INFO", description="DEBUG, INFO, WARNING or ERROR.")
 
 

@@ -2,24 +2,32 @@
 
 import asyncio
 import gc
+import logging
 import signal
 import socket
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
+from urllib.parse import urlsplit
 
 import uvicorn
 import uvloop
 from fastapi import FastAPI
+from psycopg import OperationalError
 
 from gpuaas_server.access.tls import TlsFiles, ensure_server_certificate
 from gpuaas_server.app import build_app
 from gpuaas_server.kernel.context import Platform
+from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.runtime import running_platform
 
 SHUTDOWN_SECONDS = 5
+RENEW_SECONDS = 6 * 3600.0
 LOOPBACK = ("127.", "localhost", "[::1]", "::1")
+
+
+log = logging.getLogger(__name__)
 
 
 class _Listener(uvicorn.Server):
@@ -64,6 +72,26 @@ def _config(app: FastAPI, tls: TlsFiles | None) -> uvicorn.Config:
     return config
 
 
+async def _certificate(platform: Platform) -> TlsFiles:
+    """The current certificate for every name that somebody may use for us; a new one when the old nears its end."""
+    settings = platform.settings
+    host, _ = _address(settings.https_bind)
+    names = {name for name in (host, "localhost", socket.gethostname()) if name not in ("0.0.0.0", "::")}
+    names |= {name for url in settings.agent_urls if (name := urlsplit(url).hostname)}
+    return await ensure_server_certificate(platform, sorted(names), settings.data_dir / "tls")
+
+
+async def _renew(platform: Platform, config: uvicorn.Config) -> None:
+    """Until cancelled: new connections get a certificate that is valid, however long the process runs."""
+    while config.ssl is not None:
+        await asyncio.sleep(RENEW_SECONDS)
+        try:
+            tls = await _certificate(platform)
+            config.ssl.load_cert_chain(str(tls.cert_path), str(tls.key_path))
+        except (OSError, OperationalError, Problem):
+            log.exception("the server certificate could not be renewed; trying again later")
+
+
 async def _listeners(platform: Platform, app: FastAPI) -> list[tuple[_Listener, socket.socket]]:
     settings = platform.settings
     listeners = []
@@ -74,11 +102,8 @@ async def _listeners(platform: Platform, app: FastAPI) -> list[tuple[_Listener, 
             )
         listeners.append((_Listener(_config(app, None)), _socket(settings.http_bind)))
     if settings.https_bind:
-        host, _ = _address(settings.https_bind)
-        names = [name for name in (host, "localhost", socket.gethostname()) if name not in ("0.0.0.0", "::")]
-        names += [url.split("://", 1)[-1].rpartition(":")[0] for url in settings.agent_urls]
-        tls = await ensure_server_certificate(platform, sorted(set(names)), settings.data_dir / "tls")
-        listeners.append((_Listener(_config(app, tls)), _socket(settings.https_bind)))
+        config = _config(app, await _certificate(platform))
+        listeners.append((_Listener(config), _socket(settings.https_bind)))
     return listeners
 
 
@@ -94,13 +119,15 @@ async def serve(settings: Settings) -> None:
         gc.freeze()
         async with app.state.agent_gate.running(), app.state.gate.running():
             servers = [asyncio.create_task(listener.serve([sock])) for listener, sock in listeners]
+            renewals = [asyncio.create_task(_renew(platform, listener.config)) for listener, _ in listeners]
             ended = asyncio.create_task(stopping.wait())
             await asyncio.wait([*servers, ended], return_when=asyncio.FIRST_COMPLETED)
             platform.wakeups.end_waits()
             for listener, _ in listeners:
                 listener.should_exit = True
             await asyncio.gather(*servers, return_exceptions=True)
-            ended.cancel()
+            for task in [*renewals, ended]:
+                task.cancel()
 
 
 def run(settings: Settings) -> None:

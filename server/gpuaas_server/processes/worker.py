@@ -6,12 +6,14 @@ import signal
 from contextlib import suppress
 
 import uvloop
+from prometheus_client import start_http_server
 
 from gpuaas_server.allocations.reconciler import AllocationMachine
 from gpuaas_server.events.relay import JsonLinesSink, relay
 from gpuaas_server.housekeeping import machine as housekeeping
 from gpuaas_server.kernel.context import Platform, system_actor
 from gpuaas_server.kernel.database import PLATFORM
+from gpuaas_server.kernel.metrics import registry
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.nodes import machine as liveness
 from gpuaas_server.runtime import running_platform
@@ -36,11 +38,19 @@ async def ensure_recurring_work(platform: Platform) -> None:
         await leases.enqueue(tx, liveness.NodeLivenessMachine.kind, [liveness.SUBJECT])
 
 
+def _serve_metrics(bind: str) -> None:
+    """The worker answers no requests, so its metrics have a small server of their own."""
+    if bind:
+        host, _, port = bind.rpartition(":")
+        start_http_server(int(port), host.strip("[]"), registry)
+
+
 async def serve(settings: Settings) -> None:
     async with running_platform(settings) as platform:
         stopping = asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, stopping.set)
+        _serve_metrics(settings.worker_metrics_bind)
         await ensure_recurring_work(platform)
         worker = build_worker(platform)
         jobs = [asyncio.create_task(worker.run(), name="worker")]

@@ -99,13 +99,28 @@ async def test_the_tail_ends_where_the_future_begins(platform: Platform) -> None
     assert seen == ["d"]
 
 
+async def allowed() -> bool:
+    return True
+
+
+async def test_a_stream_ends_when_its_reader_may_no_longer_read(platform: Platform) -> None:
+    await emit(platform, "a")
+    answers = iter([True, False])
+
+    async def until_revoked() -> bool:
+        return next(answers)
+
+    stream = service.event_stream(platform, PLATFORM, EventFilter(PROJECT), Place(), until_revoked)
+    assert len([chunk async for chunk in stream]) == 2  # the opening and the one event
+
+
 async def test_a_stream_resumes_after_the_last_event_id(platform: Platform) -> None:
     await emit(platform, "a", "b")
-    stream = service.event_stream(platform, PLATFORM, EventFilter(PROJECT), Place())
+    stream = service.event_stream(platform, PLATFORM, EventFilter(PROJECT), Place(), allowed)
     chunks = [await anext(stream) for _ in range(2)]
     await stream.aclose()  # type: ignore[attr-defined]
     last = chunks[1].split(b"\n")[0].removeprefix(b"id: ").decode()
-    resumed = service.event_stream(platform, PLATFORM, EventFilter(PROJECT), service.parse_cursor(last) or Place())
+    resumed = service.event_stream(platform, PLATFORM, EventFilter(PROJECT), service.parse_cursor(last) or Place(), allowed)
     assert await anext(resumed) == b": stream open\n\n"
     assert b'"subject":"b"' in await anext(resumed)
     await resumed.aclose()  # type: ignore[attr-defined]

@@ -41,6 +41,7 @@ class Gate(Protocol):
 @dataclass(frozen=True, slots=True)
 class Call:
     platform: Platform
+    action: str
     admission: Admission
     request: Request
     idempotency_key: str | None
@@ -71,6 +72,14 @@ class Call:
                 hours = self.platform.settings.idempotency_hours
                 await idempotency.remember(tx, key, answer, self.platform.sealer, hours)
         return _respond(answer)
+
+    async def is_still_admitted(self) -> bool:
+        """For answers that go on for long: whether the same call would be let in now."""
+        try:
+            await self.request.app.state.gate.admit(self.request, self.action)
+        except Problem:
+            return False
+        return True
 
     def require_match(self, generation: int) -> None:
         """Refuse a change that was prepared against another generation (If-Match)."""
@@ -170,4 +179,4 @@ async def _call(request: Request, action: str, key: str | None, if_match: str | 
     admission = await state.gate.admit(request, action)
     if request.scope["query_string"]:
         _refuse_unknown_parameters(request, action)
-    return Call(state.platform, admission, request, key, if_match)
+    return Call(state.platform, action, admission, request, key, if_match)
