@@ -12,35 +12,8 @@ from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.ids import new_id
+from tests_support.capacity_checks import assert_consistent, rows
 from tests_support.fleet import ACTOR, PROJECT, TENANT, Fleet, claim, give_back, make_fleet
-
-
-async def rows(platform: Platform, query: str, *values: object) -> list[dict[str, object]]:
-    async with platform.database.connection(PLATFORM) as connection:
-        cursor = await connection.execute(query, values)
-        return list(await cursor.fetchall())
-
-
-async def assert_consistent(platform: Platform) -> None:
-    """No slot with two owners, statuses and quota in step with claims, and the index in step with the slots."""
-    doubled = await rows(
-        platform,
-        "SELECT s.id FROM node_resource_slots s JOIN allocation_resource_claims c ON c.node_id = s.node_id"
-        " AND (c.slot_id = s.id OR c.kind = 'node_exclusive') WHERE c.released_at IS NULL GROUP BY s.id"
-        " HAVING count(*) > 1",
-    )
-    assert doubled == []
-    wrong = await rows(
-        platform,
-        "SELECT s.id, s.status FROM node_resource_slots s WHERE (s.status = 'claimed') <> EXISTS ("
-        " SELECT 1 FROM allocation_resource_claims c WHERE c.node_id = s.node_id AND c.released_at IS NULL"
-        " AND (c.slot_id = s.id OR c.kind = 'node_exclusive'))",
-    )
-    assert wrong == []
-    before = await rows(platform, "SELECT * FROM node_fits ORDER BY node_id, gpu_model, shape, size")
-    async with platform.transaction(PLATFORM, ACTOR) as tx:
-        await tx.connection.execute("SELECT refit_nodes(array_agg(node_id)) FROM node_capacity")
-    assert before == await rows(platform, "SELECT * FROM node_fits ORDER BY node_id, gpu_model, shape, size")
 
 
 async def test_a_slice_is_claimed_in_one_nvlink_group(platform: Platform) -> None:
