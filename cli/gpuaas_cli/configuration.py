@@ -1,8 +1,11 @@
 """What the command remembers: the server, the default project, and how you are signed in."""
 
+import fcntl
 import json
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
@@ -45,13 +48,15 @@ def effective(name: str, stored: str | None) -> tuple[str | None, str]:
 
 @dataclass(frozen=True, slots=True)
 class StoredSignIn:
-    """A person keeps only the short-lived token; a service account also its secret, to renew it."""
+    """What renews the short-lived token: a person's session, which ends by itself, or a service account's secret."""
 
     kind: str
     name: str
     access_token: str
     expires_at: float | None
     client_secret: str | None = None
+    refresh_token: str | None = None
+    session_expires_at: str | None = None
 
 
 class CredentialStore:
@@ -64,14 +69,26 @@ class CredentialStore:
         stored = self._servers().get(server)
         if not isinstance(stored, dict):
             return None
-        secret, expires_at = stored.get("client_secret"), stored.get("expires_at")
+        expires_at = stored.get("expires_at")
+        optional = ("client_secret", "refresh_token", "session_expires_at")
         return StoredSignIn(
             kind=str(stored.get("kind")),
             name=str(stored.get("name")),
             access_token=str(stored.get("access_token")),
             expires_at=float(expires_at) if expires_at else None,
-            client_secret=str(secret) if secret else None,
+            **{name: str(stored[name]) for name in optional if stored.get(name)},
         )
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """No other command renews a sign-in meanwhile: a refresh token is good once."""
+        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        descriptor = os.open(self.path.with_name("credentials.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
 
     def save(self, server: str, sign_in: StoredSignIn) -> None:
         _write(self.path, {"servers": {**self._servers(), server: asdict(sign_in)}})

@@ -100,7 +100,7 @@ def detail_lines(details: Mapping[str, object]) -> Iterator[str]:
 
 def next_step_of(error: GpuaasError) -> str:
     """The server's advice speaks of calls; where a command does it, name the command."""
-    if error.code in ("unauthenticated", "token_expired", "token_invalid"):
+    if error.code in ("unauthenticated", "token_expired", "token_invalid", "session_ended"):
         return "Sign in with `gpuaas login`."
     if error.code == "untrusted_certificate":
         return "Give the platform's CA certificate: `gpuaas config set ca_file PATH`."

@@ -2,7 +2,8 @@
 
 import os
 import sys
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 
@@ -32,6 +33,39 @@ def console(stderr: bool = False) -> Console:
     """Colour only on a terminal and without NO_COLOR (Rich's own rule); a fixed width elsewhere."""
     terminal = (sys.stderr if stderr else sys.stdout).isatty()
     return Console(stderr=stderr, highlight=False, width=None if terminal else PLAIN_WIDTH)
+
+
+@dataclass(frozen=True)
+class StoredTokens:
+    """The sign-in of one server, as every run of the command shares it."""
+
+    store: CredentialStore
+    server: str
+    sign_in: StoredSignIn
+
+    def alone(self) -> AbstractContextManager[None]:
+        return self.store.alone()
+
+    def load(self) -> Token | None:
+        stored = self.store.load(self.server)
+        return token_of(stored) if stored is not None and stored.name == self.sign_in.name else None
+
+    def save(self, token: Token) -> None:
+        self.store.save(self.server, with_token(self.sign_in, token))
+
+
+def token_of(stored: StoredSignIn) -> Token:
+    return Token(stored.access_token, stored.expires_at, stored.refresh_token, stored.session_expires_at)
+
+
+def with_token(sign_in: StoredSignIn, token: Token) -> StoredSignIn:
+    return replace(
+        sign_in,
+        access_token=token.access_token,
+        expires_at=token.expires_at,
+        refresh_token=token.refresh_token,
+        session_expires_at=token.session_expires_at,
+    )
 
 
 @dataclass
@@ -73,18 +107,13 @@ class Session:
                 "Sign in with `gpuaas login`.",
                 ExitCode.DENIED,
             )
-        token = Token(stored.access_token, stored.expires_at)
-        return self.connect(token=token, stored=stored)
+        return self.connect(token=token_of(stored), stored=stored)
 
     def connect(
         self,
         token: Token | None = None,
         stored: StoredSignIn | None = None,
     ) -> Client:
-        def keep(renewed: Token) -> None:
-            if stored is not None:
-                self.keep(stored, renewed)
-
         try:
             return Client(
                 self.server,
@@ -92,14 +121,10 @@ class Session:
                 credentials=None if stored is None else self._renewal(stored),
                 ca_file=self.ca_file,
                 user_agent=f"gpuaas-cli/{__version__}",
-                on_token=keep,
+                store=None if stored is None else StoredTokens(self.store, self.server, stored),
             )
         except (ValueError, OSError) as error:
             raise CommandFailed("bad_server", f"{error}.", "Correct it: gpuaas config set server URL.") from error
-
-    def keep(self, sign_in: StoredSignIn, token: Token) -> None:
-        renewed = StoredSignIn(sign_in.kind, sign_in.name, token.access_token, token.expires_at, sign_in.client_secret)
-        self.store.save(self.server, renewed)
 
     def _renewal(self, stored: StoredSignIn) -> Credentials | None:
         if stored.client_secret is not None:
@@ -109,7 +134,7 @@ class Session:
         return None
 
     def _ask_again(self, name: str) -> str:
-        self.err.print("Your sign-in has ended.", style="yellow")
+        self.err.print("Your session has ended.", style="yellow")
         return ask_secret(f"Password of {name}")
 
     def say(self, sentence: str) -> None:

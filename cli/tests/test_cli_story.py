@@ -1,8 +1,10 @@
 """The command against a real server with simulated agents: the operator's day, then the user's."""
 
+import json
 import os
 import secrets
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -12,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from gpuaas_sdk import Client, Token, Unauthenticated
 from system_support.server import RunningServer
 
 GPU = "NVIDIA H100 80GB HBM3"
@@ -172,6 +175,43 @@ def test_ssh_keys_and_grants(operator: Any, fleet: str, project: str, sku: str, 
     [grant] = granted.items
     assert operator("ssh-grants", "delete", "box", str(grant["id"]), "-p", project, "--yes").code == 0
     assert operator("ssh-keys", "delete", name, "--yes").code == 0
+
+
+def _age(file: Path) -> dict[str, Any]:
+    """As after a quarter of an hour: the access token has expired."""
+    content = json.loads(file.read_text())
+    [sign_in] = content["servers"].values()
+    sign_in["expires_at"] = 1.0
+    file.write_text(json.dumps(content))
+    assert isinstance(sign_in, dict)
+    return sign_in
+
+
+def test_a_session_goes_on_for_hours_and_ends_with_logout(
+    operator: Any, server: RunningServer, configuration_home: Path
+) -> None:
+    file = configuration_home / "credentials.json"
+    before = _age(file)
+    assert "password" not in file.read_text()
+    assert operator("whoami").code == 0, "nobody is asked, and there is no terminal to ask on"
+    after = _age(file)
+    assert after["refresh_token"] != before["refresh_token"]
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert operator("logout").code == 0
+    with Client(server.url, token=Token("t", 1.0, after["refresh_token"])) as thief:
+        with pytest.raises(Unauthenticated):
+            thief.me.show()
+    ended = operator("whoami")
+    assert (ended.code, "gpuaas login" in ended.err) == (4, True)
+
+
+def test_commands_that_run_at_once_share_one_session(operator: Any, configuration_home: Path) -> None:
+    environment = {**os.environ, "XDG_CONFIG_HOME": str(configuration_home.parent)}
+    for _ in range(2):
+        _age(configuration_home / "credentials.json")
+        command = [sys.executable, "-m", "gpuaas_cli", "whoami"]
+        runs = [subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL) for _ in range(4)]
+        assert [run.wait(60) for run in runs] == [0, 0, 0, 0]
 
 
 def test_ctrl_c_ends_a_follow_with_130(operator: Any, project: str, configuration_home: Path) -> None:

@@ -11,6 +11,7 @@ from gpuaas_sdk.credentials import (
     PasswordCredentials,
     ServiceAccountCredentials,
     Token,
+    TokenStore,
 )
 from gpuaas_sdk.errors import (
     CapacityRefused,
@@ -83,6 +84,7 @@ __all__ = [
     "Timeline",
     "TimelineEntry",
     "Token",
+    "TokenStore",
     "Unauthenticated",
     "Unreachable",
     "User",

@@ -9,7 +9,7 @@ from gpuaas_sdk.access import SshAccess, SshKeys
 from gpuaas_sdk.allocations import Allocations
 from gpuaas_sdk.audit import Audit
 from gpuaas_sdk.capacity import Quotas, Skus, Slots
-from gpuaas_sdk.credentials import Credentials, Token, TokenKeeper
+from gpuaas_sdk.credentials import Credentials, Token, TokenKeeper, TokenStore
 from gpuaas_sdk.events import Event, Events
 from gpuaas_sdk.identity import Myself, SigningKeys, Tenants, Users
 from gpuaas_sdk.nodes import EnrolmentTokens, Nodes
@@ -35,12 +35,13 @@ class Client:
         retry: RetryPolicy | None = None,
         user_agent: str = "gpuaas-sdk",
         on_token: Callable[[Token], None] | None = None,
+        store: TokenStore | None = None,
     ) -> None:
         first = Token(token) if isinstance(token, str) else token
         self.base_url = base_url.rstrip("/")
         self._transport = Transport(
             self.base_url,
-            TokenKeeper(first, credentials, on_token),
+            TokenKeeper(first, credentials, on_token, store),
             ca_file=ca_file,
             timeout=timeout,
             retry=retry,
@@ -70,6 +71,10 @@ class Client:
     def sign_in(self, credentials: Credentials) -> Token:
         """Trade credentials for a token without using it here; to keep it for a later client."""
         return self._transport.exchange(credentials.grant())
+
+    def sign_out(self, refresh_token: str) -> None:
+        """End the session of a refresh token on the server."""
+        self._transport.sign_out(refresh_token)
 
     def watch(
         self,

@@ -152,20 +152,37 @@ class Transport:
         return self._keeper.replace(refused, self.exchange)
 
     def exchange(self, grant: Mapping[str, str]) -> Token:
-        """Trade credentials for a token. Repeating is harmless: a token changes nothing."""
+        """Trade credentials for a token. A refresh token may be sent twice: the answer to the first may be lost."""
         request = Request(method="POST", path=path_of("auth", "token"), body=grant)
-        attempt = 0
+        answer = self._without_token(request, lost_at_most=1 if "refresh_token" in grant else None).json()
+        return Token(
+            access_token=str(answer["access_token"]),
+            expires_at=time.time() + float(answer["expires_in"]),
+            refresh_token=answer.get("refresh_token"),
+            session_expires_at=answer.get("session_expires_at"),
+        )
+
+    def sign_out(self, refresh_token: str) -> None:
+        body = {"refresh_token": refresh_token}
+        self._without_token(Request(method="POST", path=path_of("auth", "logout"), body=body))
+
+    def _without_token(self, request: Request, lost_at_most: int | None = None) -> httpx.Response:
+        attempt = lost = 0
         while True:
             attempt += 1
             try:
-                answer = self._once(request, None).json()
+                return self._once(request, None)
             except GpuaasError as error:
+                lost += _may_have_arrived(error)
                 delay = self._retry.delay(error, attempt)
-                if delay is None:
+                if delay is None or (lost_at_most is not None and lost > lost_at_most):
                     raise
-                self._sleep(delay)
-            else:
-                return Token(str(answer["access_token"]), time.time() + float(answer["expires_in"]))
+            self._sleep(delay)
+
+
+def _may_have_arrived(error: GpuaasError) -> bool:
+    """Whether the server may have done what was asked, though its answer did not come."""
+    return not isinstance(error.__cause__, (httpx.ConnectError, httpx.ConnectTimeout)) and error.status != 429
 
 
 def unreachable(error: httpx.TransportError, request: Request, address: str) -> Unreachable:

@@ -192,6 +192,53 @@ def test_a_token_about_to_end_is_renewed_before_use(platform: Any, answer: Any) 
     assert platform.received[1].headers["authorization"] == "Bearer new"
 
 
+def session(name: str, expires_in: int = 900) -> dict[str, object]:
+    return {"access_token": name, "expires_in": expires_in, "refresh_token": f"gsr_{name}"}
+
+
+def test_a_session_is_refreshed_without_asking_for_the_password_again(platform: Any, answer: Any) -> None:
+    platform.answers(
+        answer(200, session("t1", expires_in=5)), answer(200, TENANT), answer(200, session("t2")), answer(200, TENANT)
+    )
+    asked: list[str] = []
+    credentials = PasswordCredentials("ada", lambda: asked.append("asked") or "secret")  # type: ignore[func-returns-value]
+    with Client(platform.url, credentials=credentials, retry=QUICK) as client:
+        client.tenants.show("tnt_1")
+        client.tenants.show("tnt_1")
+    grants = [json.loads(call.body) for call in platform.received if call.method == "POST"]
+    assert grants[1] == {"grant_type": "refresh_token", "refresh_token": "gsr_t1"}
+    assert asked == ["asked"]
+    assert platform.received[-1].headers["authorization"] == "Bearer t2"
+
+
+def test_when_the_session_has_ended_the_credentials_begin_another(
+    platform: Any, answer: Any, problem_answer: Any
+) -> None:
+    platform.answers(problem_answer("session_ended", 401), answer(200, session("t2")), answer(200, TENANT))
+    ended = Token("t1", time.time() - 1, "gsr_t1")
+    with Client(platform.url, token=ended, credentials=PasswordCredentials("ada", "secret"), retry=QUICK) as client:
+        client.tenants.show("tnt_1")
+    assert [json.loads(call.body)["grant_type"] for call in platform.received[:2]] == ["refresh_token", "password"]
+
+
+def test_when_the_session_has_ended_and_there_are_no_credentials_that_is_said(
+    platform: Any, problem_answer: Any
+) -> None:
+    platform.answers(problem_answer("session_ended", 401))
+    with Client(platform.url, token=Token("t1", time.time() - 1, "gsr_t1"), retry=QUICK) as client:
+        with pytest.raises(Unauthenticated) as raised:
+            client.me.show()
+    assert raised.value.code == "session_ended"
+
+
+def test_a_refresh_whose_answer_was_lost_is_repeated_once_and_no_more(platform: Any, answer: Any) -> None:
+    platform.answers(answer(hang_up=True), answer(hang_up=True), answer(200, session("t2")))
+    with Client(platform.url, token=Token("t1", time.time() - 1, "gsr_t1"), retry=QUICK) as client:
+        with pytest.raises(Unreachable):
+            client.me.show()
+    assert len(platform.received) == 2
+
+
 def test_wrong_credentials_are_not_tried_twice(platform: Any, problem_answer: Any) -> None:
     platform.answers(problem_answer("bad_credentials", 401))
     with Client(platform.url, credentials=PasswordCredentials("ada", "wrong"), retry=QUICK) as client:

@@ -19,8 +19,8 @@ from gpuaas_sdk.transport import Request, Transport
 
 CONTRACT: dict[str, Any] = json.loads((Path(__file__).parents[2] / "contract" / "openapi.json").read_text())
 SCHEMAS: dict[str, Any] = CONTRACT["components"]["schemas"]
-# Spoken by agents, by other programs' libraries (JWKS), or by probes.
-NOT_FOR_CLIENTS = {"auth_jwks", "auth_token", "health", "ready", "metrics"}
+# Spoken by the keeper of the token, by other programs' libraries (JWKS), or by probes.
+NOT_FOR_CLIENTS = {"auth_jwks", "auth_token", "auth_logout", "health", "ready", "metrics"}
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 SKU = sdk.NewSku(name="s", shape="gpu_slice", gpu_model="m", gpu_counts=[1], price_per_gpu_hour_minor=1, currency="USD")
 

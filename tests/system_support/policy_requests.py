@@ -122,6 +122,7 @@ def _disabled_slot(cast: Cast, caller: Caller, ids: Ids) -> Ids:
 RECIPES: dict[str, Recipe] = {
     **dict.fromkeys(("health", "ready", "metrics", "auth_jwks", "agent_ca", "me_show", "ssh_ca_show"), READ),
     "auth_token": Recipe(_sign_in),
+    "auth_logout": Recipe(lambda caller, ids: {"refresh_token": f"gsr_{secrets.token_urlsafe(48)}"}),
     "signing_key_list": READ,
     "signing_key_rotate": Recipe(),
     # Too weak on purpose: the call gets as far as the new password, and the token stays good.

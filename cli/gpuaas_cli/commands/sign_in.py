@@ -10,8 +10,8 @@ from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.configuration import Configuration, StoredSignIn
 from gpuaas_cli.failures import CommandFailed, ExitCode
 from gpuaas_cli.rendering import print_card
-from gpuaas_cli.session import Session, ask_secret
-from gpuaas_sdk import Credentials, PasswordCredentials, RoleBinding, ServiceAccountCredentials
+from gpuaas_cli.session import Session, ask_secret, with_token
+from gpuaas_sdk import Credentials, GpuaasError, PasswordCredentials, RoleBinding, ServiceAccountCredentials
 
 
 def add_to(app: CommandGroup) -> None:
@@ -36,7 +36,7 @@ def login(
         typer.Option("--ca-file", exists=True, dir_okay=False, help="CA certificate of the server (PEM)."),
     ] = None,
 ) -> None:
-    """Sign in. The password is asked for, or read from standard input; it is never an argument."""
+    """Sign in, for 12 hours unless the server says otherwise. The password is asked for, or read from standard input."""
     session.configuration = Configuration(
         server=(server or session.server).rstrip("/"),
         project=session.configuration.project,
@@ -51,16 +51,34 @@ def login(
     with session.connect() as client:
         token = client.sign_in(credentials)
     kind = "service_account" if service_account else "user"
-    kept_secret = secret if service_account else None
-    session.store.save(session.server, StoredSignIn(kind, name, token.access_token, token.expires_at, kept_secret))
+    begun = StoredSignIn(kind, name, token.access_token, token.expires_at, secret if service_account else None)
+    session.store.save(session.server, with_token(begun, token))
     session.configuration.save()
     whoami(session)
 
 
 def logout(session: Session) -> None:
-    """Forget the sign-in to this server."""
-    found = session.store.forget(session.server)
-    session.say(f"Signed out of {session.server}." if found else f"You were not signed in to {session.server}.")
+    """End the session on the server, and forget the sign-in here."""
+    stored = session.store.load(session.server)
+    session.store.forget(session.server)
+    if stored is None:
+        session.say(f"You were not signed in to {session.server}.")
+        return
+    if stored.refresh_token is not None:
+        _end_session(session, stored.refresh_token, stored.session_expires_at)
+    session.say(f"Signed out of {session.server}.")
+
+
+def _end_session(session: Session, refresh_token: str, until: str | None) -> None:
+    try:
+        with session.connect() as client:
+            client.sign_out(refresh_token)
+    except GpuaasError as error:
+        raise CommandFailed(
+            error.code,
+            f"The sign-in is forgotten here, but the server was not told: {error.detail}",
+            f"The session ends by itself at {until}.",
+        ) from error
 
 
 def whoami(session: Session) -> None:

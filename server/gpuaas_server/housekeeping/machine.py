@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 
 from gpuaas_server.events import service as events
+from gpuaas_server.identity import service as identity
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.http import idempotency
@@ -29,5 +30,6 @@ class HousekeepingMachine:
 
     async def apply(self, tx: Tx, snapshot: str, decision: datetime) -> datetime:
         await idempotency.forget_expired(tx)
+        await identity.sessions_forget(tx)
         await events.forget_before(tx, decision)
         return tx.now + EVERY

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from gpuaas_server.identity import (
     logins,
     service_account_endpoints,
+    sessions,
     signing_keys,
     user_endpoints,
     users,
@@ -17,11 +18,14 @@ from gpuaas_server.identity.schemas import (
     AccessToken,
     ClientCredentialsGrant,
     JsonWebKeySet,
+    Logout,
     Me,
     PasswordChange,
     PasswordGrant,
+    RefreshGrant,
     SigningKey,
 )
+from gpuaas_server.identity.sessions import RefreshToken
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change, reply
 from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
 from gpuaas_server.kernel.http.problems import problem_responses
@@ -29,17 +33,30 @@ from gpuaas_server.kernel.http.problems import problem_responses
 router = APIRouter()
 well_known = APIRouter(include_in_schema=False)  # mounted at the root, not under /api/v1
 
-Grant = Annotated[PasswordGrant | ClientCredentialsGrant, Body(), Field(discriminator="grant_type")]
+Grant = Annotated[PasswordGrant | RefreshGrant | ClientCredentialsGrant, Body(), Field(discriminator="grant_type")]
 
 
 @router.post(
     "/auth/token",
     response_model=AccessToken,
-    responses=problem_responses("bad_credentials", "account_disabled", "account_locked", "rate_limited"),
+    responses=problem_responses(
+        "bad_credentials", "session_ended", "account_disabled", "account_locked", "rate_limited"
+    ),
 )
 async def auth_token(body: Grant, call: Annotated[Call, admitted("auth_token")]) -> Response:
-    """Sign in as a user (password) or as a service account (client credentials)."""
+    """Sign in as a user (password, then the refresh token) or as a service account (client credentials).
+
+    A refresh token is good once; presenting it again ends the session, except that a client which lost the answer
+    may repeat the request once within 30 seconds. Answers with tokens are never stored.
+    """
     return reply(await logins.auth_token(call.platform, call.actor, body))
+
+
+@router.post("/auth/logout", status_code=204, responses=problem_responses())
+async def auth_logout(body: Logout, call: Annotated[Call, admitted("auth_logout")]) -> Response:
+    """End the session of a refresh token. Its access tokens are good until they expire."""
+    await sessions.auth_logout(call.platform, call.actor, RefreshToken.read(body.refresh_token))
+    return reply(None)
 
 
 @router.get("/auth/jwks", response_model=JsonWebKeySet, responses=problem_responses())

@@ -12,13 +12,14 @@ from math import ceil
 from psycopg.rows import DictRow
 
 from gpuaas_server.audit.service import AuditEntry, record
-from gpuaas_server.identity import signing_keys, tokens
+from gpuaas_server.identity import sessions, signing_keys, tokens
 from gpuaas_server.identity.passwords import password_matches
 from gpuaas_server.identity.principals import SERVICE_ACCOUNT, USER
 from gpuaas_server.identity.queries import logins as queries
 from gpuaas_server.identity.queries import service_accounts as account_queries
 from gpuaas_server.identity.queries import users as user_queries
-from gpuaas_server.identity.schemas import AccessToken, ClientCredentialsGrant, PasswordGrant
+from gpuaas_server.identity.schemas import AccessToken, ClientCredentialsGrant, PasswordGrant, RefreshGrant
+from gpuaas_server.identity.sessions import RefreshToken
 from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.context import Actor, Platform, Tx
 from gpuaas_server.kernel.database import PLATFORM
@@ -36,12 +37,16 @@ def secret_digest(secret: str) -> bytes:
     return hashlib.sha256(secret.encode()).digest()
 
 
-async def auth_token(platform: Platform, caller: Actor, grant: PasswordGrant | ClientCredentialsGrant) -> AccessToken:
+async def auth_token(
+    platform: Platform, caller: Actor, grant: PasswordGrant | RefreshGrant | ClientCredentialsGrant
+) -> AccessToken:
     if isinstance(grant, PasswordGrant):
         await _limit_rate(platform, caller.address, counted=1)
         return await _password_sign_in(platform, caller, grant)
     # Guessing 256 bits is hopeless; only failures count, so controllers behind one address do not starve.
     await _limit_rate(platform, caller.address, counted=0)
+    if isinstance(grant, RefreshGrant):
+        return await _session_sign_in(platform, caller, RefreshToken.read(grant.refresh_token))
     return await _account_sign_in(platform, caller, grant)
 
 
@@ -61,6 +66,11 @@ async def _limit_rate(platform: Platform, address: str, counted: int) -> None:
         raise Problem("rate_limited", headers={"Retry-After": str(seconds)})
 
 
+async def _count_against(platform: Platform, address: str) -> None:
+    async with platform.database.connection(PLATFORM) as connection:
+        await queries.rate_add(connection, address, platform.clock().replace(second=0, microsecond=0), 1)
+
+
 async def _password_sign_in(platform: Platform, caller: Actor, grant: PasswordGrant) -> AccessToken:
     email = grant.username.lower()
     digest = username_digest(email)
@@ -76,10 +86,33 @@ async def _password_sign_in(platform: Platform, caller: Actor, grant: PasswordGr
         if not found["disabled"]:
             await queries.failure_clear(tx.connection, digest)
             await user_queries.signed_in(tx.connection, known.id, tx.now)
-            await record(tx, AuditEntry(ACTION, known.id, found["tenant_id"]))
-            claims = tokens.Claims(known.id, USER, known.tenant_id, found["auth_epoch"], 0.0)
-            return await _issue(platform, tx, claims, None)
+            hours, epoch = platform.settings.session_hours, found["auth_epoch"]
+            session = await sessions.session_start(tx, known.id, found["tenant_id"], epoch, hours)
+            await record(tx, AuditEntry(ACTION, known.id, found["tenant_id"], details={"session": session.id}))
+            issued = await _issue(platform, tx, tokens.Claims(known.id, USER, known.tenant_id, epoch, 0.0), None)
+            return _with_session(issued, session)
     raise await _refuse(platform, known, "account_disabled")
+
+
+async def _session_sign_in(platform: Platform, caller: Actor, presented: RefreshToken) -> AccessToken:
+    """An unknown token counts like a wrong secret; what the session's holder did wrong is in the trail."""
+    user = await sessions.session_holder(platform, presented)
+    if user is None:
+        await _count_against(platform, caller.address)
+        raise await _refuse(platform, caller, "session_ended")
+    known = _acting(caller, user, USER)
+    async with platform.transaction(PLATFORM, known) as tx:
+        session = await sessions.session_renew(tx, presented)
+        if session is not None:
+            claims = tokens.Claims(known.id, USER, known.tenant_id, session.auth_epoch, 0.0)
+            return _with_session(await _issue(platform, tx, claims, None), session)
+    metrics.auth_refusals.labels("session_ended").inc()
+    raise Problem("session_ended")
+
+
+def _with_session(issued: AccessToken, session: sessions.LiveSession) -> AccessToken:
+    more = {"refresh_token": session.token.text, "session_expires_at": session.expires_at}
+    return issued.model_copy(update=more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +173,7 @@ async def _account_sign_in(platform: Platform, caller: Actor, grant: ClientCrede
         rows = await account_queries.sign_in_keys(connection, grant.client_id, now)
     key = _matching_key(rows, secret_digest(grant.client_secret))
     if key is None:
-        async with platform.database.connection(PLATFORM) as connection:
-            await queries.rate_add(connection, caller.address, now.replace(second=0, microsecond=0), 1)
+        await _count_against(platform, caller.address)
         raise await _refuse(platform, caller, "bad_credentials")
     known = _acting(caller, {**key.row, "id": grant.client_id}, SERVICE_ACCOUNT)
     if key.row["disabled"] or key.expired(now):

@@ -85,6 +85,7 @@ RULES: dict[str, Rule] = {
     "metrics": _PUBLIC,
     # Signing in
     "auth_token": _PUBLIC,
+    "auth_logout": _PUBLIC,  # by the refresh token
     "auth_jwks": _PUBLIC,
     "signing_key_list": _OPERATE,
     "signing_key_rotate": _ADMINISTER,

@@ -19,6 +19,7 @@ Email = Annotated[
 _ANY_TEXT = r"^[^\x00-\x1f\x7f]+$"
 TypedSecret = Annotated[str, StringConstraints(min_length=1, max_length=256, pattern=_ANY_TEXT)]
 NewPassword = Annotated[str, StringConstraints(min_length=12, max_length=256, pattern=_ANY_TEXT)]
+RefreshTokenText = Annotated[str, StringConstraints(pattern=r"^gsr_[A-Za-z0-9_-]{64}$")]
 ScopeName = Literal["allocations:read", "allocations:write", "events:read", "projects:read"]
 ProjectRole = Literal["project_admin", "project_member", "project_viewer"]
 PlatformRole = Literal["platform_admin", "platform_operator"]
@@ -36,11 +37,26 @@ class ClientCredentialsGrant(Body):
     client_secret: TypedSecret
 
 
+class RefreshGrant(Body):
+    grant_type: Literal["refresh_token"]
+    refresh_token: RefreshTokenText
+
+
+class Logout(Body):
+    refresh_token: RefreshTokenText
+
+
 class AccessToken(BaseModel):
     access_token: str
     token_type: Literal["Bearer"] = "Bearer"  # noqa: S105
     expires_in: int = Field(description="Seconds.")
     scope: str | None = Field(default=None, description="A service account's scopes, separated by blanks.")
+    refresh_token: str | None = Field(
+        default=None, description="A person's session: good once, for the next token. Service accounts get none."
+    )
+    session_expires_at: datetime | None = Field(
+        default=None, description="When the session ends, however often it is refreshed."
+    )
 
 
 class JsonWebKey(BaseModel):

@@ -11,6 +11,7 @@ from gpuaas_server.identity.queries import bindings as binding_queries
 from gpuaas_server.identity.queries import service_accounts as account_queries
 from gpuaas_server.identity.queries import users as user_queries
 from gpuaas_server.identity.schemas import Member, ProjectMemberSet, TenantMemberSet
+from gpuaas_server.identity.sessions import sessions_forget
 from gpuaas_server.identity.signing_keys import TOPIC
 from gpuaas_server.kernel.context import Actor, Platform, system_actor
 from gpuaas_server.kernel.database import PLATFORM, Connection
@@ -29,6 +30,7 @@ __all__ = [
     "member_list",
     "member_remove",
     "member_set",
+    "sessions_forget",
     "visible_projects",
 ]
 

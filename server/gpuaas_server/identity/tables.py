@@ -1,4 +1,4 @@
-"""Users, role bindings, service accounts and their keys, signing keys, and what sign-ins failed.
+"""Users, role bindings, service accounts and their keys, signing keys, sessions, and what sign-ins failed.
 
 A binding names its user together with its tenant, so the database refuses a role in somebody else's tenant.
 """
@@ -113,6 +113,28 @@ signing_keys = sa.Table(
     sa.Column("sealed_private_key", sa.LargeBinary, nullable=False),
     sa.Column("created_at", Timestamp, nullable=False),
     sa.Column("verifies_until", Timestamp),  # NULL: it still signs, or may
+)
+
+# What lets a person stay signed in without keeping a password. Tokens are here as digests only.
+sessions = sa.Table(
+    "sessions",
+    metadata,
+    id_column("ses"),
+    sa.Column("user_id", text_id(), sa.ForeignKey("users.id"), nullable=False),
+    sa.Column("tenant_id", text_id()),  # NULL: of a user of the platform
+    sa.Column("auth_epoch", sa.Integer, nullable=False),  # the user's, when they signed in; a higher one ends it
+    sa.Column("family_digest", sa.LargeBinary, nullable=False),
+    sa.Column("token_digest", sa.LargeBinary, nullable=False),
+    sa.Column("previous_digest", sa.LargeBinary),
+    sa.Column("rotated_at", Timestamp, nullable=False),
+    sa.Column("retried", sa.Boolean, nullable=False, server_default="false"),
+    sa.Column("created_at", Timestamp, nullable=False),
+    sa.Column("last_used_at", Timestamp, nullable=False),
+    sa.Column("expires_at", Timestamp, nullable=False),
+    sa.Column("revoked_at", Timestamp),
+    sa.UniqueConstraint("family_digest", name="sessions_one_per_family"),
+    sa.Index("sessions_by_user", "user_id", "id"),
+    sa.Index("sessions_by_end", "expires_at"),
 )
 
 # Keyed by a digest of what was typed, known user or not, so that a lockout does not tell who exists.

@@ -68,6 +68,7 @@ _KINDS = [
     ),
     ErrorKind("token_expired", 401, "The token has expired", "Get a new token."),
     ErrorKind("token_invalid", 401, "The token is not valid", "Get a new token."),
+    ErrorKind("session_ended", 401, "The session has ended", "Sign in again."),
     ErrorKind(
         "bad_credentials",
         401,
