@@ -34,7 +34,8 @@ from gpuaas_server.projects import endpoints as projects
 DESCRIPTION = """GPU allocations, and apps launched into them. Errors are RFC 9457 problem documents with a stable `code`;
 every POST takes an `Idempotency-Key`; every answer carries `X-Correlation-ID`."""
 
-ROOMS = (identity, projects, nodes, agent_endpoints, access, capacity, allocations, events, audit)
+# The router tries routes one after the other, so the rooms that are called most come first.
+ROOMS = (allocations, agent_endpoints, events, access, projects, identity, nodes, capacity, audit)
 
 
 class Health(BaseModel):
