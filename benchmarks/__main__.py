@@ -31,10 +31,13 @@ def main() -> None:
     parser.add_argument("names", nargs="*", choices=[[], *ALL], help="which ones; all when none is named")
     parser.add_argument("--quick", action="store_true", help="tiny sizes: only shows that the harness works")
     parser.add_argument("--rounds", type=int, help="how often each is repeated")
+    parser.add_argument("--agents", type=int, help="how many simulated agents poll")
     arguments = parser.parse_args()
     size = Size.smoke() if arguments.quick else Size()
     if arguments.rounds:
         size = replace(size, rounds=arguments.rounds)
+    if arguments.agents:
+        size = replace(size, agents=arguments.agents)
     load = os.getloadavg()[0]
     sections: dict[str, tuple[str, list[Figure]]] = {}
     for name in arguments.names or list(ALL):

@@ -47,7 +47,7 @@ class SeededFleet:
         connection.execute(
             "INSERT INTO allocation_resource_claims (id, tenant_id, allocation_id, node_id, kind, slot_id, lane,"
             " claimed_at) SELECT 'clm' || substr(id, 4), %(tenant)s, 'alc' || substr(id, 4), node_id, 'slot', id,"
-            " int4range(slot_index, slot_index + 1), now() FROM node_resource_slots WHERE status = 'claimed'",
+            " int4range(lane, lane + 1), now() FROM node_resource_slots WHERE status = 'claimed'",
             names,
         )
         connection.execute(
