@@ -81,8 +81,8 @@ def gathered(home: World, away: World) -> Iterator[Cast]:
         second = admin.projects.create(home.tenant_id, f"second-{secrets.token_hex(3)}", "Second")
         tenants = {"own": home.tenant_id, "other_project": home.tenant_id, "other_tenant": away.tenant_id}
         projects = {"own": home.project_id, "other_project": second.id, "other_tenant": away.project_id}
-        furnished = {r: _furnish(admin, tenants[r], projects[r]) for r in RELATIONS}
-        shared = _shared(admin, nodes, {place["allocation_node"] for place in furnished.values()})
+        furnished = {r: furnish(admin, tenants[r], projects[r]) for r in RELATIONS}
+        shared = set_apart(admin, nodes, {place["allocation_node"] for place in furnished.values()})
         callers = [_person(home, role) for role in PEOPLE]
         _person(away, "tenant_admin")  # somebody stays in charge there, whoever is removed
         callers += [_program(home, name, scopes) for name, scopes in PROGRAMS.items()]
@@ -91,7 +91,7 @@ def gathered(home: World, away: World) -> Iterator[Cast]:
             _release_all(admin, projects[relation])
 
 
-def _furnish(admin: Client, tenant_id: str, project_id: str) -> dict[str, str]:
+def furnish(admin: Client, tenant_id: str, project_id: str) -> dict[str, str]:
     """A member, a service account with a key, a living allocation with a grant, and one that has ended."""
     email = f"bystander-{secrets.token_hex(4)}@example.test"
     user = admin.users.create(tenant_id, email, "Bystander", secrets.token_urlsafe(18))
@@ -118,10 +118,10 @@ def _furnish(admin: Client, tenant_id: str, project_id: str) -> dict[str, str]:
     }
 
 
-def _shared(admin: Client, nodes: list[Node], busy: set[str]) -> dict[str, str]:
+def set_apart(admin: Client, nodes: list[Node], busy: set[str]) -> dict[str, str]:
     idle = [node.id for node in nodes if node.id not in busy]
     spare, doomed = idle[0], idle[-1]
-    for node in (spare, doomed):  # allocations that the matrix makes must not land on them
+    for node in {spare, doomed}:  # allocations that the matrix makes must not land on them
         admin.nodes.cordon(node, "set apart for the policy matrix")
     token = admin.enrolment_tokens.create(note="matrix")
     sku = admin.skus.create(

@@ -35,6 +35,13 @@ class World:
 
     def person(self, role: str) -> Client:
         """A new user with the role in this project (or tenant), signed in."""
+        return Client(self.server.url, credentials=self.credentials(role))
+
+    def bearer(self, role: str) -> str:
+        """The token of such a user, for requests that the SDK would not send."""
+        return Client(self.server.url).sign_in(self.credentials(role)).access_token
+
+    def credentials(self, role: str) -> PasswordCredentials:
         email = f"{role.replace('_', '-')}-{secrets.token_hex(3)}@example.test"
         password = secrets.token_urlsafe(18)
         if role.startswith("platform_"):
@@ -46,16 +53,23 @@ class World:
                 self.admin.tenants.set_member(self.tenant_id, user.id, role)
             else:
                 self.admin.projects.set_member(self.project_id, user.id, role)
-        return Client(self.server.url, credentials=PasswordCredentials(email, password))
+        return PasswordCredentials(email, password)
 
     def offer(self) -> None:
         """The SKUs of the demo, unless they are there already."""
         names = {sku.name for sku in self.admin.skus.list()}
-        price = {"gpu_model": MODEL, "price_per_gpu_hour_minor": 250, "currency": "USD"}
-        if "h100-slice" not in names:
-            self.admin.skus.create(NewSku(name="h100-slice", shape="gpu_slice", gpu_counts=[1, 2, 4], **price))
-        if "h100-node" not in names:
-            self.admin.skus.create(NewSku(name="h100-node", shape="baremetal", gpu_counts=[8], **price))
+        for name, shape, counts in (("h100-slice", "gpu_slice", [1, 2, 4]), ("h100-node", "baremetal", [8])):
+            if name not in names:
+                self.admin.skus.create(
+                    NewSku(
+                        name=name,
+                        shape=shape,
+                        gpu_model=MODEL,
+                        gpu_counts=counts,
+                        price_per_gpu_hour_minor=250,
+                        currency="USD",
+                    )
+                )
 
     @contextlib.contextmanager
     def simulated_fleet(self, nodes: int, *arguments: str, first_index: int = 0) -> Iterator[list[Node]]:

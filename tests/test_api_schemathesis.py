@@ -1,0 +1,105 @@
+"""Schemathesis over the whole OpenAPI document of a running server: every check on, no 5xx, nothing undocumented.
+
+Ids in paths are replaced by real ones most of the time, so that calls get past "there is no such thing".
+"""
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, settings
+from schemathesis.specs.openapi.checks import positive_data_acceptance
+
+from gpuaas_server.contract import openapi_document
+from system_support import fuzzing
+from system_support.fuzzing import NodeSignature
+from system_support.server import RunningServer
+from system_support.world import World
+
+SLOW = bool(os.environ.get("GPUAAS_TEST_SLOW"))
+CONFIG = schemathesis.Config.from_dict(
+    {
+        "seed": 1,
+        "cache": {"enabled": False},
+        # The Authorization header is ours: one that schemathesis thinks it left out would be sent all the same.
+        "generation": {"mode": "all", "with-security-parameters": False},
+        # 412: an If-Match that was made up names a generation that is not the current one.
+        "checks": {
+            "positive_data_acceptance": {"expected-statuses": ["2xx", "401", "403", "404", "409", "412", "429"]}
+        },
+    }
+)
+SCHEMA = schemathesis.openapi.from_dict(openapi_document(), config=CONFIG)
+bounded = settings(
+    max_examples=400 if SLOW else 15,
+    derandomize=True,
+    database=None,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
+# Refusals of what a schema cannot forbid: the request is well formed, and its meaning is refused with a code of its own.
+REFUSALS_OF_MEANING = {
+    "user_create": {"weak_password"},
+    "tenant_user_create": {"weak_password"},
+    "me_password_change": {"weak_password", "account_locked"},
+    "auth_token": {"account_locked"},
+    "ssh_key_create": {"ssh_key_refused"},
+    "ssh_certificate_create": {"ssh_key_refused"},
+    "ssh_grant_create": {"ssh_key_refused"},
+    "agent_host_certificate": {"ssh_key_refused"},
+    "agent_inventory": {"inventory_invalid"},
+    "allocation_create": {"sku_not_offered"},
+}
+
+
+@pytest.fixture(scope="module")
+def fuzzed() -> Iterator[World]:
+    """A server of its own: what is done here must not happen to other tests."""
+    with RunningServer.start(login_rate_per_minute="100000", log_level="WARNING") as running:
+        world = World.create(running)
+        world.offer()
+        with fuzzing.prey(world):
+            yield world
+
+
+@pytest.fixture(scope="module")
+def administrator(fuzzed: World) -> str:
+    """Somebody else than the administrator who owns the world: this one's password gets guessed at."""
+    return fuzzed.bearer("platform_admin")
+
+
+@pytest.fixture(scope="module")
+def node(fuzzed: World) -> NodeSignature:
+    return NodeSignature(fuzzed)
+
+
+def send(case: schemathesis.Case, world: World, **how: Any) -> None:
+    fuzzing.adapt(case)
+    answer = case.call(base_url=world.server.url, **how)
+    excluded = []
+    operation_id = case.operation.definition.raw["operationId"]
+    if answer.status_code >= 400 and answer.json()["code"] in REFUSALS_OF_MEANING.get(operation_id, ()):
+        excluded.append(positive_data_acceptance)
+    case.validate_response(answer, excluded_checks=excluded, transport_kwargs=how, headers=how.get("headers"))
+
+
+@SCHEMA.parametrize()
+@bounded
+def test_an_administrator_gets_only_what_is_documented(
+    case: schemathesis.Case, fuzzed: World, administrator: str
+) -> None:
+    send(case, fuzzed, headers={"Authorization": f"Bearer {administrator}"})
+
+
+@SCHEMA.parametrize()
+@bounded
+def test_a_stranger_gets_only_what_is_documented(case: schemathesis.Case, fuzzed: World) -> None:
+    send(case, fuzzed)
+
+
+@SCHEMA.include(tag="agent").parametrize()
+@bounded
+def test_a_node_gets_only_what_is_documented(case: schemathesis.Case, fuzzed: World, node: NodeSignature) -> None:
+    send(case, fuzzed, auth=node)
