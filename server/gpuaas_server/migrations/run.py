@@ -1,15 +1,22 @@
-"""Bring a database to the head revision, or down, from code (`gpuaas-server migrate`)."""
+"""Bring a database to the head revision, or down, from code (`gpuaas-server migrate`).
+
+Alembic and SQLAlchemy are loaded by those who migrate: they are most of what `up` would have to load otherwise.
+"""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psycopg
-from alembic import command
-from alembic.config import Config
+
+if TYPE_CHECKING:
+    from alembic.config import Config
 
 HERE = Path(__file__).parent
 
 
-def _config(url: str) -> Config:
+def _config(url: str) -> "Config":
+    from alembic.config import Config
+
     config = Config()
     config.set_main_option("script_location", str(HERE))
     config.attributes["url"] = url.replace("postgresql://", "postgresql+psycopg://", 1)
@@ -17,15 +24,21 @@ def _config(url: str) -> Config:
 
 
 def upgrade(url: str, revision: str = "head") -> None:
+    from alembic import command
+
     command.upgrade(_config(url), revision)
 
 
 def downgrade(url: str, revision: str) -> None:
+    from alembic import command
+
     command.downgrade(_config(url), revision)
 
 
 def check(url: str) -> None:
     """Raise when the tables in the code and the migrated database disagree."""
+    from alembic import command
+
     command.check(_config(url))
 
 
