@@ -168,8 +168,12 @@ def test_ssh_keys_and_grants(operator: Any, fleet: str, project: str, sku: str, 
     name = f"laptop-{secrets.token_hex(3)}"
     assert operator("ssh-keys", "add", f"{key}.pub", "--name", name).code == 0
     assert operator("ssh-keys", "add", str(key)).code == 2, "a private key is refused before it leaves the machine"
-    made = operator("allocations", "create", "-p", project, "--sku", sku, "--gpus", "1", "--name", "box", "--watch")
+    made = operator(
+        "allocations", "create", "-p", project, "--sku", sku, "--gpus", "1", "--name", "box", "--ssh-key", name, "--watch"
+    )  # fmt: skip
     assert made.code == 0, made.err
+    [own] = operator("ssh-grants", "list", "box", "-p", project, "-o", "json").items
+    assert own["note"] == name
     granted = operator("ssh-grants", "create", "box", "--key", name, "--expires", "2h", "-p", project, "-o", "json")
     assert granted.code == 0, granted.err
     [grant] = granted.items

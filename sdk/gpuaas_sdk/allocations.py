@@ -75,10 +75,13 @@ class Timeline(Resource):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewAllocation:
+    """`ssh_key_ids` are stored keys of the caller that may log in for as long as the allocation lives."""
+
     sku: str
     gpu_count: int | None = None
     count: int = 1
     name: str | None = None
+    ssh_key_ids: Sequence[str] = ()
 
     def body(self) -> Mapping[str, object]:
         return given(
@@ -86,6 +89,7 @@ class NewAllocation:
             gpu_count=self.gpu_count,
             count=self.count,
             name=self.name,
+            ssh_key_ids=list(self.ssh_key_ids) or None,
         )
 
 

@@ -26,7 +26,9 @@ SKU = sdk.NewSku(name="s", shape="gpu_slice", gpu_model="m", gpu_counts=[1], pri
 
 Call = Callable[[sdk.Client], object]
 CALLS: dict[str, Call] = {
-    "allocation_create": lambda c: c.allocations.create("p", sdk.NewAllocation(sku="s", gpu_count=1, name="n")),
+    "allocation_create": lambda c: c.allocations.create(
+        "p", sdk.NewAllocation(sku="s", gpu_count=1, ssh_key_ids=["k"])
+    ),
     "allocation_list": lambda c: list(c.allocations.list("p", state="active")),
     "allocation_list_all": lambda c: list(c.allocations.list(None, state="active")),
     "allocation_show": lambda c: c.allocations.show("p", "a"),

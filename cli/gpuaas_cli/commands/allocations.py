@@ -9,7 +9,7 @@ from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.commands import ssh
 from gpuaas_cli.options import DeadlineOption, LimitOption, ProjectOption, WatchOption, YesOption
 from gpuaas_cli.progress import AllocationProgress
-from gpuaas_cli.references import allocation_id, project_id
+from gpuaas_cli.references import allocation_id, project_id, ssh_key_id
 from gpuaas_cli.rendering import print_list
 from gpuaas_cli.session import Session
 from gpuaas_sdk import Allocation, NewAllocation
@@ -30,13 +30,20 @@ def create(
     ] = None,
     count: Annotated[int, typer.Option("--count", min=1, help="How many allocations: all of them or none.")] = 1,
     name: Annotated[str | None, typer.Option("--name", help="A name, to use in place of the id.")] = None,
+    ssh_keys: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--ssh-key", help="One of your stored keys (id, name or fingerprint) may log in; repeat for more."
+        ),
+    ] = None,
     watch: WatchOption = False,
     deadline: DeadlineOption = 900,
     project: ProjectOption = None,
 ) -> None:
     """Ask for GPUs. Returns when they are claimed; with --watch, when they are active or have failed."""
     where = project_id(session, project)
-    new = NewAllocation(sku=sku, gpu_count=gpus, count=count, name=name)
+    keys = [ssh_key_id(session.client, key) for key in ssh_keys or ()]
+    new = NewAllocation(sku=sku, gpu_count=gpus, count=count, name=name, ssh_key_ids=keys)
     made = list(session.client.allocations.create(where, new))
     if not watch:
         print_list(session, made, COLUMNS)

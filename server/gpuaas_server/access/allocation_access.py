@@ -23,7 +23,6 @@ from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
 
-LONGEST_GRANT = timedelta(days=366)
 _TAKES_GRANTS = ("requested", "provisioning", "active")
 
 
@@ -140,7 +139,7 @@ async def _wanted_key(tx: Tx, body: SshGrantCreate) -> SshPublicKey:
 
 
 def _check_end(expires_at: datetime, now: datetime) -> None:
-    if not now < expires_at <= now + LONGEST_GRANT:
+    if not now < expires_at <= now + service.LONGEST_GRANT:
         raise Problem("invalid_request", "expires_at: in the future, and within a year.")
 
 

@@ -5,7 +5,7 @@ Imports neither allocations nor nodes, so that both may call it.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from gpuaas_server.access import keys, queries
 from gpuaas_server.kernel.clock import utc_now
@@ -13,6 +13,8 @@ from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.ids import new_id
+
+LONGEST_GRANT = timedelta(days=366)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,8 @@ async def grants_create_from_keys(tx: Tx, wanted: NewGrants) -> None:
     found = await queries.ssh_keys_by_id(tx.connection, wanted.granted_to, wanted.ssh_key_ids)
     missing = sorted(set(wanted.ssh_key_ids) - {row["id"] for row in found})
     if missing:
-        raise Problem("invalid_request", "You have no such SSH key.", {"ssh_key_ids": missing})
+        whose = "You have" if tx.actor.kind == "user" else "Only people store SSH keys; you have"
+        raise Problem("not_found", f"{whose} no SSH key {missing[0]}.", {"ssh_key_ids": missing})
     rows = [
         (
             new_id("grt"),

@@ -143,8 +143,9 @@ async def allocation_change(
     return await cursor.fetchone()
 
 
-async def access_want(connection: Connection, allocation_id: str) -> None:
+async def access_want(connection: Connection, allocation_ids: Sequence[str]) -> None:
     """Not a change of generation: the machine compares wanted and sent, nobody's snapshot becomes wrong."""
     await connection.execute(
-        "UPDATE allocations SET access_wanted = access_wanted + 1 WHERE id = %s AND ended_at IS NULL", (allocation_id,)
+        "UPDATE allocations SET access_wanted = access_wanted + 1 WHERE id = ANY(%s) AND ended_at IS NULL",
+        (list(allocation_ids),),
     )

@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field, StringConstraints
 
 from gpuaas_server.capacity.schemas import GpuCount
 from gpuaas_server.kernel.http.schemas import Body, Reason
+from gpuaas_server.kernel.ids import SshKeyId
 
 AllocationState = Literal["requested", "provisioning", "active", "releasing", "released", "failed", "release_failed"]
 AllocationName = Annotated[str, StringConstraints(pattern="^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$")]
@@ -20,6 +21,9 @@ class AllocationCreate(Body):
     )
     count: int = Field(default=1, ge=1, le=256, description="How many allocations: all of them or none.")
     name: AllocationName | None = Field(default=None, description="With count > 1, -1, -2 … is appended.")
+    ssh_key_ids: Annotated[list[SshKeyId], Field(max_length=16)] | None = Field(
+        default=None, description="Stored SSH keys of yours that may log in, for as long as the allocation lives."
+    )
 
 
 class AllocationRelease(Body):

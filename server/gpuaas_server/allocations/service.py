@@ -6,6 +6,8 @@ from typing import Any
 
 from psycopg.rows import DictRow
 
+from gpuaas_server.access import service as access
+from gpuaas_server.access.service import NewGrants
 from gpuaas_server.allocations import queries
 from gpuaas_server.allocations.machine import CLEANUP, possible_actions
 from gpuaas_server.allocations.schemas import (
@@ -60,13 +62,13 @@ async def allocation_create(
     rows = _new_rows(tx, wish, body.name, claimed)
     await queries.allocations_insert(tx.connection, rows, rows[0])
     ids = [str(row["id"]) for row in rows]
-    await record(
-        tx,
-        *(
-            AuditEntry("allocation_create", i, tenant_id, project_id, details={"sku": sku.name, "gpus": gpu_count})
-            for i in ids
-        ),
-    )
+    details: dict[str, object] = {"sku": sku.name, "gpus": gpu_count}
+    if body.ssh_key_ids:
+        until = tx.now + access.LONGEST_GRANT  # they end with the allocation
+        wanted = NewGrants(tenant_id, project_id, ids, tx.actor.id, body.ssh_key_ids, until)
+        await access.grants_create_from_keys(tx, wanted)
+        details["ssh_keys"] = body.ssh_key_ids
+    await record(tx, *(AuditEntry("allocation_create", i, tenant_id, project_id, details=details) for i in ids))
     await emit(tx, *(_event("allocation.requested", row) for row in rows))
     await leases.enqueue(tx, WORK, ids)
     await capacity.count_against_quota(tx, wish)
@@ -295,7 +297,7 @@ async def allocation_access(connection: Connection, project_id: str, allocation_
     )
 
 
-async def access_changed(tx: Tx, allocation_id: str) -> None:
-    """Grants or revocations changed: the machine brings the host in line."""
-    await queries.access_want(tx.connection, allocation_id)
-    await leases.enqueue(tx, WORK, [allocation_id])
+async def access_changed(tx: Tx, *allocation_ids: str) -> None:
+    """Grants or revocations changed: the machine brings the hosts in line."""
+    await queries.access_want(tx.connection, allocation_ids)
+    await leases.enqueue(tx, WORK, allocation_ids)

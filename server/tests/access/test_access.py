@@ -1,7 +1,7 @@
 """Ways into an allocation, over HTTP: certificates, grants, people's keys, host certificates."""
 
 import json
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -134,6 +134,30 @@ async def test_stored_keys_are_put_on_new_allocations_in_one_go(lab: Lab) -> Non
         wanted = NewGrants(tenant, lab.project, ids, me["id"], [key["id"]], utc_now() + timedelta(days=1))
         await service.grants_create_from_keys(tx, wanted)
         assert [len(await service.grants_of(tx.connection, each)) for each in ids] == [1, 1]
+
+
+async def test_an_allocation_is_made_with_the_keys_that_may_log_in(lab: Lab) -> None:
+    admin, path = lab.site.admin, f"/projects/{lab.project}/allocations"
+    keys = [await admin.post("/me/ssh-keys", {"name": f"key {n}", "public_key": ssh_line()}) for n in range(2)]
+    wanted = {"sku": "h100", "gpu_count": 1, "ssh_key_ids": [key["id"] for key in keys]}
+    made = (await admin.post(path, wanted))["items"][0]
+    grants = (await admin.get(f"{path}/{made['id']}/ssh-grants"))["items"]
+    assert {grant["fingerprint"] for grant in grants} == {key["fingerprint"] for key in keys}
+    assert all(datetime.fromisoformat(g["expires_at"]) <= utc_now() + timedelta(days=366) for g in grants)
+
+
+async def test_an_unknown_key_claims_nothing(lab: Lab) -> None:
+    path, missing = f"/projects/{lab.project}/allocations", new_id("ssk")
+    answer = await lab.site.admin.call("POST", path, {"sku": "h100", "gpu_count": 1, "ssh_key_ids": [missing]})
+    assert (answer.status_code, answer.json()["details"]) == (404, {"ssh_key_ids": [missing]})
+    assert [one["id"] for one in (await lab.site.admin.get(path))["items"]] == [lab.allocation]
+    states = [one["status"] for one in (await lab.site.admin.get(f"/nodes/{lab.host.node_id}/slots"))["items"]]
+    assert sorted(states) == ["available", "claimed"]
+
+
+async def test_an_allocation_takes_sixteen_keys_at_most(lab: Lab) -> None:
+    wanted = {"sku": "h100", "gpu_count": 1, "ssh_key_ids": [new_id("ssk") for _ in range(17)]}
+    assert (await lab.site.admin.call("POST", f"/projects/{lab.project}/allocations", wanted)).status_code == 422
 
 
 async def test_a_host_gets_certificates_for_itself_and_its_allocations_only(lab: Lab) -> None:
