@@ -33,7 +33,8 @@ def test_a_slices_group_is_looked_for_in_every_hierarchy(tmp_path: Path) -> None
     assert cgroups.traces_of_unit("s.service", tmp_path) == [tmp_path / below]
 
 
-def test_a_busy_sshd_looks_like_an_idle_one_but_not_like_another_program() -> None:
+def test_an_sshd_that_is_busy_or_just_reloaded_looks_like_an_idle_one_but_not_like_another_program() -> None:
     title = "sshd: /usr/sbin/sshd -D [listener] {} of 10-100 startups"
     assert _sshd(title.format(0)).likeness == _sshd(title.format(3)).likeness
+    assert _sshd(title.format(0)).likeness == _sshd("/usr/sbin/sshd -D").likeness
     assert _sshd(title.format(0)).likeness != _sshd("sshd: evil").likeness

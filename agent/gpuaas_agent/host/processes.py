@@ -18,8 +18,8 @@ from gpuaas_agent.commands import Deadline
 from gpuaas_agent.host import cgroups
 
 _KERNEL_THREAD = 0x00200000
-# sshd writes into its title how many log-ins are under way.
-_SSHD_LOAD = re.compile(r"\b\d+ of (\d+-\d+ startups)$")
+# sshd writes into its title how many log-ins are under way; right after a reload it has no title yet.
+_SSHD_TITLE = re.compile(r"^sshd: (.+) \[listener\] \d+ of \d+-\d+ startups$")
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Process:
     @property
     def likeness(self) -> str:
         """What a service has in common with itself after a restart."""
-        command = _SSHD_LOAD.sub(r"\1", self.command)
+        command = _SSHD_TITLE.sub(r"\1", self.command)
         return f"{self.uid}|{self.group}|{self.executable}|{command}"
 
     def describe(self) -> str:
