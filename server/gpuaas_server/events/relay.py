@@ -7,7 +7,7 @@ import asyncio
 import logging
 import os
 from pathlib import Path
-from typing import Protocol
+from typing import BinaryIO, Protocol
 
 from psycopg import AsyncConnection, OperationalError
 
@@ -16,6 +16,7 @@ from gpuaas_server.events.queries import EventFilter
 from gpuaas_server.events.schemas import Event
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.database import PLATFORM
+from gpuaas_server.kernel.errors import Problem
 
 log = logging.getLogger(__name__)
 _LOCK = "SELECT pg_advisory_lock(hashtextextended(%s, 0))"
@@ -37,10 +38,25 @@ class JsonLinesSink:
 
     def deliver(self, events: list[Event]) -> None:
         lines = b"".join(event.__pydantic_serializer__.to_json(event) + b"\n" for event in events)
-        with self._path.open("ab") as file:
+        with self._path.open("ab+") as file:
+            _cut_torn_line(file)
             file.write(lines)
             file.flush()
             os.fsync(file.fileno())
+
+
+def _cut_torn_line(file: BinaryIO) -> None:
+    """What a killed writer left of a line: its event was not delivered, so it comes again, whole."""
+    end = file.seek(0, os.SEEK_END)
+    while end > 0:
+        start = max(0, end - 65_536)
+        file.seek(start)
+        kept = file.read(end - start).rfind(b"\n") + 1
+        if kept:
+            end = start + kept
+            break
+        end = start
+    file.truncate(end)
 
 
 async def relay(platform: Platform, sink: Sink) -> None:
@@ -52,7 +68,7 @@ async def relay(platform: Platform, sink: Sink) -> None:
                 await connection.execute(_LOCK, (f"gpuaas relay {sink.name}",))
                 while True:
                     await _pass_on(platform, sink)
-        except (OperationalError, OSError) as error:
+        except (OperationalError, Problem, OSError) as error:
             log.warning("relay interrupted, trying again", extra={"sink": sink.name, "error": str(error)})
             await asyncio.sleep(1)
 

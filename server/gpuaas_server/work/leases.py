@@ -66,7 +66,9 @@ async def take(
 
 async def renew(connection: Connection, lease: Lease, until: datetime) -> None:
     cursor = await connection.execute(
-        "UPDATE work_items SET lease_until = %s WHERE id = %s AND lease_token = %s", (until, lease.id, lease.token)
+        # Not what is finished already: a heartbeat that waited for the apply would lock the row away for nobody.
+        "UPDATE work_items SET lease_until = %s WHERE id = %s AND lease_token = %s AND lease_until IS NOT NULL",
+        (until, lease.id, lease.token),
     )
     if cursor.rowcount == 0:
         raise LeaseLost(lease.subject)

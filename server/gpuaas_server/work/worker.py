@@ -17,6 +17,7 @@ from psycopg import OperationalError
 from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.context import Platform, Tx, system_actor
 from gpuaas_server.kernel.database import PLATFORM, Connection
+from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.logs import correlation_id
 from gpuaas_server.work import leases
 from gpuaas_server.work.leases import Lease, LeaseLost
@@ -26,6 +27,7 @@ log = logging.getLogger(__name__)
 Snapshot = TypeVar("Snapshot")
 Decision = TypeVar("Decision")
 
+AWAY = (OperationalError, Problem)  # the database, or a free connection to it
 IDLE_LOOK = 30.0  # a wake-up may be lost with a killed process; look anyway
 
 
@@ -56,7 +58,7 @@ class Worker:
                 woken.clear()
                 try:
                     wait = await self._round(settings.work_concurrency - len(self._running))
-                except OperationalError as error:
+                except AWAY as error:
                     log.warning("database away, trying again", extra={"error": str(error)})
                     wait = 0.5
                 await self._rest(woken, wait)
@@ -127,17 +129,21 @@ class Worker:
             tx.wakeups.add(leases.TOPIC)
 
     async def _heartbeat(self, lease: Lease) -> None:
+        """Until cancelled, or until the lease is not ours any more, which the apply finds out by itself."""
         seconds = self._platform.settings.work_lease_seconds
         while True:
             await asyncio.sleep(seconds / 3)
-            with suppress(OperationalError):
+            with suppress(*AWAY):
                 async with self._platform.database.connection(PLATFORM) as connection:
                     until = self._platform.clock() + timedelta(seconds=seconds)
-                    await leases.renew(connection, lease, until)
+                    try:
+                        await leases.renew(connection, lease, until)
+                    except LeaseLost:
+                        return
 
     async def _fail(self, lease: Lease, error: Exception) -> None:
         pause = min(60.0, 0.2 * 2 ** min(lease.attempts, 10)) * random.uniform(0.8, 1.2)
-        with suppress(OperationalError):  # the lease lapses by itself when the database is away
+        with suppress(*AWAY):  # the lease lapses by itself when the database is away
             async with self._platform.database.connection(PLATFORM) as connection:
                 again_at = self._platform.clock() + timedelta(seconds=pause)
                 await leases.fail(connection, lease, f"{type(error).__name__}: {error}", again_at)

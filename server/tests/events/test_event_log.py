@@ -120,7 +120,9 @@ async def test_a_stream_resumes_after_the_last_event_id(platform: Platform) -> N
     chunks = [await anext(stream) for _ in range(2)]
     await stream.aclose()  # type: ignore[attr-defined]
     last = chunks[1].split(b"\n")[0].removeprefix(b"id: ").decode()
-    resumed = service.event_stream(platform, PLATFORM, EventFilter(PROJECT), service.parse_cursor(last) or Place(), allowed)
+    resumed = service.event_stream(
+        platform, PLATFORM, EventFilter(PROJECT), service.parse_cursor(last) or Place(), allowed
+    )
     assert await anext(resumed) == b": stream open\n\n"
     assert b'"subject":"b"' in await anext(resumed)
     await resumed.aclose()  # type: ignore[attr-defined]
@@ -169,3 +171,18 @@ async def test_the_relay_delivers_everything_in_order_and_again_when_in_doubt(
     again.cancel()
     await asyncio.gather(again, return_exceptions=True)
     assert [json.loads(line)["subject"] for line in file.read_text().splitlines()] == ["a", "b", "c"]
+
+
+async def test_a_line_that_a_killed_relay_left_torn_is_replaced_by_the_whole_event(
+    platform: Platform, tmp_path: Path
+) -> None:
+    file = tmp_path / "events.jsonl"
+    file.write_bytes(b'{"subject":"whole"}\n{"subject":"to' + b"r" * 100_000)
+    await emit(platform, "torn")
+    relaying = asyncio.create_task(relay(platform, JsonLinesSink(file)))
+    async with asyncio.timeout(20):
+        while not file.read_bytes().endswith(b"\n"):
+            await asyncio.sleep(0.02)
+    relaying.cancel()
+    await asyncio.gather(relaying, return_exceptions=True)
+    assert [json.loads(line)["subject"] for line in file.read_text().splitlines()] == ["whole", "torn"]

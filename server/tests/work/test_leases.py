@@ -1,9 +1,11 @@
 """Leases: one owner at a time, fencing, no lost wishes, take-over of lapsed ones."""
 
 import asyncio
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 import pytest
+from psycopg import OperationalError
 
 from gpuaas_server.kernel.clock import utc_now
 from gpuaas_server.kernel.context import Platform, Tx, system_actor
@@ -148,3 +150,62 @@ async def test_a_heartbeat_keeps_a_long_errand_from_being_taken_over(platform: P
     for worker in workers:
         worker.cancel()
     assert errand.applied == ["long"]
+
+
+async def test_a_heartbeat_that_comes_late_does_not_lock_away_what_is_finished(platform: Platform) -> None:
+    await ask(platform, "s")
+    (lease,) = await take(platform, "w")
+    await finish(platform, lease, again_at=utc_now())
+    async with platform.database.connection(PLATFORM) as connection:
+        with pytest.raises(LeaseLost):
+            await leases.renew(connection, lease, utc_now() + timedelta(seconds=60))
+    assert [again.subject for again in await take(platform, "w")] == ["s"]
+
+
+async def test_nobody_takes_over_while_the_owner_applies(platform: Platform) -> None:
+    await ask(platform, "s")
+    (lease,) = await take(platform, "w", seconds=-1)
+    async with platform.transaction(PLATFORM, ACTOR) as tx:
+        await leases.guard(tx, lease)
+        assert await take(platform, "thief") == []
+        await leases.finish(tx, lease, None)
+    assert await take(platform, "thief") == []
+
+
+async def test_the_pause_after_failures_grows_and_the_reason_is_kept(platform: Platform) -> None:
+    await ask(platform, "s")
+    worker, pauses = Worker(platform, [Errand(fail_times=99)]), []
+    for _ in range(4):
+        async with platform.database.connection(PLATFORM) as connection:
+            await connection.execute("UPDATE work_items SET run_at = now()")
+        (lease,) = await take(platform, "w")
+        await worker._handle(lease)
+        async with platform.database.connection(PLATFORM) as connection:
+            cursor = await connection.execute(
+                "SELECT run_at - now() AS pause, attempts, last_error, leased_by FROM work_items"
+            )
+            row = (await cursor.fetchall())[0]
+        assert (row["last_error"], row["leased_by"]) == ("RuntimeError: the world is not ready", None)
+        pauses.append(row["pause"])
+    assert pauses == sorted(pauses)
+    assert row["attempts"] == 4
+
+
+async def test_a_worker_goes_on_when_its_connections_were_cut(platform: Platform) -> None:
+    errand = Errand()
+    running = asyncio.create_task(Worker(platform, [errand]).run())
+    await ask(platform, "before")
+    await asyncio.wait_for(errand.done.wait(), 20)
+    async with platform.database.connection(PLATFORM) as connection:
+        await connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+    errand.done.clear()
+    async with asyncio.timeout(60):
+        while not errand.done.is_set():  # ours may be one of the cut connections too
+            with suppress(OperationalError):
+                await ask(platform, "after")
+            await asyncio.sleep(0.05)
+    running.cancel()
+    assert set(errand.applied) == {"before", "after"}

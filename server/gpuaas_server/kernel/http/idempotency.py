@@ -40,15 +40,17 @@ def fingerprint(method: str, path: str, body: bytes) -> bytes:
 
 async def recall(tx: Tx, key: IdempotencyKey, sealer: Sealer) -> StoredAnswer | None:
     """The stored answer, or None when this request is the first; holds the key until the transaction ends."""
-    cursor = await tx.connection.execute(
-        "SELECT pg_try_advisory_xact_lock(%s) AS held, k.fingerprint, k.status, k.body, k.etag"
-        " FROM (SELECT 1) one LEFT JOIN idempotency_keys k ON k.owner_id = %s AND k.key = %s AND k.expires_at > %s",
-        (key.lock_number, key.owner_id, key.key, tx.now),
+    # Two statements, and in this order: the second one's snapshot is taken when the lock is held, so it shows what the
+    # holder before us has committed. They travel together.
+    locking = await tx.connection.execute("SELECT pg_try_advisory_xact_lock(%s) AS held", (key.lock_number,))
+    looking = await tx.connection.execute(
+        "SELECT fingerprint, status, body, etag FROM idempotency_keys WHERE owner_id = %s AND key = %s AND expires_at > %s",
+        (key.owner_id, key.key, tx.now),
     )
-    row = await cursor.fetchone()
-    if row is None or not row["held"]:
+    lock, row = await locking.fetchone(), await looking.fetchone()
+    if lock is None or not lock["held"]:
         raise Problem("idempotency_in_progress")
-    if row["fingerprint"] is None:
+    if row is None:
         return None
     if bytes(row["fingerprint"]) != key.fingerprint:
         raise Problem("idempotency_mismatch")
