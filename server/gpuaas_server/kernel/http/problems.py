@@ -69,6 +69,8 @@ def _from_validation(error: RequestValidationError) -> Problem:
 
 
 def _from_http(error: HTTPException) -> Problem:
+    if isinstance(error.__cause__, Problem):
+        return error.__cause__  # ours, raised while the body was read, and wrapped on the way
     code = _BY_STATUS.get(error.status_code, "internal")
     return Problem(code, headers=dict(error.headers or {}))
 
