@@ -26,7 +26,7 @@ def storable(value: object, depth: int = 0) -> object:
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError("a number is not finite")
     if isinstance(value, int) and not -_TOO_LARGE <= value < _TOO_LARGE:
-        raise ValueError("an integer does not fit in 64 bits")
+        return str(value)  # a number that JSON writers here cannot write; its digits are kept
     return value
 
 
