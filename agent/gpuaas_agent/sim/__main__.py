@@ -22,6 +22,7 @@ def main() -> int:
     parser.add_argument("--fail-rate", action="append", default=[], metavar="KIND=RATE")
     parser.add_argument("--first-index", type=int, default=0, help="number of the first node")
     parser.add_argument("--host-certificates", action="store_true")
+    parser.add_argument("--key-seed", default=None, help="same seed, same keys: the nodes survive a restart")
     arguments = parser.parse_args()
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(_run(arguments))
@@ -42,6 +43,7 @@ async def _run(arguments: argparse.Namespace) -> None:
         fail_rates=rates,
         host_certificates=arguments.host_certificates,
         first_index=arguments.first_index,
+        key_seed=arguments.key_seed,
     )
     async with fleet:
         log.event("fleet_ready", nodes=arguments.nodes)

@@ -38,6 +38,7 @@ class SimFleet:
         enrol_at_once: int = 32,
         first_index: int = 0,
         seed: int = 1,
+        key_seed: str | None = None,
     ) -> None:
         bundles = [bundle] if isinstance(bundle, str) else list(bundle)
         self._bundles = [identity.parse_bundle(text) for text in bundles]
@@ -45,6 +46,7 @@ class SimFleet:
         self._count = nodes
         self._gpus = gpus
         self._first_index = first_index
+        self._key_seed = key_seed
         self._gate = asyncio.Semaphore(enrol_at_once)
         self._behaviour = Behaviour(
             delay_seconds,
@@ -68,6 +70,7 @@ class SimFleet:
                 self._behaviour,
                 self._connection(target),
                 reports,
+                self._key_seed,
             )
             self.nodes.append(node)
             token = self._bundles[position % len(self._bundles)].token

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import random
 import time
@@ -50,6 +51,13 @@ class Behaviour:
     host_certificates: bool = False
 
 
+def _key_of(seed: str | None, index: int) -> Ed25519PrivateKey:
+    """With a seed, a node that starts again has the key it had before, and is the same node to the platform."""
+    if seed is None:
+        return Ed25519PrivateKey.generate()
+    return Ed25519PrivateKey.from_private_bytes(hashlib.sha256(f"{seed}/{index}".encode()).digest())
+
+
 class SimNode:
     def __init__(
         self,
@@ -58,6 +66,7 @@ class SimNode:
         behaviour: Behaviour,
         poll: Connection,
         reports: list[Connection],
+        key_seed: str | None = None,
     ) -> None:
         self.index = index
         self.node_id = "-"
@@ -66,7 +75,7 @@ class SimNode:
         self._behaviour = behaviour
         self._poll = poll
         self._reports = reports
-        self._key = Ed25519PrivateKey.generate()
+        self._key = _key_of(key_seed, index)
         self._clock = Clock()
         self._trust = Trust({}, [], [])
         self._generations: dict[str, int] = {}
