@@ -183,6 +183,25 @@ def test_a_granted_key_opens_until_the_grant_is_taken_back(site: Site, tmp_path:
     assert site.settle(live).state == "released"
 
 
+def test_a_revoked_certificate_no_longer_opens_while_another_still_does(site: Site, tmp_path: Path) -> None:
+    live = site.settle(site.allocate("h100-node"))
+    (tmp_path / "lost").mkdir()
+    (tmp_path / "kept").mkdir()
+    lost, kept = site.door(live, tmp_path / "lost"), site.door(live, tmp_path / "kept")
+    assert lost.opens
+    assert kept.opens
+    access = site.world.admin.ssh_access
+    [newer, older] = access.certificates(site.world.project_id, live.id)
+    ended = access.revoke_certificates(site.world.project_id, live.id, serial=older.serial, reason="laptop lost")
+    assert ended.revoked == [older.serial]
+    wait_until(lambda: not lost.opens, "the revoked certificate no longer opens")
+    assert kept.opens
+    access.revoke_certificates(site.world.project_id, live.id, issued_to=newer.issued_to, reason="all of them")
+    wait_until(lambda: not kept.opens, "no certificate of the holder opens")
+    site.release(live)
+    assert site.settle(live).state == "released"
+
+
 def test_a_wipe_that_finds_a_trace_blocks_the_slots_and_a_retry_after_repair_frees_them(
     site: Site, tmp_path: Path
 ) -> None:

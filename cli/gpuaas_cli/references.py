@@ -85,6 +85,13 @@ def user_id(client: Client, tenant: str | None, text: str) -> str:
     return only_one("user", wanted, client.users.list(tenant), lambda one: (one.email,)).id
 
 
+def principal_id(client: Client, project: str, text: str) -> str:
+    """A member of the project by e-mail, or anybody by id."""
+    if is_id("usr", text) or is_id("sva", text):
+        return text
+    return only_one("member", text.lower(), client.projects.members(project), lambda one: (one.email,)).id
+
+
 def service_account_id(client: Client, project: str, text: str) -> str:
     if is_id("sva", text):
         return text

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from gpuaas_sdk import Client, Token, Unauthenticated
+from gpuaas_sdk import Client, PasswordCredentials, Token, Unauthenticated
 from system_support.server import RunningServer
 
 GPU = "NVIDIA H100 80GB HBM3"
@@ -162,7 +162,9 @@ def test_a_service_account_signs_in_and_its_keys_rotate(
     assert gpuaas("allocations", "list").code == 0, "its own project needs no name"
 
 
-def test_ssh_keys_and_grants(operator: Any, fleet: str, project: str, sku: str, tmp_path: Path) -> None:
+def test_ssh_keys_certificates_and_grants(
+    operator: Any, server: RunningServer, fleet: str, project: str, sku: str, tmp_path: Path
+) -> None:
     key = tmp_path / "id"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
     name = f"laptop-{secrets.token_hex(3)}"
@@ -177,6 +179,16 @@ def test_ssh_keys_and_grants(operator: Any, fleet: str, project: str, sku: str, 
     granted = operator("ssh-grants", "create", "box", "--key", name, "--expires", "2h", "-p", project, "-o", "json")
     assert granted.code == 0, granted.err
     [grant] = granted.items
+    private = ("--reason", "laptop lost", "-p", project, "--yes")
+    assert operator("ssh-certificates", "list", "box", "-p", project, "-o", "json").items == []
+    assert "none was left" in operator("ssh-certificates", "revoke", "box", *private).out
+    where = operator("projects", "show", project, "-o", "json").json["id"]
+    with Client(server.url, credentials=PasswordCredentials(server.admin_email, server.admin_password)) as client:
+        box = next(one.id for one in client.allocations.list(str(where)) if one.name == "box")
+        issued = client.ssh_access.certificate(str(where), box, Path(f"{key}.pub").read_text().strip())
+    assert operator("ssh-certificates", "list", "box", "-p", project, "-o", "json").items[0]["revoked_at"] is None
+    assert str(issued.serial) in operator("ssh-certificates", "revoke", "box", *private).out
+    assert "revoked" in operator("ssh-certificates", "list", "box", "-p", project).out
     assert operator("ssh-grants", "delete", "box", str(grant["id"]), "-p", project, "--yes").code == 0
     assert operator("ssh-keys", "delete", name, "--yes").code == 0
 

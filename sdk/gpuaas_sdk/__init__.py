@@ -1,6 +1,13 @@
 """Client for the gpuaas public API. `Client` is the door, `GpuaasError` what it raises."""
 
-from gpuaas_sdk.access import SshCertificate, SshEndpoint, SshGrant, SshKey
+from gpuaas_sdk.access import (
+    IssuedSshCertificate,
+    RevokedSshCertificates,
+    SshCertificate,
+    SshEndpoint,
+    SshGrant,
+    SshKey,
+)
 from gpuaas_sdk.allocations import Allocation, NewAllocation, Timeline, TimelineEntry
 from gpuaas_sdk.audit import AuditFilter, AuditRecord
 from gpuaas_sdk.calls import Pages
@@ -53,6 +60,7 @@ __all__ = [
     "Failure",
     "GpuaasError",
     "InvalidRequest",
+    "IssuedSshCertificate",
     "Me",
     "Member",
     "NewAllocation",
@@ -68,6 +76,7 @@ __all__ = [
     "RateLimited",
     "Resource",
     "RetryPolicy",
+    "RevokedSshCertificates",
     "RoleBinding",
     "ServerFailed",
     "ServiceAccount",

@@ -36,6 +36,23 @@ class SshCertificate(Resource):
 
 
 @dataclass(frozen=True, kw_only=True)
+class IssuedSshCertificate(Resource):
+    """A certificate as the platform remembers it; sshd logs its serial."""
+
+    serial: int
+    issued_to: str = ""
+    fingerprint: str = ""
+    valid_before: datetime | None = None
+    revoked_at: datetime | None = None
+    created_at: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RevokedSshCertificates(Resource):
+    revoked: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
 class SshGrant(Resource):
     id: str
     allocation_id: str = ""
@@ -80,6 +97,23 @@ class SshAccess(Calls):
         body = given(public_key=public_key, minutes=minutes)
         path = (*_allocation(project_id, allocation_id), "ssh-certificates")
         return self._change("POST", SshCertificate, *path, body=body)
+
+    def certificates(self, project_id: str, allocation_id: str) -> Pages[IssuedSshCertificate]:
+        return self._pages(IssuedSshCertificate, *_allocation(project_id, allocation_id), "ssh-certificates")
+
+    def revoke_certificates(
+        self,
+        project_id: str,
+        allocation_id: str,
+        *,
+        reason: str,
+        serial: int | None = None,
+        issued_to: str | None = None,
+    ) -> RevokedSshCertificates:
+        """One by its serial, those of one holder, or all that the caller may revoke."""
+        body = given(reason=reason, serial=serial, issued_to=issued_to)
+        path = (*_allocation(project_id, allocation_id), "ssh-certificates", "revoke")
+        return self._change("POST", RevokedSshCertificates, *path, body=body)
 
     def grants(self, project_id: str, allocation_id: str) -> Pages[SshGrant]:
         return self._pages(SshGrant, *_allocation(project_id, allocation_id), "ssh-grants")

@@ -53,6 +53,10 @@ CALLS: dict[str, Call] = {
     "ssh_key_delete": lambda c: c.ssh_keys.delete("k"),
     "ssh_ca_show": lambda c: c.ssh_keys.authorities(),
     "ssh_certificate_create": lambda c: c.ssh_access.certificate("p", "a", "ssh-ed25519 A", 5),
+    "ssh_certificate_list": lambda c: list(c.ssh_access.certificates("p", "a")),
+    "ssh_certificate_revoke": lambda c: c.ssh_access.revoke_certificates(
+        "p", "a", reason="why", serial=1, issued_to="u"
+    ),
     "ssh_grant_list": lambda c: list(c.ssh_access.grants("p", "a")),
     "ssh_grant_create": lambda c: c.ssh_access.create_grant("p", "a", expires_at=NOW, ssh_key_id="k", note="n"),
     "ssh_grant_delete": lambda c: c.ssh_access.delete_grant("p", "a", "g"),
@@ -137,6 +141,8 @@ RECORDS: dict[type[object], tuple[str, ...]] = {
     sdk.Slot: ("Slot",),
     SshCa: ("SshCa",),
     sdk.SshCertificate: ("SshCertificate",),
+    sdk.IssuedSshCertificate: ("IssuedSshCertificate",),
+    sdk.RevokedSshCertificates: ("RevokedSshCertificates",),
     SshEndpoint: ("SshWayIn",),
     sdk.SshGrant: ("SshGrant",),
     sdk.SshKey: ("SshKey",),

@@ -204,6 +204,8 @@ RECIPES: dict[str, Recipe] = {
     "ssh_key_create": Recipe(lambda caller, ids: {"name": "mine", "public_key": public_key()}),
     "ssh_key_delete": Recipe(fresh=_fresh_ssh_key),
     "ssh_certificate_create": Recipe(lambda caller, ids: {"public_key": public_key()}),
+    "ssh_certificate_list": READ,
+    "ssh_certificate_revoke": Recipe(REASON),
     "ssh_grant_list": READ,
     "ssh_grant_create": Recipe(_grant),
     "ssh_grant_delete": Recipe(fresh=_fresh_grant),

@@ -2,14 +2,17 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from gpuaas_server.access import allocation_access, keys, service, user_keys
+from gpuaas_server.access import allocation_access, certificates, keys, service, user_keys
 from gpuaas_server.access.schemas import (
+    IssuedSshCertificates,
+    RevokedSshCertificates,
     SshCa,
     SshCertificate,
     SshCertificateCreate,
+    SshCertificateRevoke,
     SshGrant,
     SshGrantCreate,
     SshKey,
@@ -76,9 +79,42 @@ async def ssh_certificate_create(
     authority = keys.signer(await keys.live_keys(platform, "ssh_user_ca"), platform.clock())
     minutes = platform.settings.ssh_certificate_minutes
     return await call.change(
-        lambda tx: allocation_access.ssh_certificate_create(tx, project_id, allocation_id, body, authority, minutes),
+        lambda tx: certificates.ssh_certificate_create(tx, project_id, allocation_id, body, authority, minutes),
         status=201,
     )
+
+
+@router.get(f"{_ALLOCATION}/ssh-certificates", response_model=IssuedSshCertificates, responses=problem_responses())
+async def ssh_certificate_list(
+    project_id: ProjectId,
+    allocation_id: AllocationId,
+    call: Annotated[Call, admitted("ssh_certificate_list")],
+    after: Annotated[
+        str | None, Query(pattern="^[1-9][0-9]{0,17}$", description="next_cursor of the page before.")
+    ] = None,
+    limit: PageLimit = 50,
+) -> Response:
+    """Certificates issued for the allocation, newest first."""
+    before = None if after is None else int(after)
+    return await call.read(
+        lambda connection: certificates.ssh_certificate_list(connection, project_id, allocation_id, before, limit)
+    )
+
+
+@router.post(
+    f"{_ALLOCATION}/ssh-certificates/revoke",
+    response_model=RevokedSshCertificates,
+    responses=problem_responses(*_CHANGE),
+)
+async def ssh_certificate_revoke(
+    project_id: ProjectId,
+    allocation_id: AllocationId,
+    body: SshCertificateRevoke,
+    call: Annotated[Call, admitted_change("ssh_certificate_revoke")],
+) -> Response:
+    """End certificates before their time: administrators anybody's, others their own. Open sessions stay open."""
+    roles = call.admission.roles
+    return await call.change(lambda tx: certificates.ssh_certificate_revoke(tx, project_id, allocation_id, body, roles))
 
 
 @router.get(f"{_ALLOCATION}/ssh-grants", response_model=Page[SshGrant], responses=problem_responses())

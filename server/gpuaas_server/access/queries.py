@@ -96,13 +96,60 @@ async def host_certificate_insert(
     return int((await cursor.fetchall())[0]["serial"])
 
 
-async def certificates_revoke(connection: Connection, allocation_id: str, issued_to: str, now: datetime) -> list[int]:
+async def certificate_list(
+    connection: Connection, project_id: str, allocation_id: str, before: int | None, limit: int
+) -> list[DictRow]:
     cursor = await connection.execute(
-        "UPDATE ssh_certificates SET revoked_at = %s"
-        " WHERE allocation_id = %s AND issued_to = %s AND revoked_at IS NULL AND valid_before > %s RETURNING serial",
-        (now, allocation_id, issued_to, now),
+        "SELECT serial, issued_to, fingerprint, valid_before, revoked_at, created_at FROM ssh_certificates"
+        " WHERE project_id = %(project)s AND allocation_id = %(allocation)s"
+        " AND (%(before)s::bigint IS NULL OR serial < %(before)s) ORDER BY serial DESC LIMIT %(limit)s",
+        {"project": project_id, "allocation": allocation_id, "before": before, "limit": limit},
     )
-    return [row["serial"] for row in await cursor.fetchall()]
+    return await cursor.fetchall()
+
+
+async def certificate_holder(connection: Connection, allocation_id: str, serial: int) -> str | None:
+    cursor = await connection.execute(
+        "SELECT issued_to FROM ssh_certificates WHERE allocation_id = %s AND serial = %s", (allocation_id, serial)
+    )
+    row = await cursor.fetchone()
+    return None if row is None else str(row["issued_to"])
+
+
+async def certificates_revoke(
+    connection: Connection, allocation_id: str, issued_to: str | None, serial: int | None, now: datetime
+) -> list[int]:
+    """Those of the allocation that could still be used: of one holder, the one with the serial, or all."""
+    cursor = await connection.execute(
+        "UPDATE ssh_certificates SET revoked_at = %(now)s"
+        " WHERE allocation_id = %(allocation)s AND revoked_at IS NULL AND valid_before > %(now)s"
+        " AND (%(holder)s::text IS NULL OR issued_to = %(holder)s)"
+        " AND (%(serial)s::bigint IS NULL OR serial = %(serial)s) RETURNING serial",
+        {"now": now, "allocation": allocation_id, "holder": issued_to, "serial": serial},
+    )
+    return sorted(row["serial"] for row in await cursor.fetchall())
+
+
+async def holder_certificates_revoke(
+    connection: Connection, project_id: str, issued_to: str, now: datetime
+) -> list[DictRow]:
+    cursor = await connection.execute(
+        "UPDATE ssh_certificates SET revoked_at = %(now)s WHERE issued_to = %(holder)s AND project_id = %(project)s"
+        " AND revoked_at IS NULL AND valid_before > %(now)s RETURNING allocation_id, tenant_id, serial",
+        {"now": now, "holder": issued_to, "project": project_id},
+    )
+    return await cursor.fetchall()
+
+
+async def holder_grants_revoke(
+    connection: Connection, project_id: str, granted_to: str, now: datetime
+) -> list[DictRow]:
+    cursor = await connection.execute(
+        "UPDATE ssh_grants SET revoked_at = %(now)s WHERE granted_to = %(holder)s AND project_id = %(project)s"
+        " AND revoked_at IS NULL AND expires_at > %(now)s RETURNING allocation_id, tenant_id, id",
+        {"now": now, "holder": granted_to, "project": project_id},
+    )
+    return await cursor.fetchall()
 
 
 async def revoked_serials(connection: Connection, allocation_id: str, now: datetime) -> list[int]:

@@ -5,8 +5,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from gpuaas_server.kernel.http.schemas import Body, Moment, Name
-from gpuaas_server.kernel.ids import SshKeyId
+from gpuaas_server.kernel.http.schemas import Body, Moment, Name, Reason
+from gpuaas_server.kernel.ids import PrincipalId, SshKeyId
 
 PublicKeyLine = Annotated[
     str,
@@ -57,6 +57,32 @@ class SshCertificate(BaseModel):
     known_hosts_line: str = Field(
         description="For known_hosts: trusts the host CA for this address, and for `-o HostKeyAlias=<allocation id>`."
     )
+
+
+class IssuedSshCertificate(BaseModel):
+    serial: int = Field(description="As sshd logs it.")
+    issued_to: str = Field(description="The user or service account.")
+    fingerprint: str
+    valid_before: datetime
+    revoked_at: datetime | None
+    created_at: datetime
+
+
+class IssuedSshCertificates(BaseModel):
+    items: list[IssuedSshCertificate]
+    next_cursor: str | None = Field(description="Send as `after` for the next page; null on the last one.")
+
+
+class SshCertificateRevoke(Body):
+    """One by its serial, all of one holder, or with neither all that you may revoke."""
+
+    serial: Annotated[int, Field(ge=1, le=2**63 - 1)] | None = None
+    issued_to: PrincipalId | None = None
+    reason: Reason
+
+
+class RevokedSshCertificates(BaseModel):
+    revoked: list[int] = Field(description="Serials that opened the door until now; the host is told at once.")
 
 
 class SshGrantCreate(Body):

@@ -7,7 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from psycopg.rows import DictRow
+
 from gpuaas_server.access import keys, queries
+from gpuaas_server.audit import service as audit
+from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.kernel.clock import utc_now
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
@@ -47,9 +51,27 @@ async def revoked_serials(connection: Connection, allocation_id: str, now: datet
     return await queries.revoked_serials(connection, allocation_id, now or utc_now())
 
 
-async def certificates_revoke(tx: Tx, allocation_id: str, issued_to: str) -> list[int]:
-    """Revoke the living certificates of one holder; the caller audits and has the host told (access_changed)."""
-    return await queries.certificates_revoke(tx.connection, allocation_id, issued_to, tx.now)
+async def holder_leaves(tx: Tx, project_id: str, holder: str) -> list[str]:
+    """End every way into the project that somebody has: their certificates, and the grants that they made.
+
+    The answer names the allocations whose hosts must be told (allocations.access_changed).
+    """
+    certificates = await queries.holder_certificates_revoke(tx.connection, project_id, holder, tx.now)
+    grants = await queries.holder_grants_revoke(tx.connection, project_id, holder, tx.now)
+    entries = [
+        _left(row, project_id, "ssh_certificate_revoke", holder, {"serial": row["serial"]}) for row in certificates
+    ]
+    entries += [_left(row, project_id, "ssh_grant_delete", holder, {"grant": row["id"]}) for row in grants]
+    if entries:
+        await audit.record(tx, *entries)
+    return sorted({row["allocation_id"] for row in (*certificates, *grants)})
+
+
+def _left(row: DictRow, project_id: str, action: str, holder: str, what: dict[str, object]) -> AuditEntry:
+    details = {"holder": holder, **what}
+    return AuditEntry(
+        action, row["allocation_id"], row["tenant_id"], project_id, reason="Left the project.", details=details
+    )
 
 
 async def grants_create_from_keys(tx: Tx, wanted: NewGrants) -> None:

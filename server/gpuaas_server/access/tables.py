@@ -37,6 +37,7 @@ ssh_certificates = sa.Table(
     sa.Column("revoked_at", Timestamp),
     sa.Column("created_at", Timestamp, nullable=False),
     sa.Index("ssh_certificates_by_allocation", "allocation_id", "valid_before"),
+    sa.Index("ssh_certificates_by_holder", "issued_to", "valid_before"),
 )
 
 ssh_host_certificates = sa.Table(
@@ -81,4 +82,5 @@ ssh_grants = sa.Table(
     sa.Column("revoked_at", Timestamp),
     sa.Column("created_at", Timestamp, nullable=False),
     sa.Index("ssh_grants_by_allocation", "allocation_id", "id"),
+    sa.Index("ssh_grants_by_holder", "granted_to", "expires_at"),
 )

@@ -298,6 +298,9 @@ async def allocation_access(connection: Connection, project_id: str, allocation_
 
 
 async def access_changed(tx: Tx, *allocation_ids: str) -> None:
-    """Grants or revocations changed: the machine brings the hosts in line."""
-    await queries.access_want(tx.connection, allocation_ids)
+    """Grants or revocations changed: the machine brings the hosts in line.
+
+    The work row first, as the worker locks them: the other way round the two would wait for each other.
+    """
     await leases.enqueue(tx, WORK, allocation_ids)
+    await queries.access_want(tx.connection, allocation_ids)

@@ -168,6 +168,11 @@ RULES: dict[str, Rule] = {
     "ssh_key_delete": _PEOPLE,
     "ssh_ca_show": _ANYBODY,
     "ssh_certificate_create": _USE_ALLOCATIONS,
+    "ssh_certificate_list": Rule(Level.PROJECT, _PROJECT_USERS | {PROJECT_VIEWER}, "allocations:read"),
+    # Administrators anybody's, others their own: see access/certificates.py
+    "ssh_certificate_revoke": Rule(
+        Level.PROJECT, _PROJECT_USERS, "allocations:write", needs_reason=True, while_disabled=True
+    ),
     "ssh_grant_list": Rule(Level.PROJECT, _PROJECT_USERS | {PROJECT_VIEWER}, "allocations:read"),
     "ssh_grant_create": _USE_ALLOCATIONS,
     "ssh_grant_delete": Rule(Level.PROJECT, _PROJECT_USERS, "allocations:write", while_disabled=True),

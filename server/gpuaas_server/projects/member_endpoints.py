@@ -11,6 +11,7 @@ from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
 from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
 from gpuaas_server.kernel.http.problems import problem_responses
 from gpuaas_server.kernel.ids import ProjectId, TenantId, UserId
+from gpuaas_server.projects import members
 
 router = APIRouter(tags=["members"])
 
@@ -64,16 +65,19 @@ async def project_member_set(
     call: Annotated[Call, admitted_change("project_member_set")],
 ) -> Response:
     """Only users of the project's tenant can be members."""
-    place = Place(call.admission.tenant_id, project_id)
-    return await _set(call, "project_member_set", place, user_id, body.role)
+    tenant_id, match = call.admission.tenant_id, call.require_match
+    return await call.change(
+        lambda tx: members.project_member_set(tx, tenant_id, project_id, user_id, body.role, match)
+    )
 
 
 @router.delete("/projects/{project_id}/members/{user_id}", status_code=204, responses=_PROJECT)
 async def project_member_remove(
     project_id: ProjectId, user_id: UserId, call: Annotated[Call, admitted_change("project_member_remove")]
 ) -> Response:
-    place = Place(call.admission.tenant_id, project_id)
-    return await _remove(call, "project_member_remove", place, user_id)
+    """Ends their SSH certificates and grants in the project too."""
+    tenant_id, match = call.admission.tenant_id, call.require_match
+    return await call.change(lambda tx: members.project_member_remove(tx, tenant_id, project_id, user_id, match))
 
 
 async def _list(call: Call, place: Place, after: str | None, limit: int) -> Response:

@@ -74,17 +74,6 @@ async def test_a_certificate_of_another_length_is_refused(lab: Lab, minutes: obj
     assert (await lab.site.admin.call("POST", f"{lab.path}/ssh-certificates", body)).status_code == 422
 
 
-async def test_revoked_serials_are_told_to_the_host_while_they_could_be_used(lab: Lab) -> None:
-    await activate(lab)
-    made = await lab.site.admin.post(f"{lab.path}/ssh-certificates", {"public_key": ssh_line()})
-    me = (await lab.site.admin.get("/me"))["id"]
-    async with lab.site.platform.transaction(PLATFORM, system_actor("test")) as tx:
-        assert await service.certificates_revoke(tx, lab.allocation, me) == [made["serial"]]
-        assert await service.revoked_serials(tx.connection, lab.allocation) == [made["serial"]]
-        later = utc_now() + timedelta(hours=2)
-        assert await service.revoked_serials(tx.connection, lab.allocation, later) == []
-
-
 async def test_a_grant_is_told_to_the_host_until_it_is_withdrawn_or_expires(lab: Lab) -> None:
     line = ssh_line()
     made = await lab.site.admin.post(f"{lab.path}/ssh-grants", {"public_key": line + " me", "expires_at": soon()})

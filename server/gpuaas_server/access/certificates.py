@@ -1,0 +1,108 @@
+"""Login certificates for allocations: signed, listed, and ended before their time. The host learns of an end by a task."""
+
+from datetime import timedelta
+
+from gpuaas_server.access import queries, service, ssh_ca
+from gpuaas_server.access.allocation_access import allocation_place, audited
+from gpuaas_server.access.keys import PlatformKey
+from gpuaas_server.access.schemas import (
+    IssuedSshCertificate,
+    IssuedSshCertificates,
+    RevokedSshCertificates,
+    SshCertificate,
+    SshCertificateCreate,
+    SshCertificateRevoke,
+    SshTarget,
+)
+from gpuaas_server.access.ssh_ca import CertificateRequest
+from gpuaas_server.access.ssh_keys import read_public_key
+from gpuaas_server.allocations import service as allocations
+from gpuaas_server.allocations.service import AllocationAccess
+from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.errors import Problem, not_found
+
+REVOKERS = frozenset({"platform_admin", "tenant_admin", "project_admin"})
+
+
+async def ssh_certificate_create(
+    tx: Tx, project_id: str, allocation_id: str, body: SshCertificateCreate, authority: PlatformKey, minutes: int
+) -> SshCertificate:
+    public = read_public_key(body.public_key)
+    place = await allocation_place(tx.connection, project_id, allocation_id)
+    target = _target(place)
+    valid_before = tx.now + timedelta(minutes=body.minutes or minutes)
+    row = await queries.certificate_insert(
+        tx.connection,
+        place.tenant_id,
+        project_id,
+        allocation_id,
+        tx.actor.id,
+        public.fingerprint,
+        valid_before,
+        tx.now,
+    )
+    request = CertificateRequest(
+        public_key=public.key,
+        serial=row["serial"],
+        key_id=row["key_id"],
+        principals=(allocation_id,),
+        valid_after=tx.now - ssh_ca.CLOCK_SLACK,
+        valid_before=valid_before,
+    )
+    details = {"serial": row["serial"], "fingerprint": public.fingerprint, "until": valid_before.isoformat()}
+    await audited(tx, place, "ssh_certificate_create", allocation_id, details)
+    host_keys = await service.host_ca_keys(tx.connection)
+    return SshCertificate(
+        certificate=ssh_ca.sign_user_certificate(authority, request),
+        valid_before=valid_before,
+        serial=row["serial"],
+        principal=allocation_id,
+        ssh=target,
+        host_ca_keys=host_keys,
+        known_hosts_line=known_hosts(target, allocation_id, host_keys),
+    )
+
+
+def known_hosts(target: SshTarget, allocation_id: str, host_ca_keys: list[str]) -> str:
+    """One line a key. The allocation id is a name that only the right host's certificate carries."""
+    where = target.address if target.port == 22 else f"[{target.address}]:{target.port}"
+    return "\n".join(f"@cert-authority {where},{allocation_id} {key}" for key in host_ca_keys)
+
+
+def _target(place: AllocationAccess) -> SshTarget:
+    if place.state != "active" or place.ssh_address is None or place.ssh_port is None or place.ssh_user is None:
+        raise Problem("not_active", f"The allocation is {place.state}.")
+    return SshTarget(address=place.ssh_address, port=place.ssh_port, user=place.ssh_user)
+
+
+async def ssh_certificate_list(
+    connection: Connection, project_id: str, allocation_id: str, before: int | None, limit: int
+) -> IssuedSshCertificates:
+    await allocation_place(connection, project_id, allocation_id)
+    rows = await queries.certificate_list(connection, project_id, allocation_id, before, limit + 1)
+    items = [IssuedSshCertificate(**row) for row in rows[:limit]]
+    return IssuedSshCertificates(items=items, next_cursor=str(items[-1].serial) if len(rows) > limit else None)
+
+
+async def ssh_certificate_revoke(
+    tx: Tx, project_id: str, allocation_id: str, body: SshCertificateRevoke, roles: frozenset[str]
+) -> RevokedSshCertificates:
+    """Of what is asked for, that which can still open a door; nothing left to revoke is no error."""
+    place = await allocation_place(tx.connection, project_id, allocation_id)
+    holder = body.issued_to
+    if body.serial is not None:
+        found = await queries.certificate_holder(tx.connection, allocation_id, body.serial)
+        if found is None or holder not in (None, found):
+            raise not_found("SSH certificate", str(body.serial))
+        holder = found
+    if not roles & REVOKERS:
+        holder = holder or tx.actor.id
+        if holder != tx.actor.id:
+            raise Problem("forbidden", "This is somebody else's certificate.", {"needs": sorted(REVOKERS)})
+    revoked = await queries.certificates_revoke(tx.connection, allocation_id, holder, body.serial, tx.now)
+    if revoked:
+        await allocations.access_changed(tx, allocation_id)
+    details: dict[str, object] = {"serials": revoked, "holder": holder}
+    await audited(tx, place, "ssh_certificate_revoke", allocation_id, details, body.reason)
+    return RevokedSshCertificates(revoked=revoked)
