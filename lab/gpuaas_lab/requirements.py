@@ -3,6 +3,7 @@
 import os
 import platform
 import shutil
+import subprocess
 from pathlib import Path
 
 from gpuaas_lab.cgroup_layouts import layout_problems
@@ -38,6 +39,14 @@ def missing_requirements() -> list[str]:
 
 def _missing_kernel_parts() -> list[str]:
     missing = layout_problems()
-    if "overlay" not in Path("/proc/filesystems").read_text():
-        missing.append("the kernel has no overlay file system: run `modprobe overlay`")
+    if not _has_overlay():
+        missing.append("the kernel has no overlay file system: install Debian's own kernel (linux-image-amd64)")
     return missing
+
+
+def _has_overlay() -> bool:
+    """Loaded, or there to be loaded by the first mount, as on a machine that just booted."""
+    if "overlay" in Path("/proc/filesystems").read_text():
+        return True
+    modprobe = shutil.which("modprobe", path=_SEARCH_PATH)
+    return modprobe is not None and subprocess.run([modprobe, "--dry-run", "--quiet", "overlay"]).returncode == 0
