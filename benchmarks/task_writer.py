@@ -32,7 +32,7 @@ async def _write(platform: Platform, node_id: str, written: dict[str, float]) ->
             generation=1,
             spec={"allocation_id": resource_id, "shape": "baremetal", "login_user": "gpu", "grants": []},
             deadline=tx.now + timedelta(minutes=10),
-            notify_kind="benchmark",
+            notify_kind="allocation",
             notify_subject=resource_id,
         )
         written[task_id] = time.time()
