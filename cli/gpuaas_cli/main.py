@@ -13,10 +13,12 @@ from gpuaas_cli.commands import (
     events,
     members,
     nodes,
+    platform_keys,
     projects,
     quota,
     service_accounts,
     sign_in,
+    signing_keys,
     skus,
     slots,
     ssh_certificates,
@@ -45,6 +47,8 @@ for name, room in (
     ("users", users),
     ("nodes", nodes),
     ("slots", slots),
+    ("platform-keys", platform_keys),
+    ("signing-keys", signing_keys),
     ("config", config),
 ):
     app.add_typer(room.group, name=name)

@@ -230,6 +230,19 @@ def test_commands_that_run_at_once_share_one_session(operator: Any, configuratio
         assert [run.wait(60) for run in runs] == [0, 0, 0, 0]
 
 
+def test_the_platforms_keys_are_rotated_and_a_leaked_one_revoked(operator: Any) -> None:
+    made = operator("platform-keys", "rotate", "ssh_user_ca", "--reason", "yearly", "--yes", "-o", "json")
+    assert made.code == 0, made.err
+    [key] = made.items
+    assert "published" in operator("platform-keys", "list").out
+    early = operator("platform-keys", "retire", str(key["id"]), "--reason", "too early", "--yes")
+    assert (early.code, "No newer ssh_user_ca key" in early.err) == (5, True)
+    assert operator("signing-keys", "rotate", "--yes").code == 0
+    [current, *_] = operator("signing-keys", "list", "-o", "json").items
+    assert operator("signing-keys", "revoke", str(current["id"]), "--yes").code == 0
+    assert operator("whoami").code == 0, "the session goes on"
+
+
 def test_ctrl_c_ends_a_follow_with_130(operator: Any, project: str, configuration_home: Path) -> None:
     environment = {**os.environ, "XDG_CONFIG_HOME": str(configuration_home.parent)}
     command = [sys.executable, "-m", "gpuaas_cli", "events", "follow", "--from-start", "-p", project]

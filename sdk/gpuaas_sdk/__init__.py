@@ -2,6 +2,7 @@
 
 from gpuaas_sdk.access import (
     IssuedSshCertificate,
+    PlatformKey,
     RevokedSshCertificates,
     SshCertificate,
     SshEndpoint,
@@ -35,7 +36,7 @@ from gpuaas_sdk.errors import (
     Unreachable,
 )
 from gpuaas_sdk.events import Event
-from gpuaas_sdk.identity import Me, Member, RoleBinding, Tenant, User
+from gpuaas_sdk.identity import Me, Member, RoleBinding, SigningKey, Tenant, User
 from gpuaas_sdk.nodes import EnrolmentToken, Failure, Node, Phase, Task
 from gpuaas_sdk.projects import Project, ServiceAccount, ServiceAccountKey
 from gpuaas_sdk.reader import Resource
@@ -70,6 +71,7 @@ __all__ = [
     "Pages",
     "PasswordCredentials",
     "Phase",
+    "PlatformKey",
     "Problem",
     "Project",
     "Quota",
@@ -82,6 +84,7 @@ __all__ = [
     "ServiceAccount",
     "ServiceAccountCredentials",
     "ServiceAccountKey",
+    "SigningKey",
     "Sku",
     "Slot",
     "SshCertificate",

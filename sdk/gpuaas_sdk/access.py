@@ -71,6 +71,33 @@ class SshCa(Resource):
     host_ca_keys: list[str] = field(default_factory=list)
 
 
+@dataclass(frozen=True, kw_only=True)
+class PlatformKey(Resource):
+    """A key of the platform itself: signs tasks, SSH certificates, or the API's TLS certificate."""
+
+    id: str
+    kind: str = ""
+    public_key: str = ""
+    certificate: str | None = None
+    signs_from: datetime | None = None
+    created_at: datetime | None = None
+    retired_at: datetime | None = None
+
+
+class PlatformKeys(Calls):
+    """For operators to read, for platform administrators to change."""
+
+    def list(self) -> Pages[PlatformKey]:
+        return self._pages(PlatformKey, "platform-keys")
+
+    def rotate(self, kind: str, reason: str) -> PlatformKey:
+        """A new key: published now, signing later; older ones are trusted until they are retired."""
+        return self._change("POST", PlatformKey, "platform-keys", "rotate", body={"kind": kind, "reason": reason})
+
+    def retire(self, key_id: str, reason: str) -> PlatformKey:
+        return self._change("POST", PlatformKey, "platform-keys", key_id, "retire", body={"reason": reason})
+
+
 class SshKeys(Calls):
     """The caller's own keys; users only."""
 

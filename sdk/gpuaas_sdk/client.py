@@ -5,7 +5,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
 
-from gpuaas_sdk.access import SshAccess, SshKeys
+from gpuaas_sdk.access import PlatformKeys, SshAccess, SshKeys
 from gpuaas_sdk.allocations import Allocations
 from gpuaas_sdk.audit import Audit
 from gpuaas_sdk.capacity import Quotas, Skus, Slots
@@ -53,6 +53,7 @@ class Client:
         transport = self._transport
         self.me = Myself(transport)
         self.signing_keys = SigningKeys(transport)
+        self.platform_keys = PlatformKeys(transport)
         self.tenants = Tenants(transport)
         self.users = Users(transport)
         self.projects = Projects(transport)

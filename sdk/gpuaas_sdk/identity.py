@@ -167,6 +167,10 @@ class SigningKeys(Calls):
         """A new key signs from now on; tokens of the old one are good until they expire."""
         return self._change("POST", SigningKey, "auth", "keys")
 
+    def revoke(self, key_id: str) -> None:
+        """For a key that leaked: every token of it ends at once."""
+        self._discard("DELETE", "auth", "keys", key_id)
+
 
 def _users(tenant_id: str | None) -> tuple[str, ...]:
     return ("users",) if tenant_id is None else ("tenants", tenant_id, "users")

@@ -102,6 +102,17 @@ def _fresh_ssh_key(cast: Cast, caller: Caller, ids: Ids) -> Ids:
     return {"ssh_key_id": own.ssh_keys.create("to be deleted", public_key()).id}
 
 
+def _spare_signing_key(cast: Cast, caller: Caller, ids: Ids) -> Ids:
+    """One that signed nothing: the tokens of the cast must live on."""
+    spare = cast.admin.signing_keys.rotate()
+    cast.admin.signing_keys.rotate()
+    return {"signing_key_id": spare.id}
+
+
+def _newest_platform_key(cast: Cast, caller: Caller, ids: Ids) -> Ids:
+    return {"platform_key_id": cast.admin.platform_keys.rotate("ssh_host_ca", "to be refused").id}
+
+
 def _open_node(cast: Cast, caller: Caller, ids: Ids) -> Ids:
     if cast.admin.nodes.show(ids["node_id"]).cordoned:
         cast.admin.nodes.uncordon(ids["node_id"])
@@ -125,6 +136,11 @@ RECIPES: dict[str, Recipe] = {
     "auth_logout": Recipe(lambda caller, ids: {"refresh_token": f"gsr_{secrets.token_urlsafe(48)}"}),
     "signing_key_list": READ,
     "signing_key_rotate": Recipe(),
+    "signing_key_revoke": Recipe(fresh=_spare_signing_key, ids={"signing_key_id": "key_id"}),
+    "platform_key_list": READ,
+    "platform_key_rotate": Recipe({"kind": "task_signing", **REASON}),
+    # The newest of its kind stays.
+    "platform_key_retire": Recipe(REASON, _newest_platform_key, NOT_NOW, {"platform_key_id": "key_id"}),
     # Too weak on purpose: the call gets as far as the new password, and the token stays good.
     "me_password_change": Recipe(
         lambda caller, ids: {"current_password": caller.password or "none", "new_password": "password1234"},

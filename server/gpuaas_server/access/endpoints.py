@@ -5,7 +5,14 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from gpuaas_server.access import allocation_access, certificates, keys, service, user_keys
+from gpuaas_server.access import (
+    allocation_access,
+    certificates,
+    keys,
+    platform_key_endpoints,
+    service,
+    user_keys,
+)
 from gpuaas_server.access.schemas import (
     IssuedSshCertificates,
     RevokedSshCertificates,
@@ -156,3 +163,6 @@ async def ssh_grant_delete(
     call: Annotated[Call, admitted_change("ssh_grant_delete")],
 ) -> Response:
     return await call.change(lambda tx: allocation_access.ssh_grant_delete(tx, project_id, allocation_id, grant_id))
+
+
+router.include_router(platform_key_endpoints.router)

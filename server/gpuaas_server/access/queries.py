@@ -33,6 +33,35 @@ async def platform_keys_public(connection: Connection, kinds: Sequence[str]) -> 
     return await cursor.fetchall()
 
 
+_PLATFORM_KEY = "id, kind, public_key, certificate, signs_from, created_at, retired_at"
+
+
+async def platform_key_list(connection: Connection, after: str | None, limit: int) -> list[DictRow]:
+    cursor = await connection.execute(
+        f"SELECT {_PLATFORM_KEY} FROM platform_keys WHERE id < coalesce(%s, 'zzz') ORDER BY id DESC LIMIT %s",
+        (after, limit),
+    )
+    return await cursor.fetchall()
+
+
+async def platform_key_show(connection: Connection, kid: str) -> DictRow | None:
+    cursor = await connection.execute(f"SELECT {_PLATFORM_KEY} FROM platform_keys WHERE id = %s", (kid,))
+    return await cursor.fetchone()
+
+
+async def platform_key_newer(connection: Connection, kind: str, kid: str) -> list[DictRow]:
+    """Living keys of the kind that were made after this one."""
+    cursor = await connection.execute(
+        "SELECT id, signs_from FROM platform_keys WHERE kind = %s AND id > %s AND retired_at IS NULL ORDER BY id",
+        (kind, kid),
+    )
+    return await cursor.fetchall()
+
+
+async def platform_key_retire(connection: Connection, kid: str, now: datetime) -> None:
+    await connection.execute("UPDATE platform_keys SET retired_at = %s WHERE id = %s", (now, kid))
+
+
 async def platform_key_insert(
     connection: Connection,
     kid: str,

@@ -1,7 +1,7 @@
 """Wire types of machine access."""
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
@@ -16,6 +16,27 @@ PublicKeyLine = Annotated[
         pattern=r"^(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521)) [A-Za-z0-9+/=]{16,4000}( [^\x00-\x1f\x7f]{0,200})?$",
     ),
 ]
+
+
+class PlatformKeyRotate(Body):
+    """Agents pin the TLS CA when they enrol, so that one is not rotated here."""
+
+    kind: Literal["task_signing", "ssh_user_ca", "ssh_host_ca"]
+    reason: Reason
+
+
+class PlatformKeyRetire(Body):
+    reason: Reason
+
+
+class PlatformKey(BaseModel):
+    id: str
+    kind: Literal["task_signing", "ssh_user_ca", "ssh_host_ca", "tls_ca"]
+    public_key: str = Field(description="As an OpenSSH line.")
+    certificate: str | None = Field(description="PEM; of the TLS CA only.")
+    signs_from: datetime = Field(description="Published before it signs, so that everybody knows it by then.")
+    created_at: datetime
+    retired_at: datetime | None = Field(description="Since when nothing that it signed is trusted.")
 
 
 class SshCa(BaseModel):

@@ -143,6 +143,13 @@ async def allocation_change(
     return await cursor.fetchone()
 
 
+async def live_ids(connection: Connection, states: Sequence[str]) -> list[str]:
+    cursor = await connection.execute(
+        "SELECT id FROM allocations WHERE ended_at IS NULL AND state = ANY(%s) ORDER BY id", (list(states),)
+    )
+    return [row["id"] for row in await cursor.fetchall()]
+
+
 async def access_want(connection: Connection, allocation_ids: Sequence[str]) -> None:
     """Not a change of generation: the machine compares wanted and sent, nobody's snapshot becomes wrong."""
     await connection.execute(

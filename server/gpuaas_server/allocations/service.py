@@ -304,3 +304,8 @@ async def access_changed(tx: Tx, *allocation_ids: str) -> None:
     """
     await leases.enqueue(tx, WORK, allocation_ids)
     await queries.access_want(tx.connection, allocation_ids)
+
+
+async def access_changed_everywhere(tx: Tx) -> None:
+    """Whom hosts trust has changed."""
+    await access_changed(tx, *await queries.live_ids(tx.connection, LIVE))

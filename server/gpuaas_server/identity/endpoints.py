@@ -29,6 +29,7 @@ from gpuaas_server.identity.sessions import RefreshToken
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change, reply
 from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
 from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.ids import SigningKeyId
 
 router = APIRouter()
 well_known = APIRouter(include_in_schema=False)  # mounted at the root, not under /api/v1
@@ -83,6 +84,15 @@ async def signing_key_rotate(call: Annotated[Call, admitted_change("signing_key_
     """A new key signs from now on; tokens of the old one stay good until they expire."""
     minutes = call.platform.settings.token_minutes
     return await call.change(lambda tx: signing_keys.signing_key_rotate(tx, call.platform.sealer, minutes), status=201)
+
+
+@router.delete("/auth/keys/{signing_key_id}", status_code=204, responses=problem_responses("idempotency_in_progress"))
+async def signing_key_revoke(
+    signing_key_id: SigningKeyId, call: Annotated[Call, admitted_change("signing_key_revoke")]
+) -> Response:
+    """The key leaked: every token that it signed ends now, yours perhaps too. Sessions go on with a new key."""
+    sealer = call.platform.sealer
+    return await call.change(lambda tx: signing_keys.signing_key_revoke(tx, sealer, signing_key_id))
 
 
 @router.get("/me", response_model=Me, responses=problem_responses())

@@ -89,6 +89,10 @@ RULES: dict[str, Rule] = {
     "auth_jwks": _PUBLIC,
     "signing_key_list": _OPERATE,
     "signing_key_rotate": _ADMINISTER,
+    "signing_key_revoke": _ADMINISTER,
+    "platform_key_list": _OPERATE,
+    "platform_key_rotate": Rule(Level.PLATFORM, _ADMIN, needs_reason=True),
+    "platform_key_retire": Rule(Level.PLATFORM, _ADMIN, needs_reason=True),
     "me_show": _ANYBODY,
     "me_password_change": _PEOPLE,
     # Tenants and their people. A project admin must be able to find the people to add.

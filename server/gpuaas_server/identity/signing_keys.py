@@ -11,6 +11,7 @@ from gpuaas_server.identity.queries import signing_keys as queries
 from gpuaas_server.identity.schemas import JsonWebKey, JsonWebKeySet, SigningKey
 from gpuaas_server.kernel.context import Platform, Tx, system_actor
 from gpuaas_server.kernel.database import PLATFORM, Connection
+from gpuaas_server.kernel.errors import not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.sealing import Sealer
@@ -35,6 +36,19 @@ async def signing_key_rotate(tx: Tx, sealer: Sealer, token_minutes: int) -> Sign
     key_id = await _make(tx, sealer)
     await record(tx, AuditEntry("signing_key_rotate", key_id))
     return SigningKey(id=key_id, created_at=tx.now, verifies_until=None)
+
+
+async def signing_key_revoke(tx: Tx, sealer: Sealer, key_id: str) -> None:
+    """For a key that leaked: all tokens of it end at once. When it was the one that signs, another takes over."""
+    await queries.signing_key_lock(tx.connection)
+    before = await queries.signing_key_revoke(tx.connection, key_id, tx.now)
+    if before is None:
+        raise not_found("signing key", key_id)
+    details: dict[str, object] = {}
+    if before["verifies_until"] is None:
+        details["followed_by"] = await _make(tx, sealer)
+    await record(tx, AuditEntry("signing_key_revoke", key_id, details=details))
+    tx.wakeups.add(TOPIC)
 
 
 async def _make(tx: Tx, sealer: Sealer) -> str:

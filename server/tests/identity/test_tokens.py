@@ -127,6 +127,42 @@ async def test_a_rotated_key_stops_verifying_when_its_last_token_has_expired(wor
     assert key_id not in str((await world.client.get("/auth/jwks")).json())
 
 
+async def test_revoking_a_key_ends_its_tokens_at_once_on_every_replica(world: World, settings: Settings) -> None:
+    leaked = jwt.get_unverified_header(world.admin.token)["kid"]
+    await world.admin.call("POST", "/auth/keys")
+    fresh = await sign_in(world.client, world.admin.email, world.password)
+    async with running_platform(settings) as other, serving(other) as client:
+        remembered = Person(client, "", "", world.admin.token)
+        assert (await remembered.get("/me")).status_code == 200
+        boss = Person(world.client, "", "", fresh)
+        assert (await boss.call("DELETE", f"/auth/keys/{leaked}")).status_code == 204
+        await asyncio.sleep(0.2)
+        assert (await remembered.get("/me")).json()["code"] == "token_invalid"
+        assert await refusal(world, world.admin.token) == "token_invalid"
+        assert (await Person(client, "", "", fresh).get("/me")).status_code == 200
+    assert leaked not in str((await world.client.get("/auth/jwks")).json())
+
+
+async def test_when_the_key_that_signs_is_revoked_another_takes_over(world: World) -> None:
+    leaked = jwt.get_unverified_header(world.admin.token)["kid"]
+    assert (await world.admin.call("DELETE", f"/auth/keys/{leaked}")).status_code == 204
+    await asyncio.sleep(0.05)
+    assert await refusal(world, world.admin.token) == "token_invalid"
+    world.admin.token = await sign_in(world.client, world.admin.email, world.password)
+    [row] = await world.audit(action="signing_key_revoke")
+    assert row["details"] == {"followed_by": jwt.get_unverified_header(world.admin.token)["kid"]}
+    assert (await world.admin.call("DELETE", "/auth/keys/sgk_01m7f81xahe0h8q54rrqq04p0d")).status_code == 404
+
+
+async def test_a_session_outlives_the_key_of_its_tokens(world: World) -> None:
+    grant = {"grant_type": "password", "username": world.admin.email, "password": world.password}
+    begun = (await world.client.post("/auth/token", json=grant)).json()
+    kid = jwt.get_unverified_header(begun["access_token"])["kid"]
+    assert (await world.admin.call("DELETE", f"/auth/keys/{kid}")).status_code == 204
+    grant = {"grant_type": "refresh_token", "refresh_token": begun["refresh_token"]}
+    assert (await world.client.post("/auth/token", json=grant)).status_code == 200
+
+
 async def test_a_token_of_a_key_made_on_another_replica_is_believed_at_once(world: World, settings: Settings) -> None:
     async with running_platform(settings) as other, serving(other) as client:
         await world.admin.call("POST", "/auth/keys")

@@ -26,6 +26,16 @@ async def signing_key_retire(connection: Connection, verifies_until: datetime) -
     )
 
 
+async def signing_key_revoke(connection: Connection, key_id: str, now: datetime) -> DictRow | None:
+    """The row as it was before; nothing that the key signed is good any more."""
+    cursor = await connection.execute(
+        "UPDATE signing_keys k SET verifies_until = LEAST(k.verifies_until, %s) FROM signing_keys b"
+        " WHERE k.id = %s AND b.id = k.id RETURNING b.id, b.verifies_until",
+        (now, key_id),
+    )
+    return await cursor.fetchone()
+
+
 async def signing_key_current(connection: Connection) -> DictRow | None:
     cursor = await connection.execute(
         "SELECT id, sealed_private_key FROM signing_keys WHERE verifies_until IS NULL ORDER BY id DESC LIMIT 1"

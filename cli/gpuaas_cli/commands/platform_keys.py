@@ -1,0 +1,67 @@
+"""platform-keys: the keys that sign tasks and certificates."""
+
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from gpuaas_cli.command_group import CommandGroup
+from gpuaas_cli.options import ReasonOption, YesOption
+from gpuaas_cli.rendering import Column, age, print_list
+from gpuaas_cli.session import Session
+from gpuaas_sdk import PlatformKey
+
+group = CommandGroup("Platform keys: what signs tasks and SSH certificates.")
+
+
+class Kind(StrEnum):
+    TASK_SIGNING = "task_signing"
+    SSH_USER_CA = "ssh_user_ca"
+    SSH_HOST_CA = "ssh_host_ca"
+
+
+def _state(key: PlatformKey) -> str:
+    if key.retired_at is not None:
+        return "retired"
+    waiting = key.signs_from is not None and key.signs_from > datetime.now(UTC)
+    return "published" if waiting else "trusted"
+
+
+COLUMNS: list[Column[PlatformKey]] = [
+    Column("ID", lambda one: one.id, whole=True),
+    Column("KIND", lambda one: one.kind, whole=True),
+    Column("STATE", _state, whole=True),
+    Column("SIGNS FROM", lambda one: one.signs_from, whole=True),
+    Column("AGE", lambda one: age(one.created_at), right=True, whole=True),
+]
+
+
+@group.verb("list")
+def list_(session: Session) -> None:
+    """List the keys, newest first. The newest trusted one of a kind signs."""
+    print_list(session, session.client.platform_keys.list(), COLUMNS)
+
+
+@group.verb("rotate")
+def rotate(
+    session: Session,
+    kind: Annotated[Kind, typer.Argument(help="Which key.")],
+    reason: ReasonOption,
+    yes: YesOption = False,
+) -> None:
+    """Make a new key: published now, signing after ten minutes. Older ones are trusted until you retire them."""
+    session.confirm(f"Make a new {kind.value} key?", yes)
+    print_list(session, [session.client.platform_keys.rotate(kind.value, reason)], COLUMNS)
+
+
+@group.verb("retire")
+def retire(
+    session: Session,
+    key: Annotated[str, typer.Argument(help="Key id (pky_…).")],
+    reason: ReasonOption,
+    yes: YesOption = False,
+) -> None:
+    """End the trust in an old key; possible once a newer one signs."""
+    session.confirm(f"Retire {key}? What it signed is trusted no more.", yes)
+    print_list(session, [session.client.platform_keys.retire(key, reason)], COLUMNS)

@@ -1,0 +1,43 @@
+"""signing-keys: the keys that sign access tokens."""
+
+from typing import Annotated
+
+import typer
+
+from gpuaas_cli.command_group import CommandGroup
+from gpuaas_cli.options import YesOption
+from gpuaas_cli.rendering import Column, age, print_list
+from gpuaas_cli.session import Session
+from gpuaas_sdk import SigningKey
+
+group = CommandGroup("Signing keys: what signs access tokens.")
+
+COLUMNS: list[Column[SigningKey]] = [
+    Column("ID", lambda one: one.id, whole=True),
+    Column("STATE", lambda one: "signs" if one.verifies_until is None else "old", whole=True),
+    Column("VERIFIES UNTIL", lambda one: one.verifies_until, whole=True),
+    Column("AGE", lambda one: age(one.created_at), right=True, whole=True),
+]
+
+
+@group.verb("list")
+def list_(session: Session) -> None:
+    """List the keys, newest first."""
+    print_list(session, session.client.signing_keys.list(), COLUMNS)
+
+
+@group.verb("rotate")
+def rotate(session: Session, yes: YesOption = False) -> None:
+    """Sign with a new key from now on; tokens of the old one are good until they expire."""
+    session.confirm("Make a new signing key?", yes)
+    print_list(session, [session.client.signing_keys.rotate()], COLUMNS)
+
+
+@group.verb("revoke")
+def revoke(
+    session: Session, key: Annotated[str, typer.Argument(help="Key id (sgk_…).")], yes: YesOption = False
+) -> None:
+    """For a key that leaked: every access token that it signed ends now. Sessions go on with a new key."""
+    session.confirm(f"Revoke {key}? Everybody whose token it signed needs a new one.", yes)
+    session.client.signing_keys.revoke(key)
+    session.say(f"{key} is revoked.")

@@ -1,0 +1,43 @@
+"""The platform's own keys over HTTP."""
+
+from typing import Annotated
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from gpuaas_server.access import platform_keys
+from gpuaas_server.access.schemas import PlatformKey, PlatformKeyRetire, PlatformKeyRotate
+from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
+from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
+from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.ids import PlatformKeyId
+
+router = APIRouter()
+_CHANGE = problem_responses("conflict", "idempotency_mismatch", "idempotency_in_progress")
+
+
+@router.get("/platform-keys", response_model=Page[PlatformKey], responses=problem_responses())
+async def platform_key_list(
+    call: Annotated[Call, admitted("platform_key_list")], after: PageAfter = None, limit: PageLimit = 50
+) -> Response:
+    """Public sides of the keys that sign tasks and certificates, retired ones too."""
+    return await call.read(lambda connection: platform_keys.platform_key_list(connection, after, limit))
+
+
+@router.post("/platform-keys/rotate", status_code=201, response_model=PlatformKey, responses=_CHANGE)
+async def platform_key_rotate(
+    body: PlatformKeyRotate, call: Annotated[Call, admitted_change("platform_key_rotate")]
+) -> Response:
+    """A new key: published now, signing after ten minutes. Older ones are trusted until they are retired."""
+    sealer = call.platform.sealer
+    return await call.change(lambda tx: platform_keys.platform_key_rotate(tx, sealer, body), status=201)
+
+
+@router.post("/platform-keys/{platform_key_id}/retire", response_model=PlatformKey, responses=_CHANGE)
+async def platform_key_retire(
+    platform_key_id: PlatformKeyId,
+    body: PlatformKeyRetire,
+    call: Annotated[Call, admitted_change("platform_key_retire")],
+) -> Response:
+    """End the trust in a key, once a newer one signs."""
+    return await call.change(lambda tx: platform_keys.platform_key_retire(tx, platform_key_id, body.reason))
