@@ -75,10 +75,10 @@ def node(fuzzed: World) -> NodeSignature:
     return NodeSignature(fuzzed)
 
 
-def send(case: schemathesis.Case, world: World, **how: Any) -> None:
+def send(case: schemathesis.Case[Any], world: World, **how: Any) -> None:
     fuzzing.adapt(case)
     answer = case.call(base_url=world.server.url, **how)
-    excluded = []
+    excluded: list[schemathesis.CheckFunction] = []
     operation_id = case.operation.definition.raw["operationId"]
     if answer.status_code >= 400 and answer.json()["code"] in REFUSALS_OF_MEANING.get(operation_id, ()):
         excluded.append(positive_data_acceptance)
@@ -88,18 +88,18 @@ def send(case: schemathesis.Case, world: World, **how: Any) -> None:
 @SCHEMA.parametrize()
 @bounded
 def test_an_administrator_gets_only_what_is_documented(
-    case: schemathesis.Case, fuzzed: World, administrator: str
+    case: schemathesis.Case[Any], fuzzed: World, administrator: str
 ) -> None:
     send(case, fuzzed, headers={"Authorization": f"Bearer {administrator}"})
 
 
 @SCHEMA.parametrize()
 @bounded
-def test_a_stranger_gets_only_what_is_documented(case: schemathesis.Case, fuzzed: World) -> None:
+def test_a_stranger_gets_only_what_is_documented(case: schemathesis.Case[Any], fuzzed: World) -> None:
     send(case, fuzzed)
 
 
 @SCHEMA.include(tag="agent").parametrize()
 @bounded
-def test_a_node_gets_only_what_is_documented(case: schemathesis.Case, fuzzed: World, node: NodeSignature) -> None:
+def test_a_node_gets_only_what_is_documented(case: schemathesis.Case[Any], fuzzed: World, node: NodeSignature) -> None:
     send(case, fuzzed, auth=node)

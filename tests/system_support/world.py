@@ -1,11 +1,7 @@
 """A small world on a running server: a tenant, a project, people of every role, SKUs, and a simulated fleet."""
 
 import contextlib
-import os
 import secrets
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,6 +9,7 @@ from dataclasses import dataclass
 from gpuaas_sdk import Client, PasswordCredentials
 from gpuaas_sdk.capacity import NewSku
 from gpuaas_sdk.nodes import Node
+from system_support.agents import SimulatedAgents
 from system_support.server import RunningServer
 
 MODEL = "NVIDIA H100 80GB HBM3"
@@ -74,23 +71,29 @@ class World:
     @contextlib.contextmanager
     def simulated_fleet(self, nodes: int, *arguments: str, first_index: int = 0) -> Iterator[list[Node]]:
         """Simulated agents in a process of their own; their slots are approved."""
+        with self.simulated_agents(nodes, *arguments, first_index=first_index) as (enrolled, _):
+            yield enrolled
+
+    @contextlib.contextmanager
+    def simulated_agents(
+        self, nodes: int, *arguments: str, first_index: int = 0
+    ) -> Iterator[tuple[list[Node], SimulatedAgents]]:
+        """As `simulated_fleet`, with a hold on the agents, to kill them."""
         token = self.admin.enrolment_tokens.create(note="simulated", max_uses=nodes)
         bundle = self.server.directory / f"bundle-{secrets.token_hex(3)}"
         bundle.write_text(token.bundle or "")
-        command = [sys.executable, "-m", "gpuaas_agent.sim", "--bundle-file", str(bundle), "--nodes", str(nodes)]
         before = {node.id for node in self.admin.nodes.list()}
-        agents = subprocess.Popen([*command, "--first-index", str(first_index), *arguments], stderr=subprocess.DEVNULL)
+        agents = SimulatedAgents(bundle, ["--nodes", str(nodes), "--first-index", str(first_index), *arguments])
+        agents.start()
         try:
             enrolled = self._approve_new(before, nodes)
-            yield enrolled
+            yield enrolled, agents
             for node in enrolled:  # the next test's allocations must not land on agents that are gone
                 current = self.admin.nodes.show(node.id)
                 if current.status != "retired" and not current.cordoned:
                     self.admin.nodes.cordon(node.id, "the simulated fleet ends")
         finally:
-            if agents.poll() is None:
-                os.kill(agents.pid, signal.SIGKILL)
-            agents.wait(10)
+            agents.kill()
 
     def _approve_new(self, before: set[str], count: int) -> list[Node]:
         deadline = time.monotonic() + 60

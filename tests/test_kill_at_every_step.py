@@ -1,0 +1,192 @@
+"""kill -9 of every part at every step of an allocation's life: it ends as if nothing had happened, each step once."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import httpx
+import pytest
+
+from gpuaas_sdk import GpuaasError
+from gpuaas_sdk.allocations import NewAllocation
+from system_support.agents import SimulatedAgents
+from system_support.ledger import Ledger, database_url, until
+from system_support.server import RunningServer
+from system_support.world import World
+
+# Each as the ledger shows it; the last three follow a request to release.
+STEPS = [
+    ("requested", None),
+    ("provisioning", "provision"),
+    ("active", None),
+    ("releasing", "deprovision"),
+    ("releasing", "wipe"),
+    ("releasing", "verify_wipe"),
+]
+SLOW = bool(os.environ.get("GPUAAS_TEST_SLOW"))
+TASK_MILLISECONDS = "300"  # how long a simulated host takes, so that each step can be seen
+
+
+@dataclass
+class Scene:
+    world: World
+    ledger: Ledger
+    agents: SimulatedAgents
+
+    def kill(self, victim: str) -> None:
+        if victim == "agents":
+            self.agents.restart()
+        elif victim == "everything":
+            os.kill(self.world.server.process.pid, signal.SIGKILL)
+            self.world.server.process.wait(10)
+            self.world.server.restart()
+        else:
+            self.world.server.kill(victim)
+
+
+def insist(action: Callable[[], object], seconds: float = 60.0) -> None:
+    """The API may be away for a moment; what is asked here may be asked twice."""
+
+    def attempt() -> bool:
+        try:
+            action()
+        except GpuaasError as error:
+            if not error.retryable:
+                raise
+            return False
+        return True
+
+    until(attempt, "an answer of the API", seconds)
+
+
+@pytest.fixture(scope="module")
+def scene() -> Iterator[Scene]:
+    """Short leases and short polls: a killed part's work is taken over soon."""
+    short = {"work_lease_seconds": "2", "node_lost_seconds": "15", "login_rate_per_minute": "100000"}
+    with RunningServer.start(**short) as server:
+        world = World.create(server)
+        world.offer()
+        with world.simulated_agents(2, "--delay-ms", TASK_MILLISECONDS) as (_, agents):
+            yield Scene(world, Ledger(database_url(server)), agents)
+
+
+@pytest.mark.parametrize("victim", ["api", "worker", "postgres", "agents"])
+def test_an_allocation_outlives_a_kill_at_every_step(scene: Scene, victim: str) -> None:
+    for state, phase in STEPS:
+        live_through(scene, victim, state, phase)
+    scene.ledger.assert_all_is_free_again(scene.world.tenant_id)
+
+
+def test_an_allocation_outlives_the_end_of_the_whole_server(scene: Scene) -> None:
+    for state, phase in STEPS if SLOW else STEPS[1::2]:
+        live_through(scene, "everything", state, phase)
+    scene.ledger.assert_all_is_free_again(scene.world.tenant_id)
+
+
+def live_through(scene: Scene, victim: str, state: str, phase: str | None) -> None:
+    world, ledger = scene.world, scene.ledger
+    made = create(world)
+    if state == "releasing":
+        release(scene, made)
+    if state != "requested":  # which is over too soon to be waited for: kill at once
+        ledger.wait_for_step(made, state, phase)
+    scene.kill(victim)
+    if state != "releasing":
+        release(scene, made)
+    ledger.wait_for_step(made, "released", None)
+    ledger.assert_lived_once(made)
+    ledger.assert_nothing_is_held_twice()
+
+
+def create(world: World) -> str:
+    made: list[str] = []
+    wish = NewAllocation(sku="h100-node")
+    insist(lambda: made.append(world.admin.allocations.create(world.project_id, wish)[0].id))
+    return made[0]
+
+
+def release(scene: Scene, allocation_id: str) -> None:
+    scene.ledger.wait_for_step(allocation_id, "active", None)
+    insist(lambda: scene.world.admin.allocations.release(scene.world.project_id, allocation_id))
+
+
+def test_a_creation_that_was_cut_off_and_repeated_makes_one_allocation(scene: Scene) -> None:
+    world, ledger = scene.world, scene.ledger
+    headers = {"Authorization": f"Bearer {world.bearer('project_member')}"}
+    path = f"{world.server.url}/api/v1/projects/{world.project_id}/allocations"
+    for milliseconds in (0, 1, 3, 6, 10, 15, 20) if SLOW else (0, 4, 9):
+        body = {"sku": "h100-slice", "gpu_count": 1, "name": f"cut-{milliseconds}"}
+        keyed = headers | {"Idempotency-Key": f"cut-off-after-{milliseconds}-ms"}
+        post = partial(post_once, path, body, keyed)
+        sending = threading.Thread(target=post)
+        sending.start()
+        time.sleep(milliseconds / 1000)
+        world.server.kill("api")
+        sending.join(60)
+        made = until(post, "the answer to the repetition")
+        rows = ledger.rows("SELECT id FROM allocations WHERE name = %s", body["name"])
+        assert [row["id"] for row in rows] == [made]
+        release(scene, made)
+        ledger.wait_for_step(made, "released", None)
+    ledger.assert_all_is_free_again(world.tenant_id)
+
+
+def post_once(path: str, body: dict[str, object], headers: dict[str, str]) -> str | None:
+    """The id of what was made, or None when there was no answer, or one that says: not now."""
+    try:
+        answer = httpx.post(path, json=body, headers=headers, timeout=30)
+    except httpx.TransportError:
+        return None
+    assert answer.status_code in (201, 409, 503), answer.text
+    return str(answer.json()["items"][0]["id"]) if answer.status_code == 201 else None
+
+
+def test_a_restart_of_the_database_under_load_is_survived_by_every_process(scene: Scene) -> None:
+    world, ledger = scene.world, scene.ledger
+    before = {name: world.server.children(name) for name in ("api", "worker")}
+    token = world.bearer("project_member")
+    stop, odd = threading.Event(), list[str]()
+
+    def keep_asking(number: int) -> None:
+        path = f"{world.server.url}/api/v1/projects/{world.project_id}/allocations"
+        with httpx.Client(headers={"Authorization": f"Bearer {token}"}, timeout=30) as client:
+            while not stop.is_set():
+                answer = client.post(path, json={"sku": "h100-slice", "gpu_count": 1, "name": f"load-{number}"})
+                if answer.status_code == 201:
+                    made = answer.json()["items"][0]["id"]
+                    answer = client.post(f"{path}/{made}/release", json={})
+                if answer.status_code not in (200, 201, 409, 503):
+                    odd.append(f"{answer.status_code} {answer.text}")
+
+    load = [threading.Thread(target=keep_asking, args=(number,)) for number in range(4)]
+    for thread in load:
+        thread.start()
+    for _ in range(2):
+        time.sleep(1)
+        world.server.kill("postgres")
+        ready(world)
+    time.sleep(1)
+    stop.set()
+    for thread in load:
+        thread.join(60)
+    assert odd == []
+    assert {name: world.server.children(name) for name in before} == before
+    for row in ledger.rows("SELECT id, project_id FROM allocations WHERE ended_at IS NULL"):
+        insist(partial(world.admin.allocations.release, row["project_id"], row["id"]))
+    until(lambda: not ledger.rows("SELECT 1 FROM allocations WHERE ended_at IS NULL"), "the end of every allocation")
+    ledger.assert_nothing_is_held_twice()
+    ledger.assert_all_is_free_again(world.tenant_id)
+
+
+def ready(world: World) -> None:
+    def look() -> bool:
+        try:
+            return httpx.get(f"{world.server.url}/readyz", timeout=5).status_code == 200
+        except httpx.TransportError:
+            return False
+
+    until(look, "readiness after the restart of the database")
