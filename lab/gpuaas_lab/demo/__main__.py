@@ -93,7 +93,9 @@ def _play(report: Report, real: bool, stay: bool, data_dir: Path) -> None:
 
 
 def _stay(report: Report, platform: RunningPlatform) -> None:
-    say = report.console.print
+    def say(line: str) -> None:
+        report.console.print(line, soft_wrap=True)  # a command that wraps cannot be copied
+
     say("\n[bold]gpuaas is up[/bold] (Ctrl-C ends it and removes everything)")
     say(f"  API            {platform.url}/api/v1   reference {platform.url}/docs")
     say(f"  administrator  {platform.admin_email}   password {platform.admin_password}   (shown once)")

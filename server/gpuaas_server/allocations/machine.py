@@ -23,6 +23,7 @@ TRANSITIONS: dict[str, frozenset[str]] = {
     "released": frozenset(),
 }
 # Host tasks that end an allocation, in order. The last one proves; only its proof frees the slots.
+ACCESS_FIRST_PAUSE, ACCESS_LONGEST_PAUSE = timedelta(seconds=1), timedelta(minutes=5)
 CLEANUP = ("deprovision", "wipe", "verify_wipe")
 
 
@@ -45,6 +46,7 @@ class HostTask:
     result: dict[str, object]
     failure: dict[str, object] | None
     evidence: dict[str, object]
+    reported_at: datetime | None = None
 
     @property
     def baseline(self) -> str | None:
@@ -183,9 +185,13 @@ def _active(now: Snapshot, clock: datetime) -> Step | Wait:
         return Wait(now.deadline_at)
     if task.status == "succeeded":
         return Step("active", phase_done=True)
-    # Access that could not be changed (a revoked grant!) is tried again for as long as the allocation lives.
+    # Access that could not be changed (a revoked grant!) is tried again for as long as the allocation lives, and shown.
+    pause = min(ACCESS_LONGEST_PAUSE, ACCESS_FIRST_PAUSE * 2 ** min(now.attempt - 1, 10))
+    if task.reported_at is not None and clock < task.reported_at + pause:
+        return Wait(task.reported_at + pause)
     return Step(
         "active",
+        failure=_reported_failure(now, task),
         send="sync_access",
         attempt=now.attempt + 1,
         deadline_at=clock + now.limits.provision,

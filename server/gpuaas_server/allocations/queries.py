@@ -119,6 +119,13 @@ async def allocation_list(
     return await cursor.fetchall()
 
 
+async def live_ids_on_node(connection: Connection, node_id: str) -> list[str]:
+    cursor = await connection.execute(
+        "SELECT id FROM allocations WHERE node_id = %s AND ended_at IS NULL ORDER BY id", (node_id,)
+    )
+    return [row["id"] for row in await cursor.fetchall()]
+
+
 async def live_on_node(connection: Connection, node_id: str) -> list[DictRow]:
     cursor = await connection.execute(
         f"SELECT {COLUMNS} FROM allocations WHERE node_id = %s AND ended_at IS NULL ORDER BY id FOR UPDATE", (node_id,)

@@ -36,8 +36,18 @@ class AllocationMachine:
         if row is None:
             return None
         newest = await tasks.newest_task_of_resource(connection, subject)
+        if row["baseline_sha256"] is None and row["state"] in ("releasing", "failed"):
+            row["baseline_sha256"] = await self._baseline(connection, subject)
         lost = await nodes.node_is_lost(connection, row["node_id"])
         return Loaded(row, _snapshot(row, newest, lost, self._limits))
+
+    async def _baseline(self, connection: Connection, subject: str) -> str | None:
+        """Of a host that was provisioned but released before it counted as active."""
+        for task in await tasks.tasks_of_resource(connection, subject):
+            digest = (task.evidence or {}).get("baseline_sha256")
+            if task.kind == "provision" and isinstance(digest, str):
+                return digest
+        return None
 
     def decide(self, loaded: Loaded, now: datetime) -> Step | Wait:
         return decide(loaded.snapshot, now)
@@ -53,6 +63,8 @@ class AllocationMachine:
         if current is None or current["generation"] != row["generation"]:
             return tx.now  # changed since we looked: look again
         changed = await service.change(tx, row, _changes(row, step, tx.now), None)
+        if step.failure is not None and step.state == "active":
+            await service.access_not_applied(tx, changed)
         if step.slots is not None:
             await capacity.slots_mark(tx, row["id"], step.slots, step.failure.code if step.failure else None)
         if step.send is not None:
@@ -106,7 +118,15 @@ def _limits(settings: Settings) -> Limits:
 def _snapshot(row: DictRow, task: tasks.TaskRecord | None, lost: bool, limits: Limits) -> Snapshot:
     newest = None
     if task is not None:
-        newest = HostTask(task.kind, task.generation, task.status, task.result or {}, task.failure, task.evidence or {})
+        newest = HostTask(
+            task.kind,
+            task.generation,
+            task.status,
+            task.result or {},
+            task.failure,
+            task.evidence or {},
+            task.reported_at,
+        )
     same = ("id", "state", "generation", "host_generation", "phase", "attempt", "deadline_at")
     return Snapshot(
         **{name: row[name] for name in same},
@@ -130,6 +150,8 @@ def _changes(row: DictRow, step: Step, now: datetime) -> dict[str, object]:
         changes |= {"phase": step.send, "attempt": step.attempt, "host_generation": row["host_generation"] + 1}
     if step.phase_done:
         changes |= {"phase": None, "attempt": 0}
+    if step.state == "active" and step.phase_done:
+        changes["failure"] = None
     if step.failure is not None:
         changes["failure"] = step.failure.document()
     if step.ssh is not None:

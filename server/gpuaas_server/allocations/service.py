@@ -170,6 +170,7 @@ async def allocation_release(
     tx: Tx, roles: Roles, project_id: str, allocation_id: str, reason: str | None
 ) -> Allocation:
     """Ask for the end. Asking again while it is ending, or has ended, is no error and changes nothing."""
+    await leases.enqueue(tx, WORK, [allocation_id])
     row = await _lock(tx, project_id, allocation_id)
     if row["state"] in LIVE:
         row = await start_release(tx, row, reason)
@@ -180,6 +181,7 @@ async def allocation_release(
 
 
 async def start_release(tx: Tx, row: DictRow, reason: str | None) -> DictRow:
+    """The caller has enqueued the work row before it locked the allocation: the worker locks in that order too."""
     changes: dict[str, object] = {
         "state": "releasing",
         "state_since": tx.now,
@@ -191,7 +193,6 @@ async def start_release(tx: Tx, row: DictRow, reason: str | None) -> DictRow:
     }
     changed = await change(tx, row, changes, reason)
     await capacity.slots_mark(tx, row["id"], "cleaning")
-    await leases.enqueue(tx, WORK, [row["id"]])
     return changed
 
 
@@ -221,6 +222,7 @@ async def change(tx: Tx, row: DictRow, changes: dict[str, object], reason: str |
 
 
 async def allocation_retry_release(tx: Tx, roles: Roles, project_id: str, allocation_id: str) -> Allocation:
+    await leases.enqueue(tx, WORK, [allocation_id])
     row = await _lock(tx, project_id, allocation_id)
     if row["state"] != "release_failed":
         raise Problem("conflict", f"The allocation is {row['state']}; only a failed release can be retried.")
@@ -273,6 +275,9 @@ def _audit(action: str, row: DictRow, reason: str | None, details: dict[str, obj
 async def allocations_release_on_node(tx: Tx, node_id: str, reason: str) -> list[str]:
     """Drain: ask for the release of everything that lives on the node; the ids of what was asked."""
     released = []
+    living = await queries.live_ids_on_node(tx.connection, node_id)
+    if living:
+        await leases.enqueue(tx, WORK, living)
     for row in await queries.live_on_node(tx.connection, node_id):
         if row["state"] in LIVE:
             await start_release(tx, row, reason)
@@ -295,6 +300,12 @@ async def allocation_access(connection: Connection, project_id: str, allocation_
         row["tenant_id"],
         row["project_id"],
     )
+
+
+async def access_not_applied(tx: Tx, row: DictRow) -> None:
+    """The host could not bring access in line: a revoked key may still open. People must be able to see that."""
+    failure = row["failure"] or {}
+    await emit(tx, _event("allocation.access_not_applied", row, failure=failure.get("code")))
 
 
 async def access_changed(tx: Tx, *allocation_ids: str) -> None:

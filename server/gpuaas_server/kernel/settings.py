@@ -24,6 +24,10 @@ class Settings(BaseSettings):
         default=["http://127.0.0.1:8080"],
         description="JSON list: how node agents reach the API; written into enrolment bundles.",
     )
+    trusted_proxies: str = Field(
+        default="",
+        description="Addresses (comma-separated) whose X-Forwarded-For is believed. Empty: nobody's.",
+    )
     api_processes: int = Field(default=1, ge=1, le=64, description="Api processes that `up` starts.")
     pool_size: int = Field(default=8, ge=2, le=200, description="Database connections of one process.")
     token_minutes: int = Field(default=15, ge=1, le=60, description="Life of an access token.")

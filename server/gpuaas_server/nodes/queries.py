@@ -41,7 +41,7 @@ async def node_show(connection: Connection, node_id: str) -> DictRow | None:
 async def node_lock(connection: Connection, node_id: str) -> DictRow | None:
     """First statement of every change to a node: whoever holds the row decides, the next one sees the outcome."""
     cursor = await connection.execute(
-        f"SELECT {_NODE}, {_APPROVED} AS approved {_FROM} WHERE n.id = %s FOR UPDATE OF n", (node_id,)
+        f"SELECT {_NODE}, {_APPROVED} AS approved {_FROM} WHERE n.id = %s FOR NO KEY UPDATE OF n", (node_id,)
     )
     return await cursor.fetchone()
 

@@ -42,6 +42,13 @@ async def tasks_pending(connection: Connection, node_ids: Sequence[str]) -> list
     return await cursor.fetchall()
 
 
+async def task_notifies(connection: Connection, node_id: str, task_id: str) -> DictRow | None:
+    cursor = await connection.execute(
+        "SELECT notify_kind, notify_subject FROM node_tasks WHERE id = %s AND node_id = %s", (task_id, node_id)
+    )
+    return await cursor.fetchone()
+
+
 async def task_lock(connection: Connection, node_id: str, task_id: str) -> DictRow | None:
     cursor = await connection.execute(
         "SELECT kind, resource_id, generation, status, report_sha256, notify_kind, notify_subject FROM node_tasks"

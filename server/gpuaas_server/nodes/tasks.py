@@ -130,7 +130,14 @@ async def newest_task_of_resource(connection: Connection, resource_id: str) -> T
 
 
 async def report_store(tx: Tx, node_id: str, task_id: str, report: TaskReport) -> ReportedTask:
-    """Keep the first report, accept its repetition, refuse another one; then wake the room that asked."""
+    """Keep the first report, accept its repetition, refuse another one; and wake the room that asked.
+
+    The work row before the task, as the worker locks them: the other way round the two would wait for each other.
+    """
+    asked = await queries.task_notifies(tx.connection, node_id, task_id)
+    if asked is None:
+        raise Problem("task_not_found")
+    await leases.enqueue(tx, asked["notify_kind"], [asked["notify_subject"]])
     row = await queries.task_lock(tx.connection, node_id, task_id)
     if row is None:
         raise Problem("task_not_found")
@@ -152,7 +159,6 @@ async def report_store(tx: Tx, node_id: str, task_id: str, report: TaskReport) -
         digest,
         tx.now,
     )
-    await leases.enqueue(tx, row["notify_kind"], [row["notify_subject"]])
     return ReportedTask(row["kind"], row["resource_id"], first=True)
 
 

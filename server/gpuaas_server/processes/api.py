@@ -53,13 +53,15 @@ def _socket(bind: str) -> socket.socket:
     return listener
 
 
-def _config(app: FastAPI, tls: TlsFiles | None) -> uvicorn.Config:
+def _config(app: FastAPI, tls: TlsFiles | None, trusted_proxies: str) -> uvicorn.Config:
     config = uvicorn.Config(
         app,
         lifespan="off",
         access_log=False,
         log_config=None,
         server_header=False,
+        proxy_headers=bool(trusted_proxies),
+        forwarded_allow_ips=trusted_proxies or None,
         timeout_keep_alive=75,
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
         backlog=4096,
@@ -100,9 +102,9 @@ async def _listeners(platform: Platform, app: FastAPI) -> list[tuple[_Listener, 
             raise RuntimeError(
                 "GPUAAS_HTTP_BIND is plain HTTP and takes loopback addresses only; use GPUAAS_HTTPS_BIND"
             )
-        listeners.append((_Listener(_config(app, None)), _socket(settings.http_bind)))
+        listeners.append((_Listener(_config(app, None, settings.trusted_proxies)), _socket(settings.http_bind)))
     if settings.https_bind:
-        config = _config(app, await _certificate(platform))
+        config = _config(app, await _certificate(platform), settings.trusted_proxies)
         listeners.append((_Listener(config), _socket(settings.https_bind)))
     return listeners
 

@@ -99,9 +99,9 @@ async def finish(tx: Tx, lease: Lease, again_at: datetime | None) -> None:
 
 async def fail(connection: Connection, lease: Lease, error: str, again_at: datetime) -> None:
     await connection.execute(
-        "UPDATE work_items SET lease_until = NULL, leased_by = NULL, last_error = %s, run_at = %s"
-        " WHERE id = %s AND lease_token = %s",
-        (error[:500], again_at, lease.id, lease.token),
+        "UPDATE work_items SET lease_until = NULL, leased_by = NULL, last_error = %s,"
+        " run_at = CASE WHEN wanted <> %s THEN LEAST(run_at, %s) ELSE %s END WHERE id = %s AND lease_token = %s",
+        (error[:500], lease.wanted, again_at, again_at, lease.id, lease.token),
     )
 
 

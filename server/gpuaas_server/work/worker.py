@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any, Generic, Protocol, TypeVar
 
 from psycopg import OperationalError
+from psycopg.errors import DeadlockDetected
 
 from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.context import Platform, Tx, system_actor
@@ -143,6 +144,8 @@ class Worker:
 
     async def _fail(self, lease: Lease, error: Exception) -> None:
         pause = min(60.0, 0.2 * 2 ** min(lease.attempts, 10)) * random.uniform(0.8, 1.2)
+        if isinstance(error, DeadlockDetected):
+            pause = 0.02  # nothing is wrong with the work; somebody else was quicker
         with suppress(*AWAY):  # the lease lapses by itself when the database is away
             async with self._platform.database.connection(PLATFORM) as connection:
                 again_at = self._platform.clock() + timedelta(seconds=pause)

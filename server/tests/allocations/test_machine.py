@@ -138,6 +138,16 @@ def test_changed_access_is_sent_and_tried_again_for_ever() -> None:
     step = decide(waiting, NOW)
     assert isinstance(step, Step)
     assert step.send == "sync_access"
+    assert step.failure is not None
+
+
+def test_failed_access_is_not_tried_again_before_a_growing_pause() -> None:
+    failed = replace(task("sync_access", "failed"), reported_at=NOW)
+    active = snapshot(state="active", host_generation=1, phase="sync_access", task=failed, deadline_at=NOW)
+    for attempt, seconds in ((1, 1), (2, 2), (4, 8), (50, 300)):
+        later = replace(active, attempt=attempt)
+        assert decide(later, NOW) == Wait(NOW + timedelta(seconds=seconds))
+        assert isinstance(decide(later, NOW + timedelta(seconds=seconds)), Step)
 
 
 tasks = st.none() | st.builds(

@@ -110,6 +110,11 @@ def install_problem_handlers(app: FastAPI) -> None:
     async def on_database_away(request: Request, error: Exception) -> Response:
         return answer(request, Problem("unavailable", "The database did not answer.", headers={"Retry-After": "1"}))
 
+    async def on_deadlock(request: Request, error: Exception) -> Response:
+        detail = "Others changed the same things at the same moment; nothing was done."
+        return answer(request, Problem("unavailable", detail, headers={"Retry-After": "1"}))
+
+    app.add_exception_handler(pg.DeadlockDetected, on_deadlock)
     for kind in (pg.OperationalError, PoolTimeout):
         app.add_exception_handler(kind, on_database_away)
 
