@@ -44,6 +44,7 @@ class AllocationRecord:
     baseline_digest: str = ""
     marker: Marker | None = None
     grants: tuple[StoredGrant, ...] = field(default=())
+    drives: tuple[str, ...] = ()
 
 
 class AllocationLedger:
@@ -99,6 +100,9 @@ class AllocationLedger:
         """Allocations that are here, or were and are not proven to be gone."""
         return [record for record in self.all() if not record.verified]
 
+    def others_unproven(self, allocation_id: str) -> list[AllocationRecord]:
+        return [record for record in self.unproven() if record.allocation_id != allocation_id]
+
     def forget_verified(self, except_for: str) -> None:
         """A verified record is kept until the next provision, so that a verify can be repeated."""
         with self._lock:
@@ -135,9 +139,11 @@ def live_grants(record: AllocationRecord, now: datetime) -> list[Grant]:
 
 def _record(raw: dict[str, object]) -> AllocationRecord:
     values: dict[str, object] = dict(raw)
-    marker, grants = raw.get("marker"), raw.get("grants")
+    marker, grants, drives = raw.get("marker"), raw.get("grants"), raw.get("drives")
     if isinstance(marker, dict):
         values["marker"] = Marker(str(marker["text"]), tuple(marker["paths"]))
     if isinstance(grants, list):
         values["grants"] = tuple(StoredGrant(**grant) for grant in grants)
+    if isinstance(drives, list):
+        values["drives"] = tuple(str(drive) for drive in drives)
     return AllocationRecord(**values)  # type: ignore[arg-type]

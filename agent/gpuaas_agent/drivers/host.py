@@ -83,6 +83,7 @@ class HostDriver:
         address = self._config.effective_address()
 
         def remember() -> str:
+            self._refuse_beside_another(spec, context.generation)
             digest = self._ensure_baseline(context.deadline)
             plan.evidence["baseline_sha256"] = digest
             known = self._ledger.get(spec.allocation_id)
@@ -99,6 +100,7 @@ class HostDriver:
                     baseline_digest=digest,
                     marker=planted or marker.choose(f"/home/{access.login_user}"),
                     grants=stored_grants(access.grants),
+                    drives=drives.named(spec.slots),
                 )
             )
             return f"baseline {digest[:12]}"
@@ -155,6 +157,8 @@ class HostDriver:
         plan = Plan()
 
         def close_access() -> str:
+            if self._is_anothers(spec.allocation_id):
+                return "not here: another allocation is served"
             record = self._ledger.change(spec.allocation_id, released=True)
             self._ssh.shut_out()
             for user in {spec.login_user, record.login_user if record else ""} - {""}:
@@ -162,6 +166,8 @@ class HostDriver:
             return self._reload_or_stop_ssh(context.deadline)
 
         def end_processes() -> str:
+            if self._is_anothers(spec.allocation_id):
+                return "not here: another allocation is served"
             ended = self._end_strangers(context.deadline)
             plan.evidence["processes_ended"] = ended
             return f"{ended} processes ended"
@@ -176,10 +182,10 @@ class HostDriver:
         wiper = Wiper(before, self._surroundings, self._store.blobs, self._config.golden_root)
 
         def erase_drives() -> str:
-            found = drives.present(spec.slots)
-            for device in found:
-                drives.erase(device, deadline)
-            return f"{len(found)} drives"
+            expected = self._drives(spec)
+            absent = drives.erase_all(expected, deadline)
+            plan.evidence["drives_absent"] = absent
+            return f"{len(expected) - len(absent)} drives erased, {len(absent)} absent"
 
         def renew_host_key() -> None:
             key = self._ssh.renew_host_key()
@@ -198,7 +204,7 @@ class HostDriver:
             Step("unmount", lambda: wiper.unmount_extra(deadline)),
             Step("restore_files", wiper.restore_files),
             Step("empty_scratch", wiper.empty_scratch),
-            Step("erase_drives", erase_drives),
+            Step("erase_drives", erase_drives, when=self._config.erase_drives),
             Step("clean_logs", lambda: wiper.clean_logs(deadline)),
             Step("renew_host_key", renew_host_key),
             Step("settle_units", lambda: wiper.settle_units(deadline)),
@@ -215,12 +221,10 @@ class HostDriver:
             planted = record.marker if record else None
             verifier = verify.Verifier(before, self._surroundings, planted, context.deadline)
             checks = verifier.checks()
-            for device in drives.present(spec.slots):
-                found = verify.check(
-                    "marker",
-                    lambda device=device: (1, drives.leftovers(device)),  # type: ignore[misc]
-                )
-                checks.append(found)
+            checks.append(drives.inspect(self._drives(spec), erased_here=self._config.erase_drives))
+            others = self._ledger.others_unproven(spec.allocation_id)
+            if others:
+                checks.append(verify.check("other_allocations", lambda: _look_for_others(others)))
             plan.result.update(verify.wire(checks))
             plan.evidence["baseline_sha256"] = digest
             plan.evidence["baseline_at_provision"] = record.baseline_digest if record else None
@@ -229,6 +233,8 @@ class HostDriver:
         def settle() -> str:
             if not plan.result["clean"]:
                 return "kept closed"
+            for record in self._ledger.others_unproven(spec.allocation_id):
+                self._ledger.change(record.allocation_id, verified=True)
             self._ledger.change(spec.allocation_id, verified=True, released=True)
             if self._ssh.reopen():
                 sshd.reload(context.deadline)
@@ -237,6 +243,44 @@ class HostDriver:
 
         plan.steps = [Step("look", look), Step("settle", settle)]
         return plan
+
+    def _refuse_beside_another(self, spec: ProvisionSpec, generation: int) -> None:
+        """Nobody gets a host that is not proven clean. What is refused is remembered as released: its clean-up
+        compares the whole host with the baseline, and so proves the other allocation gone as well.
+        """
+        others = self._ledger.others_unproven(spec.allocation_id)
+        if not others:
+            return
+        if self._ledger.get(spec.allocation_id) is None:
+            self._ledger.put(
+                AllocationRecord(
+                    allocation_id=spec.allocation_id,
+                    shape="baremetal",
+                    generation=generation,
+                    login_user=spec.access.login_user,
+                    released=True,
+                    marker=marker.choose(f"/home/{spec.access.login_user}"),
+                    drives=drives.named(spec.slots),
+                )
+            )
+        names = ", ".join(record.allocation_id for record in others)
+        raise TaskFailure(
+            "host_not_clean",
+            f"Not proven clean on this host: {names}"[:300],
+            "Release it, or retry its release, first; a retried release of this allocation cleans the whole host.",
+        )
+
+    def _is_anothers(self, allocation_id: str) -> bool:
+        """A late deprovision must not shut out the tenant who came after a proven release."""
+        record = self._ledger.get(allocation_id)
+        gone = record is None or record.verified
+        return gone and any(not other.released for other in self._ledger.others_unproven(allocation_id))
+
+    def _drives(self, spec: ReleaseSpec) -> tuple[str, ...]:
+        """The drives of this allocation, and those of others whose end is not proven yet."""
+        record = self._ledger.get(spec.allocation_id)
+        others = [other.drives for other in self._ledger.others_unproven(spec.allocation_id)]
+        return drives.expected(drives.named(spec.slots), record.drives if record else (), *others)
 
     def _ensure_baseline(self, deadline: Deadline) -> str:
         with self._lock:
@@ -286,3 +330,14 @@ class HostDriver:
             units.stop(["ssh.service", "ssh.socket"], deadline)
             return f"sshd stopped: {problem.code}"
         return "closed"
+
+
+def _look_for_others(others: list[AllocationRecord]) -> verify.Finding:
+    """A forced release leaves a record behind; it is proven gone with the host, unless somebody is still served."""
+    found = []
+    for record in others:
+        if record.shape != "baremetal" or not record.released or record.marker is None:
+            found.append(f"{record.allocation_id} was not released on this host")
+        else:
+            found += marker.still_there(record.marker)
+    return len(others), found

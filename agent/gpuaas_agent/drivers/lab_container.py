@@ -143,12 +143,15 @@ class LabContainerDriver:
             return f"{plan.result['removed']} entries"
 
         def erase_drives() -> str:
-            found = drives.present(spec.slots)
-            for device in found:
-                drives.erase(device, context.deadline)
-            return f"{len(found)} drives"
+            expected = self._drives(spec)
+            absent = drives.erase_all(expected, context.deadline)
+            plan.evidence["drives_absent"] = absent
+            return f"{len(expected) - len(absent)} drives erased, {len(absent)} absent"
 
-        plan.steps = [Step("delete", delete), Step("erase_drives", erase_drives)]
+        plan.steps = [
+            Step("delete", delete),
+            Step("erase_drives", erase_drives, when=self._config.erase_drives),
+        ]
         return plan
 
     def verify(self, spec: ReleaseSpec, context: TaskContext) -> Plan:
@@ -171,14 +174,12 @@ class LabContainerDriver:
 
         def look_for_marker() -> Finding:
             if record is None or record.marker is None:
-                return 0, []  # the allocation never reached this host
+                return 0, ["no marker is remembered for this allocation"]  # nothing is proven without it
             found = [
                 f"{place}{path}"
                 for place in (slice_.root, slice_.folder / "upper")
                 for path in marker.still_there(record.marker, place)
             ]
-            for device in drives.present(spec.slots):
-                found += drives.leftovers(device)
             return len(record.marker.paths), found
 
         def look_for_processes() -> Finding:
@@ -203,7 +204,12 @@ class LabContainerDriver:
             check("mounts", look_for_mounts),
             check("units", look_for_units),
             check("slice", lambda: _existing(_traces(slice_))),
+            drives.inspect(self._drives(spec), erased_here=self._config.erase_drives),
         ]
+
+    def _drives(self, spec: ReleaseSpec) -> tuple[str, ...]:
+        record = self._ledger.get(spec.allocation_id)
+        return drives.expected(drives.named(spec.slots), record.drives if record else ())
 
     def _lease(self, spec: ProvisionSpec, generation: int) -> ipaddress.IPv4Interface:
         """The allocation's address: the one it has, or the lowest that is free."""
@@ -231,6 +237,7 @@ class LabContainerDriver:
                     address=str(address.ip),
                     marker=(known.marker if known else None) or marker.choose(f"/home/{user}"),
                     grants=stored_grants(spec.access.grants),
+                    drives=drives.named(spec.slots),
                 )
             )
             return address

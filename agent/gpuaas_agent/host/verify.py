@@ -32,14 +32,16 @@ class Check:
     clean: bool
     found: list[str]
     examined: int
+    detail: str = ""
 
     def wire(self) -> dict[str, object]:
-        return {
+        told: dict[str, object] = {
             "name": self.name,
             "clean": self.clean,
             "found": self.found,
             "examined": self.examined,
         }
+        return told | ({"detail": self.detail} if self.detail else {})
 
 
 def check(name: str, look: Callable[[], Finding]) -> Check:

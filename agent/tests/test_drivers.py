@@ -1,0 +1,135 @@
+"""What the drivers refuse and what they do not call clean, without a host."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gpuaas_agent import config
+from gpuaas_agent.allocations import AllocationLedger, AllocationRecord
+from gpuaas_agent.commands import Deadline
+from gpuaas_agent.config import Config, ConfigInvalid
+from gpuaas_agent.drivers.host import HostDriver
+from gpuaas_agent.drivers.lab_container import LabContainerDriver
+from gpuaas_agent.drivers.seam import TaskContext
+from gpuaas_agent.failures import TaskFailure
+from gpuaas_agent.host import drives, marker
+from gpuaas_agent.specs import ReleaseSpec, Slot, parse_provision, parse_release
+
+OFF = "erasing drives is off on this host (erase_drives in agent.json)"
+
+
+def context(generation: int = 1) -> TaskContext:
+    return TaskContext(Deadline.after(30), generation, lambda *_: "certificate")
+
+
+def wish(shape: str = "baremetal", nvme: str | None = None) -> dict[str, object]:
+    return {
+        "allocation_id": "alc_new",
+        "shape": shape,
+        "login_user": "gpu",
+        "principal": "alc_new",
+        "user_ca_keys": [],
+        "hostname": "gpu-1",
+        "slots": [{"slot_index": 0, "pci_address": "0000:10:00.0", "nvme_device": nvme}],
+        "grants": [],
+    }
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Config:
+    return Config(address="10.0.0.1", state_dir=tmp_path / "state", slice_dir=tmp_path / "slices")
+
+
+@pytest.fixture
+def ledger(settings: Config) -> AllocationLedger:
+    return AllocationLedger(settings.state_dir)
+
+
+def old(**changes: object) -> AllocationRecord:
+    record = AllocationRecord("alc_old", "baremetal", 1, "gpu", released=True, marker=marker.choose("/home/gpu"))
+    return replace(record, **changes)  # type: ignore[arg-type]
+
+
+def test_an_expected_drive_that_is_absent_is_not_clean() -> None:
+    found = drives.inspect(("/dev/nvme987n1",), erased_here=True)
+    assert (found.name, found.clean, found.examined) == ("drives", False, 1)
+    assert found.found == ["/dev/nvme987n1 is absent: nobody saw it erased"]
+    assert drives.erase_all(["/dev/nvme987n1"], Deadline.after(5)) == ["/dev/nvme987n1"]
+
+
+def test_a_file_in_the_place_of_a_drive_is_absence_too(tmp_path: Path) -> None:
+    (tmp_path / "nvme0n1").write_bytes(b"\0" * 4096)
+    assert not drives.inspect((str(tmp_path / "nvme0n1"),), erased_here=True).clean
+
+
+def test_where_erasing_is_off_the_check_says_so_and_examines_nothing() -> None:
+    found = drives.inspect(("/dev/nvme987n1",), erased_here=False).wire()
+    assert found == {"name": "drives", "clean": True, "found": [], "examined": 0, "detail": OFF}
+
+
+def test_erasing_is_on_unless_an_operator_turns_it_off() -> None:
+    assert config.from_mapping({}).erase_drives is True
+    assert config.from_mapping({"erase_drives": False}).erase_drives is False
+    with pytest.raises(ConfigInvalid):
+        config.from_mapping({"erase_drives": "no"})
+
+
+@pytest.mark.parametrize(
+    ("source", "held"),
+    [
+        ("/dev/nvme1n1", True),
+        ("/dev/nvme1n1p2", True),
+        ("/dev/nvme1n10", False),
+        ("/dev/nvme1n10p1", False),
+        ("/dev/nvme1n1px", False),
+        ("tmpfs", False),
+    ],
+)
+def test_a_mounted_drive_or_partition_is_known_by_its_whole_name(source: str, held: bool) -> None:
+    assert drives.holds("/dev/nvme1n1", source) is held
+
+
+def test_the_drives_of_an_allocation_are_remembered_across_a_restart(
+    settings: Config, ledger: AllocationLedger
+) -> None:
+    ledger.put(old(drives=("/dev/nvme987n1",)))
+    known = AllocationLedger(settings.state_dir)
+    assert known.get("alc_old") == ledger.get("alc_old")
+    release = ReleaseSpec("alc_old", "baremetal", "gpu", (Slot(0, "0000:10:00.0", None, "/dev/nvme986n1"),))
+    assert HostDriver(settings, known)._drives(release) == ("/dev/nvme986n1", "/dev/nvme987n1")
+
+
+def test_bare_metal_is_refused_beside_an_allocation_that_is_not_proven_clean(
+    settings: Config, ledger: AllocationLedger
+) -> None:
+    ledger.put(old())
+    plan = HostDriver(settings, ledger).provision(parse_provision(wish()), context())
+    with pytest.raises(TaskFailure) as refused:
+        plan.steps[0].run()
+    assert (refused.value.code, refused.value.retryable) == ("host_not_clean", False)
+    assert "alc_old" in refused.value.message
+    left = ledger.get("alc_new")
+    assert left is not None
+    assert left.released
+
+
+def test_a_late_deprovision_does_not_shut_out_the_next_tenant(settings: Config, ledger: AllocationLedger) -> None:
+    ledger.put(old(verified=True))
+    ledger.put(old(allocation_id="alc_next", released=False))
+    spec = ReleaseSpec("alc_old", "baremetal", "gpu", ())
+    details = [step.run() for step in HostDriver(settings, ledger).deprovision(spec, context()).steps]
+    assert details == ["not here: another allocation is served"] * 2
+
+
+def test_a_slice_without_a_remembered_marker_is_not_clean(
+    settings: Config, ledger: AllocationLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gpuaas_agent.host.units.present", lambda deadline: set())
+    plan = LabContainerDriver(settings, ledger).verify(parse_release(wish("gpu_slice")), context())
+    assert plan.steps[0].run() == "not clean"
+    checks = {entry["name"]: entry for entry in plan.result["checks"]}  # type: ignore[attr-defined]
+    assert checks["marker"]["found"] == ["no marker is remembered for this allocation"]
+    assert checks["drives"]["clean"] is True
