@@ -11,7 +11,7 @@ from gpuaas_server.events.service import NewEvent
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.errors import Problem
-from gpuaas_server.nodes import inventory, queries, tasks
+from gpuaas_server.nodes import held, inventory, queries, tasks
 from gpuaas_server.nodes.agent_schemas import Heartbeat, Phase, PlatformTrust, TaskKey, TaskResult
 from gpuaas_server.nodes.tasks import TaskReport
 
@@ -38,6 +38,7 @@ def poll_wait_seconds(node_lost_seconds: int) -> int:
 
 async def heartbeat(tx: Tx, node_id: str, body: Heartbeat) -> None:
     """The sign of life was taken at the gate; this keeps the facts, and says so when one of them changed."""
+    await held.end_overstayers(tx, node_id, [entry.allocation_id for entry in body.allocations])
     before = await queries.node_facts_set(
         tx.connection, node_id, body.agent_version, body.boot_id, body.address, body.ssh_host_public_key
     )

@@ -1,0 +1,93 @@
+"""What a host says it holds, against what is claimed on it: access must not outlive a release.
+
+An allocation that was released by force while its node was away still serves its tenant when the node comes back.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from psycopg.rows import DictRow
+
+from gpuaas_server.audit import service as audit
+from gpuaas_server.audit.service import AuditEntry
+from gpuaas_server.capacity import service as capacity
+from gpuaas_server.kernel.context import Tx
+from gpuaas_server.nodes import machine, queries, task_queries, tasks
+from gpuaas_server.nodes.tasks import NewTask
+
+DEPROVISION_SECONDS = 900
+_FOR_RELEASE = ("allocation_id", "shape", "login_user", "slots")
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What was ever sent to hosts for one allocation."""
+
+    node_id: str
+    generation: int  # the highest
+    pending: bool
+    spec: dict[str, object] | None  # what a deprovision needs, from the newest task that said it
+
+
+def overstayers(node_id: str, held: Collection[str], claimed: Collection[str], sent: Mapping[str, Sent]) -> list[str]:
+    """Allocations to deprovision again: held by the host, claimed no more, and nobody is at it already.
+
+    What this platform never sent to this node is not its business: a host may say anything.
+    """
+    return [
+        allocation_id
+        for allocation_id in sorted(set(held) - set(claimed))
+        if (known := sent.get(allocation_id)) is not None
+        and known.node_id == node_id
+        and not known.pending
+        and known.spec is not None
+    ]
+
+
+async def end_overstayers(tx: Tx, node_id: str, held: Sequence[str]) -> list[str]:
+    """Nearly always the host holds what is claimed, and this is one read."""
+    if not held or not set(held) - set(await capacity.live_claims(tx.connection, node_id)):
+        return []
+    await queries.node_lock(tx.connection, node_id)  # two heartbeats at once would choose the same generation
+    claimed = await capacity.live_claims(tx.connection, node_id)
+    sent = {
+        allocation_id: found
+        for allocation_id in set(held) - set(claimed)
+        if (found := sent_of(await task_queries.tasks_of_resource(tx.connection, allocation_id))) is not None
+    }
+    ended = overstayers(node_id, held, claimed, sent)
+    deadline = tx.now + timedelta(seconds=DEPROVISION_SECONDS)
+    await tasks.tasks_create(
+        tx,
+        [
+            NewTask(
+                node_id,
+                "deprovision",
+                allocation_id,
+                sent[allocation_id].generation + 1,
+                sent[allocation_id].spec or {},
+                deadline,
+                # The allocation has ended and its machine with it: nobody waits for the result.
+                machine.KIND,
+                machine.SUBJECT,
+            )
+            for allocation_id in ended
+        ],
+    )
+    if ended:
+        await audit.record(tx, AuditEntry("agent_heartbeat", node_id, details={"deprovisioned_again": ended}))
+    return ended
+
+
+def sent_of(rows: Sequence[DictRow]) -> Sent | None:
+    """From the tasks of one allocation, oldest generation first."""
+    if not rows:
+        return None
+    specs = [row["spec"] for row in rows if row["kind"] in ("provision", "deprovision")]
+    return Sent(
+        node_id=rows[-1]["node_id"],
+        generation=rows[-1]["generation"],
+        pending=any(row["status"] == "pending" for row in rows),
+        spec={name: specs[-1][name] for name in _FOR_RELEASE if name in specs[-1]} if specs else None,
+    )
