@@ -4,6 +4,7 @@ import argparse
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import nan
 
 from rich.console import Console
 
@@ -26,6 +27,15 @@ ALL = {
 }
 
 
+def _measured(name: str, size: Size) -> list[Figure]:
+    """One benchmark that cannot be run on this machine at this moment does not take the others with it."""
+    try:
+        return ALL[name].run(size)
+    except Exception as error:
+        Console(stderr=True).print_exception()
+        return [Figure(name, nan, note=f"not measured: {type(error).__name__}: {error}"[:200])]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", choices=[[], *ALL], help="which ones; all when none is named")
@@ -42,8 +52,8 @@ def main() -> None:
     sections: dict[str, tuple[str, list[Figure]]] = {}
     for name in arguments.names or list(ALL):
         Console(stderr=True).log(f"measuring {name}")
-        sections[name] = (ALL[name].how, ALL[name].run(size))
-    report.show(figure for _, figures in sections.values() for figure in figures)
+        sections[name] = (ALL[name].how, _measured(name, size))
+        report.show(sections[name][1])
     if not arguments.quick and set(sections) == set(ALL):
         report.write(sections, load)
 

@@ -1,6 +1,7 @@
 """What a benchmark hands back: figures with their limits, and how large a run is."""
 
 from dataclasses import dataclass, field
+from math import isnan
 from statistics import median
 
 
@@ -17,6 +18,8 @@ class Figure:
 
     @property
     def verdict(self) -> str:
+        if isnan(self.value):
+            return "NOT MEASURED"
         if self.limit is None:
             return "info"
         met = self.value >= self.limit if self.at_least else self.value <= self.limit
@@ -24,6 +27,8 @@ class Figure:
 
     @property
     def shown(self) -> str:
+        if isnan(self.value):
+            return "–"
         digits = 0 if abs(self.value) >= 100 else 1 if abs(self.value) >= 10 else 3
         return f"{self.value:.{digits}f} {self.unit}".rstrip()
 

@@ -12,7 +12,7 @@ from rich.table import Table
 from benchmarks.figures import Figure
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
-_COLOURS = {"met": "green", "MISSED": "red", "info": "dim"}
+_COLOURS = {"met": "green", "MISSED": "red", "info": "dim", "NOT MEASURED": "yellow"}
 
 
 def show(figures: Iterable[Figure]) -> None:
