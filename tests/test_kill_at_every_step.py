@@ -14,7 +14,7 @@ import pytest
 from gpuaas_sdk import GpuaasError
 from gpuaas_sdk.allocations import NewAllocation
 from system_support.agents import SimulatedAgents
-from system_support.ledger import Ledger, database_url, until
+from system_support.ledger import Ledger, until
 from system_support.server import RunningServer
 from system_support.world import World
 
@@ -71,7 +71,7 @@ def scene() -> Iterator[Scene]:
         world = World.create(server)
         world.offer()
         with world.simulated_agents(2, "--delay-ms", TASK_MILLISECONDS) as (_, agents):
-            yield Scene(world, Ledger(database_url(server)), agents)
+            yield Scene(world, Ledger(server.database_url()), agents)
 
 
 @pytest.mark.parametrize("victim", ["api", "worker", "postgres", "agents"])

@@ -33,9 +33,10 @@ def adapt(case: Case[Any]) -> None:
         case.path_parameters[name] = _real(name, value)
     if case.query and re.fullmatch("[0-9]|[1-5][0-9]|60", str(case.query.get("wait"))):
         case.query["wait"] = 0  # a long poll that may wait would wait
-    expiry = case.body.get("expires_at") if isinstance(case.body, dict) else None
-    if isinstance(expiry, str):  # that it lies ahead is nothing that a schema can say
-        case.body["expires_at"] = re.sub(r"^\d{4}(?=-)", "2999", expiry)
+    body: Any = case.body
+    if isinstance(body, dict) and isinstance(body.get("expires_at"), str):
+        # That an expiry lies ahead is nothing that a schema can say.
+        case.body = {**body, "expires_at": re.sub(r"^\d{4}(?=-)", "2999", body["expires_at"])}
     key = case.headers.get("Idempotency-Key") if case.headers else None
     if isinstance(key, str) and re.fullmatch("[!-~]{8,128}", key):
         case.headers["Idempotency-Key"] = secrets.token_hex(16)  # used for one request, as it should be

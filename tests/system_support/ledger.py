@@ -5,30 +5,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, TypeVar
 
 import psycopg
 from psycopg.rows import dict_row
 
-from system_support.server import RunningServer
-
 Row = dict[str, Any]
 Found = TypeVar("Found")
 LIFE = ["requested", "provisioning", "active", "releasing", "released"]
-
-
-def database_url(server: RunningServer) -> str:
-    """As its api processes were told it."""
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        for pid in server.children("api"):
-            for entry in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
-                name, _, value = entry.partition(b"=")
-                if name == b"GPUAAS_DATABASE_URL":
-                    return value.decode()
-        time.sleep(0.05)
-    raise RuntimeError("no api process to ask for the database")
 
 
 def until(look: Callable[[], Found | None], what: str, seconds: float = 60.0) -> Found:
@@ -63,6 +47,11 @@ class Ledger:
                 return []
 
         return until(ask, "an answer of the database")[0]
+
+    def change(self, *statements: str) -> None:
+        with self._connection() as connection:
+            for statement in statements:
+                connection.execute(statement)
 
     def step(self, allocation_id: str) -> tuple[str, str | None]:
         """The state, and the host task in flight."""

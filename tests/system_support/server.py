@@ -56,9 +56,31 @@ class RunningServer:
         log_file = directory / "server.log"
         server = cls(cls._spawn(environment, directory, log_file), directory, url, log_file, environment=environment)
         server.wait_ready()
-        admin = json.loads((directory / "admin.json").read_text())
-        server.admin_email, server.admin_password = admin["email"], admin["password"]
+        if (directory / "admin.json").exists():  # else somebody was here before, see `replica_of`
+            admin = json.loads((directory / "admin.json").read_text())
+            server.admin_email, server.admin_password = admin["email"], admin["password"]
         return server
+
+    @classmethod
+    def replica_of(cls, first: "RunningServer", **settings: str) -> "RunningServer":
+        """Another machine, as it were: an api and a worker of its own, on the first one's database."""
+        key_file = str(first.directory / "var" / "keys" / "master.key")
+        shared = {"database_url": first.database_url(), "master_key_file": key_file}
+        server = cls.start(**settings, **shared)
+        server.admin_email, server.admin_password = first.admin_email, first.admin_password
+        return server
+
+    def database_url(self) -> str:
+        """As its api processes were told it."""
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline:
+            for pid in self.children("api"):
+                for entry in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
+                    name, _, value = entry.partition(b"=")
+                    if name == b"GPUAAS_DATABASE_URL":
+                        return value.decode()
+            time.sleep(0.05)
+        raise RuntimeError("there is no api process to ask for the database")
 
     @staticmethod
     def _spawn(environment: dict[str, str], directory: Path, log_file: Path) -> subprocess.Popen[bytes]:
