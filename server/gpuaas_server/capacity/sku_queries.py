@@ -53,12 +53,22 @@ async def quota_show(connection: Connection, scope_id: str) -> DictRow | None:
     return await cursor.fetchone()
 
 
-async def quota_set(connection: Connection, scope_id: str, tenant_id: str, gpu_limit: int | None) -> DictRow | None:
+async def quota_lock(connection: Connection, scope_id: str) -> DictRow | None:
+    cursor = await connection.execute(
+        "SELECT scope_id, gpu_limit, gpus_used, generation FROM quotas WHERE scope_id = %s FOR UPDATE", (scope_id,)
+    )
+    return await cursor.fetchone()
+
+
+async def quota_set(
+    connection: Connection, scope_id: str, tenant_id: str, gpu_limit: int | None, expected: int
+) -> DictRow | None:
+    """None when the row is not of the expected generation (0: there is none); then it is locked all the same."""
     cursor = await connection.execute(
         "INSERT INTO quotas AS q (scope_id, tenant_id, gpu_limit) VALUES (%s, %s, %s)"
         " ON CONFLICT (scope_id) DO UPDATE SET gpu_limit = EXCLUDED.gpu_limit, generation = q.generation + 1"
-        " RETURNING scope_id, gpu_limit, gpus_used, generation",
-        (scope_id, tenant_id, gpu_limit),
+        " WHERE q.generation = %s RETURNING scope_id, gpu_limit, gpus_used, generation",
+        (scope_id, tenant_id, gpu_limit, expected),
     )
     return await cursor.fetchone()
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+from psycopg.rows import DictRow
+
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.capacity import queries, sku_queries
 from gpuaas_server.capacity.schemas import Quota, QuotaSet, Sku, SkuCreate, SkuUpdate
@@ -86,13 +88,23 @@ async def quota_show(connection: Connection, scope_id: str) -> Quota:
 
 async def quota_set(tx: Tx, scope_id: str, tenant_id: str, body: QuotaSet, require_match: RequireMatch) -> Quota:
     """A limit below what is in use is allowed: nothing is taken away, nothing new is given."""
-    before = await quota_show(tx.connection, scope_id)
-    require_match(before.generation)
-    row = await sku_queries.quota_set(tx.connection, scope_id, tenant_id, body.gpu_limit)
-    if row is None:
-        raise not_found("quota", scope_id)
+    before, row = await _quota_set(tx, scope_id, tenant_id, body, require_match)
     project_id = scope_id if scope_id != tenant_id else None
     action = "project_quota_set" if project_id else "tenant_quota_set"
-    details: dict[str, object] = {"before": before.gpu_limit, "after": body.gpu_limit}
+    details: dict[str, object] = {"before": before["gpu_limit"] if before else None, "after": body.gpu_limit}
     await record(tx, AuditEntry(action, scope_id, tenant_id, project_id, details=details))
     return Quota(**row)
+
+
+async def _quota_set(
+    tx: Tx, scope_id: str, tenant_id: str, body: QuotaSet, require_match: RequireMatch
+) -> tuple[DictRow | None, DictRow]:
+    """Before and after. A row that does not exist cannot be locked: if another writes it first, look again, once."""
+    for _ in range(2):
+        before = await sku_queries.quota_lock(tx.connection, scope_id)
+        generation = before["generation"] if before else 0
+        require_match(generation)
+        row = await sku_queries.quota_set(tx.connection, scope_id, tenant_id, body.gpu_limit, generation)
+        if row is not None:
+            return before, row
+    raise not_found("quota", scope_id)
