@@ -40,16 +40,26 @@ async def node_lock(connection: Connection, node_id: str) -> None:
     await connection.execute("SELECT 1 FROM node_capacity WHERE node_id = %s FOR UPDATE", (node_id,))
 
 
+async def nodes_lock(connection: Connection, node_ids: Sequence[str]) -> None:
+    """Several at once, in the order of their ids: the order in which everybody waits for nodes."""
+    await connection.execute(
+        "SELECT 1 FROM node_capacity WHERE node_id = ANY(%s) ORDER BY node_id FOR UPDATE", (list(node_ids),)
+    )
+
+
 async def refit(connection: Connection, node_ids: Sequence[str]) -> None:
+    """Only for who holds the nodes' locks: else what another is just taking would be written down as free."""
     await connection.execute("SELECT refit_nodes(%s)", (list(node_ids),))
 
 
 async def refit_model(connection: Connection, gpu_model: str) -> None:
     """After a SKU changed: the offered sizes of this model are other ones."""
-    await connection.execute(
-        "SELECT refit_nodes(coalesce(array_agg(DISTINCT node_id), '{}')) FROM node_resource_slots WHERE gpu_model = %s",
-        (gpu_model,),
+    cursor = await connection.execute(
+        "SELECT DISTINCT node_id FROM node_resource_slots WHERE gpu_model = %s", (gpu_model,)
     )
+    node_ids = [row["node_id"] for row in await cursor.fetchall()]
+    await nodes_lock(connection, node_ids)
+    await refit(connection, node_ids)
 
 
 async def slots_upsert(connection: Connection, node_id: str, rows: Sequence[tuple[object, ...]], now: datetime) -> None:
@@ -127,12 +137,25 @@ async def slot_counts(connection: Connection, node_ids: Sequence[str]) -> list[D
     return await cursor.fetchall()
 
 
+async def claimed_nodes(connection: Connection, node_ids: Sequence[str]) -> set[str]:
+    """Those with live claims, whether or not their hosts still report the GPUs. For platform scopes."""
+    cursor = await connection.execute(
+        "SELECT DISTINCT node_id FROM allocation_resource_claims WHERE node_id = ANY(%s) AND released_at IS NULL",
+        (list(node_ids),),
+    )
+    return {row["node_id"] for row in await cursor.fetchall()}
+
+
 @dataclass(frozen=True, slots=True)
 class Offers:
-    """Nodes locked for us. `stale`: some of them had changed by the time we held them, so others may fit."""
+    """Nodes locked for us. `stale`: some of them could not hold the wish once we held them, so others may.
+
+    `misfits`: those of them for which the index says, even now, that they can.
+    """
 
     nodes: list[NodeOffer]
     stale: bool
+    misfits: list[str]
 
 
 async def offers(connection: Connection, gpu_model: str, shape: str, size: int, count: int, patient: bool) -> Offers:
@@ -147,10 +170,12 @@ async def offers(connection: Connection, gpu_model: str, shape: str, size: int, 
         if row["node_id"] is None:
             locked = row["slot_index"]
             continue
-        slot = FreeSlot(row["slot_id"], row["slot_index"], row["nvlink_group"], row["numa_node"])
-        free.setdefault(row["node_id"], []).append(slot)
-    nodes = [NodeOffer(node_id, tuple(slots)) for node_id, slots in free.items()]
-    return Offers(nodes, len(nodes) < locked)
+        slots = free.setdefault(row["node_id"], [])
+        if row["slot_id"] is not None:
+            slots.append(FreeSlot(row["slot_id"], row["slot_index"], row["nvlink_group"], row["numa_node"]))
+    nodes = [NodeOffer(node_id, tuple(slots)) for node_id, slots in free.items() if len(slots) >= size]
+    misfits = sorted(node_id for node_id, slots in free.items() if len(slots) < size)
+    return Offers(nodes, len(nodes) < locked, misfits)
 
 
 async def offers_begin(connection: Connection) -> None:
@@ -168,13 +193,17 @@ async def shortage(connection: Connection, gpu_model: str, shape: str, wanted: i
         "(SELECT count(*) FROM (SELECT 1 FROM node_resource_slots s JOIN node_capacity c USING (node_id)"
         " WHERE s.gpu_model = %(model)s AND s.present AND s.capacity_shape IN ('any', %(shape)s) AND {} LIMIT %(wanted)s) x)"
     )
-    free = counted.format("s.status = 'available' AND c.eligible")
-    blocked = counted.format("s.status IN ('cleanup_blocked', 'cleaning')")
+    free = counted.format(
+        "s.status = 'available' AND c.eligible AND s.node_id <> ALL((live_claims_on(ARRAY[s.node_id])).taken_whole)"
+    )
+    blocked = counted.format("s.status = 'cleanup_blocked'")
+    cleaning = counted.format("s.status = 'cleaning' AND c.eligible")
     cursor = await connection.execute(
-        f"SELECT {free} AS free, {blocked} AS blocked", {"model": gpu_model, "shape": shape, "wanted": wanted}
+        f"SELECT {free} AS free, {blocked} AS blocked, {cleaning} AS cleaning",
+        {"model": gpu_model, "shape": shape, "wanted": wanted},
     )
     row = await cursor.fetchone()
-    return Shortage(wanted, row["free"], row["blocked"]) if row else Shortage(wanted, 0, 0)
+    return Shortage(wanted, **row) if row else Shortage(wanted, 0, 0)
 
 
 async def claims_insert(

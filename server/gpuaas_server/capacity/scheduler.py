@@ -40,6 +40,7 @@ class Shortage:
     wanted: int  # GPUs in all
     free: int  # free GPUs of the model anywhere
     blocked: int  # GPUs whose clean-up is not proven
+    cleaning: int = 0  # GPUs that come back by themselves in a moment
 
 
 def _groups(free: Iterable[FreeSlot], attribute: str) -> list[list[FreeSlot]]:
@@ -101,6 +102,17 @@ def refusal(shortage: Shortage) -> str:
     """The code that tells the reasons apart."""
     if shortage.free >= shortage.wanted:
         return "capacity_fragmented"
+    if shortage.free + shortage.cleaning >= shortage.wanted:
+        return "no_capacity"  # waiting is enough, nobody has to do anything
     if shortage.free + shortage.blocked >= shortage.wanted:
         return "capacity_blocked"
     return "no_capacity"
+
+
+def refusal_detail(shortage: Shortage) -> str:
+    """What the code does not say; empty when there is nothing to add."""
+    if not shortage.cleaning or refusal(shortage) != "no_capacity":
+        return ""
+    count = f"{'At least ' if shortage.cleaning >= shortage.wanted else ''}{shortage.cleaning}"
+    what = "GPU is" if shortage.cleaning == 1 else "GPUs are"
+    return f"{count} {what} being cleaned; try again in a minute."

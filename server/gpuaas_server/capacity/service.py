@@ -1,5 +1,6 @@
 """The verbs of slots and claims. Whoever changes a slot refits its node in the same transaction."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -14,6 +15,8 @@ from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.ids import new_id
+
+log = logging.getLogger(__name__)
 
 PATIENCE = 20  # looks before a wish is refused while others keep changing the nodes that would fit
 
@@ -38,6 +41,7 @@ class DiscoveredSlot:
 class SlotSummary:
     total: int = 0
     by_status: dict[str, int] = field(default_factory=dict)
+    claimed: bool = False  # somebody lives there, even where the GPUs are gone from the inventory
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +97,8 @@ async def slot_summary(connection: Connection, node_ids: Sequence[str]) -> dict[
         summary = summaries[row["node_id"]]
         summary.total += row["n"]
         summary.by_status[row["status"]] = row["n"]
+    for node_id in await queries.claimed_nodes(connection, node_ids):
+        summaries[node_id].claimed = True
     return summaries
 
 
@@ -184,16 +190,30 @@ async def _place(tx: Tx, wish: Wish) -> list[Placement]:
         offered = await queries.offers(tx.connection, sku.gpu_model, sku.shape, wish.gpu_count, wish.count, patient)
         placements = scheduler.place(offered.nodes, wish.gpu_count, wish.count)
         if placements is not None:
+            if offered.misfits:
+                await _heal(tx, offered.misfits)
             return placements
         if saved:
             await queries.offers_let_go(tx.connection)
+        if offered.misfits:
+            await _heal(tx, offered.misfits)
+            saved = False  # what is healed must outlast the next letting go
+            continue
         if patient and not offered.stale:
             break
         # What we waited for was taken: look at what is free by now, or those who never wait would always be ahead of us.
         patient = not patient
     wanted = wish.gpu_count * wish.count
-    code = scheduler.refusal(await queries.shortage(tx.connection, sku.gpu_model, sku.shape, wanted))
-    raise Problem(code, details={"sku": sku.name, "gpu_count": wish.gpu_count, "count": wish.count})
+    shortage = await queries.shortage(tx.connection, sku.gpu_model, sku.shape, wanted)
+    details: dict[str, object] = {"sku": sku.name, "gpu_count": wish.gpu_count, "count": wish.count}
+    raise Problem(scheduler.refusal(shortage), scheduler.refusal_detail(shortage), details)
+
+
+async def _heal(tx: Tx, node_ids: Sequence[str]) -> None:
+    """The index offers what these nodes do not have: it must not send us, or whoever comes next, there again."""
+    log.warning("the scheduler's index was wrong, rebuilding it", extra={"nodes": list(node_ids)})
+    await queries.nodes_lock(tx.connection, node_ids)
+    await queries.refit(tx.connection, node_ids)
 
 
 async def count_against_quota(tx: Tx, wish: Wish) -> None:

@@ -25,8 +25,9 @@ from hypothesis.stateful import (
 )
 from pydantic import SecretStr
 
-from gpuaas_server.capacity import scheduler, service
+from gpuaas_server.capacity import scheduler, service, skus
 from gpuaas_server.capacity.scheduler import FreeSlot, NodeOffer
+from gpuaas_server.capacity.schemas import SkuUpdate
 from gpuaas_server.embedded import postgres
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import PLATFORM
@@ -144,6 +145,13 @@ class ClaimsMachine(RuleBasedStateMachine):
                 self.disabled.add(slot_id)
         except Problem as refused:
             assert refused.code == "conflict", refused  # it is claimed, or was claimed a moment ago
+
+    @rule(batch=batches)
+    def edit_a_sku_amid_claims(self, batch: list[tuple[int, int, bool]]) -> None:
+        """It refits every node of the model, while others take them."""
+        sku_id, body = self.fleet.slice_sku.id, SkuUpdate(price_per_gpu_hour_minor=len(batch))
+        change = self._change(lambda tx: skus.sku_update(tx, sku_id, body, lambda _: None))
+        self.loop.run(self._together(change, batch))
 
     @rule(choice=st.integers(0, 99), proven=st.booleans())
     def block_or_prove_a_cleanup(self, choice: int, proven: bool) -> None:

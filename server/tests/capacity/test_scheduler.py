@@ -11,6 +11,7 @@ from gpuaas_server.capacity.scheduler import (
     place,
     rank,
     refusal,
+    refusal_detail,
 )
 
 
@@ -69,6 +70,19 @@ def test_refusals_tell_the_reasons_apart() -> None:
     assert refusal(Shortage(wanted=4, free=4, blocked=0)) == "capacity_fragmented"
     assert refusal(Shortage(wanted=4, free=2, blocked=2)) == "capacity_blocked"
     assert refusal(Shortage(wanted=4, free=2, blocked=1)) == "no_capacity"
+
+
+def test_what_is_being_cleaned_is_not_blocked_but_worth_waiting_for() -> None:
+    waiting = Shortage(wanted=4, free=2, blocked=2, cleaning=3)
+    assert (refusal(waiting), refusal_detail(waiting)) == (
+        "no_capacity",
+        "3 GPUs are being cleaned; try again in a minute.",
+    )
+    assert refusal_detail(Shortage(4, 0, 0, cleaning=4)).startswith("At least 4 GPUs are")
+    assert refusal_detail(Shortage(4, 0, 0, cleaning=1)).startswith("1 GPU is")
+    blocked = Shortage(wanted=4, free=2, blocked=2, cleaning=1)
+    assert (refusal(blocked), refusal_detail(blocked)) == ("capacity_blocked", "")
+    assert refusal_detail(Shortage(4, 0, 0)) == ""
 
 
 fleets = st.lists(st.sets(st.integers(0, 7)), min_size=1, max_size=6).map(
