@@ -164,8 +164,7 @@ async def _changed(
 
 def _node(row: DictRow, summary: SlotSummary, roles: frozenset[str]) -> Node:
     counts = SlotCounts(total=summary.total, **summary.by_status)
-    claimed = counts.claimed + counts.cleaning + counts.cleanup_blocked > 0
-    state = NodeState.of(row, claimed)
+    state = NodeState.of(row, summary.claimed)
     maintenance = None
     if row["cordoned"]:
         maintenance = Maintenance(
@@ -174,7 +173,7 @@ def _node(row: DictRow, summary: SlotSummary, roles: frozenset[str]) -> Node:
     return Node(
         status=node_status(state),
         schedulable=state.eligible and state.approved,
-        drained=state.draining and not claimed,
+        drained=state.draining and not summary.claimed,
         maintenance=maintenance,
         slots=counts,
         allowed_actions=allowed_actions(roles, possible_actions(state)),

@@ -4,6 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpuaas_server.kernel.context import Platform
+from gpuaas_server.kernel.database import PLATFORM
+from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.nodes.status import NodeState, node_status, possible_actions
 from tests_support.agents import Host, Json, Site, inventory, slot, ssh_line
 
@@ -56,6 +59,25 @@ async def test_a_drained_node_can_be_retired_and_then_nothing_more(site: Site) -
     assert (node["status"], node["allowed_actions"]) == ("retired", [])
     answer = await site.admin.call("POST", f"{path}/discover")
     assert answer.json()["code"] == "conflict"
+
+
+async def test_a_node_whose_gpus_vanished_under_a_tenant_is_not_drained(site: Site, platform: Platform) -> None:
+    host = await site.host()
+    path = f"/nodes/{host.node_id}"
+    await host.call("POST", "/inventory", inventory(slot(0)))
+    await site.admin.post(f"{path}/slots/approve", {})
+    async with platform.database.connection(PLATFORM) as connection:
+        await connection.execute(
+            "INSERT INTO allocation_resource_claims (id, tenant_id, allocation_id, node_id, kind, lane, claimed_at)"
+            " VALUES (%s, %s, %s, %s, 'node_exclusive', '(,)', now())",
+            (new_id("clm"), new_id("tnt"), new_id("alc"), host.node_id),
+        )
+    assert (await host.call("POST", "/inventory", inventory())).status_code == 200
+    node = await site.admin.post(f"{path}/drain", {"reason": "it lost its GPUs"})
+    assert (node["draining"], node["drained"], node["slots"]["total"]) == (True, False, 0)
+    assert "node_retire" not in node["allowed_actions"]
+    answer = await site.admin.call("POST", f"{path}/retire", {"reason": "it lost its GPUs"})
+    assert answer.json()["code"] == "node_busy"
 
 
 async def test_every_change_is_audited_and_told(site: Site) -> None:
