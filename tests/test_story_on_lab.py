@@ -223,3 +223,14 @@ def test_a_wipe_that_finds_a_trace_blocks_the_slots_and_a_retry_after_repair_fre
     assert (ended.state, ended.wipe_verified) == ("released", True), ended.failure
     assert not (host.upper / "opt/immutable").exists()
     assert site.slot_states(live) == {"available"}
+
+
+@pytest.mark.parametrize(("sku", "gpus"), [("h100-node", None), ("h100-slice", 2)])
+def test_a_release_right_after_the_request_ends_released(site: Site, sku: str, gpus: int | None) -> None:
+    """Whether the host has begun, has not heard of it, or is done: nothing may be left waiting for an operator."""
+    for _ in range(3):
+        made = site.allocate(sku, gpus)
+        site.release(made)
+        ended = site.settle(made)
+        assert ended.state == "released", ended.failure
+        assert site.slot_states(made) == {"available"}

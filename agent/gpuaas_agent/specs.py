@@ -75,12 +75,16 @@ class ProvisionSpec:
 
 @dataclass(frozen=True)
 class ReleaseSpec:
-    """For deprovision, wipe and verify_wipe; the login user comes with deprovision only."""
+    """For deprovision, wipe and verify_wipe; the login user comes with deprovision only.
+
+    `provisioned` is what the platform knows: a provision was reported from here, so its record must be here too.
+    """
 
     allocation_id: str
     shape: Shape
     login_user: str
     slots: tuple[Slot, ...]
+    provisioned: bool = True
 
 
 def parse_access(raw: dict[str, object]) -> AccessSpec:
@@ -104,7 +108,7 @@ def parse_provision(raw: dict[str, object]) -> ProvisionSpec:
 
 def parse_release(raw: dict[str, object]) -> ReleaseSpec:
     user = _matching(raw, "login_user", _USER) if raw.get("login_user") else ""
-    return ReleaseSpec(_allocation(raw), _shape(raw), user, _slots(raw))
+    return ReleaseSpec(_allocation(raw), _shape(raw), user, _slots(raw), raw.get("provisioned") is not False)
 
 
 def public_key(line: object) -> str:

@@ -133,3 +133,9 @@ def test_a_slice_without_a_remembered_marker_is_not_clean(
     checks = {entry["name"]: entry for entry in plan.result["checks"]}  # type: ignore[attr-defined]
     assert checks["marker"]["found"] == ["no marker is remembered for this allocation"]
     assert checks["drives"]["clean"] is True
+
+
+def test_a_release_that_came_before_its_provision_needs_no_marker_but_a_forgotten_one_does() -> None:
+    release = {"allocation_id": "alc_1", "shape": "baremetal", "slots": []}
+    assert parse_release(release).provisioned
+    assert not parse_release({**release, "provisioned": False}).provisioned

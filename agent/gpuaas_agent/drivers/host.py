@@ -219,7 +219,7 @@ class HostDriver:
             digest, before = self._load_baseline()
             record = self._ledger.get(spec.allocation_id)
             planted = record.marker if record else None
-            verifier = verify.Verifier(before, self._surroundings, planted, context.deadline)
+            verifier = verify.Verifier(before, self._surroundings, planted, context.deadline, spec.provisioned)
             checks = verifier.checks()
             checks.append(drives.inspect(self._drives(spec), erased_here=self._config.erase_drives))
             others = self._ledger.others_unproven(spec.allocation_id)

@@ -173,6 +173,8 @@ class LabContainerDriver:
         record = self._ledger.get(spec.allocation_id)
 
         def look_for_marker() -> Finding:
+            if record is None and not spec.provisioned:
+                return 0, []  # released before anything was done here
             if record is None or record.marker is None:
                 return 0, ["no marker is remembered for this allocation"]  # nothing is proven without it
             found = [

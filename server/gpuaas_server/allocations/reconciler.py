@@ -7,7 +7,7 @@ from psycopg.rows import DictRow
 
 from gpuaas_server.access import service as access
 from gpuaas_server.allocations import queries, service
-from gpuaas_server.allocations.machine import HostTask, Limits, Snapshot, Step, Wait, decide
+from gpuaas_server.allocations.machine import CLEANUP, HostTask, Limits, Snapshot, Step, Wait, decide
 from gpuaas_server.capacity import service as capacity
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Connection
@@ -40,6 +40,13 @@ class AllocationMachine:
             row["baseline_sha256"] = await self._baseline(connection, subject)
         lost = await nodes.node_is_lost(connection, row["node_id"])
         return Loaded(row, _snapshot(row, newest, lost, self._limits))
+
+    async def _provisioned(self, connection: Connection, row: DictRow) -> bool:
+        """Whether the host ever said that it provisioned: then it must remember, or nothing is proven."""
+        if row["active_at"] is not None:
+            return True
+        sent = await tasks.tasks_of_resource(connection, row["id"])
+        return any(task.kind == "provision" and task.reported_at is not None for task in sent)
 
     async def _baseline(self, connection: Connection, subject: str) -> str | None:
         """Of a host that was provisioned but released before it counted as active."""
@@ -94,6 +101,8 @@ class AllocationMachine:
                 slot.model_dump(include={"slot_index", "pci_address", "numa_node", "nvme_device"})
                 for slot in await capacity.claimed_slots(connection, row["id"])
             ]
+        if kind in CLEANUP:
+            spec["provisioned"] = await self._provisioned(connection, row)
         if kind in ("provision", "sync_access", "deprovision"):
             spec["login_user"] = LOGIN_USER
         if kind in ("provision", "sync_access"):
