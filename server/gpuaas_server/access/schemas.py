@@ -97,7 +97,7 @@ class IssuedSshCertificates(BaseModel):
 class SshCertificateRevoke(Body):
     """One by its serial, all of one holder, or with neither all that you may revoke."""
 
-    serial: Annotated[int, Field(ge=1, le=2**63 - 1)] | None = None
+    serial: Annotated[int, Field(ge=1, le=2**53 - 1)] | None = None  # what every JSON reader keeps exact
     issued_to: PrincipalId | None = None
     reason: Reason
 

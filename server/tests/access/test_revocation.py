@@ -119,7 +119,7 @@ async def test_revoking_again_or_too_late_is_no_error_and_a_strange_serial_is(of
 
 
 @pytest.mark.parametrize(
-    "change", [{"serial": 0}, {"serial": 2**63}, {"serial": "1"}, {"issued_to": "ann"}, {"reason": ""}]
+    "change", [{"serial": 0}, {"serial": 2**53}, {"serial": "1"}, {"issued_to": "ann"}, {"reason": ""}]
 )
 async def test_a_senseless_revocation_is_refused(office: Office, change: Json) -> None:
     body = {"reason": "because", **change}
