@@ -160,22 +160,26 @@ async def certificates_revoke(
 
 
 async def holder_certificates_revoke(
-    connection: Connection, project_id: str, issued_to: str, now: datetime
+    connection: Connection, project_id: str | None, issued_to: str, now: datetime
 ) -> list[DictRow]:
+    """In one project, or everywhere."""
     cursor = await connection.execute(
-        "UPDATE ssh_certificates SET revoked_at = %(now)s WHERE issued_to = %(holder)s AND project_id = %(project)s"
-        " AND revoked_at IS NULL AND valid_before > %(now)s RETURNING allocation_id, tenant_id, serial",
+        "UPDATE ssh_certificates SET revoked_at = %(now)s WHERE issued_to = %(holder)s"
+        " AND (%(project)s::text IS NULL OR project_id = %(project)s)"
+        " AND revoked_at IS NULL AND valid_before > %(now)s RETURNING allocation_id, tenant_id, project_id, serial",
         {"now": now, "holder": issued_to, "project": project_id},
     )
     return await cursor.fetchall()
 
 
 async def holder_grants_revoke(
-    connection: Connection, project_id: str, granted_to: str, now: datetime
+    connection: Connection, project_id: str | None, granted_to: str, now: datetime
 ) -> list[DictRow]:
+    """In one project, or everywhere."""
     cursor = await connection.execute(
-        "UPDATE ssh_grants SET revoked_at = %(now)s WHERE granted_to = %(holder)s AND project_id = %(project)s"
-        " AND revoked_at IS NULL AND expires_at > %(now)s RETURNING allocation_id, tenant_id, id",
+        "UPDATE ssh_grants SET revoked_at = %(now)s WHERE granted_to = %(holder)s"
+        " AND (%(project)s::text IS NULL OR project_id = %(project)s)"
+        " AND revoked_at IS NULL AND expires_at > %(now)s RETURNING allocation_id, tenant_id, project_id, id",
         {"now": now, "holder": granted_to, "project": project_id},
     )
     return await cursor.fetchall()

@@ -51,27 +51,24 @@ async def revoked_serials(connection: Connection, allocation_id: str, now: datet
     return await queries.revoked_serials(connection, allocation_id, now or utc_now())
 
 
-async def holder_leaves(tx: Tx, project_id: str, holder: str) -> list[str]:
-    """End every way into the project that somebody has: their certificates, and the grants that they made.
+async def holder_leaves(tx: Tx, project_id: str | None, holder: str) -> list[str]:
+    """End every way in that somebody has, to one project or (None) anywhere: certificates, and grants that they made.
 
     The answer names the allocations whose hosts must be told (allocations.access_changed).
     """
     certificates = await queries.holder_certificates_revoke(tx.connection, project_id, holder, tx.now)
     grants = await queries.holder_grants_revoke(tx.connection, project_id, holder, tx.now)
-    entries = [
-        _left(row, project_id, "ssh_certificate_revoke", holder, {"serial": row["serial"]}) for row in certificates
-    ]
-    entries += [_left(row, project_id, "ssh_grant_delete", holder, {"grant": row["id"]}) for row in grants]
+    reason = "Left the project." if project_id else "May no longer act on the platform."
+    entries = [_left(row, "ssh_certificate_revoke", holder, {"serial": row["serial"]}, reason) for row in certificates]
+    entries += [_left(row, "ssh_grant_delete", holder, {"grant": row["id"]}, reason) for row in grants]
     if entries:
         await audit.record(tx, *entries)
     return sorted({row["allocation_id"] for row in (*certificates, *grants)})
 
 
-def _left(row: DictRow, project_id: str, action: str, holder: str, what: dict[str, object]) -> AuditEntry:
+def _left(row: DictRow, action: str, holder: str, what: dict[str, object], reason: str) -> AuditEntry:
     details = {"holder": holder, **what}
-    return AuditEntry(
-        action, row["allocation_id"], row["tenant_id"], project_id, reason="Left the project.", details=details
-    )
+    return AuditEntry(action, row["allocation_id"], row["tenant_id"], row["project_id"], reason=reason, details=details)
 
 
 async def grants_create_from_keys(tx: Tx, wanted: NewGrants) -> None:

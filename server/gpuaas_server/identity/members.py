@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gpuaas_server.audit.service import AuditEntry, record
+from gpuaas_server.identity.principals import ACCESS_END
 from gpuaas_server.identity.queries import bindings as queries
 from gpuaas_server.identity.queries import users as user_queries
 from gpuaas_server.identity.schemas import Member
@@ -16,6 +17,7 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.work import leases
 
 RequireMatch = Callable[[int], None]
 _ADMIN_ROLES = ("platform_admin", "tenant_admin")
@@ -62,6 +64,8 @@ async def member_remove(tx: Tx, action: str, user_id: str, place: Place, require
         await refuse_last_admin(tx, user_id, before["role"], place.tenant_id)
     await queries.member_remove(tx.connection, user_id, place.tenant_id, place.project_id)
     await _recorded(tx, action, user_id, place, before["role"], None)
+    if place.project_id is None:  # a project's own members are locked out of it in projects/members.py
+        await leases.enqueue(tx, ACCESS_END, [user_id])
 
 
 async def _lock_admins(tx: Tx, place: Place) -> None:

@@ -12,6 +12,9 @@ NOTHING: frozenset[str] = frozenset()
 USER = "user"
 SERVICE_ACCOUNT = "service_account"
 
+# Work for the access room: the subject may no longer log in anywhere (disabled, or out of the tenant's administration).
+ACCESS_END = "access_end"
+
 
 @dataclass(frozen=True, slots=True)
 class Binding:

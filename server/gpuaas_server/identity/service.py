@@ -6,7 +6,7 @@ from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.identity.members import Place, member_list, member_remove, member_set
 from gpuaas_server.identity.passwords import hash_password, random_password
 from gpuaas_server.identity.policy import PLATFORM_ROLES, allowed_actions
-from gpuaas_server.identity.principals import SERVICE_ACCOUNT
+from gpuaas_server.identity.principals import ACCESS_END, SERVICE_ACCOUNT
 from gpuaas_server.identity.queries import bindings as binding_queries
 from gpuaas_server.identity.queries import service_accounts as account_queries
 from gpuaas_server.identity.queries import users as user_queries
@@ -18,6 +18,7 @@ from gpuaas_server.kernel.database import PLATFORM, Connection
 from gpuaas_server.kernel.ids import new_id
 
 __all__ = [
+    "ACCESS_END",
     "PLATFORM_ROLES",
     "TOPIC",
     "FirstAdmin",

@@ -9,6 +9,7 @@ from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.identity.logins import secret_digest
 from gpuaas_server.identity.members import RequireMatch
 from gpuaas_server.identity.policy import allowed_actions
+from gpuaas_server.identity.principals import ACCESS_END
 from gpuaas_server.identity.queries import service_accounts as queries
 from gpuaas_server.identity.schemas import (
     NewServiceAccount,
@@ -25,6 +26,7 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.work import leases
 
 MAX_LIVE_KEYS = 10
 _VERBS = ("service_account_update", "service_account_key_create", "service_account_key_delete")
@@ -79,6 +81,8 @@ async def service_account_update(
     require_match(before["generation"])
     scopes = before["scopes"] if body.scopes is None else sorted(set(body.scopes))
     disabled = before["disabled"] if body.disabled is None else body.disabled
+    if disabled:
+        await leases.enqueue(tx, ACCESS_END, [account_id])
     expires_at = body.expires_at if "expires_at" in body.model_fields_set else before["expires_at"]
     row = await queries.service_account_update(tx.connection, account_id, scopes, disabled, expires_at)
     changes: dict[str, object] = {

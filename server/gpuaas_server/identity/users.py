@@ -9,7 +9,7 @@ from gpuaas_server.identity.callers import read_principal
 from gpuaas_server.identity.logins import ProvenPassword, username_digest
 from gpuaas_server.identity.members import RequireMatch
 from gpuaas_server.identity.policy import allowed_actions
-from gpuaas_server.identity.principals import SERVICE_ACCOUNT, USER
+from gpuaas_server.identity.principals import ACCESS_END, SERVICE_ACCOUNT, USER
 from gpuaas_server.identity.queries import bindings as binding_queries
 from gpuaas_server.identity.queries import logins as login_queries
 from gpuaas_server.identity.queries import users as queries
@@ -27,6 +27,7 @@ from gpuaas_server.kernel.database import PLATFORM, Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.work import leases
 
 Roles = frozenset[str]
 
@@ -93,6 +94,8 @@ async def user_update(
     if body.unlock or password_hash is not None:
         await login_queries.failure_clear(tx.connection, username_digest(before["email"]))
     disabled = before["disabled"] if body.disabled is None else body.disabled
+    if disabled:
+        await leases.enqueue(tx, ACCESS_END, [user_id])
     row = await queries.user_update(tx.connection, user_id, body.name or before["name"], disabled)
     details: dict[str, object] = {"changed": sorted(body.model_fields_set), "disabled": disabled}
     await record(tx, AuditEntry(action, user_id, before["tenant_id"], details=details))

@@ -8,6 +8,7 @@ from contextlib import suppress
 import uvloop
 from prometheus_client import start_http_server
 
+from gpuaas_server.access.machine import AccessEndMachine
 from gpuaas_server.allocations.reconciler import AllocationMachine
 from gpuaas_server.events.relay import JsonLinesSink, relay
 from gpuaas_server.housekeeping import machine as housekeeping
@@ -26,6 +27,7 @@ def build_worker(platform: Platform) -> Worker:
         platform,
         [
             AllocationMachine(platform),
+            AccessEndMachine(),
             liveness.NodeLivenessMachine(platform),
             housekeeping.HousekeepingMachine(platform),
         ],
