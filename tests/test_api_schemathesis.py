@@ -14,7 +14,7 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from gpuaas_server.contract import openapi_document
 from system_support import fuzzing
-from system_support.fuzzing import NodeSignature
+from system_support.nodes import NodeSignature
 from system_support.server import RunningServer
 from system_support.world import World
 
@@ -72,7 +72,9 @@ def administrator(fuzzed: World) -> str:
 
 @pytest.fixture(scope="module")
 def node(fuzzed: World) -> NodeSignature:
-    return NodeSignature(fuzzed)
+    signature = NodeSignature(fuzzed)
+    signature.introduce()
+    return signature
 
 
 def send(case: schemathesis.Case[Any], world: World, **how: Any) -> None:

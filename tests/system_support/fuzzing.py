@@ -1,24 +1,16 @@
-"""What schemathesis needs to get past the door: ids of things that exist, and requests signed like a node's."""
+"""What schemathesis needs to get past the door: ids of things that exist, and cases that use them."""
 
-import base64
 import hashlib
-import json
 import re
 import secrets
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
-import httpx
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from requests import PreparedRequest
-from requests.auth import AuthBase
 from schemathesis import Case
 from schemathesis.generation.meta import CoveragePhaseData
 
-from system_support.policy_cast import furnish, public_key, set_apart
+from system_support.policy_cast import furnish, set_apart
 from system_support.world import World
 
 _ID = re.compile("[a-z]{3}_[0-7][0-9a-hjkmnp-tv-z]{25}")
@@ -70,45 +62,3 @@ def prey(world: World) -> Iterator[None]:
             yield
         finally:
             PREY.clear()
-
-
-@dataclass
-class NodeSignature(AuthBase):
-    """Signs a request the way docs/reference/agent-protocol.md says; enrolled on creation."""
-
-    world: World
-    key: Ed25519PrivateKey = field(default_factory=Ed25519PrivateKey.generate)
-    node_id: str = "-"
-
-    def __post_init__(self) -> None:
-        bundle = self.world.admin.enrolment_tokens.create(note="fuzzed").bundle or ""
-        packed = bundle.removeprefix("gpuaas-enrol.v1.")
-        token = json.loads(base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4)))["token"]
-        body = json.dumps(
-            {
-                "token": token,
-                "public_key": base64.b64encode(self.key.public_key().public_bytes_raw()).decode(),
-                "hostname": "fuzzed",
-                "address": "192.0.2.9",
-                "ssh_host_public_key": public_key(),
-                "agent_version": "0.1.0",
-            }
-        ).encode()
-        path = "/api/v1/agent/enrol"
-        headers = {"Authorization": self.sign("POST", path, body), "Content-Type": "application/json"}
-        answer = httpx.post(self.world.server.url + path, content=body, headers=headers)
-        assert answer.status_code == 200, answer.text
-        self.node_id = answer.json()["node_id"]
-
-    def sign(self, method: str, target: str, body: bytes) -> str:
-        stamp, nonce = int(time.time() * 1000), secrets.token_hex(16)
-        digest = hashlib.sha256(body).hexdigest()
-        text = f"gpuaas-agent-v1\n{method}\n{target}\n{stamp}\n{nonce}\n{digest}"
-        signature = base64.urlsafe_b64encode(self.key.sign(text.encode())).rstrip(b"=").decode()
-        return f"GPUAAS-AGENT node={self.node_id},ts={stamp},nonce={nonce},sig={signature}"
-
-    def __call__(self, request: PreparedRequest) -> PreparedRequest:
-        body = request.body or b""
-        raw = body.encode() if isinstance(body, str) else bytes(body)  # type: ignore[arg-type]
-        request.headers["Authorization"] = self.sign(request.method or "", request.path_url, raw)
-        return request

@@ -35,6 +35,11 @@ async def node_capacity_ensure(connection: Connection, node_id: str) -> None:
     await node_lock(connection, node_id)
 
 
+async def node_known(connection: Connection, node_id: str) -> bool:
+    cursor = await connection.execute("SELECT 1 FROM node_capacity WHERE node_id = %s", (node_id,))
+    return await cursor.fetchone() is not None
+
+
 async def node_lock(connection: Connection, node_id: str) -> None:
     """Before any change of a node's slots outside the scheduler: two refits of one node must not overtake each other."""
     await connection.execute("SELECT 1 FROM node_capacity WHERE node_id = %s FOR UPDATE", (node_id,))

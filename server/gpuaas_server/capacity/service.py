@@ -103,7 +103,10 @@ async def slot_summary(connection: Connection, node_ids: Sequence[str]) -> dict[
 
 
 async def slot_list(connection: Connection, node_id: str) -> SlotList:
-    return SlotList(items=[Slot(**row) for row in await queries.slot_list(connection, node_id)])
+    rows = await queries.slot_list(connection, node_id)
+    if not rows and not await queries.node_known(connection, node_id):
+        raise not_found("node", node_id)
+    return SlotList(items=[Slot(**row) for row in rows])
 
 
 async def slot_approve(tx: Tx, node_id: str, body: SlotApprove) -> SlotList:

@@ -1,0 +1,337 @@
+"""Bad input of every kind: each a problem document with its code, and nothing half done."""
+
+import base64
+import json
+import secrets
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import timedelta
+from urllib.parse import quote
+
+import httpx
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from gpuaas_sdk.audit import AuditFilter
+from gpuaas_server.kernel.errors import CATALOGUE
+from gpuaas_server.kernel.ids import new_id
+from system_support.fuzzing import PREY, prey
+from system_support.genuine import genuine_token
+from system_support.ledger import Ledger, until
+from system_support.nodes import NodeSignature, bundle_token, token_of
+from system_support.policy_cast import Caller, public_key
+from system_support.policy_requests import RECIPES
+from system_support.server import RunningServer
+from system_support.world import World
+
+# What a refused request may leave behind: the trail, the counters of attempts, the marks of signed messages. The rest
+# of these moves by itself.
+TRACES = {"audit_records", "login_rates", "login_failures", "agent_nonces", "node_heartbeats", "agent_listeners"}
+TRACES |= {"work_items", "outbox_consumers", "alembic_version"}
+AGENT = "/api/v1/agent"
+WRONG: list[object] = [[[]], {"a": []}, 10**30, -1.5]
+NO_OBJECTS: list[object] = [[], "text", 1]
+# Keys of the platform are nobody's prey: their ids are well formed and lead nowhere.
+NOTHING = {"platform_key_id": new_id("pky"), "signing_key_id": new_id("sgk")}
+
+
+@dataclass
+class Door:
+    """The server from outside, and the ledger to see that nothing happened inside."""
+
+    world: World
+    ledger: Ledger
+    http: httpx.Client
+    operations: dict[str, tuple[str, str]] = field(default_factory=dict)
+
+    def ask(self, action: str, ids: dict[str, str] | None = None, body: object = None) -> httpx.Response:
+        method, path = self.operations[action]
+        known = {name: quote(value, safe="") for name, value in {**NOTHING, **PREY, **(ids or {})}.items()}
+        return self.http.request(method, path.format(**known), json=body)
+
+    def content(self) -> dict[str, str]:
+        """A digest of every table that a refused request must leave as it was."""
+        names = [
+            row["name"]
+            for row in self.ledger.rows("SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'")
+        ]
+        kept = sorted(set(names) - TRACES)
+        digests = ", ".join(
+            f"(SELECT md5(string_agg(t::text, E'\\n' ORDER BY t::text)) FROM {name} t) AS {name}" for name in kept
+        )
+        return self.ledger.rows(f"SELECT {digests}")[0]
+
+
+@pytest.fixture(scope="module")
+def open_door(server: RunningServer) -> Iterator[Door]:
+    world = World.create(server)
+    world.offer()
+    document = httpx.get(f"{server.url}/api/v1/openapi.json").json()
+    operations = {
+        operation["operationId"]: (method.upper(), path)
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+    }
+    headers = {"Authorization": f"Bearer {world.bearer('platform_admin')}"}
+    with prey(world), httpx.Client(base_url=server.url, headers=headers, timeout=30) as http:
+        ledger = Ledger(server.database_url())
+        idle = "SELECT 1 FROM node_tasks WHERE status = 'pending'"
+        until(lambda: not ledger.rows(idle), "the hosts to have done all that was asked of them")
+        yield Door(world, ledger, http, operations)
+
+
+@pytest.fixture
+def door(open_door: Door) -> Iterator[Door]:
+    before = open_door.content()
+    yield open_door
+    assert open_door.content() == before
+
+
+def assert_problem(answer: httpx.Response, *codes: str) -> None:
+    assert answer.headers["content-type"] == "application/problem+json", answer.text
+    problem = answer.json()
+    assert problem["code"] in codes, problem
+    assert answer.status_code == problem["status"] == CATALOGUE[problem["code"]].status
+    assert problem["next_step"]
+
+
+def bodies() -> dict[str, dict[str, object]]:
+    """Every endpoint that takes a body, with a good one. Agents' are signed, and tried below."""
+    caller = Caller("somebody", "", "a-password-of-somebody")
+    found = {name: recipe.body_for(caller, PREY) for name, recipe in RECIPES.items() if not name.startswith("agent_")}
+    return {name: body for name, body in found.items() if isinstance(body, dict)}
+
+
+def test_an_unknown_field_is_refused_everywhere(door: Door) -> None:
+    for action, body in bodies().items():
+        assert_problem(door.ask(action, body={**body, "surprise": 1}), "invalid_request")
+
+
+def test_a_value_of_the_wrong_type_is_refused_everywhere(door: Door) -> None:
+    for action, body in bodies().items():
+        for name in body:
+            for wrong in WRONG:
+                answer = door.ask(action, body={**body, name: wrong})
+                assert_problem(answer, "invalid_request")
+
+
+def test_a_missing_body_and_one_that_is_no_object_are_refused_everywhere(door: Door) -> None:
+    for action, body in bodies().items():
+        if body:  # where every field is optional, an empty object is a good body
+            for wrong in NO_OBJECTS:
+                assert_problem(door.ask(action, body=wrong), "invalid_request")
+
+
+def test_ids_that_are_none_and_ids_of_nothing_are_refused_everywhere(door: Door) -> None:
+    for action, (_, path) in door.operations.items():
+        names = [part[1:-1] for part in path.split("/") if part.startswith("{")]
+        body = bodies().get(action)
+        for name in names if not action.startswith("agent_") else ():
+            prefix = {**NOTHING, **PREY}[name][:3]
+            for bad in (
+                "nope",
+                f"{prefix}_",
+                "../../etc/passwd",
+                "\0",
+                f"{prefix}_{'z' * 26}",
+                new_id("zzz"),
+                "x" * 2000,
+            ):
+                assert_problem(door.ask(action, {name: bad}, body), "invalid_request", "not_found")
+            assert_problem(door.ask(action, {name: new_id(prefix)}, body), "not_found")
+
+
+def test_a_body_beyond_the_limit_is_refused(door: Door) -> None:
+    assert_problem(door.ask("tenant_create", body={"slug": "acme", "name": "x" * 1_100_000}), "body_too_large")
+
+
+# Places of others
+
+
+def test_what_belongs_to_another_tenant_is_not_there_and_the_attempt_is_written_down(
+    server: RunningServer, open_door: Door
+) -> None:
+    stranger = World.create(server)
+    headers = {"Authorization": f"Bearer {stranger.bearer('tenant_admin')}"}
+    own = stranger.project_id
+    foreign = (PREY["tenant_id"], PREY["project_id"], PREY["allocation_id"], PREY["service_account_id"])
+    before = open_door.content()
+    for path in (
+        f"/tenants/{foreign[0]}",
+        f"/tenants/{foreign[0]}/users/{PREY['user_id']}",
+        f"/projects/{foreign[1]}",
+        f"/projects/{foreign[1]}/allocations/{foreign[2]}",
+        f"/projects/{foreign[1]}/service-accounts/{foreign[3]}",
+    ):
+        mark = f"foreign-{secrets.token_hex(6)}"
+        answer = httpx.get(f"{server.url}/api/v1{path}", headers=headers | {"X-Correlation-ID": mark})
+        assert_problem(answer, "not_found")
+        trail = open_door.world.admin.audit.list(AuditFilter(correlation_id=mark))
+        assert [(record.outcome, record.tenant_id) for record in trail] == [("denied", stranger.tenant_id)]
+    for path in (
+        f"/projects/{own}/allocations/{foreign[2]}",
+        f"/projects/{own}/allocations/{foreign[2]}/timeline",
+        f"/projects/{own}/service-accounts/{foreign[3]}",
+        f"/tenants/{stranger.tenant_id}/users/{PREY['user_id']}",
+    ):
+        assert_problem(httpx.get(f"{server.url}/api/v1{path}", headers=headers), "not_found")
+    release = f"{server.url}/api/v1/projects/{own}/allocations/{foreign[2]}/release"
+    assert_problem(httpx.post(release, json={}, headers=headers), "not_found")
+    member = f"{server.url}/api/v1/projects/{own}/members/{PREY['user_id']}"
+    assert_problem(httpx.put(member, json={"role": "project_viewer"}, headers=headers), "not_found")
+    assert open_door.content() == before
+
+
+# Tokens
+
+
+def _unsigned(header: dict[str, str], payload: dict[str, object]) -> str:
+    parts = [base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=").decode() for part in (header, payload)]
+    return ".".join([*parts, ""])
+
+
+def test_a_token_that_is_forged_or_over_opens_nothing(server: RunningServer, door: Door) -> None:
+    me = f"{server.url}/api/v1/me"
+    genuine = str(door.http.headers["Authorization"]).removeprefix("Bearer ")
+    header, payload = jwt.get_unverified_header(genuine), jwt.decode(genuine, options={"verify_signature": False})
+    user_id = payload["sub"]
+    jwk = httpx.get(f"{server.url}/api/v1/auth/jwks").json()["keys"][0]["x"]
+    later = {**payload, "exp": payload["exp"] + 10**6}
+    middle = genuine.split(".")
+    middle[1] = base64.urlsafe_b64encode(json.dumps(later).encode()).rstrip(b"=").decode()
+    other_key = Ed25519PrivateKey.generate()
+    known = {"kid": header["kid"]}
+    forged = {
+        "garbage": "x.y.z",
+        "not signed": _unsigned({**header, "alg": "none"}, payload),
+        "signed with the public key as a secret": jwt.encode(payload, jwk, "HS256", known),
+        "signed by somebody else": jwt.encode(payload, other_key, "EdDSA", known),
+        "with an unknown key": jwt.encode(payload, other_key, "EdDSA", {"kid": new_id("sgk")}),
+        "with a longer life": ".".join(middle),
+        "cut short": genuine[:-3],
+        "with something after it": genuine + "AA",
+        "very long": "a" * 20_000,
+    }
+    for what, token in forged.items():
+        answer = httpx.get(me, headers={"Authorization": f"Bearer {token}"})
+        assert answer.status_code == 401, what
+        assert_problem(answer, "token_invalid")
+        assert answer.headers["WWW-Authenticate"].startswith("Bearer")
+    young = genuine_token(server, door.ledger, user_id, timedelta(minutes=1))
+    assert httpx.get(me, headers={"Authorization": f"Bearer {young}"}).status_code == 200
+    old = genuine_token(server, door.ledger, user_id, timedelta(minutes=16))
+    assert_problem(httpx.get(me, headers={"Authorization": f"Bearer {old}"}), "token_expired")
+    for other in ("Bearer", "Basic YTpi", genuine):
+        assert_problem(httpx.get(me, headers={"Authorization": other}), "token_invalid")
+    assert_problem(httpx.get(me), "unauthenticated")
+
+
+# Agents
+
+
+def enrol(door: Door, token: str, key: Ed25519PrivateKey) -> httpx.Response:
+    return NodeSignature(door.world, key, token=token).enrol()
+
+
+def test_an_enrolment_token_serves_one_key_once(open_door: Door) -> None:
+    token, key = bundle_token(open_door.world), Ed25519PrivateKey.generate()
+    first = enrol(open_door, token, key)
+    assert first.status_code == 200
+    before = open_door.content()
+    again = enrol(open_door, token, key)
+    assert (again.status_code, again.json()["node_id"]) == (200, first.json()["node_id"])
+    assert_problem(enrol(open_door, token, Ed25519PrivateKey.generate()), "enrolment_token_used")
+    assert_problem(enrol(open_door, secrets.token_urlsafe(32), Ed25519PrivateKey.generate()), "enrolment_token_invalid")
+    assert open_door.content() == before
+
+
+def test_a_revoked_enrolment_token_enrols_nobody(open_door: Door) -> None:
+    made = open_door.world.admin.enrolment_tokens.create(note="revoked")
+    open_door.world.admin.enrolment_tokens.revoke(made.id)
+    before = open_door.content()
+    assert_problem(
+        enrol(open_door, token_of(made.bundle or ""), Ed25519PrivateKey.generate()), "enrolment_token_invalid"
+    )
+    assert open_door.content() == before
+
+
+@pytest.fixture(scope="module")
+def node(open_door: Door) -> NodeSignature:
+    signature = NodeSignature(open_door.world)
+    signature.introduce()
+    return signature
+
+
+def heartbeat() -> bytes:
+    facts = {"agent_version": "0.1.0", "boot_id": "b", "address": "192.0.2.9", "ssh_host_public_key": public_key()}
+    return json.dumps(facts).encode()
+
+
+def test_a_message_of_an_agent_counts_once(node: NodeSignature, open_door: Door) -> None:
+    body = heartbeat()
+    header = node.sign("POST", f"{AGENT}/heartbeat", body)
+    assert node.send("POST", "/heartbeat", body, header).status_code == 200
+    before = open_door.content()
+    assert_problem(node.send("POST", "/heartbeat", body, header), "agent_replay")
+    header = node.sign("GET", f"{AGENT}/tasks", b"")
+    assert node.send("GET", "/tasks", b"", header).status_code == 200
+    assert_problem(node.send("GET", "/tasks", b"", header), "agent_replay")
+    assert open_door.content() == before
+
+
+def test_a_message_that_was_changed_on_the_way_is_refused(node: NodeSignature, door: Door) -> None:
+    body = heartbeat()
+    header = node.sign("POST", f"{AGENT}/heartbeat", body)
+    assert_problem(
+        node.send("POST", "/heartbeat", body.replace(b"192.0.2.9", b"192.0.2.8"), header), "agent_signature_invalid"
+    )
+    assert_problem(node.send("POST", "/inventory", body, header), "agent_signature_invalid")
+    assert_problem(node.send("POST", "/heartbeat?x=1", body, header), "agent_signature_invalid")
+    header = node.sign("POST", f"{AGENT}/heartbeat", body)
+    other = header.replace(node.node_id, PREY["node_id"])
+    assert_problem(node.send("POST", "/heartbeat", body, other), "agent_signature_invalid")
+    nobody = header.replace(node.node_id, new_id("nod"))
+    assert_problem(node.send("POST", "/heartbeat", body, nobody), "agent_signature_invalid")
+    for garbage in ("", "Bearer x", "GPUAAS-AGENT", f"GPUAAS-AGENT node={node.node_id}", header[:-1], header + "x"):
+        assert_problem(node.send("POST", "/heartbeat", body, garbage), "agent_signature_invalid")
+
+
+def test_an_agent_whose_clock_is_off_is_told_the_time(node: NodeSignature, door: Door) -> None:
+    for offset in (-120_000, 120_000):
+        body, now = heartbeat(), int(time.time() * 1000)
+        answer = node.send("POST", "/heartbeat", body, node.sign("POST", f"{AGENT}/heartbeat", body, now + offset))
+        assert_problem(answer, "agent_clock_skew")
+        assert abs(answer.json()["details"]["server_time_ms"] - now) < 60_000
+
+
+def test_an_agent_reports_on_its_own_tasks_only_and_once(node: NodeSignature, open_door: Door) -> None:
+    task = open_door.world.admin.nodes.discover(node.node_id)
+    report: dict[str, object] = {
+        "generation": task.generation,
+        "status": "failed",
+        "phases": [],
+        "result": {},
+        "evidence": {},
+    }
+    report["failure"] = {"code": "no", "message": "no", "next_step": "", "retryable": False}
+    assert_problem(node.call("POST", f"/tasks/{PREY['task_id']}/result", report), "task_not_found")
+    assert_problem(node.call("POST", f"/tasks/{new_id('tsk')}/result", report), "task_not_found")
+    stale = {**report, "generation": task.generation + 1}
+    assert_problem(node.call("POST", f"/tasks/{task.id}/result", stale), "stale_generation")
+    assert node.call("POST", f"/tasks/{task.id}/result", report).status_code == 200
+    before = open_door.content()
+    assert node.call("POST", f"/tasks/{task.id}/result", report).status_code == 200
+    changed = {**report, "status": "succeeded", "failure": None}
+    assert_problem(node.call("POST", f"/tasks/{task.id}/result", changed), "task_already_reported")
+    assert_problem(node.call("POST", f"/tasks/{task.id}/result", {**report, "surprise": 1}), "invalid_request")
+    assert open_door.content() == before
+
+
+def test_an_inventory_that_contradicts_itself_changes_nothing(node: NodeSignature, door: Door) -> None:
+    slot = {"slot_index": 0, "gpu_model": "X1", "pci_address": "0000:01:00.0"}
+    host = {"cpus": 1, "memory_mib": 1, "kernel": "6.1", "numa_nodes": []}
+    for slots in ([slot, slot], [slot, {**slot, "pci_address": "0000:02:00.0"}], [slot, {**slot, "slot_index": 1}]):
+        answer = node.call("POST", "/inventory", {"host": host, "slots": slots, "warnings": []})
+        assert_problem(answer, "inventory_invalid")
