@@ -1,5 +1,6 @@
 """The `gpuaas` command, put together from its groups."""
 
+import signal
 from typing import Annotated
 
 import typer
@@ -82,6 +83,8 @@ def root(
 
 
 def main() -> None:
+    # A shell starts background jobs with SIGINT ignored; whoever sends it to a follow or a watch means it to end.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     app(prog_name="gpuaas")
 
 

@@ -164,7 +164,8 @@ def _provisioning(now: Snapshot, clock: datetime) -> Step | Wait:
         return Wait(now.deadline_at)
     reason = _reported_failure(now, task)
     if reason.retryable and now.attempt < now.limits.attempts:
-        return Step("provisioning", send="provision", attempt=now.attempt + 1, deadline_at=now.deadline_at)
+        deadline = now.deadline_at or clock + now.limits.provision
+        return Step("provisioning", send="provision", attempt=now.attempt + 1, deadline_at=deadline)
     return _give_up(now, clock, reason)
 
 
@@ -206,7 +207,7 @@ def _cleaning(now: Snapshot, clock: datetime) -> Step | Wait:
         return Step(now.state, send=CLEANUP[0], attempt=1, deadline_at=clock + now.limits.release)
     task = _in_flight(now)
     if task is not None and task.status == "succeeded" and task.kind in CLEANUP:
-        return _next_cleanup(now, task)
+        return _next_cleanup(now, task, clock)
     overdue = _overdue(now, clock)
     if overdue is not None:
         return _block(overdue)
@@ -214,7 +215,8 @@ def _cleaning(now: Snapshot, clock: datetime) -> Step | Wait:
         return Wait(now.deadline_at)
     reason = _reported_failure(now, task)
     if reason.retryable and now.attempt < now.limits.attempts:
-        return Step(now.state, send=task.kind, attempt=now.attempt + 1, deadline_at=now.deadline_at)
+        again = task.kind if task.kind in CLEANUP else CLEANUP[0]
+        return Step(now.state, send=again, attempt=now.attempt + 1, deadline_at=_release_by(now, clock))
     return _block(reason)
 
 
@@ -223,10 +225,14 @@ def _ended(now: Snapshot) -> str:
     return "released" if now.state == "releasing" else now.state
 
 
-def _next_cleanup(now: Snapshot, task: HostTask) -> Step:
+def _release_by(now: Snapshot, clock: datetime) -> datetime:
+    return now.deadline_at or clock + now.limits.release
+
+
+def _next_cleanup(now: Snapshot, task: HostTask, clock: datetime) -> Step:
     position = CLEANUP.index(task.kind)
     if position + 1 < len(CLEANUP):
-        return Step(now.state, send=CLEANUP[position + 1], attempt=1, deadline_at=now.deadline_at)
+        return Step(now.state, send=CLEANUP[position + 1], attempt=1, deadline_at=_release_by(now, clock))
     if now.baseline is not None and task.baseline != now.baseline:
         # Whoever had root could have made the agent forget what the host looked like; we did not forget.
         other = failure("wipe_not_proven", "The host was compared with another baseline than before.", task.kind)
