@@ -81,12 +81,7 @@ def start(data_dir: Path, options: dict[str, str] | None = None) -> EmbeddedPost
     arguments = [str(binaries / "postgres"), "-D", str(cluster), "-k", str(sockets)]
     for name, value in {**_OPTIONS, **(options or {})}.items():
         arguments += ["-c", f"{name}={value}"]
-    with log_file.open("ab") as log:
-        process = subprocess.Popen(
-            arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=_become(account), cwd="/"
-        )
-    server = EmbeddedPostgres(process, sockets, log_file)
-    _wait_until_answering(server)
+    server = _launch_until_answering(arguments, sockets, log_file, account)
     _ensure_role(server)
     return server
 
@@ -179,22 +174,41 @@ def _initdb(binaries: Path, cluster: Path, account: pwd.struct_passwd | None) ->
         raise RuntimeError(f"initdb failed: {result.stderr.strip()[-500:]}")
 
 
-def _wait_until_answering(server: EmbeddedPostgres) -> None:
+def _launch_until_answering(
+    arguments: list[str], sockets: Path, log_file: Path, account: pwd.struct_passwd | None
+) -> EmbeddedPostgres:
+    """Again while it ends at once: a killed server's last backends hold the cluster until their statements end."""
     deadline = time.monotonic() + START_SECONDS
     while True:
-        if server.process.poll() is not None:
-            tail = server.log_file.read_text(errors="replace")[-800:]
-            raise RuntimeError(f"PostgreSQL did not start: {tail}")
+        with log_file.open("ab") as log:
+            process = subprocess.Popen(
+                arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=_become(account), cwd="/"
+            )
+        server = EmbeddedPostgres(process, sockets, log_file)
+        if _comes_to_answer(server, deadline):
+            return server
+        if time.monotonic() > deadline:
+            raise _not_started(log_file)
+        time.sleep(0.1)
+
+
+def _comes_to_answer(server: EmbeddedPostgres, deadline: float) -> bool:
+    """False when it ended instead."""
+    while server.process.poll() is None:
         try:
             psycopg.connect(server.superuser_url).close()
-            return
+            return True
         except psycopg.OperationalError:
             if time.monotonic() > deadline:
                 server.stop()
-                raise RuntimeError(
-                    f"PostgreSQL did not answer in {START_SECONDS:.0f} s; see {server.log_file}"
-                ) from None
+                raise _not_started(server.log_file) from None
             time.sleep(0.01)
+    return False
+
+
+def _not_started(log_file: Path) -> RuntimeError:
+    tail = log_file.read_text(errors="replace")[-800:]
+    return RuntimeError(f"PostgreSQL did not answer in {START_SECONDS:.0f} s; the end of {log_file}: {tail}")
 
 
 def _ensure_role(server: EmbeddedPostgres) -> None:

@@ -117,7 +117,10 @@ class Supervisor:
     def _revive(self) -> None:
         if self.database is not None and self.database.process.poll() is not None:
             self.say("PostgreSQL ended; starting it again")
-            self.database = postgres.start(self.settings.data_dir)
+            try:
+                self.database = postgres.start(self.settings.data_dir)
+            except RuntimeError as error:  # api and worker wait for it meanwhile; the next round tries again
+                self.say(str(error))
         for child in self.children:
             if child.process is not None and child.process.poll() is not None and not self.stopping:
                 lived = time.monotonic() - child.started_at

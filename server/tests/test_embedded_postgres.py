@@ -1,0 +1,62 @@
+"""The embedded PostgreSQL comes back after kill -9, also while a statement of the killed server still runs."""
+
+import os
+import shutil
+import signal
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from gpuaas_server.embedded import postgres
+
+
+@pytest.fixture
+def directory() -> Iterator[Path]:
+    made = Path(tempfile.mkdtemp(prefix="gpuaas-test-"))
+    os.chmod(made, 0o755)  # noqa: S103 - the database's own account must be able to enter
+    yield made
+    shutil.rmtree(made, ignore_errors=True)
+
+
+def busy(url: str, running: threading.Event) -> None:
+    """A statement that does nothing but compute, so that it does not notice the death of its server."""
+    try:
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("SET statement_timeout = '4s'")
+            running.set()
+            connection.execute("SELECT sum(sqrt(n)) FROM generate_series(1, 1000000000) n")
+    except psycopg.Error:
+        pass
+
+
+def test_a_killed_server_starts_again_when_its_last_statements_have_ended(directory: Path) -> None:
+    first = postgres.start(directory, {"fsync": "off"})
+    running = threading.Event()
+    thread = threading.Thread(target=busy, args=(first.url, running))
+    thread.start()
+    assert running.wait(20)
+    with psycopg.connect(first.url, autocommit=True) as connection:
+        connection.execute("CREATE TABLE kept (n int)")
+        while not connection.execute("SELECT 1 FROM pg_stat_activity WHERE query LIKE 'SELECT sum%'").fetchone():
+            pass
+    os.kill(first.process.pid, signal.SIGKILL)
+    first.process.wait(10)
+    second = postgres.start(directory, {"fsync": "off"})
+    try:
+        with psycopg.connect(second.url) as connection:
+            assert connection.execute("SELECT count(*) FROM kept").fetchone() == (0,)
+    finally:
+        second.stop()
+        thread.join(30)
+
+
+def test_a_cluster_that_cannot_start_is_reported_with_the_reason(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres, "START_SECONDS", 1.0)
+    with pytest.raises(RuntimeError, match="no_such_option"):
+        postgres.start(directory, {"no_such_option": "1"})
