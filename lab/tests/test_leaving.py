@@ -32,7 +32,13 @@ def _command(*arguments: str) -> str:
 
 
 def _start_owner(name: str) -> tuple[subprocess.Popen[str], int]:
-    owner = subprocess.Popen([sys.executable, "-c", _OWNER, name], stdout=subprocess.PIPE, text=True)
+    # As in a terminal: whoever runs the tests in the background has SIGINT ignored, and children inherit that.
+    owner = subprocess.Popen(
+        [sys.executable, "-c", _OWNER, name],
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     assert owner.stdout is not None
     return owner, int(owner.stdout.readline())
 
