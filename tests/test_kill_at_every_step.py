@@ -1,12 +1,15 @@
 """kill -9 of every part at every step of an allocation's life: it ends as if nothing had happened, each step once."""
 
+import json
 import os
+import random
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 import httpx
 import pytest
@@ -36,6 +39,7 @@ class Scene:
     world: World
     ledger: Ledger
     agents: SimulatedAgents
+    events_file: Path
 
     def kill(self, victim: str) -> None:
         if victim == "agents":
@@ -64,14 +68,15 @@ def insist(action: Callable[[], object], seconds: float = 60.0) -> None:
 
 
 @pytest.fixture(scope="module")
-def scene() -> Iterator[Scene]:
+def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     """Short leases and short polls: a killed part's work is taken over soon."""
     short = {"work_lease_seconds": "2", "node_lost_seconds": "15", "login_rate_per_minute": "100000"}
-    with RunningServer.start(**short) as server:
+    events_file = tmp_path_factory.mktemp("sink") / "events.jsonl"
+    with RunningServer.start(**short, event_sink_file=str(events_file)) as server:
         world = World.create(server)
         world.offer()
         with world.simulated_agents(2, "--delay-ms", TASK_MILLISECONDS) as (_, agents):
-            yield Scene(world, Ledger(server.database_url()), agents)
+            yield Scene(world, Ledger(server.database_url()), agents, events_file)
 
 
 @pytest.mark.parametrize("victim", ["api", "worker", "postgres", "agents"])
@@ -85,6 +90,37 @@ def test_an_allocation_outlives_the_end_of_the_whole_server(scene: Scene) -> Non
     for state, phase in STEPS if SLOW else STEPS[1::2]:
         live_through(scene, "everything", state, phase)
     scene.ledger.assert_all_is_free_again(scene.world.tenant_id)
+
+
+def test_many_allocations_outlive_kills_at_random_and_every_event_is_relayed_in_order(scene: Scene) -> None:
+    world, ledger = scene.world, scene.ledger
+    made: list[str] = []
+    wish = NewAllocation(sku="h100-slice", gpu_count=1, count=12)
+    insist(lambda: made.extend(a.id for a in world.admin.allocations.create(world.project_id, wish)))
+    kill_at_random(scene, random.Random(1))
+    for allocation_id in made:
+        release(scene, allocation_id)
+    kill_at_random(scene, random.Random(2))
+    for allocation_id in made:
+        ledger.wait_for_step(allocation_id, "released", None)
+        ledger.assert_lived_once(allocation_id)
+    ledger.assert_nothing_is_held_twice()
+    ledger.assert_all_is_free_again(world.tenant_id)
+    happened = [row["id"] for row in ledger.rows("SELECT id FROM events ORDER BY transaction_id, sequence")]
+    until(lambda: relayed(scene) == happened, "every event in the file, in order")
+
+
+def kill_at_random(scene: Scene, chance: random.Random) -> None:
+    victims = ["worker", "postgres", "agents", "api"] * (5 if SLOW else 1)
+    chance.shuffle(victims)
+    for victim in victims:
+        time.sleep(chance.uniform(0.0, 0.6))
+        scene.kill(victim)
+
+
+def relayed(scene: Scene) -> list[str]:
+    """The ids in the file; an event that was delivered again counts where it came first. Every line is whole."""
+    return list(dict.fromkeys(json.loads(line)["id"] for line in scene.events_file.read_text().splitlines()))
 
 
 def live_through(scene: Scene, victim: str, state: str, phase: str | None) -> None:
