@@ -170,17 +170,22 @@ def test_what_belongs_to_another_tenant_is_not_there_and_the_attempt_is_written_
         assert_problem(answer, "not_found")
         trail = open_door.world.admin.audit.list(AuditFilter(correlation_id=mark))
         assert [(record.outcome, record.tenant_id) for record in trail] == [("denied", stranger.tenant_id)]
-    for path in (
-        f"/projects/{own}/allocations/{foreign[2]}",
-        f"/projects/{own}/allocations/{foreign[2]}/timeline",
-        f"/projects/{own}/service-accounts/{foreign[3]}",
-        f"/tenants/{stranger.tenant_id}/users/{PREY['user_id']}",
+    users = f"/tenants/{stranger.tenant_id}/users"
+    for method, path, body, target in (
+        ("GET", f"/projects/{own}/allocations/{foreign[2]}", None, foreign[2]),
+        ("GET", f"/projects/{own}/allocations/{foreign[2]}/timeline", None, foreign[2]),
+        ("GET", f"/projects/{own}/service-accounts/{foreign[3]}", None, foreign[3]),
+        ("GET", f"{users}/{PREY['user_id']}", None, PREY["user_id"]),
+        ("POST", f"/projects/{own}/allocations/{foreign[2]}/release", {}, foreign[2]),
+        ("PUT", f"/projects/{own}/members/{PREY['user_id']}", {"role": "project_viewer"}, PREY["user_id"]),
     ):
-        assert_problem(httpx.get(f"{server.url}/api/v1{path}", headers=headers), "not_found")
-    release = f"{server.url}/api/v1/projects/{own}/allocations/{foreign[2]}/release"
-    assert_problem(httpx.post(release, json={}, headers=headers), "not_found")
-    member = f"{server.url}/api/v1/projects/{own}/members/{PREY['user_id']}"
-    assert_problem(httpx.put(member, json={"role": "project_viewer"}, headers=headers), "not_found")
+        mark = f"foreign-{secrets.token_hex(6)}"
+        url = f"{server.url}/api/v1{path}"
+        answer = httpx.request(method, url, json=body, headers=headers | {"X-Correlation-ID": mark})
+        assert_problem(answer, "not_found")
+        (record,) = open_door.world.admin.audit.list(AuditFilter(correlation_id=mark))
+        assert (record.outcome, record.resource_id, record.tenant_id) == ("denied", target, stranger.tenant_id)
+        assert record.details == {"why": "not_found"}
     assert open_door.content() == before
 
 

@@ -16,8 +16,8 @@ from gpuaas_server.identity.signing_keys import ensure_signing_key
 from gpuaas_server.kernel.context import Actor, Platform
 from gpuaas_server.kernel.database import NOBODY
 from gpuaas_server.kernel.errors import Problem
-from gpuaas_server.kernel.http.call import Admission, Gate
-from gpuaas_server.kernel.http.edge import client_address
+from gpuaas_server.kernel.http.call import Admission, Admitted, Gate
+from gpuaas_server.kernel.http.edge import anonymous_actor, client_address
 from gpuaas_server.kernel.ids import is_id
 from gpuaas_server.projects.service import ProjectPlace
 
@@ -45,9 +45,21 @@ class IdentityGate:
             await self._directory.close()
 
     async def admit(self, request: Request, action: str) -> Admission:
+        admission = await self._admission(request, action)
+        request.scope["state"]["admitted"] = Admitted(action, admission)
+        return admission
+
+    async def refused(self, request: Request, admitted: Admitted, problem: Problem) -> None:
+        level = RULES[admitted.action].level
+        if level is Level.AGENT and self._agent_gate is not None:
+            await self._agent_gate.refused(request, admitted, problem)
+        elif level is not Level.PUBLIC:
+            await self._refusals.by_verb(request, admitted, problem)
+
+    async def _admission(self, request: Request, action: str) -> Admission:
         rule = RULES[action]
         if rule.level is Level.PUBLIC:
-            return Admission(_anonymous(request), NOBODY, frozenset())
+            return Admission(anonymous_actor(request), NOBODY, frozenset())
         if rule.level is Level.AGENT:
             if self._agent_gate is None:
                 raise Problem("not_found")
@@ -67,7 +79,7 @@ class IdentityGate:
             return await self._believe(token)
         except Problem as problem:
             if problem.kind.status in (401, 403):
-                await self._refusals.token_refused(_anonymous(request), action, problem.code)
+                await self._refusals.token_refused(anonymous_actor(request), action, problem.code)
             raise
 
     async def _believe(self, token: str) -> Principal:
@@ -136,16 +148,4 @@ def _actor(request: Request, principal: Principal) -> Actor:
         state["correlation_id"],
         state["traceparent"],
         client_address(request),
-    )
-
-
-def _anonymous(request: Request) -> Actor:
-    state = request.scope["state"]
-    return Actor(
-        id="anonymous",
-        kind="anonymous",
-        name="anonymous",
-        correlation_id=state["correlation_id"],
-        traceparent=state["traceparent"],
-        address=client_address(request),
     )

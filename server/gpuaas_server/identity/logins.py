@@ -12,12 +12,13 @@ from math import ceil
 from psycopg.rows import DictRow
 
 from gpuaas_server.audit.service import AuditEntry, record
-from gpuaas_server.identity import sessions, signing_keys, tokens
+from gpuaas_server.identity import rates, sessions, signing_keys, tokens
 from gpuaas_server.identity.passwords import password_matches
 from gpuaas_server.identity.principals import SERVICE_ACCOUNT, USER
 from gpuaas_server.identity.queries import logins as queries
 from gpuaas_server.identity.queries import service_accounts as account_queries
 from gpuaas_server.identity.queries import users as user_queries
+from gpuaas_server.identity.rates import Door
 from gpuaas_server.identity.schemas import AccessToken, ClientCredentialsGrant, PasswordGrant, RefreshGrant
 from gpuaas_server.identity.sessions import RefreshToken
 from gpuaas_server.kernel import metrics
@@ -41,34 +42,17 @@ async def auth_token(
     platform: Platform, caller: Actor, grant: PasswordGrant | RefreshGrant | ClientCredentialsGrant
 ) -> AccessToken:
     if isinstance(grant, PasswordGrant):
-        await _limit_rate(platform, caller.address, counted=1)
+        await rates.count_and_refuse_over(platform, _door(platform), caller.address)
         return await _password_sign_in(platform, caller, grant)
     # Guessing 256 bits is hopeless; only failures count, so controllers behind one address do not starve.
-    await _limit_rate(platform, caller.address, counted=0)
+    await rates.refuse_over(platform, _door(platform), caller.address)
     if isinstance(grant, RefreshGrant):
         return await _session_sign_in(platform, caller, RefreshToken.read(grant.refresh_token))
     return await _account_sign_in(platform, caller, grant)
 
 
-async def _limit_rate(platform: Platform, address: str, counted: int) -> None:
-    now = platform.clock()
-    minute = now.replace(second=0, microsecond=0)
-    async with platform.database.connection(PLATFORM) as connection:
-        if counted:
-            attempts = await queries.rate_add(connection, address, minute, counted)
-            if attempts == counted:  # the first of its minute sweeps, so that the table stays small
-                await queries.rate_forget(connection, minute - timedelta(minutes=5))
-        else:
-            attempts = await queries.rate_read(connection, address, minute)
-    if attempts > platform.settings.login_rate_per_minute:
-        metrics.auth_refusals.labels("rate_limited").inc()
-        seconds = max(1, ceil((minute + timedelta(minutes=1) - now).total_seconds()))
-        raise Problem("rate_limited", headers={"Retry-After": str(seconds)})
-
-
-async def _count_against(platform: Platform, address: str) -> None:
-    async with platform.database.connection(PLATFORM) as connection:
-        await queries.rate_add(connection, address, platform.clock().replace(second=0, microsecond=0), 1)
+def _door(platform: Platform) -> Door:
+    return Door("sign-in", platform.settings.login_rate_per_minute)
 
 
 async def _password_sign_in(platform: Platform, caller: Actor, grant: PasswordGrant) -> AccessToken:
@@ -98,7 +82,7 @@ async def _session_sign_in(platform: Platform, caller: Actor, presented: Refresh
     """An unknown token counts like a wrong secret; what the session's holder did wrong is in the trail."""
     user = await sessions.session_holder(platform, presented)
     if user is None:
-        await _count_against(platform, caller.address)
+        await rates.count_attempt(platform, _door(platform), caller.address)
         raise await _refuse(platform, caller, "session_ended")
     known = _acting(caller, user, USER)
     async with platform.transaction(PLATFORM, known) as tx:
@@ -173,7 +157,7 @@ async def _account_sign_in(platform: Platform, caller: Actor, grant: ClientCrede
         rows = await account_queries.sign_in_keys(connection, grant.client_id, now)
     key = _matching_key(rows, secret_digest(grant.client_secret))
     if key is None:
-        await _count_against(platform, caller.address)
+        await rates.count_attempt(platform, _door(platform), caller.address)
         raise await _refuse(platform, caller, "bad_credentials")
     known = _acting(caller, {**key.row, "id": grant.client_id}, SERVICE_ACCOUNT)
     if key.row["disabled"] or key.expired(now):

@@ -1,27 +1,24 @@
 """Refusals become audit rows of their own, in the caller's tenant: nobody reads about other tenants there."""
 
 import re
-import time
 
 from fastapi import Request
 
-from gpuaas_server.audit.service import AuditEntry, record
-from gpuaas_server.identity.policy import Verdict, needs
+from gpuaas_server.audit.denials import Denials
+from gpuaas_server.audit.service import AuditEntry
+from gpuaas_server.identity.policy import PLATFORM_ROLES, Verdict, needs
 from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.context import Actor, Platform
-from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.http.call import Admitted
 from gpuaas_server.projects.service import ProjectPlace
 
 _ID = re.compile(r"[a-z]{3}_[0-9a-z]{26}")
-_SAME_AGAIN_SECONDS = 60.0
-_MOST_REMEMBERED = 5_000
 
 
 class Refusals:
     def __init__(self, platform: Platform) -> None:
-        self._platform = platform
-        self._written: dict[tuple[str, str], float] = {}
+        self._denials = Denials(platform)
 
     async def denied(
         self, request: Request, actor: Actor, action: str, verdict: Verdict, place: ProjectPlace | None
@@ -40,29 +37,32 @@ class Refusals:
         )
 
     async def token_refused(self, actor: Actor, action: str, code: str) -> None:
-        """Counted always, written once a minute per address and reason: strangers must not fill the trail."""
         metrics.auth_refusals.labels(code).inc()
-        mark, now = (actor.address, code), time.monotonic()
-        if now - self._written.get(mark, -_SAME_AGAIN_SECONDS) < _SAME_AGAIN_SECONDS:
-            return
-        if len(self._written) >= _MOST_REMEMBERED:
-            self._written.clear()
-        self._written[mark] = now
-        async with self._platform.transaction(PLATFORM, actor) as tx:
-            await record(tx, AuditEntry(action, outcome="denied", details={"why": code}))
+        await self._denials.write(actor, AuditEntry(action), code)
 
-    async def _write(self, request: Request, actor: Actor, action: str, place: ProjectPlace | None, why: str) -> None:
+    async def by_verb(self, request: Request, admitted: Admitted, problem: Problem) -> None:
+        """What an admitted caller was refused after all: somebody else's thing, named in a place of their own.
+
+        Who has a platform role sees everything, so to them an absent thing is just absent.
+        """
+        admission = admitted.admission
+        if problem.code == "not_found" and admission.roles & PLATFORM_ROLES:
+            return
+        if problem.code in ("not_found", "forbidden"):
+            place = ProjectPlace(admission.tenant_id, request.path_params.get("project_id"))
+            await self._write(request, admission.actor, admitted.action, place, problem.code, problem.target)
+
+    async def _write(
+        self, request: Request, actor: Actor, action: str, place: ProjectPlace | None, why: str, target: str = ""
+    ) -> None:
         own = not actor.tenant_id or (place is not None and place.tenant_id == actor.tenant_id)
         entry = AuditEntry(
             action,
-            resource_id=_asked_for(request),
+            resource_id=target if _ID.fullmatch(target) else _asked_for(request),
             tenant_id=actor.tenant_id or None,
             project_id=place.project_id if place is not None and own else None,
-            outcome="denied",
-            details={"why": why},
         )
-        async with self._platform.transaction(PLATFORM, actor) as tx:
-            await record(tx, entry)
+        await self._denials.write(actor, entry, why)
 
 
 def _asked_for(request: Request) -> str | None:

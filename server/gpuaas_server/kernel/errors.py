@@ -216,6 +216,8 @@ class Problem(Exception):
     detail: str = ""
     details: dict[str, object] = field(default_factory=dict)
     headers: dict[str, str] = field(default_factory=dict)
+    # The id that was asked for, where the verb knows it better than the path. For the audit trail, not for the answer.
+    target: str = ""
 
     @property
     def kind(self) -> ErrorKind:
@@ -227,4 +229,4 @@ class Problem(Exception):
 
 def not_found(noun: str, identifier: str) -> Problem:
     """The same answer for 'absent' and 'not yours': existence across the tenant boundary is not disclosed."""
-    return Problem("not_found", f"There is no {noun} {identifier} that you can see.")
+    return Problem("not_found", f"There is no {noun} {identifier} that you can see.", target=identifier)

@@ -14,6 +14,9 @@ request_seconds = Histogram(
 )
 problems = Counter("gpuaas_problems_total", "Problem documents sent.", ["code"], registry=registry)
 auth_refusals = Counter("gpuaas_auth_refusals_total", "Tokens and sign-ins refused.", ["reason"], registry=registry)
+denials = Counter(
+    "gpuaas_denials_total", "Refusals of the audit trail, those left out of it included.", ["why"], registry=registry
+)
 agent_polls = Gauge("gpuaas_agent_polls", "Node agents waiting in a long poll.", registry=registry)
 work_done = Counter("gpuaas_work_total", "Work rows handled.", ["kind", "outcome"], registry=registry)
 work_lag = Histogram(

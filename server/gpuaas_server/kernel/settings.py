@@ -41,6 +41,9 @@ class Settings(BaseSettings):
     login_attempts: int = Field(default=5, ge=1, description="Wrong passwords in a row before an account is locked.")
     lockout_seconds: int = Field(default=900, ge=1, description="How long a lockout lasts.")
     login_rate_per_minute: int = Field(default=30, ge=1, description="Sign-in attempts from one address in a minute.")
+    enrolment_rate_per_minute: int = Field(
+        default=30, ge=1, description="Refused enrolments from one address in a minute, before it has to wait."
+    )
     node_lost_seconds: int = Field(default=150, ge=5, description="Silence after which a node counts as lost.")
     provision_deadline_seconds: int = Field(default=600, ge=5, description="Provisioning must end by then.")
     release_deadline_seconds: int = Field(default=900, ge=5, description="Release must end by then.")

@@ -16,7 +16,7 @@ from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http.call import Call, admitted, reply
 from gpuaas_server.kernel.http.problems import problem_responses
 from gpuaas_server.kernel.ids import TaskId
-from gpuaas_server.nodes import agent_calls, enrolment, inventory, tasks
+from gpuaas_server.nodes import agent_calls, enrolment, inventory, signatures, tasks
 from gpuaas_server.nodes.agent_schemas import (
     Acknowledged,
     AgentCa,
@@ -73,8 +73,9 @@ async def agent_ca(request: Request) -> Response:
 )
 async def agent_enrol(body: Enrol, call: Annotated[Call, admitted("agent_enrol")]) -> Response:
     trust = await agent_calls.platform_trust(call.platform)
+    nonce = signatures.read_authorization(call.request.headers["authorization"]).nonce
     async with call.platform.transaction(call.admission.scope, call.actor) as tx:
-        node_id = await enrolment.node_enrol(tx, body)
+        node_id = await enrolment.node_enrol(tx, body, nonce)
     wait = agent_calls.poll_wait_seconds(call.platform.settings.node_lost_seconds)
     return reply(Enrolled(node_id=node_id, poll_wait_seconds=wait, **dict(trust)))
 

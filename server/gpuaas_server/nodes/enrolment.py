@@ -20,6 +20,7 @@ from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.nodes import enrolment_queries, queries
 from gpuaas_server.nodes.agent_schemas import Enrol
 from gpuaas_server.nodes.schemas import EnrolmentToken, EnrolmentTokenCreate, EnrolmentTokenCreated
+from gpuaas_server.nodes.signatures import ENROLLING
 
 BUNDLE_PREFIX = "gpuaas-enrol.v1."
 
@@ -55,8 +56,16 @@ async def enrolment_token_revoke(tx: Tx, token_id: str) -> None:
     await audit.record(tx, AuditEntry("enrolment_token_revoke", token_id))
 
 
-async def node_enrol(tx: Tx, body: Enrol) -> str:
-    """The node id. The same token with the same key is the same host asking again: it gets the same id."""
+async def node_enrol(tx: Tx, body: Enrol, nonce: str) -> str:
+    """The node id. The nonce is spent only with a good token: strangers cannot make us remember anything."""
+    node_id = await _trade(tx, body)
+    if not await queries.nonces_insert(tx.connection, [(ENROLLING, bytes.fromhex(nonce))], tx.now):
+        raise Problem("agent_replay")
+    return node_id
+
+
+async def _trade(tx: Tx, body: Enrol) -> str:
+    """The same token with the same key is the same host asking again: it gets the same id."""
     public_key = base64.b64decode(body.public_key)
     token = await enrolment_queries.token_lock(tx.connection, _digest(body.token))
     if token is None or token["revoked_at"] is not None:

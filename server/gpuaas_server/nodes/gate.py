@@ -16,12 +16,13 @@ from gpuaas_server.access import keys
 from gpuaas_server.kernel.context import Actor, Platform
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.errors import Problem
-from gpuaas_server.kernel.http.call import Admission
+from gpuaas_server.kernel.http.call import Admission, Admitted
 from gpuaas_server.kernel.http.edge import client_address
 from gpuaas_server.nodes import queries, signatures
 from gpuaas_server.nodes.batching import Batched
 from gpuaas_server.nodes.inbox import TaskInbox
 from gpuaas_server.nodes.liveness import Liveness
+from gpuaas_server.nodes.refusals import ENROL, AgentRefusals
 from gpuaas_server.nodes.signatures import ENROLLING, AgentSignature
 
 NONCE_MEMORY = timedelta(milliseconds=2 * signatures.MAX_SKEW_MS)
@@ -67,6 +68,7 @@ class AgentGate:
         self._unknown_nodes = Batched(self._look_up_nodes)
         self._nonces = NonceMemory()
         self._changing_nonces = Batched(self._mark_nonces)
+        self._refusals = AgentRefusals(platform)
         self.liveness = Liveness(platform)
         self.inbox = TaskInbox(platform)
 
@@ -81,8 +83,20 @@ class AgentGate:
             await self.liveness.close()
 
     async def admit(self, request: Request, action: str) -> Admission:
+        try:
+            return await self._admit(request, action)
+        except Problem as problem:
+            await self._refusals.at_the_gate(request, action, problem)
+            raise
+
+    async def refused(self, request: Request, admitted: Admitted, problem: Problem) -> None:
+        await self._refusals.by_verb(request, admitted, problem)
+
+    async def _admit(self, request: Request, action: str) -> Admission:
+        if action == ENROL:
+            await self._refusals.limit_enrolment(request)
         signature = signatures.read_authorization(request.headers.get("authorization", ""))
-        if (signature.node_id == ENROLLING) != (action == "agent_enrol"):
+        if (signature.node_id == ENROLLING) != (action == ENROL):
             raise Problem("agent_signature_invalid", "The node id does not fit this call.")
         signatures.check_time(signature, self._platform.clock())
         body = await request.body()
@@ -91,8 +105,8 @@ class AgentGate:
         else:
             node = await self._node(signature.node_id)
         signatures.check_signature(node.key, request.method, _target(request), signature, body)
-        await self._check_nonce(request.method, signature)
-        if signature.node_id != ENROLLING:
+        if signature.node_id != ENROLLING:  # an enrolment's nonce is spent with its token, see enrolment.py
+            await self._check_nonce(request.method, signature)
             self.liveness.seen(signature.node_id)
         return Admission(_actor(request, signature.node_id, node.name), PLATFORM, frozenset({"node"}))
 

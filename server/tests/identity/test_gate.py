@@ -5,7 +5,9 @@ import time
 
 import pytest
 
+from gpuaas_server.audit.denials import Denials
 from gpuaas_server.kernel.database import NOBODY, PLATFORM, Scope
+from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.runtime import running_platform
@@ -48,6 +50,51 @@ async def test_a_refusal_is_written_in_the_callers_tenant_and_says_what_was_aske
     assert row["details"] == {"why": "hidden"}
     own = (await ann.get(f"/tenants/{acme}/audit?outcome=denied")).json()["items"]
     assert [r["id"] for r in own] == [row["id"]]
+
+
+@pytest.mark.parametrize("method", ["GET", "PATCH"])
+async def test_somebody_elses_thing_named_in_a_place_of_ones_own_is_written_down_as_a_denial(
+    world: World, method: str
+) -> None:
+    acme, other = await world.tenant("acme"), await world.tenant("other")
+    ann = await world.person("ann@acme.test", acme, "tenant_admin")
+    bob = await world.person("bob@other.test", other, "tenant_admin")
+    body = {"json": {"name": "Mine"}} if method == "PATCH" else {}
+    answer = await ann.call(method, f"/tenants/{acme}/users/{bob.id}", **body)
+    assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+    (row,) = await world.audit(outcome="denied")
+    assert (row["action"], row["actor_id"]) == (f"tenant_user_{'show' if method == 'GET' else 'update'}", ann.id)
+    assert (row["tenant_id"], row["resource_id"], row["details"]) == (acme, bob.id, {"why": "not_found"})
+    assert row["correlation_id"] == answer.headers["X-Correlation-ID"]
+
+
+async def test_an_absent_thing_in_a_project_is_written_in_that_project(world: World) -> None:
+    acme = await world.tenant("acme")
+    project = await world.project(acme, "vision")
+    ann = await world.person("ann@acme.test", acme, "project_admin", project)
+    account = new_id("sva")
+    assert (await ann.get(f"/projects/{project}/service-accounts/{account}")).status_code == 404
+    (row,) = await world.audit(outcome="denied")
+    assert (row["project_id"], row["resource_id"]) == (project, account)
+
+
+async def test_what_is_absent_for_a_platform_role_is_no_denial(world: World) -> None:
+    acme = await world.tenant("acme")
+    assert (await world.admin.get(f"/tenants/{acme}/users/{new_id('usr')}")).status_code == 404
+    assert await world.audit(outcome="denied") == []
+
+
+async def test_a_refusal_is_answered_even_when_its_row_cannot_be_written(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    acme = await world.tenant("acme")
+    ann = await world.person("ann@acme.test", acme, "tenant_admin")
+
+    async def away(*_: object) -> None:
+        raise Problem("unavailable", "All database connections are busy.")
+
+    monkeypatch.setattr(Denials, "write", away)
+    assert (await ann.get(f"/tenants/{acme}/users/{new_id('usr')}")).json()["code"] == "not_found"
 
 
 async def test_a_visible_place_without_the_role_is_forbidden_and_the_answer_names_the_roles(

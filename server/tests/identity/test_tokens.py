@@ -9,6 +9,7 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from gpuaas_server.audit.denials import ROWS_A_MINUTE
 from gpuaas_server.identity import signing_keys
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.settings import Settings
@@ -189,8 +190,8 @@ async def test_the_private_key_is_sealed_for_its_purpose_and_row(world: World) -
         world.platform.sealer.open(sealed, "token-signing-key:sgk_other")
 
 
-async def test_forged_tokens_are_written_down_once_a_minute_for_an_address(world: World) -> None:
-    for _ in range(5):
+async def test_forged_tokens_are_written_down_a_few_times_a_minute_for_an_address(world: World) -> None:
+    for _ in range(ROWS_A_MINUTE + 5):
         await refusal(world, "a.b.c")
     rows = await world.audit(action="me_show", outcome="denied")
-    assert [(row["actor_kind"], row["address"]) for row in rows] == [("anonymous", "192.0.2.1")]
+    assert [(row["actor_kind"], row["address"]) for row in rows] == [("anonymous", "192.0.2.1")] * ROWS_A_MINUTE

@@ -84,7 +84,7 @@ class Host:
         headers = {"Authorization": authorization, "Content-Type": "application/json"}
         return await self.client.request(method, f"/agent{path}", content=body, headers=headers)
 
-    async def enrol(self, token: str) -> httpx.Response:
+    async def enrol(self, token: str, **how: Any) -> httpx.Response:
         raw = self.key.public_key().public_bytes_raw()
         body = {
             "token": token,
@@ -95,7 +95,7 @@ class Host:
             "agent_version": "0.1.0",
         }
         node_id, self.node_id = self.node_id, "-"
-        answer = await self.call("POST", "/enrol", body)
+        answer = await self.call("POST", "/enrol", body, **how)
         self.node_id = answer.json()["node_id"] if answer.status_code == 200 else node_id
         return answer
 

@@ -35,10 +35,21 @@ class Admission:
     tenant_id: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """Which action a request was admitted for; the gate leaves it on the request, for whoever refuses it later."""
+
+    action: str
+    admission: Admission
+
+
 class Gate(Protocol):
     """Authenticates and authorises; implemented by the identity room, found on `app.state.gate`."""
 
     async def admit(self, request: Request, action: str) -> Admission: ...
+
+    async def refused(self, request: Request, admitted: Admitted, problem: Problem) -> None:
+        """An admitted call ended in a problem; whether that is a denial, and is written down, is the gate's business."""
 
 
 @dataclass(frozen=True, slots=True)

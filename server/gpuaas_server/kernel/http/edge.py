@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gpuaas_server.kernel import metrics
+from gpuaas_server.kernel.context import Actor
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http.problems import problem_response
 from gpuaas_server.kernel.logs import correlation_id
@@ -125,3 +126,16 @@ class _Exchange:
 
 def client_address(request: Request) -> str:
     return request.client.host if request.client else ""
+
+
+def anonymous_actor(request: Request) -> Actor:
+    """Somebody of whom only the address is known."""
+    state = request.scope["state"]
+    return Actor(
+        id="anonymous",
+        kind="anonymous",
+        name="anonymous",
+        correlation_id=state["correlation_id"],
+        traceparent=state["traceparent"],
+        address=client_address(request),
+    )

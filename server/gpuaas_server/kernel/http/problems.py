@@ -1,5 +1,7 @@
 """RFC 9457 problem documents: the one shape of every error, made here and nowhere else."""
 
+import logging
+
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from psycopg import errors as pg
@@ -11,6 +13,8 @@ from starlette.routing import Match
 
 from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.errors import CATALOGUE, Problem
+
+log = logging.getLogger("gpuaas.http")
 
 MEDIA_TYPE = "application/problem+json"
 _BY_STATUS = {
@@ -86,6 +90,20 @@ def _methods(request: Request) -> list[str]:
     return [method for method in ("GET", "POST", "PUT", "PATCH", "DELETE") if offered(method)]
 
 
+async def _tell_gate(request: Request, problem: Problem) -> None:
+    """Here, since every verb of every noun ends here when it refuses, and its transaction is over.
+
+    The caller gets the refusal either way; a denial that could not be written is in the log.
+    """
+    admitted = request.scope["state"].get("admitted")
+    if admitted is None:
+        return
+    try:
+        await request.app.state.gate.refused(request, admitted, problem)
+    except (pg.Error, PoolTimeout, Problem):
+        log.exception("a denial could not be written", extra={"action": admitted.action, "code": problem.code})
+
+
 def install_problem_handlers(app: FastAPI) -> None:
     """Teach the app to answer every kind of failure with a problem document."""
 
@@ -94,6 +112,7 @@ def install_problem_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(Problem)
     async def on_problem(request: Request, error: Problem) -> Response:
+        await _tell_gate(request, error)
         return answer(request, error)
 
     @app.exception_handler(RequestValidationError)

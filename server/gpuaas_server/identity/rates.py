@@ -1,0 +1,63 @@
+"""How often one address may try a door in a minute, counted in the database: it holds across replicas."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from math import ceil
+
+from gpuaas_server.identity.queries import logins as queries
+from gpuaas_server.kernel import metrics
+from gpuaas_server.kernel.context import Platform
+from gpuaas_server.kernel.database import PLATFORM
+from gpuaas_server.kernel.errors import Problem
+
+_REMEMBERED = timedelta(minutes=5)
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """What strangers may knock at. Each counts for itself: who guesses here is not locked out there."""
+
+    name: str
+    per_minute: int
+
+
+async def refuse_over(platform: Platform, door: Door, address: str) -> None:
+    """`rate_limited` when the address has had its attempts of this minute."""
+    async with platform.database.connection(PLATFORM) as connection:
+        attempts = await queries.rate_read(connection, _key(door, address), _minute(platform))
+    _refuse(platform, door, attempts)
+
+
+async def count_attempt(platform: Platform, door: Door, address: str) -> None:
+    await _add(platform, door, address)
+
+
+async def count_and_refuse_over(platform: Platform, door: Door, address: str) -> None:
+    """For a door where every attempt counts, not the failed ones alone."""
+    _refuse(platform, door, await _add(platform, door, address))
+
+
+async def _add(platform: Platform, door: Door, address: str) -> int:
+    minute = _minute(platform)
+    async with platform.database.connection(PLATFORM) as connection:
+        attempts = await queries.rate_add(connection, _key(door, address), minute, 1)
+        if attempts == 1:  # the first of its minute sweeps, so that the table stays small
+            await queries.rate_forget(connection, minute - _REMEMBERED)
+    return attempts
+
+
+def _refuse(platform: Platform, door: Door, attempts: int) -> None:
+    if attempts <= door.per_minute:
+        return
+    metrics.auth_refusals.labels("rate_limited").inc()
+    left = _minute(platform) + timedelta(minutes=1) - platform.clock()
+    raise Problem("rate_limited", headers={"Retry-After": str(max(1, ceil(left.total_seconds())))})
+
+
+def _minute(platform: Platform) -> datetime:
+    return platform.clock().replace(second=0, microsecond=0)
+
+
+def _key(door: Door, address: str) -> str:
+    """An address has no blank in it, so no address is taken for another door's."""
+    return f"{door.name} {address}"
