@@ -272,3 +272,24 @@ async def grant_revoke(
         (now, project_id, allocation_id, grant_id),
     )
     return await cursor.fetchone()
+
+
+async def certificates_delete_before(connection: Connection, before: datetime, portion: int) -> int:
+    cursor = await connection.execute(
+        "WITH gone AS (DELETE FROM ssh_certificates WHERE serial = ANY(ARRAY(SELECT serial FROM ssh_certificates"
+        " WHERE valid_before < %s ORDER BY valid_before LIMIT %s)) RETURNING 1) SELECT count(*) AS n FROM gone",
+        (before, portion),
+    )
+    row = await cursor.fetchone()
+    return int(row["n"]) if row else 0
+
+
+async def host_certificates_delete_before(connection: Connection, before: datetime, portion: int) -> int:
+    cursor = await connection.execute(
+        "WITH gone AS (DELETE FROM ssh_host_certificates WHERE serial = ANY(ARRAY(SELECT serial"
+        " FROM ssh_host_certificates WHERE valid_before < %s ORDER BY valid_before LIMIT %s)) RETURNING 1)"
+        " SELECT count(*) AS n FROM gone",
+        (before, portion),
+    )
+    row = await cursor.fetchone()
+    return int(row["n"]) if row else 0

@@ -107,3 +107,9 @@ async def user_ca_keys(connection: Connection) -> list[str]:
 async def host_ca_keys(connection: Connection) -> list[str]:
     """What a client trusts for host keys."""
     return [key.ssh_line for key in await keys.published_keys(connection, "ssh_host_ca")]
+
+
+async def certificates_forget(tx: Tx, before: datetime, portion: int) -> int:
+    """Of people and of hosts, expired before then. An expired certificate opens nothing, revoked or not."""
+    gone = await queries.certificates_delete_before(tx.connection, before, portion)
+    return max(gone, await queries.host_certificates_delete_before(tx.connection, before, portion))

@@ -38,6 +38,7 @@ ssh_certificates = sa.Table(
     sa.Column("created_at", Timestamp, nullable=False),
     sa.Index("ssh_certificates_by_allocation", "allocation_id", "valid_before"),
     sa.Index("ssh_certificates_by_holder", "issued_to", "valid_before"),
+    sa.Index("ssh_certificates_by_end", "valid_before"),
 )
 
 ssh_host_certificates = sa.Table(
@@ -51,6 +52,7 @@ ssh_host_certificates = sa.Table(
     sa.Column("valid_before", Timestamp, nullable=False),
     sa.Column("created_at", Timestamp, nullable=False),
     sa.Index("ssh_host_certificates_by_node", "node_id", "serial"),
+    sa.Index("ssh_host_certificates_by_end", "valid_before"),
 )
 
 ssh_keys = sa.Table(

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from psycopg.rows import DictRow
@@ -31,6 +32,7 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.nodes import tasks
 from gpuaas_server.work import leases
 
 WORK = "allocation"
@@ -317,6 +319,13 @@ async def access_changed(tx: Tx, *allocation_ids: str) -> None:
     await queries.access_want(tx.connection, allocation_ids)
 
 
+
+
+async def history_forget(tx: Tx, before: datetime, portion: int) -> int:
+    """State changes and host tasks of allocations that ended before then. The allocation, with its evidence, stays."""
+    forgotten = await queries.history_remove(tx.connection, before, tx.now, portion)
+    await tasks.tasks_forget_of(tx, forgotten)
+    return len(forgotten)
 async def access_changed_everywhere(tx: Tx) -> None:
     """Whom hosts trust has changed."""
     await access_changed(tx, *await queries.live_ids(tx.connection, LIVE))

@@ -43,11 +43,20 @@ allocations = sa.Table(
     sa.Column("active_at", Timestamp),
     sa.Column("ended_at", Timestamp),
     sa.Column("generation", sa.BigInteger, nullable=False, server_default="1"),
+    # Whether it still counts against the quotas: until it ends, or until its release is blocked.
+    sa.Column("counted", sa.Boolean, nullable=False, server_default="true"),
+    # When its transitions and host tasks were removed; the row itself, with the wipe's evidence, stays.
+    sa.Column("history_removed_at", Timestamp),
     sa.CheckConstraint(
         "state IN ('requested', 'provisioning', 'active', 'releasing', 'released', 'failed', 'release_failed')",
         name="allocations_state",
     ),
     sa.Index("allocations_by_project", "project_id", "id"),
+    sa.Index(
+        "allocations_with_old_history",
+        "ended_at",
+        postgresql_where=sa.text("ended_at IS NOT NULL AND history_removed_at IS NULL"),
+    ),
     sa.Index("allocations_by_node", "node_id", postgresql_where=sa.text("ended_at IS NULL")),
 )
 

@@ -1,10 +1,12 @@
 """All SQL of the audit trail."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from dataclasses import dataclass
 
 import orjson
 from psycopg.rows import DictRow
+from gpuaas_server.kernel.ids import first_id_at
 
 from gpuaas_server.kernel.database import Connection
 
@@ -41,6 +43,19 @@ async def audit_list(connection: Connection, wanted: AuditFilter, after: str | N
         if value is not None:
             clauses.append(f"{column} = %s")
             values.append(value)
+
+
+async def audit_delete_before(connection: Connection, before: datetime, portion: int) -> int:
+    """The oldest first, over the primary key (ids sort by time). Says to the database from when on rows are kept."""
+    await connection.execute("SELECT set_config('gpuaas.audit_kept_from', %s, true)", (before.isoformat(),))
+    cursor = await connection.execute(
+        "WITH gone AS (DELETE FROM audit_records WHERE id = ANY(ARRAY(SELECT id FROM audit_records WHERE id < %s"
+        " AND at < %s ORDER BY id LIMIT %s)) RETURNING 1) SELECT count(*) AS n FROM gone",
+        (first_id_at("aud", before), before, portion),
+    )
+    await connection.execute("SELECT set_config('gpuaas.audit_kept_from', '', true)")
+    row = await cursor.fetchone()
+    return int(row["n"]) if row else 0
     if after is not None:
         clauses.append("id < %s")
         values.append(after)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from gpuaas_server.audit import queries
 from gpuaas_server.audit.queries import AuditFilter
@@ -56,4 +57,9 @@ async def audit_list(connection: Connection, wanted: AuditFilter, after: str | N
     return Page[AuditRecord].of([AuditRecord(**row) for row in rows], limit)
 
 
-__all__: Sequence[str] = ["AuditEntry", "AuditFilter", "audit_list", "record"]
+async def forget_before(tx: Tx, before: datetime, portion: int) -> int:
+    """Retention, the one thing that removes audit rows (see docs/decisions/0012). How many went."""
+    return await queries.audit_delete_before(tx.connection, before, portion)
+
+
+__all__: Sequence[str] = ["AuditEntry", "AuditFilter", "audit_list", "forget_before", "record"]

@@ -1,1 +1,1 @@
-"""What must be swept now and then: expired idempotency answers, old events, used nonces."""
+"""What must be swept now and then: expired idempotency answers, old events, history, certificates, tokens, audit rows."""

@@ -1,35 +1,73 @@
-"""One recurring work row that removes what has served its time."""
+"""One recurring work row that removes what has served its time, in portions: no sweep holds locks for long."""
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from gpuaas_server.access import service as access
+from gpuaas_server.allocations import service as allocations
+from gpuaas_server.audit import service as audit
 from gpuaas_server.events import service as events
 from gpuaas_server.identity import service as identity
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.http import idempotency
+from gpuaas_server.kernel.settings import Settings
+from gpuaas_server.nodes import enrolment, tasks
 
 SUBJECT = "platform"
 EVERY = timedelta(minutes=10)
+PORTION = 500
+NEXT_PORTION = timedelta(seconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Cutoffs:
+    """What ended, or happened, before these moments goes."""
+
+    events: datetime
+    audit: datetime
+    history: datetime
+    certificates: datetime
+    enrolments: datetime
 
 
 class HousekeepingMachine:
     kind = "housekeeping"
 
     def __init__(self, platform: Platform) -> None:
-        self._retention = timedelta(days=platform.settings.event_retention_days)
+        self._settings = platform.settings
 
     async def load(self, connection: Connection, subject: str) -> str:
         return subject
 
-    def decide(self, snapshot: str, now: datetime) -> datetime:
-        """Events from before this moment go."""
-        return now - self._retention
+    def decide(self, snapshot: str, now: datetime) -> Cutoffs:
+        return cutoffs(self._settings, now)
 
-    async def act(self, platform: Platform, snapshot: str, decision: datetime) -> datetime:
+    async def act(self, platform: Platform, snapshot: str, decision: Cutoffs) -> Cutoffs:
         return decision
 
-    async def apply(self, tx: Tx, snapshot: str, decision: datetime) -> datetime:
+    async def apply(self, tx: Tx, snapshot: str, decision: Cutoffs) -> datetime:
         await idempotency.forget_expired(tx)
         await identity.sessions_forget(tx)
-        await events.forget_before(tx, decision)
-        return tx.now + EVERY
+        await events.forget_before(tx, decision.events)
+        removed = (
+            await allocations.history_forget(tx, decision.history, PORTION),
+            await tasks.tasks_forget_replaced(tx, decision.history, PORTION),
+            await access.certificates_forget(tx, decision.certificates, PORTION),
+            await enrolment.tokens_forget(tx, decision.enrolments, PORTION),
+            await audit.forget_before(tx, decision.audit, PORTION),
+        )
+        return tx.now + (NEXT_PORTION if max(removed) == PORTION else EVERY)
+
+
+def cutoffs(settings: Settings, now: datetime) -> Cutoffs:
+    def ago(days: int) -> datetime:
+        return now - timedelta(days=days)
+
+    return Cutoffs(
+        events=ago(settings.event_retention_days),
+        audit=ago(settings.audit_retention_days),
+        history=ago(settings.history_retention_days),
+        certificates=ago(settings.certificate_retention_days),
+        enrolments=ago(settings.enrolment_retention_days),
+    )

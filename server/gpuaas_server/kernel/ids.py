@@ -7,6 +7,7 @@ import os
 import re
 import threading
 import time
+from datetime import datetime
 from typing import Annotated
 
 from pydantic import StringConstraints
@@ -36,7 +37,15 @@ def _uuid7() -> int:
 
 
 def new_id(prefix: str) -> str:
-    value = _uuid7()
+    return _spell(prefix, _uuid7())
+
+
+def first_id_at(prefix: str, moment: datetime) -> str:
+    """Every id of this prefix that was made before the moment is smaller: the primary key serves as an index by time."""
+    return _spell(prefix, int(moment.timestamp() * 1000) << 80)
+
+
+def _spell(prefix: str, value: int) -> str:
     digits = [_ALPHABET[(value >> shift) & 31] for shift in range(125, -1, -5)]
     return f"{prefix}_{''.join(digits)}"
 

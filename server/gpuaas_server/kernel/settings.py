@@ -52,6 +52,18 @@ class Settings(BaseSettings):
     )
     idempotency_hours: int = Field(default=24, ge=1, description="How long answers are kept for replay.")
     event_retention_days: int = Field(default=30, ge=1, description="How long events are kept.")
+    audit_retention_days: int = Field(
+        default=400, ge=30, description="How long audit rows are kept; the database refuses to remove younger ones."
+    )
+    history_retention_days: int = Field(
+        default=90, ge=1, description="How long host tasks and the state changes of ended allocations are kept."
+    )
+    certificate_retention_days: int = Field(
+        default=30, ge=1, description="How long issued SSH certificates are listed after they have expired."
+    )
+    enrolment_retention_days: int = Field(
+        default=30, ge=1, description="How long enrolment tokens and their uses are listed after they have expired."
+    )
     event_sink_file: Path | None = Field(
         default=None, description="Append every event as a JSON line to this file (at least once)."
     )

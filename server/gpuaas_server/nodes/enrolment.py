@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import secrets
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import orjson
 
@@ -100,6 +100,10 @@ async def _node_of_key(tx: Tx, public_key: bytes, body: Enrol) -> str:
     await queries.node_insert(tx.connection, row, tx.now)
     await capacity.node_eligibility_set(tx, node_id, True)
     return node_id
+
+
+async def tokens_forget(tx: Tx, before: datetime, portion: int) -> int:
+    return await enrolment_queries.tokens_delete_before(tx.connection, before, portion)
 
 
 def _digest(token: str) -> bytes:

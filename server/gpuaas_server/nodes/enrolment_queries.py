@@ -58,3 +58,15 @@ async def use_insert(connection: Connection, token_id: str, public_key: bytes, n
         (token_id, public_key, node_id, now),
     )
     await connection.execute("UPDATE enrolment_tokens SET uses = uses + 1 WHERE id = %s", (token_id,))
+
+
+async def tokens_delete_before(connection: Connection, before: datetime, portion: int) -> int:
+    """Expired before then, with their uses; the nodes stay."""
+    cursor = await connection.execute(
+        "SELECT id FROM enrolment_tokens WHERE expires_at < %s ORDER BY expires_at LIMIT %s FOR UPDATE",
+        (before, portion),
+    )
+    ids = [row["id"] for row in await cursor.fetchall()]
+    await connection.execute("DELETE FROM enrolment_uses WHERE token_id = ANY(%s)", (ids,))
+    await connection.execute("DELETE FROM enrolment_tokens WHERE id = ANY(%s)", (ids,))
+    return len(ids)

@@ -65,6 +65,7 @@ enrolment_tokens = sa.Table(
     sa.Column("created_by", text_id(), nullable=False),
     sa.Column("created_at", Timestamp, nullable=False),
     sa.CheckConstraint("uses <= max_uses", name="enrolment_tokens_uses"),
+    sa.Index("enrolment_tokens_by_end", "expires_at"),
 )
 
 enrolment_uses = sa.Table(
@@ -114,4 +115,5 @@ node_tasks = sa.Table(
     sa.Index("node_tasks_pending", "node_id", postgresql_where=sa.text("status = 'pending'")),
     sa.Index("node_tasks_overdue", "deadline", postgresql_where=sa.text("status = 'pending'")),
     sa.Index("node_tasks_by_node", "node_id", "id"),
+    sa.Index("node_tasks_finished", "reported_at", postgresql_where=sa.text("status <> 'pending'")),
 )

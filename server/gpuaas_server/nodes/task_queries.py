@@ -123,3 +123,22 @@ async def next_generation(connection: Connection, resource_id: str) -> int:
 
 async def task_fail(connection: Connection, task_id: str, failure: str) -> None:
     await connection.execute("UPDATE node_tasks SET status = 'failed', failure = %s WHERE id = %s", (failure, task_id))
+
+
+async def tasks_delete_of(connection: Connection, resource_ids: Sequence[str]) -> None:
+    await connection.execute(
+        "DELETE FROM node_tasks WHERE resource_id = ANY(%s) AND status <> 'pending'", (list(resource_ids),)
+    )
+
+
+async def tasks_delete_replaced(connection: Connection, kinds: Sequence[str], before: datetime, portion: int) -> int:
+    """Finished, and not the newest of their resource: its generation is where the next one counts on from."""
+    cursor = await connection.execute(
+        "WITH gone AS (DELETE FROM node_tasks WHERE id = ANY(ARRAY(SELECT t.id FROM node_tasks t"
+        " WHERE t.status <> 'pending' AND t.reported_at < %s AND t.kind = ANY(%s) AND EXISTS (SELECT 1"
+        " FROM node_tasks n WHERE n.resource_id = t.resource_id AND n.generation > t.generation)"
+        " ORDER BY t.reported_at LIMIT %s)) RETURNING 1) SELECT count(*) AS n FROM gone",
+        (before, list(kinds), portion),
+    )
+    row = await cursor.fetchone()
+    return int(row["n"]) if row else 0

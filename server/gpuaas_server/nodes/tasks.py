@@ -178,3 +178,17 @@ def _record(row: DictRow) -> TaskRecord:
 async def mark_failed(tx: Tx, task_id: str, failure: dict[str, object]) -> None:
     """The agent said success, but what it brought is unusable. Its report stays the report: a repetition is accepted."""
     await queries.task_fail(tx.connection, task_id, orjson.dumps(failure).decode())
+
+
+# Tasks that somebody repeats for as long as the node or the allocation lives. The others are an allocation's evidence, and
+# stay until its history goes as a whole.
+_REPEATED = ("discover", "sync_access")
+
+
+async def tasks_forget_of(tx: Tx, resource_ids: Sequence[str]) -> None:
+    """Of resources that have ended for good."""
+    await queries.tasks_delete_of(tx.connection, resource_ids)
+
+
+async def tasks_forget_replaced(tx: Tx, before: datetime, portion: int) -> int:
+    return await queries.tasks_delete_replaced(tx.connection, _REPEATED, before, portion)
