@@ -77,7 +77,9 @@ class AllocationMachine:
         if step.send is not None:
             await self._send(tx, changed, step)
         if step.ends:
-            await service.end_claims(tx, changed)
+            await service.end_claims(tx, row)
+        elif step.state == "release_failed":
+            await service.stop_counting(tx, row)
         return _again(changed, step, tx.now)
 
     async def _send(self, tx: Tx, row: DictRow, step: Step) -> None:

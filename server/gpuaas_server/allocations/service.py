@@ -199,7 +199,12 @@ async def start_release(tx: Tx, row: DictRow, reason: str | None) -> DictRow:
 
 
 async def change(tx: Tx, row: DictRow, changes: dict[str, object], reason: str | None) -> DictRow:
-    """Compare-and-set, with the transition and the event that belong to it."""
+    """Compare-and-set, with the transition and the event that belong to it.
+
+    What has ended counts against no quota, and neither does what the platform cannot clean; it never counts again.
+    """
+    if changes.get("state") == "release_failed" or changes.get("ended_at") is not None:
+        changes = {**changes, "counted": False}
     changed = await queries.allocation_change(tx.connection, row["id"], row["generation"], changes)
     if changed is None:
         raise Problem("conflict", "The allocation was changed by somebody else at the same moment.")
@@ -248,16 +253,29 @@ async def allocation_force_cleanup(
         "failure": None,
         "deadline_at": None,
     }
-    row = await change(tx, row, changes, body.reason)
-    await end_claims(tx, row)
+    before, row = row, await change(tx, row, changes, body.reason)
+    await end_claims(tx, before)
     details: dict[str, object] = {"evidence": body.evidence, "verified": False}
     await record(tx, _audit("allocation_force_cleanup", row, body.reason, details))
     return allocation_of(row, roles)
 
 
-async def end_claims(tx: Tx, row: DictRow) -> None:
-    scopes = (row["project_id"], row["tenant_id"])
-    await capacity.claims_end(tx, row["id"], row["node_id"], scopes, row["gpu_count"])
+async def end_claims(tx: Tx, before: DictRow) -> None:
+    await capacity.claims_end(tx, before["id"], before["node_id"], _scopes(before), _counted_gpus(before))
+
+
+async def stop_counting(tx: Tx, before: DictRow) -> None:
+    """The release is blocked: the slots stay held, but no longer at the tenant's expense."""
+    await capacity.give_back_quota(tx, _scopes(before), _counted_gpus(before))
+
+
+def _scopes(row: DictRow) -> tuple[str, str]:
+    return row["project_id"], row["tenant_id"]
+
+
+def _counted_gpus(before: DictRow) -> int:
+    """What a change that ends the counting gives back: everything, and the second time (a retry, a force) nothing."""
+    return int(before["gpu_count"]) if before["counted"] else 0
 
 
 async def _lock(tx: Tx, project_id: str, allocation_id: str) -> DictRow:

@@ -237,9 +237,15 @@ async def slots_mark(tx: Tx, allocation_id: str, status: str, reason: str | None
 
 
 async def claims_end(tx: Tx, allocation_id: str, node_id: str, scopes: Sequence[str], gpus: int) -> None:
-    """The proven (or forced) end of an allocation's hold: slots back to the pool, quota given back."""
+    """The proven (or forced) end of an allocation's hold: slots back to the pool, quota (if it still counted) given back."""
     await queries.node_lock(tx.connection, node_id)
     await queries.claimed_slots_mark(tx.connection, allocation_id, "available", None)
     await queries.claims_end(tx.connection, allocation_id, tx.now)
     await queries.refit(tx.connection, [node_id])
-    await sku_queries.quota_give_back(tx.connection, scopes, gpus)
+    await give_back_quota(tx, scopes, gpus)
+
+
+async def give_back_quota(tx: Tx, scopes: Sequence[str], gpus: int) -> None:
+    """Last before the commit, as the counting is: it holds the quota's rows."""
+    if gpus:
+        await sku_queries.quota_give_back(tx.connection, scopes, gpus)

@@ -152,7 +152,7 @@ async def test_a_session_that_has_ended_is_forgotten_by_and_by(world: World, ann
     clock.ahead = timedelta(hours=world.platform.settings.session_hours, days=2)
     machine = HousekeepingMachine(world.platform)
     async with world.platform.transaction(PLATFORM, system_actor("test")) as tx:
-        await machine.apply(tx, "platform", tx.now)
+        await machine.apply(tx, "platform", machine.decide("platform", tx.now))
     async with world.platform.database.connection(PLATFORM) as connection:
         assert await (await connection.execute("SELECT 1 FROM sessions")).fetchone() is None
 
