@@ -130,19 +130,6 @@ async def live_on_node(connection: Connection, node_id: str) -> list[DictRow]:
     cursor = await connection.execute(
         f"SELECT {COLUMNS} FROM allocations WHERE node_id = %s AND ended_at IS NULL ORDER BY id FOR UPDATE", (node_id,)
     )
-
-
-async def history_remove(connection: Connection, ended_before: datetime, now: datetime, portion: int) -> list[str]:
-    """The transitions of allocations that ended before then; the answer names the allocations."""
-    cursor = await connection.execute(
-        "WITH old AS (UPDATE allocations SET history_removed_at = %s WHERE id = ANY(ARRAY(SELECT id FROM allocations"
-        "   WHERE ended_at < %s AND ended_at IS NOT NULL AND history_removed_at IS NULL ORDER BY ended_at LIMIT %s))"
-        "   RETURNING id),"
-        " gone AS (DELETE FROM allocation_transitions t USING old WHERE t.allocation_id = old.id)"
-        " SELECT id FROM old",
-        (now, ended_before, portion),
-    )
-    return [row["id"] for row in await cursor.fetchall()]
     return await cursor.fetchall()
 
 
@@ -176,3 +163,16 @@ async def access_want(connection: Connection, allocation_ids: Sequence[str]) -> 
         "UPDATE allocations SET access_wanted = access_wanted + 1 WHERE id = ANY(%s) AND ended_at IS NULL",
         (list(allocation_ids),),
     )
+
+
+async def history_remove(connection: Connection, ended_before: datetime, now: datetime, portion: int) -> list[str]:
+    """The transitions of allocations that ended before then; the answer names the allocations."""
+    cursor = await connection.execute(
+        "WITH old AS (UPDATE allocations SET history_removed_at = %s WHERE id = ANY(ARRAY(SELECT id FROM allocations"
+        "   WHERE ended_at < %s AND ended_at IS NOT NULL AND history_removed_at IS NULL ORDER BY ended_at LIMIT %s))"
+        "   RETURNING id),"
+        " gone AS (DELETE FROM allocation_transitions t USING old WHERE t.allocation_id = old.id)"
+        " SELECT id FROM old",
+        (now, ended_before, portion),
+    )
+    return [row["id"] for row in await cursor.fetchall()]

@@ -337,6 +337,9 @@ async def access_changed(tx: Tx, *allocation_ids: str) -> None:
     await queries.access_want(tx.connection, allocation_ids)
 
 
+async def access_changed_everywhere(tx: Tx) -> None:
+    """Whom hosts trust has changed."""
+    await access_changed(tx, *await queries.live_ids(tx.connection, LIVE))
 
 
 async def history_forget(tx: Tx, before: datetime, portion: int) -> int:
@@ -344,6 +347,3 @@ async def history_forget(tx: Tx, before: datetime, portion: int) -> int:
     forgotten = await queries.history_remove(tx.connection, before, tx.now, portion)
     await tasks.tasks_forget_of(tx, forgotten)
     return len(forgotten)
-async def access_changed_everywhere(tx: Tx) -> None:
-    """Whom hosts trust has changed."""
-    await access_changed(tx, *await queries.live_ids(tx.connection, LIVE))

@@ -1,14 +1,14 @@
 """All SQL of the audit trail."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from dataclasses import dataclass
+from datetime import datetime
 
 import orjson
 from psycopg.rows import DictRow
-from gpuaas_server.kernel.ids import first_id_at
 
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.ids import first_id_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,13 @@ async def audit_list(connection: Connection, wanted: AuditFilter, after: str | N
         if value is not None:
             clauses.append(f"{column} = %s")
             values.append(value)
+    if after is not None:
+        clauses.append("id < %s")
+        values.append(after)
+    cursor = await connection.execute(
+        f"SELECT * FROM audit_records WHERE {' AND '.join(clauses)} ORDER BY id DESC LIMIT %s", [*values, limit]
+    )
+    return await cursor.fetchall()
 
 
 async def audit_delete_before(connection: Connection, before: datetime, portion: int) -> int:
@@ -56,10 +63,3 @@ async def audit_delete_before(connection: Connection, before: datetime, portion:
     await connection.execute("SELECT set_config('gpuaas.audit_kept_from', '', true)")
     row = await cursor.fetchone()
     return int(row["n"]) if row else 0
-    if after is not None:
-        clauses.append("id < %s")
-        values.append(after)
-    cursor = await connection.execute(
-        f"SELECT * FROM audit_records WHERE {' AND '.join(clauses)} ORDER BY id DESC LIMIT %s", [*values, limit]
-    )
-    return await cursor.fetchall()
