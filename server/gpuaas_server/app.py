@@ -22,7 +22,7 @@ from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.database import NOBODY
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http.call import reply
-from gpuaas_server.kernel.http.edge import Edge
+from gpuaas_server.kernel.http.edge import Edge, is_local
 from gpuaas_server.kernel.http.problems import declared, install_problem_handlers
 from gpuaas_server.kernel.metrics import registry
 from gpuaas_server.nodes import agent_endpoints
@@ -64,8 +64,15 @@ async def ready(request: Request) -> Response:
     return reply(Health(status="ready", version=__version__))
 
 
-@status_router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
-async def metrics() -> Response:
+@status_router.get(
+    "/metrics",
+    response_class=Response,
+    responses={200: {"content": {"text/plain": {}}}, **declared("unauthenticated", "forbidden", "unavailable")},
+)
+async def metrics(request: Request) -> Response:
+    """For a scraper on the machine itself, and for platform roles from elsewhere: counts tell strangers too much."""
+    if not is_local(request):
+        await request.app.state.gate.admit(request, "metrics")
     return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
 
 

@@ -82,7 +82,7 @@ _RELEASE = Rule(Level.PROJECT, _PROJECT_USERS | {PLATFORM_OPERATOR}, "allocation
 RULES: dict[str, Rule] = {
     "health": _PUBLIC,
     "ready": _PUBLIC,
-    "metrics": _PUBLIC,
+    "metrics": _OPERATE,  # and whoever is on the machine itself, see app.py
     # Signing in
     "auth_token": _PUBLIC,
     "auth_logout": _PUBLIC,  # by the refresh token

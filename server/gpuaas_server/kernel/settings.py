@@ -70,7 +70,9 @@ class Settings(BaseSettings):
     work_lease_seconds: float = Field(default=6.0, gt=0, description="Life of a lease without heartbeat.")
     work_concurrency: int = Field(default=8, ge=1, le=256, description="Work rows one worker runs at once.")
     worker_metrics_bind: str = Field(
-        default="", description="Where the worker serves its Prometheus metrics, e.g. 127.0.0.1:9100. Empty: off."
+        default="127.0.0.1:0",
+        description="Where the worker serves its Prometheus metrics. Port 0: a free one, named in"
+        " worker-metrics.address in the data directory. Empty: off.",
     )
     log_level: str = Field(default="INFO", description="DEBUG, INFO, WARNING or ERROR.")
 

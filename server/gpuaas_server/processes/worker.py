@@ -21,6 +21,8 @@ from gpuaas_server.runtime import running_platform
 from gpuaas_server.work import leases
 from gpuaas_server.work.worker import Worker
 
+METRICS_ADDRESS = "worker-metrics.address"
+
 
 def build_worker(platform: Platform) -> Worker:
     return Worker(
@@ -40,11 +42,16 @@ async def ensure_recurring_work(platform: Platform) -> None:
         await leases.enqueue(tx, liveness.NodeLivenessMachine.kind, [liveness.SUBJECT])
 
 
-def _serve_metrics(bind: str) -> None:
-    """The worker answers no requests, so its metrics have a small server of their own."""
-    if bind:
-        host, _, port = bind.rpartition(":")
-        start_http_server(int(port), host.strip("[]"), registry)
+def _serve_metrics(settings: Settings) -> None:
+    """The worker answers no requests, so its metrics have a small server of their own. Where, is in a file, too."""
+    if not settings.worker_metrics_bind:
+        return
+    host, _, port = settings.worker_metrics_bind.rpartition(":")
+    server, _ = start_http_server(int(port), host.strip("[]"), registry)
+    settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    (settings.data_dir / METRICS_ADDRESS).write_text(f"{host}:{server.server_port}\n")
+
+
 
 
 async def serve(settings: Settings) -> None:
@@ -52,7 +59,7 @@ async def serve(settings: Settings) -> None:
         stopping = asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, stopping.set)
-        _serve_metrics(settings.worker_metrics_bind)
+        _serve_metrics(settings)
         await ensure_recurring_work(platform)
         worker = build_worker(platform)
         jobs = [asyncio.create_task(worker.run(), name="worker")]

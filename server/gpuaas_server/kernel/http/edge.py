@@ -3,6 +3,7 @@
 import logging
 import re
 import time
+from ipaddress import ip_address
 from uuid import uuid4
 
 from starlette.datastructures import MutableHeaders
@@ -126,6 +127,19 @@ class _Exchange:
 
 def client_address(request: Request) -> str:
     return request.client.host if request.client else ""
+
+
+_FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")
+
+
+def is_local(request: Request) -> bool:
+    """Whether the client is a process of this machine. What a proxy here forwards for others is not."""
+    if any(name in request.headers for name in _FORWARDED):
+        return False
+    try:
+        return ip_address(client_address(request)).is_loopback
+    except ValueError:
+        return False
 
 
 def anonymous_actor(request: Request) -> Actor:
