@@ -60,7 +60,8 @@ def print_timeline(session: Session, timeline: Timeline) -> None:
         return
     table = Table("", "WHAT", "STATUS", "AT", "TOOK", "DETAIL", box=None, pad_edge=False, header_style="bold")
     table.columns[4].justify = "right"
-    for entry in timeline.items:
+    verdict_at, verdict = _verdict(timeline)
+    for number, entry in enumerate(timeline.items):
         mark = mark_of(entry)
         took = "" if entry.seconds is None else f"{entry.seconds:.1f}s"
         table.add_row(
@@ -69,7 +70,7 @@ def print_timeline(session: Session, timeline: Timeline) -> None:
             cell(entry.status),
             short_moment(entry.at),
             took,
-            _detail(entry),
+            verdict if number == verdict_at else _detail(entry),
         )
     session.out.print(table)
     if timeline.forced:
@@ -90,6 +91,16 @@ def _wipe(allocation: Allocation) -> str | None:
     if allocation.wipe_verified is None:
         return None
     return "verified" if allocation.wipe_verified else "NOT verified"
+
+
+def _verdict(timeline: Timeline) -> tuple[int, Text]:
+    """What came of the last verification, and where in the timeline it is. A forced end does not change it."""
+    proofs = [n for n, entry in enumerate(timeline.items) if (entry.name, entry.status) == ("verify_wipe", "succeeded")]
+    if not proofs or timeline.wipe_evidence is None:
+        return -1, Text()
+    following = [entry.name for entry in timeline.items[proofs[-1] :] if entry.kind == "state"]
+    proven = timeline.wipe_evidence.get("clean") is True and following[:1] != ["release_failed"]
+    return proofs[-1], Text("wipe verified", style="green") if proven else Text("wipe NOT verified", style="bold red")
 
 
 def _detail(entry: TimelineEntry) -> str:

@@ -3,11 +3,13 @@
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Concatenate, ParamSpec, cast
+from typing import Annotated, Any, Concatenate, ParamSpec, cast
 
 import typer
+from typer.core import TyperGroup
 
 from gpuaas_cli.failures import CommandFailed, ExitCode, exit_code_of, print_error
+from gpuaas_cli.field_names import AS_THEY_ARE, FieldNames
 from gpuaas_cli.session import Output, Session
 from gpuaas_sdk import GpuaasError
 
@@ -25,9 +27,19 @@ class RootOptions:
     server: str | None = None
 
 
+class _ListsUnlessTold(TyperGroup):
+    """A group that is mostly read: without a verb it lists."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names):
+            args = ["list", *args]
+        return super().parse_args(ctx, args)
+
+
 class CommandGroup(typer.Typer):
-    def __init__(self, summary: str) -> None:
-        super().__init__(help=summary, no_args_is_help=True)
+    def __init__(self, summary: str, lists_unless_told: bool = False) -> None:
+        shape = _ListsUnlessTold if lists_unless_told else None
+        super().__init__(cls=shape, help=summary, no_args_is_help=True)
 
     def verb(self, name: str) -> Callable[[Callable[Concatenate[Session, Parameters], None]], Callable[..., None]]:
         """Register a function `(session, …)` as a command; its docstring is the help text."""
@@ -57,7 +69,7 @@ def with_session(
         output = cast(Output | None, arguments.pop("output"))
         root = context.obj if isinstance(context.obj, RootOptions) else RootOptions()
         session = Session(output or root.output or Output.TABLE, root.server)
-        perform(session, lambda: verb(session, **arguments))
+        perform(session, lambda: verb(session, **arguments), FieldNames.of(context.command))
 
     run.__name__ = function.__name__
     run.__doc__ = function.__doc__
@@ -67,12 +79,12 @@ def with_session(
     return run
 
 
-def perform(session: Session, work: Callable[[], None]) -> None:
+def perform(session: Session, work: Callable[[], None], names: FieldNames = AS_THEY_ARE) -> None:
     """Run a command's work; every failure becomes one message and one exit code."""
     try:
         work()
     except GpuaasError as error:
-        print_error(session.err, error, session.as_json)
+        print_error(session.err, error, session.as_json, names)
         raise typer.Exit(exit_code_of(error)) from error
     except CommandFailed as failure:
         print_error(session.err, failure.as_error(), session.as_json)

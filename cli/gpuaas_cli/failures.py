@@ -8,6 +8,7 @@ from enum import IntEnum
 from rich.console import Console
 from rich.text import Text
 
+from gpuaas_cli.field_names import AS_THEY_ARE, FieldNames
 from gpuaas_sdk import GpuaasError, Problem
 
 
@@ -65,7 +66,8 @@ def exit_code_of(error: GpuaasError) -> ExitCode:
     return _BY_CODE.get(error.code) or _BY_STATUS.get(error.status, ExitCode.FAILED)
 
 
-def print_error(console: Console, error: GpuaasError, as_json: bool) -> None:
+def print_error(console: Console, error: GpuaasError, as_json: bool, names: FieldNames = AS_THEY_ARE) -> None:
+    """For people in the words of the command; for programs as the server said it."""
     if as_json:
         document = {
             "code": error.code,
@@ -77,12 +79,12 @@ def print_error(console: Console, error: GpuaasError, as_json: bool) -> None:
         }
         console.print(json.dumps(document, indent=2), markup=False, highlight=False, soft_wrap=True)
         return
-    console.print(Text.assemble(("Error: ", "bold red"), error.detail), soft_wrap=True)
+    console.print(Text.assemble(("Error: ", "bold red"), names.spoken(error.detail)), soft_wrap=True)
     next_step = next_step_of(error)
     if next_step:
         console.print(Text.assemble(("Next:  ", "bold"), next_step), soft_wrap=True)
     for line in detail_lines(error.details):
-        console.print(Text(f"       {line}"), soft_wrap=True)
+        console.print(Text(f"       {names.spoken(line)}"), soft_wrap=True)
     reference = f", correlation id {error.correlation_id}" if error.correlation_id else ""
     console.print(Text(f"       {error.code}{reference}", style="dim"), soft_wrap=True)
 

@@ -251,3 +251,27 @@ def test_ctrl_c_ends_a_follow_with_130(operator: Any, project: str, configuratio
     assert b"project.created" in follow.stdout.readline()
     follow.send_signal(signal.SIGINT)
     assert follow.wait(10) == 130
+
+
+def test_events_and_audit_list_without_a_verb(operator: Any, project: str) -> None:
+    for group in ("events", "audit"):
+        short, long = (operator(group, *verb, "--platform", "--limit", "5", "-o", "json") for verb in ((), ("list",)))
+        assert short.code == long.code == 0, short.err
+        assert len(short.items) == len(long.items) == 5
+        assert "list" in operator(group, "--help").out
+
+
+def test_a_bad_count_is_explained_by_the_option(operator: Any, project: str, sku: str) -> None:
+    refused = operator("allocations", "create", "--sku", sku, "--project", project)
+    assert (refused.code, "Name a --gpus" in refused.err) == (5, True)
+    refused = operator("allocations", "create", "--sku", sku, "--gpus", "1", "--count", "9999", "--project", project)
+    assert (refused.code, "--count: " in refused.err) == (2, True)
+
+
+def test_a_retired_node_is_listed_only_when_asked_for_and_has_nothing_free(operator: Any, fleet: str) -> None:
+    assert operator("nodes", "drain", fleet, "--reason", "sold", "--watch", "--yes").code == 0
+    retired = operator("nodes", "retire", fleet, "--reason", "sold", "--yes", "-o", "json").json["id"]
+    assert retired not in operator("nodes", "list").out
+    for more in ("--all", "--status=retired"):
+        [line] = [line for line in operator("nodes", "list", more).out.splitlines() if retired in line]
+        assert line.split()[3:5] == ["8", "-"]

@@ -6,14 +6,16 @@ from typing import Any
 import pytest
 import typer
 
-from gpuaas_cli.allocation_views import COLUMNS
-from gpuaas_cli.failures import CommandFailed, exit_code_of
+from gpuaas_cli.allocation_views import COLUMNS, print_timeline
+from gpuaas_cli.failures import CommandFailed, exit_code_of, print_error
+from gpuaas_cli.field_names import FieldNames
+from gpuaas_cli.main import app
 from gpuaas_cli.options import expiry
 from gpuaas_cli.reference import reference
 from gpuaas_cli.references import only_one
 from gpuaas_cli.rendering import age, money, print_list
 from gpuaas_cli.session import Session
-from gpuaas_sdk import Allocation, GpuaasError, Problem, SshEndpoint, Tenant
+from gpuaas_sdk import Allocation, GpuaasError, Problem, SshEndpoint, Tenant, Timeline, TimelineEntry
 
 
 def allocation(number: int) -> Allocation:
@@ -83,3 +85,67 @@ def test_the_reference_names_every_command_and_exit_code() -> None:
         assert f"`gpuaas {command}`" in text
     assert "| 130 | interrupted (Ctrl-C) |" in text
     assert text == reference()
+
+
+def names_of(*path: str) -> FieldNames:
+    command: Any = typer.main.get_command(app)
+    for word in path:
+        command = command.commands[word]
+    return FieldNames.of(command)
+
+
+@pytest.mark.parametrize(
+    ("path", "said", "spoken"),
+    [
+        ("allocations create", "body.gpu_count: Input should be at most 64.", "--gpus: Input should be at most 64."),
+        (
+            "allocations create",
+            "Name a gpu_count; x is offered with [1, 2].",
+            "Name a --gpus; x is offered with [1, 2].",
+        ),
+        ("allocations create", "body.ssh_key_ids.0: no such key", "--ssh-key: no such key"),
+        ("allocations create", "body.name: too long", "--name: too long"),
+        ("skus create", "body.price_per_gpu_hour_minor: too large", "--price: too large"),
+        ("skus create", "body.gpu_model: too long", "--gpu-model: too long"),
+        ("quota set", "body.gpu_limit: too large", "LIMIT: too large"),
+        ("audit list", "query.correlation_id: bad", "--correlation: bad"),
+        ("nodes list", "body.gpu_count: not one of ours", "body.gpu_count: not one of ours"),
+    ],
+)
+def test_a_message_about_a_field_names_the_option_that_sets_it(path: str, said: str, spoken: str) -> None:
+    assert names_of(*path.split()).spoken(said) == spoken
+
+
+def test_people_read_options_and_programs_read_fields(
+    configuration_home: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fields = [{"where": "body.gpu_count", "message": "too large"}]
+    error = GpuaasError(
+        Problem(code="invalid_request", status=422, detail="body.gpu_count: too large", details={"fields": fields})
+    )
+    for as_json in (False, True):
+        print_error(Session().err, error, as_json, names_of("allocations", "create"))
+        text = capsys.readouterr().err
+        assert ("--gpus" in text, "gpu_count" in text) == (not as_json, as_json)
+
+
+@pytest.mark.parametrize(
+    ("clean", "after", "verdict"),
+    [
+        (True, "released", "wipe verified"),
+        (False, "release_failed", "wipe NOT verified"),
+        (True, "release_failed", "wipe NOT verified"),  # clean, but compared with another baseline
+    ],
+)
+def test_the_timeline_shows_the_verdict_of_the_last_verification(
+    configuration_home: Any, capsys: pytest.CaptureFixture[str], clean: bool, after: str, verdict: str
+) -> None:
+    moment = datetime.now(UTC)
+    entries = [
+        TimelineEntry(at=moment, name="releasing", status="left"),
+        TimelineEntry(at=moment, kind="phase", name="verify_wipe", status="succeeded"),
+        TimelineEntry(at=moment, name=after, status="current"),
+    ]
+    print_timeline(Session(), Timeline(allocation_id="alc_1", items=entries, wipe_evidence={"clean": clean}))
+    [line] = [line for line in capsys.readouterr().out.splitlines() if "verify_wipe" in line]
+    assert line.rstrip().endswith(verdict)

@@ -11,7 +11,10 @@ from gpuaas_cli.rendering import Column, print_list, short_moment
 from gpuaas_cli.session import Session
 from gpuaas_sdk import AuditFilter, AuditRecord
 
-group = CommandGroup("Audit trail: of a project, of --tenant, or with --platform of everything.")
+group = CommandGroup(
+    "Audit trail: of a project, of --tenant, or with --platform of everything. Without a verb: list.",
+    lists_unless_told=True,
+)
 
 COLUMNS: list[Column[AuditRecord]] = [
     Column("TIME", lambda one: short_moment(one.at), whole=True),

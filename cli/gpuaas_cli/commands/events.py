@@ -14,7 +14,9 @@ from gpuaas_cli.rendering import Column, moment, print_list, short_moment
 from gpuaas_cli.session import Session
 from gpuaas_sdk import Event
 
-group = CommandGroup("Events of a project, or with --platform of everything.")
+group = CommandGroup(
+    "Events of a project, or with --platform of everything. Without a verb: list.", lists_unless_told=True
+)
 
 SubjectOption = Annotated[str | None, typer.Option("--subject", help="Only about this id.")]
 AfterOption = Annotated[str | None, typer.Option("--after", help="Only after this cursor.")]

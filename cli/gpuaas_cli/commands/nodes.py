@@ -33,7 +33,7 @@ COLUMNS: list[Column[Node]] = [
     Column("STATUS", lambda one: one.status, whole=True),
     Column("TAKES", _takes, whole=True),
     Column("GPUS", lambda one: one.slots.total, right=True, whole=True),
-    Column("FREE", lambda one: one.slots.available, right=True, whole=True),
+    Column("FREE", lambda one: None if one.status == "retired" else one.slots.available, right=True, whole=True),
     Column("USED", lambda one: one.slots.claimed, right=True, whole=True),
     Column("SEEN", lambda one: age(one.last_seen_at), right=True, whole=True),
     Column("ID", lambda one: one.id, whole=True),
@@ -59,9 +59,12 @@ TOKEN_COLUMNS: list[Column[EnrolmentToken]] = [
 def list_(
     session: Session,
     status: Annotated[str | None, typer.Option(help="Only enrolled, ready, lost or retired ones.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Retired ones too.")] = False,
 ) -> None:
-    """List the nodes."""
-    print_list(session, session.client.nodes.list(status=status), COLUMNS)
+    """List the nodes; retired ones only when asked for."""
+    found = session.client.nodes.list(status=status)
+    shown = found if everything or status else (node for node in found if node.status != "retired")
+    print_list(session, shown, COLUMNS)
 
 
 @group.verb("show")

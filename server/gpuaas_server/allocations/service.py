@@ -137,7 +137,8 @@ def allocation_of(row: DictRow, roles: Roles) -> Allocation:
     if row["forced"] is not None:
         verified = False
     elif row["wipe_evidence"] is not None:
-        verified = row["wipe_evidence"].get("clean") is True
+        # Found clean, but against another baseline, is not proven: then it has not ended.
+        verified = row["wipe_evidence"].get("clean") is True and row["ended_at"] is not None
     names = Allocation.model_fields.keys() & row.keys() - {"failure"}
     return Allocation(
         **{name: row[name] for name in names},

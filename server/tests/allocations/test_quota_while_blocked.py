@@ -36,7 +36,7 @@ class Story:
     async def ask(self, verb: str, body: Json | None = None) -> None:
         await self.site.admin.post(f"/projects/{self.project}/allocations/{self.allocation}/{verb}", body or {})
 
-    async def settle(self, clean: bool) -> str:
+    async def settle(self, clean: bool, baseline: str = "a") -> str:
         """Until neither the worker nor the host has anything to do; the state then."""
         for _ in range(20):
             await self.worker._round(8)
@@ -44,7 +44,8 @@ class Story:
                 await task
             for task in await self.host.poll():
                 result = SSH if task["kind"] == "provision" else {"clean": clean}
-                assert (await self.host.report(task, result=result)).status_code == 200
+                evidence = {"baseline_sha256": baseline}
+                assert (await self.host.report(task, result=result, evidence=evidence)).status_code == 200
         found = await self.site.admin.get(f"/projects/{self.project}/allocations/{self.allocation}")
         await assert_consistent(self.site.platform)
         return str(found["state"])
@@ -104,3 +105,13 @@ async def test_a_clean_release_gives_back_once(blocked: Story) -> None:
     await blocked.ask("release")
     assert await blocked.settle(clean=True) == "released"
     assert await blocked.used() == (0, 0)
+
+
+async def test_clean_against_another_baseline_is_not_shown_as_verified(blocked: Story) -> None:
+    await blocked.ask("retry-release")
+    assert await blocked.settle(clean=True, baseline="b") == "release_failed"
+    path = f"/projects/{blocked.project}/allocations/{blocked.allocation}"
+    assert (await blocked.site.admin.get(path))["wipe_verified"] is False
+    await blocked.ask("retry-release")
+    assert await blocked.settle(clean=True) == "released"
+    assert (await blocked.site.admin.get(path))["wipe_verified"] is True
