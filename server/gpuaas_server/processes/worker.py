@@ -52,8 +52,6 @@ def _serve_metrics(settings: Settings) -> None:
     (settings.data_dir / METRICS_ADDRESS).write_text(f"{host}:{server.server_port}\n")
 
 
-
-
 async def serve(settings: Settings) -> None:
     async with running_platform(settings) as platform:
         stopping = asyncio.Event()
