@@ -5,7 +5,7 @@ from datetime import datetime
 from gpuaas_server.access import service
 from gpuaas_server.allocations import service as allocations
 from gpuaas_server.identity.service import ACCESS_END
-from gpuaas_server.kernel.context import Platform, Tx
+from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 
 
@@ -19,9 +19,6 @@ class AccessEndMachine:
 
     def decide(self, holder: str, now: datetime) -> str:
         return holder
-
-    async def act(self, platform: Platform, holder: str, decision: str) -> str:
-        return decision
 
     async def apply(self, tx: Tx, holder: str, decision: str) -> None:
         opened = await service.holder_leaves(tx, None, holder)

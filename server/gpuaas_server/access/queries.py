@@ -253,11 +253,11 @@ async def grant_list(
     return await cursor.fetchall()
 
 
-async def grants_live(connection: Connection, allocation_id: str, now: datetime) -> list[DictRow]:
+async def grants_live(connection: Connection, allocation_ids: Sequence[str], now: datetime) -> list[DictRow]:
     cursor = await connection.execute(
         f"SELECT {_GRANT} FROM ssh_grants"
-        " WHERE allocation_id = %s AND revoked_at IS NULL AND expires_at > %s ORDER BY id",
-        (allocation_id, now),
+        " WHERE allocation_id = ANY(%s) AND revoked_at IS NULL AND expires_at > %s ORDER BY id",
+        (list(allocation_ids), now),
     )
     return await cursor.fetchall()
 

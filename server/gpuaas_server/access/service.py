@@ -42,9 +42,13 @@ class NewGrants:
     expires_at: datetime
 
 
-async def grants_of(connection: Connection, allocation_id: str, now: datetime | None = None) -> list[Grant]:
-    rows = await queries.grants_live(connection, allocation_id, now or utc_now())
-    return [Grant(row["id"], row["public_key"], row["expires_at"]) for row in rows]
+async def grants_of(
+    connection: Connection, allocation_ids: Sequence[str], now: datetime | None = None
+) -> dict[str, list[Grant]]:
+    grants: dict[str, list[Grant]] = {}
+    for row in await queries.grants_live(connection, allocation_ids, now or utc_now()):
+        grants.setdefault(row["allocation_id"], []).append(Grant(row["id"], row["public_key"], row["expires_at"]))
+    return grants
 
 
 async def revoked_serials(connection: Connection, allocation_id: str, now: datetime | None = None) -> list[int]:

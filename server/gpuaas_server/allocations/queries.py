@@ -16,54 +16,20 @@ COLUMNS = (
 )
 
 
-async def allocations_insert(
-    connection: Connection, rows: Sequence[dict[str, object]], shared: dict[str, object]
-) -> None:
-    """New allocations in `requested`, each with its first transition: what differs in `rows`, the rest in `shared`."""
-    await connection.execute(
-        "WITH made AS (INSERT INTO allocations (id, node_id, name, tenant_id, project_id, batch_id, sku_id, sku_name,"
-        " shape, gpu_model, gpu_count, state, state_since, created_by, correlation_id, created_at)"
-        " SELECT i, n, a, %(tenant_id)s, %(project_id)s, %(batch_id)s, %(sku_id)s, %(sku_name)s, %(shape)s, %(gpu_model)s,"
-        " %(gpu_count)s, 'requested', %(now)s, %(created_by)s, %(correlation_id)s, %(now)s"
-        " FROM unnest(%(ids)s::text[], %(nodes)s::text[], %(names)s::text[]) AS u(i, n, a) RETURNING id)"
-        " INSERT INTO allocation_transitions (allocation_id, generation, tenant_id, at, state, actor)"
-        " SELECT id, 1, %(tenant_id)s, %(now)s, 'requested', %(created_by)s FROM made",
-        {
-            **shared,
-            "ids": [row["id"] for row in rows],
-            "nodes": [row["node_id"] for row in rows],
-            "names": [row["name"] for row in rows],
-        },
-    )
+ALLOCATION_INSERT = (
+    "INSERT INTO allocations (id, node_id, name, tenant_id, project_id, batch_id, sku_id, sku_name, shape, gpu_model,"
+    " gpu_count, state, state_since, created_by, correlation_id, created_at)"
+    " SELECT id, node_id, name, tenant_id, project_id, batch_id, sku_id, sku_name, shape, gpu_model, gpu_count,"
+    " 'requested', now, created_by, correlation_id, now FROM jsonb_to_recordset(%s::jsonb) AS r(id text, node_id text,"
+    " name text, tenant_id text, project_id text, batch_id text, sku_id text, sku_name text, shape text, gpu_model text,"
+    " gpu_count int, created_by text, correlation_id text, now timestamptz)"
+)
 
-
-async def transitions_insert(
-    connection: Connection,
-    allocation_ids: Sequence[str],
-    generation: int,
-    tenant_id: str,
-    at: datetime,
-    state: str,
-    phase: str | None,
-    failure: dict[str, object] | None,
-    actor: str,
-    reason: str | None,
-) -> None:
-    await connection.execute(
-        "INSERT INTO allocation_transitions (allocation_id, generation, tenant_id, at, state, phase, failure, actor, reason)"
-        " SELECT a, %s, %s, %s, %s, %s, %s, %s, %s FROM unnest(%s::text[]) a",
-        (
-            generation,
-            tenant_id,
-            at,
-            state,
-            phase,
-            None if failure is None else Jsonb(failure),
-            actor,
-            reason,
-            list(allocation_ids),
-        ),
-    )
+TRANSITION_INSERT = (
+    "INSERT INTO allocation_transitions (allocation_id, generation, tenant_id, at, state, phase, failure, actor, reason)"
+    " SELECT * FROM jsonb_to_recordset(%s::jsonb) AS r(allocation_id text, generation bigint, tenant_id text,"
+    " at timestamptz, state text, phase text, failure jsonb, actor text, reason text)"
+)
 
 
 async def transition_list(connection: Connection, allocation_id: str) -> list[DictRow]:
@@ -89,9 +55,12 @@ async def allocation_lock(connection: Connection, project_id: str, allocation_id
     return await cursor.fetchone()
 
 
-async def allocation_load(connection: Connection, allocation_id: str) -> DictRow | None:
-    cursor = await connection.execute(f"SELECT {COLUMNS} FROM allocations WHERE id = %s", (allocation_id,))
-    return await cursor.fetchone()
+async def allocations_hold(connection: Connection, allocation_ids: Sequence[str]) -> list[DictRow]:
+    """For the machine, whoever's they are; nobody changes them until the step is stored."""
+    cursor = await connection.execute(
+        f"SELECT {COLUMNS} FROM allocations WHERE id = ANY(%s) ORDER BY id FOR UPDATE", (list(allocation_ids),)
+    )
+    return await cursor.fetchall()
 
 
 async def allocation_list(
@@ -135,19 +104,15 @@ async def live_on_node(connection: Connection, node_id: str) -> list[DictRow]:
 
 async def allocation_change(
     connection: Connection, allocation_id: str, generation: int, changes: dict[str, object]
-) -> DictRow | None:
-    """Compare-and-set on the generation; None when somebody else changed the allocation since it was read.
-
-    `changes` are columns of ours, chosen by the machine and the service.
-    """
+) -> None:
+    """For who holds the row's lock. `changes` are columns of ours, chosen by the machine and the service."""
     values = {k: Jsonb(v) if isinstance(v, dict) else v for k, v in changes.items()}
     assignments = "".join(f"{column} = %({column})s, " for column in changes)
-    cursor = await connection.execute(
+    await connection.execute(
         f"UPDATE allocations SET {assignments} generation = generation + 1"
-        f" WHERE id = %(id_)s AND generation = %(generation_)s RETURNING {COLUMNS}",
+        " WHERE id = %(id_)s AND generation = %(generation_)s",
         {**values, "id_": allocation_id, "generation_": generation},
     )
-    return await cursor.fetchone()
 
 
 async def live_ids(connection: Connection, states: Sequence[str]) -> list[str]:

@@ -1,14 +1,17 @@
 """The allocation machine's hands: loads the snapshot, stores the step. `machine.decide` does the thinking."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from psycopg.rows import DictRow
 
 from gpuaas_server.access import service as access
+from gpuaas_server.access.service import Grant
 from gpuaas_server.allocations import queries, service
 from gpuaas_server.allocations.machine import CLEANUP, HostTask, Limits, Snapshot, Step, Wait, decide
 from gpuaas_server.capacity import service as capacity
+from gpuaas_server.capacity.schemas import Slot
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.settings import Settings
@@ -20,8 +23,13 @@ LOGIN_USER = "gpu"
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
+    """The allocation's row, held until the step is stored; what decides; and what a host may have to be told."""
+
     row: DictRow
     snapshot: Snapshot
+    slots: list[Slot]
+    grants: list[Grant]
+    user_ca_keys: list[str]
 
 
 class AllocationMachine:
@@ -32,14 +40,28 @@ class AllocationMachine:
         self._limits = _limits(platform.settings)
 
     async def load(self, connection: Connection, subject: str) -> Loaded | None:
-        row = await queries.allocation_load(connection, subject)
-        if row is None:
-            return None
-        newest = await tasks.newest_task_of_resource(connection, subject)
-        if row["baseline_sha256"] is None and row["state"] in ("releasing", "failed"):
-            row["baseline_sha256"] = await self._baseline(connection, subject)
-        lost = await nodes.node_is_lost(connection, row["node_id"])
-        return Loaded(row, _snapshot(row, newest, lost, self._limits))
+        return (await self.load_many(connection, [subject])).get(subject)
+
+    async def load_many(self, connection: Connection, subjects: Sequence[str]) -> dict[str, Loaded]:
+        rows = await queries.allocations_hold(connection, subjects)
+        newest = await tasks.newest_tasks(connection, subjects)
+        lost = await nodes.nodes_lost(connection, [row["node_id"] for row in rows])
+        slots = await capacity.claimed_slots(connection, subjects)
+        grants = await access.grants_of(connection, subjects)
+        ca_keys = await access.user_ca_keys(connection)
+        for row in rows:
+            if row["baseline_sha256"] is None and row["state"] in ("releasing", "failed"):
+                row["baseline_sha256"] = await self._baseline(connection, row["id"])
+        return {
+            row["id"]: Loaded(
+                row,
+                _snapshot(row, newest.get(row["id"]), row["node_id"] in lost, self._limits),
+                slots.get(row["id"], []),
+                grants.get(row["id"], []),
+                ca_keys,
+            )
+            for row in rows
+        }
 
     async def _provisioned(self, connection: Connection, row: DictRow) -> bool:
         """Whether the host ever said that it provisioned: then it must remember, or nothing is proven."""
@@ -59,30 +81,24 @@ class AllocationMachine:
     def decide(self, loaded: Loaded, now: datetime) -> Step | Wait:
         return decide(loaded.snapshot, now)
 
-    async def act(self, platform: Platform, loaded: Loaded, decision: Step | Wait) -> Step | Wait:
-        return decision  # nothing outside the database: hosts are reached by writing tasks
-
     async def apply(self, tx: Tx, loaded: Loaded, decision: Step | Wait) -> datetime | None:
         if isinstance(decision, Wait):
             return decision.until
         row, step = loaded.row, decision
-        current = await queries.allocation_load(tx.connection, row["id"])
-        if current is None or current["generation"] != row["generation"]:
-            return tx.now  # changed since we looked: look again
         changed = await service.change(tx, row, _changes(row, step, tx.now), None)
         if step.failure is not None and step.state == "active":
             await service.access_not_applied(tx, changed)
         if step.slots is not None:
             await capacity.slots_mark(tx, row["id"], step.slots, step.failure.code if step.failure else None)
         if step.send is not None:
-            await self._send(tx, changed, step)
+            await self._send(tx, loaded, changed, step)
         if step.ends:
             await service.end_claims(tx, row)
         elif step.state == "release_failed":
             await service.stop_counting(tx, row)
         return _again(changed, step, tx.now)
 
-    async def _send(self, tx: Tx, row: DictRow, step: Step) -> None:
+    async def _send(self, tx: Tx, loaded: Loaded, row: DictRow, step: Step) -> None:
         kind = step.send or ""
         await tasks.task_create(
             tx,
@@ -90,18 +106,18 @@ class AllocationMachine:
             kind=kind,
             resource_id=row["id"],
             generation=row["host_generation"],
-            spec=await self._spec(tx.connection, row, kind),
+            spec=await self._spec(tx.connection, loaded, row, kind),
             deadline=step.deadline_at or tx.now,
             notify_kind=self.kind,
             notify_subject=row["id"],
         )
 
-    async def _spec(self, connection: Connection, row: DictRow, kind: str) -> dict[str, object]:
+    async def _spec(self, connection: Connection, loaded: Loaded, row: DictRow, kind: str) -> dict[str, object]:
         spec: dict[str, object] = {"allocation_id": row["id"], "shape": row["shape"]}
         if kind != "sync_access":
             spec["slots"] = [
                 slot.model_dump(include={"slot_index", "pci_address", "numa_node", "nvme_device"})
-                for slot in await capacity.claimed_slots(connection, row["id"])
+                for slot in loaded.slots
             ]
         if kind in CLEANUP:
             spec["provisioned"] = await self._provisioned(connection, row)
@@ -109,8 +125,8 @@ class AllocationMachine:
             spec["login_user"] = LOGIN_USER
         if kind in ("provision", "sync_access"):
             spec["principal"] = row["id"]
-            spec["user_ca_keys"] = await access.user_ca_keys(connection)
-            spec["grants"] = await access.grants_of(connection, row["id"])
+            spec["user_ca_keys"] = loaded.user_ca_keys
+            spec["grants"] = loaded.grants
         if kind == "sync_access":
             spec["revoked_serials"] = await access.revoked_serials(connection, row["id"])
         if kind == "provision":

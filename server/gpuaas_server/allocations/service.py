@@ -62,7 +62,8 @@ async def allocation_create(
     wish = Wish(tenant_id, project_id, sku, gpu_count, body.count)
     claimed = await capacity.claim(tx, wish)
     rows = _new_rows(tx, wish, body.name, claimed)
-    await queries.allocations_insert(tx.connection, rows, rows[0])
+    tx.later.insert(queries.ALLOCATION_INSERT, rows)
+    tx.later.insert(queries.TRANSITION_INSERT, [_first_transition(row) for row in rows])
     ids = [str(row["id"]) for row in rows]
     details: dict[str, object] = {"sku": sku.name, "gpus": gpu_count}
     if body.ssh_key_ids:
@@ -72,8 +73,8 @@ async def allocation_create(
         details["ssh_keys"] = body.ssh_key_ids
     await record(tx, *(AuditEntry("allocation_create", i, tenant_id, project_id, details=details) for i in ids))
     await emit(tx, *(_event("allocation.requested", row) for row in rows))
-    await leases.enqueue(tx, WORK, ids)
-    await capacity.count_against_quota(tx, wish)
+    leases.enqueue_new(tx, WORK, ids)
+    capacity.count_against_quota(tx, wish)
     metrics.allocations_ended.labels("requested").inc(len(ids))
     return AllocationBatch(items=[_fresh(row, roles) for row in rows])
 
@@ -102,6 +103,11 @@ def _new_rows(
         }
         for (allocation_id, placement), own_name in zip(claimed, names, strict=True)
     ]
+
+
+def _first_transition(row: dict[str, object]) -> dict[str, object]:
+    same = {"allocation_id": row["id"], "tenant_id": row["tenant_id"], "at": row["now"], "actor": row["created_by"]}
+    return {**same, "generation": 1, "state": "requested"}
 
 
 def _fresh(row: dict[str, object], roles: Roles) -> Allocation:
@@ -200,28 +206,18 @@ async def start_release(tx: Tx, row: DictRow, reason: str | None) -> DictRow:
 
 
 async def change(tx: Tx, row: DictRow, changes: dict[str, object], reason: str | None) -> DictRow:
-    """Compare-and-set, with the transition and the event that belong to it.
+    """Of a row that this transaction has locked, with the transition and the event that belong to it.
 
     What has ended counts against no quota, and neither does what the platform cannot clean; it never counts again.
     """
     if changes.get("state") == "release_failed" or changes.get("ended_at") is not None:
         changes = {**changes, "counted": False}
-    changed = await queries.allocation_change(tx.connection, row["id"], row["generation"], changes)
-    if changed is None:
-        raise Problem("conflict", "The allocation was changed by somebody else at the same moment.")
+    await queries.allocation_change(tx.connection, row["id"], row["generation"], changes)
+    changed = {**row, **changes, "generation": row["generation"] + 1}
     if changed["state"] != row["state"]:
-        await queries.transitions_insert(
-            tx.connection,
-            [row["id"]],
-            changed["generation"],
-            row["tenant_id"],
-            tx.now,
-            changed["state"],
-            changed["phase"],
-            changed["failure"],
-            tx.actor.id,
-            reason,
-        )
+        same = {name: changed[name] for name in ("generation", "tenant_id", "state", "phase", "failure")}
+        own = {"allocation_id": row["id"], "at": tx.now, "actor": tx.actor.id, "reason": reason}
+        tx.later.insert(queries.TRANSITION_INSERT, [{**same, **own}])
         failure = changed["failure"] or {}
         data = {"failure": failure.get("code")} if failure else {}
         await emit(tx, _event(f"allocation.{changed['state']}", changed, **data))

@@ -1,10 +1,8 @@
 """All SQL of the audit trail."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-import orjson
 from psycopg.rows import DictRow
 
 from gpuaas_server.kernel.database import Connection
@@ -22,17 +20,12 @@ class AuditFilter:
     outcome: str | None = None
 
 
-async def audit_insert(connection: Connection, rows: Sequence[dict[str, object]]) -> None:
-    """One parameter for all rows: a list a column costs more to write down than the insert itself."""
-    await connection.execute(
-        "INSERT INTO audit_records (id, at, tenant_id, project_id, actor_id, actor_kind, actor_name, address,"
-        " action, outcome, resource_id, reason, details, correlation_id)"
-        " SELECT id, at, tenant_id, project_id, actor_id, actor_kind, actor_name, address, action, outcome,"
-        " resource_id, reason, details, correlation_id FROM jsonb_to_recordset(%s::jsonb) AS r(id text,"
-        " at timestamptz, tenant_id text, project_id text, actor_id text, actor_kind text, actor_name text,"
-        " address text, action text, outcome text, resource_id text, reason text, details jsonb, correlation_id text)",
-        (orjson.dumps(rows).decode(),),
-    )
+AUDIT_INSERT = (
+    "INSERT INTO audit_records (id, at, tenant_id, project_id, actor_id, actor_kind, actor_name, address, action, outcome,"
+    " resource_id, reason, details, correlation_id) SELECT * FROM jsonb_to_recordset(%s::jsonb) AS r(id text,"
+    " at timestamptz, tenant_id text, project_id text, actor_id text, actor_kind text, actor_name text, address text,"
+    " action text, outcome text, resource_id text, reason text, details jsonb, correlation_id text)"
+)
 
 
 async def audit_list(connection: Connection, wanted: AuditFilter, after: str | None, limit: int) -> list[DictRow]:

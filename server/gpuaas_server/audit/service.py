@@ -28,7 +28,7 @@ class AuditEntry:
 
 
 async def record(tx: Tx, *entries: AuditEntry) -> None:
-    await queries.audit_insert(tx.connection, [_row(tx, entry) for entry in entries])
+    tx.later.insert(queries.AUDIT_INSERT, [_row(tx, entry) for entry in entries])
     tx.audited = True
 
 

@@ -10,6 +10,7 @@ from psycopg.rows import DictRow
 from gpuaas_server.capacity.scheduler import FreeSlot, NodeOffer, Placement, Shortage
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.later import Later
 
 _SLOT_COLUMNS = (
     "id, node_id, slot_index, status, status_reason, capacity_shape, gpu_model, gpu_uuid, memory_mib, pci_address,"
@@ -211,8 +212,8 @@ async def shortage(connection: Connection, gpu_model: str, shape: str, wanted: i
     return Shortage(wanted, **row) if row else Shortage(wanted, 0, 0)
 
 
-async def claims_insert(
-    connection: Connection,
+def claims_insert(
+    later: Later,
     tenant_id: str,
     placements: Sequence[tuple[str, Placement]],
     exclusive: bool,
@@ -230,21 +231,21 @@ async def claims_insert(
         for allocation, placement in placements
         for slot in ((None,) if exclusive else placement.slots)
     ]
-    await connection.execute(
-        "SELECT claim_slots(%s, %s, %s, %s::jsonb)", (tenant_id, now, slot_ids, orjson.dumps(claims).decode())
-    )
+    later.call("claim_slots(%s, %s, %s, %s::jsonb)", (tenant_id, now, slot_ids, orjson.dumps(claims).decode()))
 
 
-_CLAIMED_SLOTS = (
-    "SELECT s.id FROM node_resource_slots s JOIN allocation_resource_claims c ON c.node_id = s.node_id"
-    " AND (c.kind = 'node_exclusive' OR c.slot_id = s.id) WHERE c.allocation_id = %(allocation_id)s AND c.released_at IS NULL"
+_CLAIMED = (
+    "FROM allocation_resource_claims c JOIN node_resource_slots s ON s.node_id = c.node_id"
+    " AND (c.kind = 'node_exclusive' OR c.slot_id = s.id) WHERE c.allocation_id = ANY(%(allocation_ids)s)"
+    # Spelled so that no index of live claims fits: in a young table the planner would walk through all of them.
+    " AND coalesce(c.released_at, 'infinity') = 'infinity'"
 )
 
 
-async def claimed_slots(connection: Connection, allocation_id: str) -> list[DictRow]:
+async def claimed_slots(connection: Connection, allocation_ids: Sequence[str]) -> list[DictRow]:
+    columns = ", ".join(f"s.{column}" for column in _SLOT_COLUMNS.split(", "))
     cursor = await connection.execute(
-        f"SELECT {_SLOT_COLUMNS} FROM node_resource_slots WHERE id IN ({_CLAIMED_SLOTS}) ORDER BY slot_index",
-        {"allocation_id": allocation_id},
+        f"SELECT c.allocation_id, {columns} {_CLAIMED} ORDER BY s.slot_index", {"allocation_ids": list(allocation_ids)}
     )
     return await cursor.fetchall()
 
@@ -254,8 +255,8 @@ async def claimed_slots_mark(connection: Connection, allocation_id: str, status:
     await connection.execute(
         "UPDATE node_resource_slots SET status_reason = %(reason)s, generation = generation + 1, status = CASE"
         " WHEN %(status)s = 'available' AND approved_at IS NULL THEN 'discovered' ELSE %(status)s END"
-        f" WHERE status NOT IN ('disabled', 'discovered') AND id IN ({_CLAIMED_SLOTS})",
-        {"status": status, "reason": reason, "allocation_id": allocation_id},
+        f" WHERE status NOT IN ('disabled', 'discovered') AND id IN (SELECT s.id {_CLAIMED})",
+        {"status": status, "reason": reason, "allocation_ids": [allocation_id]},
     )
 
 

@@ -175,7 +175,7 @@ async def claim(tx: Tx, wish: Wish) -> list[tuple[str, Placement]]:
     placements = await _place(tx, wish)
     claimed = [(new_id("alc"), placement) for placement in placements]
     exclusive = wish.sku.shape == "baremetal"
-    await queries.claims_insert(tx.connection, wish.tenant_id, claimed, exclusive, tx.now)
+    queries.claims_insert(tx.later, wish.tenant_id, claimed, exclusive, tx.now)
     return claimed
 
 
@@ -219,17 +219,20 @@ async def _heal(tx: Tx, node_ids: Sequence[str]) -> None:
     await queries.refit(tx.connection, node_ids)
 
 
-async def count_against_quota(tx: Tx, wish: Wish) -> None:
-    """Last before the commit, since it holds the quota's row: two scopes, always in the same order.
+def count_against_quota(tx: Tx, wish: Wish) -> None:
+    """With the last statement, since it holds the quota's row: two scopes, always in the same order.
 
     Nobody waits for the answer: a quota that is used up fails the transaction as `quota_exceeded`.
     """
     scopes = ((wish.project_id, "project"), (wish.tenant_id, "tenant"))
-    await sku_queries.quota_take(tx.connection, scopes, wish.tenant_id, wish.gpu_count * wish.count)
+    sku_queries.quota_take(tx.later, scopes, wish.tenant_id, wish.gpu_count * wish.count)
 
 
-async def claimed_slots(connection: Connection, allocation_id: str) -> list[Slot]:
-    return [Slot(**row) for row in await queries.claimed_slots(connection, allocation_id)]
+async def claimed_slots(connection: Connection, allocation_ids: Sequence[str]) -> dict[str, list[Slot]]:
+    slots: dict[str, list[Slot]] = {}
+    for row in await queries.claimed_slots(connection, allocation_ids):
+        slots.setdefault(row.pop("allocation_id"), []).append(Slot(**row))
+    return slots
 
 
 async def slots_mark(tx: Tx, allocation_id: str, status: str, reason: str | None = None) -> None:

@@ -6,6 +6,7 @@ from datetime import datetime
 from psycopg.rows import DictRow
 
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.later import Later
 
 _SKU = "id, name, shape, gpu_model, gpu_counts, price_per_gpu_hour_minor, currency, offered, generation, created_at"
 
@@ -73,10 +74,10 @@ async def quota_set(
     return await cursor.fetchone()
 
 
-async def quota_take(connection: Connection, scopes: Sequence[tuple[str, str]], tenant_id: str, gpus: int) -> None:
+def quota_take(later: Later, scopes: Sequence[tuple[str, str]], tenant_id: str, gpus: int) -> None:
     """Count GPUs against the quotas of (scope, its noun), or fail with `quota_exceeded`. Locks them until the commit."""
     ids, nouns = [scope for scope, _ in scopes], [noun for _, noun in scopes]
-    await connection.execute("SELECT take_quota(%s, %s, %s, %s)", (ids, nouns, tenant_id, gpus))
+    later.call("take_quota(%s, %s, %s, %s)", (ids, nouns, tenant_id, gpus))
 
 
 async def quota_give_back(connection: Connection, scope_ids: Sequence[str], gpus: int) -> None:

@@ -30,6 +30,7 @@ _OPTIONS = {
     "wal_compression": "on",
     "max_wal_size": "2GB",
     "checkpoint_timeout": "15min",
+    "autovacuum_naptime": "10s",  # a young platform grows fast, and plans are as good as what is known of the tables
     "random_page_cost": "1.1",
     "jit": "off",
     "listen_addresses": "",

@@ -24,7 +24,7 @@ Tail = Annotated[
     int | None,
     Query(ge=0, le=500, description="The last so many events instead; with 0, only a cursor that goes on from now."),
 ]
-Subject = Annotated[str | None, Query(pattern="^[a-z]{3}_[0-9a-z]{26}$", description="Only events about this id.")]
+Subject = Annotated[str | None, Query(pattern="^[a-z]{2,3}_[0-9a-z]{26}$", description="Only events about this id.")]
 LastEventId = Annotated[str | None, Header(alias="Last-Event-ID", pattern=r"^[0-9]{1,19}\.[0-9]{1,19}$")]
 _SSE: dict[str, object] = {"content": {"text/event-stream": {"schema": {"type": "string"}}}, "model": EventPage}
 

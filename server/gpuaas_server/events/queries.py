@@ -5,11 +5,9 @@ highest number would skip rows. A place is therefore (transaction id, sequence),
 the oldest one still running: nothing can appear behind a cursor.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-import orjson
 from psycopg.rows import DictRow
 
 from gpuaas_server.kernel.database import Connection
@@ -38,14 +36,11 @@ class EventFilter:
         return [_SETTLED, *(f"{name} = %s" for name in chosen)], list(chosen.values())
 
 
-async def event_insert(connection: Connection, rows: Sequence[dict[str, object]]) -> None:
-    await connection.execute(
-        "INSERT INTO events (id, time, type, subject, tenant_id, project_id, correlation_id, data)"
-        " SELECT id, time, type, subject, tenant_id, project_id, correlation_id, data"
-        " FROM jsonb_to_recordset(%s::jsonb) AS r(id text, time timestamptz, type text, subject text,"
-        " tenant_id text, project_id text, correlation_id text, data jsonb)",
-        (orjson.dumps(rows).decode(),),
-    )
+EVENT_INSERT = (
+    "INSERT INTO events (id, time, type, subject, tenant_id, project_id, correlation_id, data)"
+    " SELECT * FROM jsonb_to_recordset(%s::jsonb) AS r(id text, time timestamptz, type text, subject text,"
+    " tenant_id text, project_id text, correlation_id text, data jsonb)"
+)
 
 
 async def event_list(connection: Connection, wanted: EventFilter, after: Place, limit: int) -> list[DictRow]:

@@ -43,7 +43,7 @@ async def emit(tx: Tx, *news: NewEvent) -> None:
         }
         for new in news
     ]
-    await queries.event_insert(tx.connection, rows)
+    tx.later.insert(queries.EVENT_INSERT, rows)
     tx.wakeups.add(ALL)
     tx.wakeups.update(f"{ALL}:{new.project_id}" for new in news if new.project_id)
 

@@ -43,9 +43,6 @@ class HousekeepingMachine:
     def decide(self, snapshot: str, now: datetime) -> Cutoffs:
         return cutoffs(self._settings, now)
 
-    async def act(self, platform: Platform, snapshot: str, decision: Cutoffs) -> Cutoffs:
-        return decision
-
     async def apply(self, tx: Tx, snapshot: str, decision: Cutoffs) -> datetime:
         await idempotency.forget_expired(tx)
         await identity.sessions_forget(tx)

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from gpuaas_server.kernel.clock import Clock, utc_now
 from gpuaas_server.kernel.database import Connection, Database, Scope
+from gpuaas_server.kernel.later import Later
 from gpuaas_server.kernel.sealing import Sealer
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.kernel.wakeups import Wakeups
@@ -38,6 +39,13 @@ class Tx:
     now: datetime
     wakeups: set[str] = field(default_factory=set)
     audited: bool = False
+    later: Later = field(default_factory=Later)
+
+    async def flush(self) -> None:
+        """Write now what was left for later: for who reads it back, and at the end."""
+        statement = self.later.take()
+        if statement is not None:
+            await self.connection.execute(*statement)
 
 
 @dataclass(slots=True)
@@ -53,5 +61,6 @@ class Platform:
         async with self.database.transaction(scope) as connection:
             tx = Tx(connection=connection, actor=actor, now=self.clock())
             yield tx
+            await tx.flush()
         if tx.wakeups:
             self.wakeups.wake(*tx.wakeups)

@@ -14,6 +14,7 @@ from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.pipeline import pipeline
 
 Connection = AsyncConnection[DictRow]
 
@@ -80,7 +81,7 @@ class Database:
         """
         async with self.connection(scope) as connection:
             try:
-                async with connection.pipeline():
+                async with pipeline(connection):
                     await connection.execute("BEGIN", prepare=False)
                     yield connection
                     ended = await connection.execute("COMMIT", prepare=False)
@@ -106,7 +107,11 @@ async def _configure(connection: Connection) -> None:
     await connection.execute(
         "SELECT set_config('statement_timeout', '15s', false), set_config('lock_timeout', '5s', false),"
         " set_config('idle_in_transaction_session_timeout', '30s', false),"
-        " set_config('jit', 'off', false), set_config('timezone', 'UTC', false)"
+        " set_config('jit', 'off', false), set_config('timezone', 'UTC', false),"
+        # Every question of ours has an index, and asks for few rows. A plan made while a table was still small would read
+        # all of it, and is kept for as long as the connection lives, however large the table has become.
+        " set_config('enable_seqscan', 'off', false), set_config('enable_hashjoin', 'off', false),"
+        " set_config('enable_mergejoin', 'off', false), set_config('enable_bitmapscan', 'off', false)"
     )
 
 

@@ -16,6 +16,7 @@ log = logging.getLogger(__name__)
 
 CHANNEL = "gpuaas"
 RECONNECT_PAUSE = 0.25
+SEND_PAUSE = 0.005  # the first goes at once; what comes on its heels goes together
 
 
 class Wakeups:
@@ -107,6 +108,7 @@ class Wakeups:
                     self._outgoing.update(topics)
                     self._something_to_send.set()
                     raise
+                await asyncio.sleep(SEND_PAUSE)
 
     async def _notify(self, connection: AsyncConnection[tuple[object, ...]], topics: list[str]) -> None:
         payloads, line = [], ""

@@ -76,9 +76,6 @@ class NodeLivenessMachine:
     def decide(self, snapshot: FleetPulse, now: datetime) -> LivenessVerdict:
         return judge(snapshot, now, self._patience)
 
-    async def act(self, platform: Platform, snapshot: FleetPulse, decision: LivenessVerdict) -> LivenessVerdict:
-        return decision
-
     async def apply(self, tx: Tx, snapshot: FleetPulse, decision: LivenessVerdict) -> datetime:
         await _mark(tx, decision.lost, tx.now, "node.lost")
         await _mark(tx, decision.back, None, "node.back")

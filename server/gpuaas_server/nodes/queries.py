@@ -162,10 +162,11 @@ async def node_addresses(connection: Connection, node_ids: Sequence[str]) -> lis
     return await cursor.fetchall()
 
 
-async def node_is_lost(connection: Connection, node_id: str) -> bool:
-    cursor = await connection.execute("SELECT lost_since IS NOT NULL AS lost FROM nodes WHERE id = %s", (node_id,))
-    row = await cursor.fetchone()
-    return bool(row and row["lost"])
+async def nodes_lost(connection: Connection, node_ids: Sequence[str]) -> set[str]:
+    cursor = await connection.execute(
+        "SELECT id FROM nodes WHERE id = ANY(%s) AND lost_since IS NOT NULL", (list(node_ids),)
+    )
+    return {row["id"] for row in await cursor.fetchall()}
 
 
 async def address_owner(connection: Connection, address: str) -> str | None:

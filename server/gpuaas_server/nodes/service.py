@@ -40,8 +40,9 @@ async def node_addresses(connection: Connection, node_ids: Sequence[str]) -> dic
     }
 
 
-async def node_is_lost(connection: Connection, node_id: str) -> bool:
-    return await queries.node_is_lost(connection, node_id)
+async def nodes_lost(connection: Connection, node_ids: Sequence[str]) -> set[str]:
+    """Which of them have not been heard of for too long."""
+    return await queries.nodes_lost(connection, node_ids)
 
 
 async def address_is_free_for(connection: Connection, node_id: str, address: str) -> bool:
@@ -133,6 +134,7 @@ async def node_discover(tx: Tx, node_id: str) -> str:
         notify_subject=machine.SUBJECT,
     )
     await audit.record(tx, AuditEntry("node_discover", node_id, details={"task_id": task_id}))
+    await tx.flush()  # the answer shows it
     return task_id
 
 

@@ -13,22 +13,21 @@ _PUBLIC = (
 )
 
 
-async def tasks_insert(connection: Connection, rows: Sequence[Sequence[object]]) -> None:
-    """Rows of (id, node_id, kind, resource_id, generation, spec, deadline, correlation_id, traceparent,
-    notify_kind, notify_subject, created_at). A newer generation replaces what its resource still waits for.
-    """
-    columns = [list(column) for column in zip(*rows, strict=True)]
-    await connection.execute(
-        "WITH fresh AS (SELECT * FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::bigint[],"
-        "   %s::jsonb[], %s::timestamptz[], %s::text[], %s::text[], %s::text[], %s::text[], %s::timestamptz[])"
-        "   AS t(id, node_id, kind, resource_id, generation, spec, deadline, correlation_id, traceparent,"
-        "   notify_kind, notify_subject, created_at)),"
-        " replaced AS (UPDATE node_tasks o SET status = 'superseded', reported_at = f.created_at FROM fresh f"
-        "   WHERE o.resource_id = f.resource_id AND o.generation < f.generation AND o.status = 'pending')"
-        " INSERT INTO node_tasks (id, node_id, kind, resource_id, generation, spec, deadline, correlation_id,"
-        "   traceparent, notify_kind, notify_subject, created_at) SELECT * FROM fresh",
-        columns,
-    )
+_TASK = (
+    "jsonb_to_recordset(%s::jsonb) AS f(id text, node_id text, kind text, resource_id text, generation bigint, spec jsonb,"
+    " deadline timestamptz, correlation_id text, traceparent text, notify_kind text, notify_subject text,"
+    " created_at timestamptz)"
+)
+TASK_INSERT = (
+    "INSERT INTO node_tasks (id, node_id, kind, resource_id, generation, spec, deadline, correlation_id, traceparent,"
+    f" notify_kind, notify_subject, created_at) SELECT * FROM {_TASK}"
+)
+# A newer generation replaces what its resource still waits for. The status is spelled so that no index of pending tasks
+# fits: in a young table the planner would walk through all of them.
+TASK_REPLACE = (
+    f"UPDATE node_tasks o SET status = 'superseded', reported_at = f.created_at FROM {_TASK}"
+    " WHERE o.resource_id = f.resource_id AND o.generation < f.generation AND (o.status || '') = 'pending'"
+)
 
 
 async def tasks_pending(connection: Connection, node_ids: Sequence[str]) -> list[DictRow]:
@@ -92,11 +91,13 @@ async def tasks_of_resource(connection: Connection, resource_id: str) -> list[Di
     return await cursor.fetchall()
 
 
-async def newest_task_of_resource(connection: Connection, resource_id: str) -> DictRow | None:
+async def newest_tasks(connection: Connection, resource_ids: Sequence[str]) -> list[DictRow]:
     cursor = await connection.execute(
-        f"SELECT {_PUBLIC} FROM node_tasks WHERE resource_id = %s ORDER BY generation DESC LIMIT 1", (resource_id,)
+        f"SELECT t.* FROM unnest(%s::text[]) AS r(wanted) CROSS JOIN LATERAL (SELECT {_PUBLIC} FROM node_tasks"
+        "   WHERE resource_id = r.wanted ORDER BY generation DESC LIMIT 1) t",
+        (list(resource_ids),),
     )
-    return await cursor.fetchone()
+    return await cursor.fetchall()
 
 
 async def task_show(connection: Connection, task_id: str) -> DictRow | None:

@@ -97,24 +97,25 @@ async def tasks_create(tx: Tx, news: Sequence[NewTask]) -> list[str]:
     if not news:
         return []
     ids = [new_id("tsk") for _ in news]
-    rows = [
-        (
-            task_id,
-            new.node_id,
-            new.kind,
-            new.resource_id,
-            new.generation,
-            orjson.dumps(new.spec).decode(),
-            new.deadline,
-            tx.actor.correlation_id,
-            tx.actor.traceparent,
-            new.notify_kind,
-            new.notify_subject,
-            tx.now,
-        )
+    rows: list[dict[str, object]] = [
+        {
+            "id": task_id,
+            "node_id": new.node_id,
+            "kind": new.kind,
+            "resource_id": new.resource_id,
+            "generation": new.generation,
+            "spec": new.spec,
+            "deadline": new.deadline,
+            "correlation_id": tx.actor.correlation_id,
+            "traceparent": tx.actor.traceparent,
+            "notify_kind": new.notify_kind,
+            "notify_subject": new.notify_subject,
+            "created_at": tx.now,
+        }
         for task_id, new in zip(ids, news, strict=True)
     ]
-    await queries.tasks_insert(tx.connection, rows)
+    tx.later.insert(queries.TASK_REPLACE, rows)
+    tx.later.insert(queries.TASK_INSERT, rows)
     tx.wakeups.update(topic(new.node_id) for new in news)
     return ids
 
@@ -124,9 +125,9 @@ async def tasks_of_resource(connection: Connection, resource_id: str) -> list[Ta
     return [_record(row) for row in await queries.tasks_of_resource(connection, resource_id)]
 
 
-async def newest_task_of_resource(connection: Connection, resource_id: str) -> TaskRecord | None:
-    row = await queries.newest_task_of_resource(connection, resource_id)
-    return None if row is None else _record(row)
+async def newest_tasks(connection: Connection, resource_ids: Sequence[str]) -> dict[str, TaskRecord]:
+    """The newest task of each resource that has any."""
+    return {row["resource_id"]: _record(row) for row in await queries.newest_tasks(connection, resource_ids)}
 
 
 async def report_store(tx: Tx, node_id: str, task_id: str, report: TaskReport) -> ReportedTask:

@@ -4,6 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from psycopg import AsyncCursor
+from psycopg.rows import DictRow
+
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.ids import new_id
@@ -49,6 +52,19 @@ async def enqueue(tx: Tx, kind: str, subjects: Sequence[str], run_at: datetime |
     )
 
 
+_NEW = (
+    "INSERT INTO work_items (id, kind, subject, run_at, correlation_id) SELECT * FROM jsonb_to_recordset(%s::jsonb)"
+    " AS r(id text, kind text, subject text, run_at timestamptz, correlation_id text)"
+)
+
+
+def enqueue_new(tx: Tx, kind: str, subjects: Sequence[str]) -> None:
+    """As `enqueue`, for subjects that this transaction makes: nobody can have asked for them before."""
+    tx.wakeups.add(TOPIC)
+    same: dict[str, object] = {"kind": kind, "run_at": tx.now, "correlation_id": tx.actor.correlation_id}
+    tx.later.insert(_NEW, [{"id": new_id("wrk"), "subject": subject, **same} for subject in subjects])
+
+
 async def take(
     connection: Connection, kinds: Sequence[str], owner: str, now: datetime, seconds: float, limit: int
 ) -> list[Lease]:
@@ -74,26 +90,46 @@ async def renew(connection: Connection, lease: Lease, until: datetime) -> None:
         raise LeaseLost(lease.subject)
 
 
-async def guard(tx: Tx, lease: Lease) -> None:
-    """First statement of every apply: locks the row, so that nobody can take over before we commit."""
-    cursor = await tx.connection.execute(
-        "SELECT 1 FROM work_items WHERE id = %s AND lease_token = %s FOR UPDATE", (lease.id, lease.token)
+async def guard(tx: Tx, taken: Sequence[Lease]) -> AsyncCursor[DictRow]:
+    """First statement of every apply: locks the rows, so that nobody can take over before we commit.
+
+    Its answer, the rows that are still ours, travels with that of the next statement; `ours` reads it.
+    """
+    return await tx.connection.execute(
+        "SELECT w.id FROM unnest(%s::text[], %s::bigint[]) AS l(id, token)"
+        " JOIN work_items w ON w.id = l.id AND w.lease_token = l.token ORDER BY w.id FOR UPDATE OF w",
+        ([lease.id for lease in taken], [lease.token for lease in taken]),
     )
-    if await cursor.fetchone() is None:
-        raise LeaseLost(lease.subject)
 
 
-async def finish(tx: Tx, lease: Lease, again_at: datetime | None) -> None:
-    """Release the lease. None: the work is done, and the row goes unless somebody asked again meanwhile."""
-    if again_at is None:
+async def ours(guarded: AsyncCursor[DictRow]) -> set[str]:
+    return {row["id"] for row in await guarded.fetchall()}
+
+
+async def finish(tx: Tx, ends: Sequence[tuple[Lease, datetime | None]]) -> AsyncCursor[DictRow]:
+    """Release leases. None: the work is done, and the row goes unless somebody asked again meanwhile.
+
+    The answer, to be read after the commit, has the rows that stay, each with the time at which it is due.
+    """
+    done = [lease for lease, again_at in ends if again_at is None]
+    if done:
         await tx.connection.execute(
-            "DELETE FROM work_items WHERE id = %s AND lease_token = %s AND wanted = %s",
-            (lease.id, lease.token, lease.wanted),
+            "DELETE FROM work_items w USING unnest(%s::text[], %s::bigint[], %s::bigint[]) AS l(id, token, wanted)"
+            " WHERE w.id = l.id AND w.lease_token = l.token AND w.wanted = l.wanted",
+            ([lease.id for lease in done], [lease.token for lease in done], [lease.wanted for lease in done]),
         )
-    await tx.connection.execute(
-        "UPDATE work_items SET lease_until = NULL, leased_by = NULL, attempts = 0, last_error = NULL,"
-        " run_at = CASE WHEN wanted <> %s THEN %s ELSE %s END WHERE id = %s AND lease_token = %s",
-        (lease.wanted, tx.now, again_at or tx.now, lease.id, lease.token),
+    return await tx.connection.execute(
+        "UPDATE work_items w SET lease_until = NULL, leased_by = NULL, attempts = 0, last_error = NULL,"
+        " run_at = CASE WHEN w.wanted <> l.wanted THEN %s ELSE l.again_at END"
+        " FROM unnest(%s::text[], %s::bigint[], %s::bigint[], %s::timestamptz[]) AS l(id, token, wanted, again_at)"
+        " WHERE w.id = l.id AND w.lease_token = l.token RETURNING w.run_at",
+        (
+            tx.now,
+            [lease.id for lease, _ in ends],
+            [lease.token for lease, _ in ends],
+            [lease.wanted for lease, _ in ends],
+            [again_at or tx.now for _, again_at in ends],
+        ),
     )
 
 

@@ -1,6 +1,7 @@
-"""The worker loop: take leases, load, decide, act outside any transaction, apply under the fencing token.
+"""The worker loop: take leases, load, decide, apply under the fencing token.
 
-A machine is pure in `decide`; everything that touches the world is in `act`, everything that is stored is in `apply`.
+A machine is pure in `decide`; everything that is stored is in `apply`. One that touches the world beyond the database
+does so in `act`, outside any transaction; all others are done in a single one.
 """
 
 import asyncio
@@ -8,9 +9,10 @@ import logging
 import os
 import random
 import socket
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from psycopg import OperationalError
 from psycopg.errors import DeadlockDetected
@@ -39,30 +41,47 @@ class Machine(Protocol, Generic[Snapshot, Decision]):
 
     async def load(self, connection: Connection, subject: str) -> Snapshot | None: ...
     def decide(self, snapshot: Snapshot, now: datetime) -> Decision: ...
-    async def act(self, platform: Platform, snapshot: Snapshot, decision: Decision) -> Decision: ...
     async def apply(self, tx: Tx, snapshot: Snapshot, decision: Decision) -> datetime | None: ...
+
+
+@runtime_checkable
+class ActingMachine(Machine[Snapshot, Decision], Protocol):
+    """One that has to do something that no transaction can take back."""
+
+    async def act(self, platform: Platform, snapshot: Snapshot, decision: Decision) -> Decision: ...
+
+
+@runtime_checkable
+class ManyMachine(Machine[Snapshot, Decision], Protocol):
+    """One whose rows are many and small: it loads what it needs for all of them at once."""
+
+    async def load_many(self, connection: Connection, subjects: Sequence[str]) -> dict[str, Snapshot]: ...
 
 
 class Worker:
     def __init__(self, platform: Platform, machines: list[Machine[Any, Any]]) -> None:
         self._platform = platform
         self._machines = {machine.kind: machine for machine in machines}
+        self._acting = {machine.kind: machine for machine in machines if isinstance(machine, ActingMachine)}
+        self._many = {machine.kind: machine for machine in machines if isinstance(machine, ManyMachine)}
         self._owner = f"{socket.gethostname()}:{os.getpid()}:{random.randbytes(3).hex()}"
-        self._running: set[asyncio.Task[None]] = set()
+        self._running: dict[asyncio.Task[None], int] = {}  # and how many leases each holds
         self._stopping = False
+        self._woken = asyncio.Event()
+        self._next_look = platform.clock()
 
     async def run(self) -> None:
         """Until cancelled. Waits for a wake-up, the next due time, or a free hand; never spins."""
         settings = self._platform.settings
-        async with self._platform.wakeups.waiting(leases.TOPIC) as woken:
+        async with self._platform.wakeups.waiting(leases.TOPIC) as self._woken:
             while not self._stopping:
-                woken.clear()
+                self._woken.clear()
                 try:
-                    wait = await self._round(settings.work_concurrency - len(self._running))
+                    wait = await self._round(settings.work_concurrency - sum(self._running.values()))
                 except AWAY as error:
                     log.warning("database away, trying again", extra={"error": str(error)})
                     wait = 0.5
-                await self._rest(woken, wait)
+                await self._rest(wait)
 
     async def stop(self) -> None:
         """Take nothing new, let what runs end."""
@@ -82,52 +101,98 @@ class Worker:
             due = None if taken else await leases.next_due(connection, kinds)
         for lease in taken:
             metrics.work_lag.labels(lease.kind).observe(max(0.0, (now - lease.due_at).total_seconds()))
-            task = asyncio.create_task(self._handle(lease))
-            self._running.add(task)
-            task.add_done_callback(self._running.discard)
+        for share in self._shares(taken):
+            task = asyncio.create_task(self._handle(*share))
+            self._running[task] = len(share)
+            task.add_done_callback(self._running.pop)
         if len(taken) == free:
             return 0.0
         return IDLE_LOOK if due is None else min(IDLE_LOOK, max(0.001, (due - now).total_seconds()))
 
-    async def _rest(self, woken: asyncio.Event, seconds: float) -> None:
-        if len(self._running) >= self._platform.settings.work_concurrency:
+    def _shares(self, taken: list[Lease]) -> list[list[Lease]]:
+        """What is done in one transaction: all of a kind whose machine can load many, else each by itself."""
+        together: dict[str, list[Lease]] = {}
+        shares = [[lease] for lease in taken if lease.kind not in self._many]
+        for lease in taken:
+            if lease.kind in self._many:
+                together.setdefault(lease.kind, []).append(lease)
+        return [*shares, *together.values()]
+
+    def _look_by(self, due: datetime) -> None:
+        """This process has left a row that is due then. Others find it by their own clocks, should we die before."""
+        if due < self._next_look:
+            self._next_look = due
+            self._woken.set()
+
+    async def _rest(self, seconds: float) -> None:
+        self._next_look = self._platform.clock() + timedelta(seconds=seconds)
+        if sum(self._running.values()) >= self._platform.settings.work_concurrency:
             await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
             return
         with suppress(TimeoutError):
-            await asyncio.wait_for(woken.wait(), max(seconds, 0.001))
+            await asyncio.wait_for(self._woken.wait(), max(seconds, 0.001))
 
-    async def _handle(self, lease: Lease) -> None:
+    async def _handle(self, *taken: Lease) -> None:
+        lease = taken[0]
         correlation_id.set(lease.correlation_id)
-        heartbeat = asyncio.create_task(self._heartbeat(lease))
         try:
-            await self._advance(lease)
-            metrics.work_done.labels(lease.kind, "ok").inc()
-        except LeaseLost:
-            metrics.work_done.labels(lease.kind, "lease_lost").inc()
-            log.warning("lease lost, result dropped", extra={"kind": lease.kind, "subject": lease.subject})
+            await self._advance(*taken)
         except Exception as error:
+            if len(taken) > 1:  # one of them spoiled it for all: find out which
+                for each in taken:
+                    await self._handle(each)
+                return
             metrics.work_done.labels(lease.kind, "error").inc()
             log.exception("work failed, will retry", extra={"kind": lease.kind, "subject": lease.subject})
             await self._fail(lease, error)
+
+    async def _advance(self, *taken: Lease) -> None:
+        """The step of one lease, or of several of a kind, in one transaction."""
+        kind = taken[0].kind
+        acted = await self._act(self._acting[kind], taken[0]) if kind in self._acting else None
+        async with self._platform.transaction(PLATFORM, system_actor(f"worker/{kind}")) as tx:
+            guarded = await leases.guard(tx, taken)
+            loaded = await self._load(tx.connection, taken) if acted is None else {}  # the guard's answer comes with it
+            ours = await leases.ours(guarded)
+            ends = []
+            for lease in taken:
+                if lease.id in ours:
+                    tx.actor = system_actor(f"worker/{kind}", lease.correlation_id)
+                    ends.append((lease, await self._apply(tx, lease, loaded.get(lease.subject), acted)))
+                else:
+                    log.warning("lease lost, result dropped", extra={"kind": kind, "subject": lease.subject})
+            stays = await leases.finish(tx, ends)
+        metrics.work_done.labels(kind, "ok").inc(len(ends))
+        metrics.work_done.labels(kind, "lease_lost").inc(len(taken) - len(ends))
+        for row in await stays.fetchall():
+            self._look_by(row["run_at"])
+
+    async def _load(self, connection: Connection, taken: Sequence[Lease]) -> dict[str, Any]:
+        kind, subjects = taken[0].kind, [lease.subject for lease in taken]
+        if kind in self._many:
+            return await self._many[kind].load_many(connection, subjects)
+        return {subject: await self._machines[kind].load(connection, subject) for subject in subjects}
+
+    async def _apply(self, tx: Tx, lease: Lease, loaded: Any, acted: tuple[Any, Any] | None) -> datetime | None:
+        machine = self._machines[lease.kind]
+        snapshot, decision = acted or (loaded, None)
+        if snapshot is None:
+            return None
+        if acted is None:
+            decision = machine.decide(snapshot, tx.now)
+        return await machine.apply(tx, snapshot, decision)
+
+    async def _act(self, machine: ActingMachine[Any, Any], lease: Lease) -> tuple[Any, Any]:
+        heartbeat = asyncio.create_task(self._heartbeat(lease))
+        try:
+            async with self._platform.database.connection(PLATFORM) as connection:
+                snapshot = await machine.load(connection, lease.subject)
+            if snapshot is None:
+                return None, None
+            decision = machine.decide(snapshot, self._platform.clock())
+            return snapshot, await machine.act(self._platform, snapshot, decision)
         finally:
             heartbeat.cancel()
-
-    async def _advance(self, lease: Lease) -> None:
-        machine = self._machines[lease.kind]
-        async with self._platform.database.connection(PLATFORM) as connection:
-            snapshot = await machine.load(connection, lease.subject)
-        decision = None
-        if snapshot is not None:
-            decision = machine.decide(snapshot, self._platform.clock())
-            decision = await machine.act(self._platform, snapshot, decision)
-        actor = system_actor(f"worker/{lease.kind}", lease.correlation_id)
-        async with self._platform.transaction(PLATFORM, actor) as tx:
-            await leases.guard(tx, lease)
-            again_at = None
-            if snapshot is not None:
-                again_at = await machine.apply(tx, snapshot, decision)
-            await leases.finish(tx, lease, again_at)
-            tx.wakeups.add(leases.TOPIC)
 
     async def _heartbeat(self, lease: Lease) -> None:
         """Until cancelled, or until the lease is not ours any more, which the apply finds out by itself."""

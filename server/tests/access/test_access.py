@@ -78,14 +78,14 @@ async def test_a_grant_is_told_to_the_host_until_it_is_withdrawn_or_expires(lab:
     line = ssh_line()
     made = await lab.site.admin.post(f"{lab.path}/ssh-grants", {"public_key": line + " me", "expires_at": soon()})
     async with lab.site.platform.database.connection(PLATFORM) as connection:
-        (grant,) = await service.grants_of(connection, lab.allocation)
+        (grant,) = (await service.grants_of(connection, [lab.allocation]))[lab.allocation]
         assert (grant.grant_id, grant.public_key) == (made["id"], line)
-        assert await service.grants_of(connection, lab.allocation, utc_now() + timedelta(hours=2)) == []
+        assert await service.grants_of(connection, [lab.allocation], utc_now() + timedelta(hours=2)) == {}
     assert (await lab.site.admin.get(f"{lab.path}/ssh-grants"))["items"] == [made]
     assert (await lab.site.admin.call("DELETE", f"{lab.path}/ssh-grants/{made['id']}")).status_code == 204
     assert (await lab.site.admin.call("DELETE", f"{lab.path}/ssh-grants/{made['id']}")).status_code == 404
     async with lab.site.platform.database.connection(PLATFORM) as connection:
-        assert await service.grants_of(connection, lab.allocation) == []
+        assert await service.grants_of(connection, [lab.allocation]) == {}
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ async def test_stored_keys_are_put_on_new_allocations_in_one_go(lab: Lab) -> Non
     async with lab.site.platform.transaction(PLATFORM, system_actor("test")) as tx:
         wanted = NewGrants(tenant, lab.project, ids, me["id"], [key["id"]], utc_now() + timedelta(days=1))
         await service.grants_create_from_keys(tx, wanted)
-        assert [len(await service.grants_of(tx.connection, each)) for each in ids] == [1, 1]
+        assert [len(granted) for granted in (await service.grants_of(tx.connection, ids)).values()] == [1, 1]
 
 
 async def test_an_allocation_is_made_with_the_keys_that_may_log_in(lab: Lab) -> None:

@@ -27,7 +27,7 @@ async def grant(platform: Platform, holder: str, allocation: str, tenant: str, p
 
 async def live(platform: Platform, allocation: str) -> int:
     async with platform.database.connection(PLATFORM) as connection:
-        return len(await queries.grants_live(connection, allocation, utc_now()))
+        return len(await queries.grants_live(connection, [allocation], utc_now()))
 
 
 async def finish_work(platform: Platform) -> int:

@@ -159,7 +159,7 @@ async def test_who_leaves_the_project_is_locked_out_of_its_allocations(office: O
         assert answer.status_code in (200, 204), answer.text
     assert await office.host_is_told() == [ann]
     async with office.site.platform.database.connection(PLATFORM) as connection:
-        [left] = await service.grants_of(connection, office.allocation)
+        [left] = (await service.grants_of(connection, [office.allocation]))[office.allocation]
     items = (await office.site.admin.get(f"{office.path}/ssh-grants"))["items"]
     assert {one["id"]: one["granted_to"] for one in items}[left.grant_id] == office.ids["ben"]
     assert ben not in await office.host_is_told()

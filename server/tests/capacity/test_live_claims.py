@@ -42,7 +42,7 @@ async def test_a_sku_edit_waits_for_who_is_taking_the_node(platform: Platform) -
         edit = asyncio.create_task(sku_edit(platform, fleet))
         done, _ = await asyncio.wait([edit], timeout=0.5)
         assert not done
-        await service.count_against_quota(tx, fleet.wish(8))
+        service.count_against_quota(tx, fleet.wish(8))
     await edit
     assert await rows(platform, "SELECT * FROM node_fits") == []
     await assert_consistent(platform)
@@ -110,7 +110,7 @@ async def test_a_claim_that_the_constraints_refuse_is_a_refusal(platform: Platfo
     async def claim_the_same_twice() -> None:
         async with platform.transaction(PLATFORM, ACTOR) as tx:
             ((_, placement),) = await service.claim(tx, fleet.wish(1))
-            await queries.claims_insert(tx.connection, TENANT, [(new_id("alc"), placement)], False, tx.now)
+            queries.claims_insert(tx.later, TENANT, [(new_id("alc"), placement)], False, tx.now)
 
     with pytest.raises(Problem) as refused:
         await claim_the_same_twice()

@@ -41,7 +41,7 @@ async def test_a_reader_skips_nothing_when_an_older_transaction_commits_later(pl
     """The slow transaction drew its place first; the quick one must not be shown before it, or it would be skipped."""
     async with platform.transaction(PLATFORM, ACTOR) as slow:
         await service.emit(slow, news("first"))
-        await slow.connection.execute("SELECT 1")
+        await slow.flush()
         cursor = await slow.connection.execute("SELECT 1 AS sent")
         await cursor.fetchone()  # the insert has been executed, and is not committed
         await emit(platform, "second")

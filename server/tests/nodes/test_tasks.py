@@ -109,7 +109,7 @@ async def test_a_result_is_stored_and_wakes_who_asked(site: Site) -> None:
     assert ("allocation", resource) in await work_rows(site.platform)
     async with site.platform.database.connection(PLATFORM) as connection:
         (record,) = await tasks.tasks_of_resource(connection, resource)
-        newest = await tasks.newest_task_of_resource(connection, resource)
+        newest = (await tasks.newest_tasks(connection, [resource])).get(resource)
     assert record == newest
     assert (record.status, record.evidence) == ("succeeded", {"users": ["gpu"]})
     assert record.phases[0]["name"] == "make account"

@@ -58,7 +58,7 @@ async def claim(platform: Platform, wish: Wish) -> list[tuple[str, list[int]]]:
     """(allocation id, slot indexes) of each placement."""
     async with platform.transaction(PLATFORM, ACTOR) as tx:
         placed = await service.claim(tx, wish)
-        await service.count_against_quota(tx, wish)
+        service.count_against_quota(tx, wish)
     return [(allocation, [slot.slot_index for slot in placement.slots]) for allocation, placement in placed]
 
 

@@ -20,7 +20,7 @@ from tests_support import agents
 from tests_support.agents import Host, Json, Site, inventory, slot
 from tests_support.capacity_checks import assert_consistent
 
-STAGES = ("load", "decide", "act", "apply", "after_apply")
+STAGES = ("load", "decide", "apply", "after_apply")
 LIFE = ["requested", "provisioning", "active", "releasing", "released"]
 WAY_IN = {"ssh": {"address": "10.0.0.1", "port": 22, "user": "gpu"}}
 CLEAN = {"clean": True, "checks": []}
@@ -54,10 +54,6 @@ class Disturbed:
     def decide(self, loaded: Loaded, now: datetime) -> Any:
         self._strike("decide")
         return self.machine.decide(loaded, now)
-
-    async def act(self, platform: Platform, loaded: Loaded, decision: Any) -> Any:
-        self._strike("act")
-        return await self.machine.act(platform, loaded, decision)
 
     async def apply(self, tx: Tx, loaded: Loaded, decision: Any) -> datetime | None:
         self._strike("apply")

@@ -30,8 +30,9 @@ async def take(platform: Platform, owner: str, seconds: float = 60, limit: int =
 
 async def finish(platform: Platform, lease: Lease, again_at: datetime | None = None) -> None:
     async with platform.transaction(PLATFORM, ACTOR) as tx:
-        await leases.guard(tx, lease)
-        await leases.finish(tx, lease, again_at)
+        if lease.id not in await leases.ours(await leases.guard(tx, [lease])):
+            raise LeaseLost(lease.subject)
+        await leases.finish(tx, [(lease, again_at)])
 
 
 async def test_a_row_is_leased_to_one_owner_at_a_time(platform: Platform) -> None:
@@ -166,9 +167,9 @@ async def test_nobody_takes_over_while_the_owner_applies(platform: Platform) -> 
     await ask(platform, "s")
     (lease,) = await take(platform, "w", seconds=-1)
     async with platform.transaction(PLATFORM, ACTOR) as tx:
-        await leases.guard(tx, lease)
+        assert await leases.ours(await leases.guard(tx, [lease])) == {lease.id}
         assert await take(platform, "thief") == []
-        await leases.finish(tx, lease, None)
+        await leases.finish(tx, [(lease, None)])
     assert await take(platform, "thief") == []
 
 

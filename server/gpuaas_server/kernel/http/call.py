@@ -93,7 +93,7 @@ class Call:
             answer = _answer(result, status)
             if key is not None:
                 hours = self.platform.settings.idempotency_hours
-                await idempotency.remember(tx, key, answer, self.platform.sealer, hours)
+                idempotency.remember(tx, key, answer, self.platform.sealer, hours)
         return _respond(answer)
 
     async def is_still_admitted(self) -> bool:

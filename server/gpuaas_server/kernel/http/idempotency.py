@@ -4,13 +4,23 @@ Same key and body: the same answer. Another body: 422. Still running: 409 (an ad
 """
 
 import hashlib
+from base64 import b64encode
 from dataclasses import dataclass
+from datetime import timedelta
 
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.sealing import Sealer
 
 _PURPOSE = "idempotent-answer"
+_REMEMBER = (
+    "INSERT INTO idempotency_keys (owner_id, key, fingerprint, status, body, etag, expires_at)"
+    " SELECT owner_id, key, decode(fingerprint, 'base64'), status, decode(body, 'base64'), etag, expires_at"
+    " FROM jsonb_to_recordset(%s::jsonb) AS r(owner_id text, key text, fingerprint text, status smallint, body text,"
+    " etag text, expires_at timestamptz)"
+    " ON CONFLICT (owner_id, key) DO UPDATE SET fingerprint = EXCLUDED.fingerprint, status = EXCLUDED.status,"
+    " body = EXCLUDED.body, etag = EXCLUDED.etag, expires_at = EXCLUDED.expires_at"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +54,13 @@ async def recall(tx: Tx, key: IdempotencyKey, sealer: Sealer) -> StoredAnswer | 
     # holder before us has committed. They travel together.
     locking = await tx.connection.execute("SELECT pg_try_advisory_xact_lock(%s) AS held", (key.lock_number,))
     looking = await tx.connection.execute(
-        "SELECT fingerprint, status, body, etag FROM idempotency_keys WHERE owner_id = %s AND key = %s AND expires_at > %s",
-        (key.owner_id, key.key, tx.now),
+        "SELECT fingerprint, status, body, etag, expires_at FROM idempotency_keys WHERE owner_id = %s AND key = %s",
+        (key.owner_id, key.key),
     )
     lock, row = await locking.fetchone(), await looking.fetchone()
     if lock is None or not lock["held"]:
         raise Problem("idempotency_in_progress")
-    if row is None:
+    if row is None or row["expires_at"] <= tx.now:
         return None
     if bytes(row["fingerprint"]) != key.fingerprint:
         raise Problem("idempotency_mismatch")
@@ -58,23 +68,17 @@ async def recall(tx: Tx, key: IdempotencyKey, sealer: Sealer) -> StoredAnswer | 
     return StoredAnswer(row["status"], sealer.open(bytes(row["body"]), _PURPOSE), row["etag"])
 
 
-async def remember(tx: Tx, key: IdempotencyKey, answer: StoredAnswer, sealer: Sealer, hours: int) -> None:
-    await tx.connection.execute(
-        "INSERT INTO idempotency_keys (owner_id, key, fingerprint, status, body, etag, expires_at)"
-        " VALUES (%s, %s, %s, %s, %s, %s, %s::timestamptz + make_interval(hours => %s))"
-        " ON CONFLICT (owner_id, key) DO UPDATE SET fingerprint = EXCLUDED.fingerprint, status = EXCLUDED.status,"
-        " body = EXCLUDED.body, etag = EXCLUDED.etag, expires_at = EXCLUDED.expires_at",
-        (
-            key.owner_id,
-            key.key,
-            key.fingerprint,
-            answer.status,
-            sealer.seal(answer.body, _PURPOSE),
-            answer.etag,
-            tx.now,
-            hours,
-        ),
-    )
+def remember(tx: Tx, key: IdempotencyKey, answer: StoredAnswer, sealer: Sealer, hours: int) -> None:
+    row: dict[str, object] = {
+        "owner_id": key.owner_id,
+        "key": key.key,
+        "fingerprint": b64encode(key.fingerprint).decode(),
+        "status": answer.status,
+        "body": b64encode(sealer.seal(answer.body, _PURPOSE)).decode(),
+        "etag": answer.etag,
+        "expires_at": tx.now + timedelta(hours=hours),
+    }
+    tx.later.insert(_REMEMBER, [row])
 
 
 async def forget_expired(tx: Tx) -> None:

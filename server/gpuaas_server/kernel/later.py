@@ -1,0 +1,37 @@
+"""What a transaction writes but never reads itself: it travels as one statement, just before the COMMIT.
+
+Five statements cost five rounds of protocol and bookkeeping on both sides, whether or not anybody waits for their answers.
+"""
+
+from collections.abc import Sequence
+
+import orjson
+
+
+class Later:
+    """`insert` takes a statement of ours with one parameter: the rows, as jsonb. `call` takes a function that refuses by
+    raising. In which order they run is not defined; rows of one statement keep theirs.
+    """
+
+    def __init__(self) -> None:
+        self._inserts: dict[str, list[dict[str, object]]] = {}
+        self._calls: list[tuple[str, Sequence[object]]] = []
+
+    def insert(self, statement: str, rows: Sequence[dict[str, object]]) -> None:
+        self._inserts.setdefault(statement, []).extend(rows)
+
+    def call(self, function: str, parameters: Sequence[object]) -> None:
+        self._calls.append((function, parameters))
+
+    def take(self) -> tuple[str, list[object]] | None:
+        """The one statement and its parameters; None when there is nothing to write."""
+        inserts, self._inserts = self._inserts, {}
+        calls, self._calls = self._calls, []
+        if not inserts and not calls:
+            return None
+        written = ", ".join(f"w{number} AS ({statement})" for number, statement in enumerate(inserts))
+        called = ", ".join(function for function, _ in calls) or "1"
+        parameters: list[object] = [orjson.dumps(rows).decode() for rows in inserts.values()]
+        for _, own in calls:
+            parameters.extend(own)
+        return f"{f'WITH {written} ' if inserts else ''}SELECT {called}", parameters
