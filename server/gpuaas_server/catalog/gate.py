@@ -1,0 +1,206 @@
+"""The compatibility gate: does this placement fit the app? Pure, and it answers with *all* reasons why not.
+
+The same function decides a deploy and each add. What it looks at are facts that the caller has read under its locks.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+
+from gpuaas_server.catalog.manifest import Compatibility, Manifest
+from gpuaas_server.kernel.errors import Problem
+
+ACTIVE = "active"
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementFacts:
+    """One wished member, and the allocation that it shall live on. `busy_with`: another instance that lives there."""
+
+    component_key: str
+    allocation_id: str
+    state: str
+    shape: str
+    gpu_count: int
+    node_id: str | None
+    tenant_id: str
+    project_id: str
+    busy_with: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MemberFacts:
+    """A member that the instance has already and keeps."""
+
+    member_id: str
+    component_key: str
+    allocation_id: str
+    node_id: str | None
+    shape: str
+    project_id: str
+
+
+Facts = PlacementFacts | MemberFacts
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why not. `component_key` and `allocation_id` say where, when it is about one of them."""
+
+    code: str
+    message: str
+    component_key: str | None = None
+    allocation_id: str | None = None
+
+
+def refusals(
+    manifest: Manifest,
+    placements: Sequence[PlacementFacts],
+    living: Sequence[MemberFacts] = (),
+    adding: bool = False,
+    project_id: str | None = None,
+) -> list[Refusal]:
+    """Empty when it fits. `adding`: members join a living instance, so the least counts are no longer asked for.
+
+    `project_id` is the instance's; without it, all must at least be of one project.
+    """
+    everybody: list[Facts] = [*living, *placements]
+    found = [
+        *_of_members(manifest, placements),
+        *_foreign(placements, everybody, project_id),
+        *_counts(manifest, placements, everybody, adding),
+        *_dependencies(manifest, placements, everybody),
+        *_neighbours(manifest, everybody),
+        *_network(manifest, everybody),
+    ]
+    return list(dict.fromkeys(found))
+
+
+def refuse(found: Sequence[Refusal]) -> None:
+    if found:
+        listed: list[object] = [asdict(refusal) for refusal in found]
+        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+        raise Problem("placement_refused", f"{found[0].message}{more}", {"refusals": listed[:200], "count": len(found)})
+
+
+def _of_members(manifest: Manifest, placements: Sequence[PlacementFacts]) -> Iterator[Refusal]:
+    """What can be said of each wished member by itself."""
+    for wished in placements:
+        component = manifest.component(wished.component_key)
+        where = (wished.component_key, wished.allocation_id)
+        if component is None:
+            yield Refusal("component_unknown", f"The app has no component {wished.component_key}.", *where)
+        if wished.state != ACTIVE:
+            yield Refusal("allocation_not_active", f"{wished.allocation_id} is {wished.state}, not active.", *where)
+        if wished.busy_with is not None:
+            yield Refusal("allocation_busy", f"{wished.allocation_id} runs {wished.busy_with} already.", *where)
+        layers = [manifest.compatibility] + ([component.compatibility] if component else [])
+        for layer in layers:
+            yield from _misfits(layer, wished)
+
+
+def _misfits(layer: Compatibility, wished: PlacementFacts) -> Iterator[Refusal]:
+    where = (wished.component_key, wished.allocation_id)
+    name, gpus = wished.allocation_id, wished.gpu_count
+    if layer.shapes and wished.shape not in layer.shapes:
+        wanted = " or ".join(layer.shapes)
+        yield Refusal("shape_unsupported", f"{name} is {wished.shape}; the app runs on {wanted}.", *where)
+    if layer.requires_exclusive_node and wished.shape != "baremetal":
+        yield Refusal("exclusive_node_required", f"{name} does not have its node to itself.", *where)
+    if gpus < layer.min_gpu_count:
+        yield Refusal("too_few_gpus", f"{name} has {gpus} GPUs, {layer.min_gpu_count} are needed.", *where)
+    if layer.max_gpu_count is not None and gpus > layer.max_gpu_count:
+        yield Refusal("too_many_gpus", f"{name} has {gpus} GPUs, {layer.max_gpu_count} are the most.", *where)
+
+
+def _foreign(
+    placements: Sequence[PlacementFacts], everybody: Sequence[Facts], project_id: str | None
+) -> Iterator[Refusal]:
+    home = project_id or next((one.project_id for one in everybody), None)
+    for wished in placements:
+        if wished.project_id != home:
+            message = f"{wished.allocation_id} is not an allocation of the instance's project."
+            yield Refusal("allocation_foreign", message, wished.component_key, wished.allocation_id)
+
+
+def _counts(
+    manifest: Manifest, placements: Sequence[PlacementFacts], everybody: Sequence[Facts], adding: bool
+) -> Iterator[Refusal]:
+    counts = Counter(one.component_key for one in everybody)
+    wished = {one.component_key for one in placements}
+    for component in manifest.components:
+        there = counts[component.key]
+        if not adding and there < component.min:
+            message = f"{component.key} has {there} members, {component.min} are needed."
+            yield Refusal("component_count_low", message, component.key)
+        if there > component.max and component.key in wished:
+            message = f"{component.key} would have {there} members, {component.max} are the most."
+            yield Refusal("component_count_high", message, component.key)
+    total = len(everybody)
+    if placements and total > manifest.max_members:
+        yield Refusal("members_too_many", f"There would be {total} members, {manifest.max_members} are the most.")
+    if not placements:
+        yield Refusal("placement_empty", "No member is wished for.")
+
+
+def _dependencies(
+    manifest: Manifest, placements: Sequence[PlacementFacts], everybody: Sequence[Facts]
+) -> Iterator[Refusal]:
+    there = {one.component_key for one in everybody}
+    wished = {one.component_key for one in placements}
+    for component in manifest.components:
+        for wanted in component.depends_on:
+            if component.key in wished and wanted not in there:
+                message = f"{component.key} depends on {wanted}, which has no member."
+                yield Refusal("dependency_missing", message, component.key)
+
+
+def _neighbours(manifest: Manifest, everybody: Sequence[Facts]) -> Iterator[Refusal]:
+    """Who shares an allocation or a node with whom, and may not: because of the newcomer, or of whoever is there.
+
+    Kept are the components on each, not the members: thousands of members cost thousands of looks, not millions.
+    """
+    on_allocation: dict[str, dict[str, None]] = defaultdict(dict)
+    on_node: dict[str | None, dict[str, None]] = defaultdict(dict)
+    for one in everybody:
+        beside, near = on_allocation[one.allocation_id], on_node[one.node_id]
+        if isinstance(one, PlacementFacts):
+            yield from _too_close(manifest, one, beside, {} if one.node_id is None else near)
+        beside[one.component_key] = near[one.component_key] = None
+
+
+def _too_close(
+    manifest: Manifest, wished: PlacementFacts, beside: Iterable[str], near: Iterable[str]
+) -> Iterator[Refusal]:
+    key, allocation_id = wished.component_key, wished.allocation_id
+    if key in beside:
+        yield Refusal("placement_repeated", f"{key} is on {allocation_id} already.", key, allocation_id)
+    for other in beside:
+        if other != key and "own_allocation" in _placements(manifest, key, other):
+            message = f"{key} and {other} cannot share {allocation_id}."
+            yield Refusal("allocation_shared", message, key, allocation_id)
+    for other in dict.fromkeys((*beside, *near)):
+        if "own_node" in _placements(manifest, key, other):
+            message = f"{key} on {allocation_id} would share its node with {other}."
+            yield Refusal("node_shared", message, key, allocation_id)
+
+
+def _placements(manifest: Manifest, *keys: str) -> set[str]:
+    return {component.placement for key in keys if (component := manifest.component(key)) is not None}
+
+
+def _network(manifest: Manifest, everybody: Sequence[Facts]) -> Iterator[Refusal]:
+    """Members that need the nodes' own network must be on it, unless all of them are on one node."""
+    bound = [one for one in everybody if _needs_network(manifest, one.component_key)]
+    if len({one.node_id for one in bound}) < 2 or not any(isinstance(one, PlacementFacts) for one in bound):
+        return
+    for one in bound:
+        if one.shape == "gpu_slice":
+            message = f"{one.allocation_id} is a slice: it does not reach members on other nodes."
+            yield Refusal("node_network_missing", message, one.component_key, one.allocation_id)
+
+
+def _needs_network(manifest: Manifest, component_key: str) -> bool:
+    component = manifest.component(component_key)
+    own = component is not None and component.compatibility.requires_node_network
+    return own or manifest.compatibility.requires_node_network

@@ -1,0 +1,187 @@
+"""A manifest as the platform thinks of it, and the way there from a text: read, hold against the schema, check the sense.
+
+`parse` says everything that is wrong at once, each with its line; an app's author corrects a file once, not ten times.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any, cast
+
+import orjson
+
+from gpuaas_server.catalog import manifest_schema, manifest_sense
+from gpuaas_server.catalog.yaml_text import MOST_FAULTS, Document, Fault, Unreadable, read
+from gpuaas_server.kernel.errors import Problem
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    kind: str  # oci, launchable or controller
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Compatibility:
+    """What an allocation must be. `shapes` empty: any."""
+
+    shapes: tuple[str, ...] = ()
+    min_gpu_count: int = 0
+    max_gpu_count: int | None = None
+    requires_exclusive_node: bool = False
+    requires_node_network: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    key: str
+    display_name: str
+    min: int
+    max: int
+    placement: str  # shared, own_allocation or own_node
+    depends_on: tuple[str, ...]
+    compatibility: Compatibility
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    port: int
+    protocol: str = "tcp"
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """What the app may leave on a host; after a teardown each of it must be gone."""
+
+    units: tuple[str, ...] = ()
+    processes: tuple[str, ...] = ()
+    ports: tuple[Port, ...] = ()
+    paths: tuple[str, ...] = ()
+    users: tuple[str, ...] = ()
+    mounts: tuple[str, ...] = ()
+    containers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    key: str
+    component: str
+    kind: str  # tcp, http or controller
+    port: int | None = None
+    path: str | None = None
+    interval_seconds: int = 15
+    failures: int = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    key: str
+    unit: str
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """`document` is the manifest as data, for the wire and the database; `inputs` and `ui` are passed through as they are."""
+
+    slug: str
+    display_name: str
+    description: str
+    version: str
+    runtime_version: str
+    artifact: Artifact
+    compatibility: Compatibility
+    max_members: int
+    components: tuple[Component, ...]
+    inputs: Json
+    footprint: Footprint
+    probes: tuple[Probe, ...]
+    ui: Json
+    metering: tuple[Dimension, ...]
+    document: Json
+
+    def component(self, key: str) -> Component | None:
+        return next((component for component in self.components if component.key == key), None)
+
+    @property
+    def content_digest(self) -> str:
+        """The same for the same content, however it is written: order of keys, blanks and comments do not count."""
+        return "sha256:" + hashlib.sha256(orjson.dumps(self.document, option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+def parse(text: str) -> Manifest:
+    """The manifest, or the problem `manifest_invalid` that names every fault with line, column and path."""
+    try:
+        document = read(text)
+    except Unreadable as unreadable:
+        raise invalid(unreadable.faults) from None
+    faults = _faults(document)
+    if faults:
+        raise invalid(faults)
+    return from_document(cast(Json, document.value))
+
+
+def _faults(document: Document) -> list[Fault]:
+    """Sense is asked only of what has the right form; the inputs' own schema is looked at in any case."""
+    faults = manifest_schema.faults(document)
+    value = document.value
+    if isinstance(value, dict):
+        faults += manifest_schema.input_faults(document, value.get("inputs"))
+        if not faults:
+            faults += [document.fault(path, message) for path, message in manifest_sense.complaints(value)]
+    return sorted(set(faults))
+
+
+def invalid(faults: list[Fault]) -> Problem:
+    first = faults[0]
+    where = f"line {first.line}, column {first.column}{f' ({first.path})' if first.path else ''}"
+    listed = [
+        {"line": fault.line, "column": fault.column, "path": fault.path, "message": fault.message}
+        for fault in faults[:MOST_FAULTS]
+    ]
+    return Problem("manifest_invalid", f"{where}: {first.message}", {"faults": listed, "count": len(faults)})
+
+
+def from_document(document: Json) -> Manifest:
+    """Of a document that `parse` has accepted, now or when it was registered."""
+    components = tuple(_component(item) for item in document["components"])
+    return Manifest(
+        slug=document["slug"],
+        display_name=document["display_name"],
+        description=document.get("description", ""),
+        version=document["version"],
+        runtime_version=document["runtime_version"],
+        artifact=Artifact(**document["artifact"]),
+        compatibility=_compatibility(document["compatibility"]),
+        max_members=document.get("max_members", manifest_sense.MOST_MEMBERS),
+        components=components,
+        inputs=document.get("inputs", {"type": "object", "additionalProperties": False}),
+        footprint=_footprint(document["footprint"]),
+        probes=tuple(Probe(**item) for item in document.get("probes", ())),
+        ui=document.get("ui", {}),
+        metering=tuple(Dimension(**item) for item in document.get("metering", ())),
+        document=document,
+    )
+
+
+def _compatibility(item: Json) -> Compatibility:
+    return Compatibility(**{**item, "shapes": tuple(item.get("shapes", ()))})
+
+
+def _component(item: Json) -> Component:
+    return Component(
+        key=item["key"],
+        display_name=str(item.get("display_name", item["key"])),
+        min=item["min"],
+        max=item["max"],
+        placement=item.get("placement", "shared"),
+        depends_on=tuple(item.get("depends_on", ())),
+        compatibility=_compatibility(item.get("compatibility", {})),
+    )
+
+
+def _footprint(item: Json) -> Footprint:
+    plain = {name: tuple(values) for name, values in item.items() if name != "ports"}
+    return Footprint(**plain, ports=tuple(Port(**port) for port in item.get("ports", ())))

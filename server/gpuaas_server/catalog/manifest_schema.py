@@ -1,0 +1,99 @@
+"""The committed JSON Schema of manifests (app-manifest.schema.json in this folder), and the schema of an app's inputs.
+
+Patterns run in linear time, nothing is fetched, and the schema of a stranger may not refer to itself: with references a
+few lines can describe work without end.
+"""
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path as File
+from typing import Any
+
+import jsonschema_rs
+
+from gpuaas_server.catalog.yaml_text import MOST_FAULTS, Document, Fault, Path
+
+SCHEMA_FILE = File(__file__).with_name("app-manifest.schema.json")
+META_SCHEMA = "https://json-schema.org/draft/2020-12/schema"
+LINEAR = jsonschema_rs.RegexOptions(size_limit=1 << 20, dfa_size_limit=1 << 20)
+# What would make a schema refer to another place, or to itself.
+_REFERRING = frozenset({"$ref", "$dynamicRef", "$recursiveRef", "$id", "$anchor", "$dynamicAnchor", "$vocabulary"})
+_MAX_MESSAGE = 240
+
+
+def validator(schema: Any, mask: str | None = None) -> jsonschema_rs.Draft202012Validator:
+    return jsonschema_rs.Draft202012Validator(schema, mask=mask, pattern_options=LINEAR, offline=True)
+
+
+@cache
+def _manifests() -> jsonschema_rs.Draft202012Validator:
+    return validator(json.loads(SCHEMA_FILE.read_text()))
+
+
+@cache
+def _schemas() -> jsonschema_rs.Draft202012Validator:
+    return validator({"$ref": META_SCHEMA})
+
+
+def faults(document: Document) -> list[Fault]:
+    return [
+        fault
+        for _, error in zip(range(MOST_FAULTS), _manifests().iter_errors(document.value), strict=False)
+        for fault in _explain(document, error)
+    ]
+
+
+def _explain(document: Document, error: jsonschema_rs.ValidationError) -> Iterator[Fault]:
+    path = tuple(error.instance_path)
+    unexpected = getattr(error.kind, "unexpected", None)
+    if unexpected:  # the key is what is wrong, so each is pointed at
+        yield from (document.fault_at_key((*path, name), f"There is no field {name[:60]} here.") for name in unexpected)
+    else:
+        yield document.fault(path, shortened(error.message))
+
+
+def input_faults(document: Document, schema: object) -> list[Fault]:
+    """`inputs` must itself be a JSON Schema (2020-12) of an object."""
+    if not isinstance(schema, dict):
+        return []  # absent, or refused by the manifest's schema already
+    root: Path = ("inputs",)
+    found = [
+        document.fault_at_key(path, "References are not taken in inputs; write it out.")
+        for path in _referring(schema, root)
+    ]
+    if schema.get("$schema", META_SCHEMA) != META_SCHEMA:
+        found.append(document.fault((*root, "$schema"), f"Inputs are {META_SCHEMA}."))
+    if schema.get("type") != "object":
+        found.append(document.fault((*root, "type"), "The root of inputs has the type object."))
+    if found:
+        return found
+    errors = list(_schemas().iter_errors(schema))[:MOST_FAULTS]
+    if errors:
+        return [document.fault((*root, *error.instance_path), shortened(error.message)) for error in errors]
+    return _uncompilable(document, schema, root)
+
+
+def _uncompilable(document: Document, schema: object, root: Path) -> list[Fault]:
+    """What a meta-schema cannot say: a pattern that is no regular expression, or would need more than linear time."""
+    try:
+        validator(schema)
+    except (jsonschema_rs.ValidationError, ValueError) as error:
+        path = tuple(getattr(error, "instance_path", ()))
+        return [document.fault((*root, *path), shortened(getattr(error, "message", "This is not a JSON Schema.")))]
+    return []
+
+
+def _referring(value: object, path: Path) -> Iterator[Path]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if key in _REFERRING:
+                yield (*path, key)
+            yield from _referring(inner, (*path, key))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _referring(inner, (*path, index))
+
+
+def shortened(message: str) -> str:
+    return message if len(message) <= _MAX_MESSAGE else f"{message[:_MAX_MESSAGE]}..."

@@ -1,0 +1,131 @@
+"""What a manifest of the right form may still get wrong: circles, counts that cannot be, names that lead nowhere."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from gpuaas_server.catalog.yaml_text import Path
+
+MOST_MEMBERS = 4096
+_PSEUDO = ("proc", "sys", "dev")
+
+Json = dict[str, Any]
+Complaint = tuple[Path, str]
+
+
+def complaints(manifest: Json) -> list[Complaint]:
+    components: list[Json] = manifest["components"]
+    keys = [component["key"] for component in components]
+    return [
+        *_repeated(("components",), components),
+        *_counts(manifest, components),
+        *_compatibility(("compatibility",), [manifest["compatibility"]]),
+        *_component_compatibility(manifest, components),
+        *_unknown_dependencies(components, keys),
+        *_circles(components),
+        *_footprint(manifest["footprint"]),
+        *_repeated(("probes",), manifest.get("probes", [])),
+        *_strangers(("probes",), manifest.get("probes", []), keys),
+        *_repeated(("ui", "endpoints"), manifest.get("ui", {}).get("endpoints", [])),
+        *_strangers(("ui", "endpoints"), manifest.get("ui", {}).get("endpoints", []), keys),
+        *_repeated(("metering",), manifest.get("metering", [])),
+    ]
+
+
+def _repeated(path: Path, items: list[Json]) -> Iterator[Complaint]:
+    seen: set[str] = set()
+    for index, item in enumerate(items):
+        if item["key"] in seen:
+            yield (*path, index, "key"), f"The key {item['key']} is used twice."
+        seen.add(item["key"])
+
+
+def _strangers(path: Path, items: list[Json], keys: list[str]) -> Iterator[Complaint]:
+    for index, item in enumerate(items):
+        if item["component"] not in keys:
+            yield (*path, index, "component"), f"There is no component {item['component']}."
+
+
+def _counts(manifest: Json, components: list[Json]) -> Iterator[Complaint]:
+    for index, component in enumerate(components):
+        if component["min"] > component["max"]:
+            yield ("components", index, "min"), f"min is {component['min']}, more than max, {component['max']}."
+    least = sum(component["min"] for component in components)
+    most = manifest.get("max_members", MOST_MEMBERS)
+    if least > most:
+        where: Path = ("max_members",) if "max_members" in manifest else ("components",)
+        yield where, f"The components need {least} members at least, and {most} is the most."
+    if least == 0:
+        yield ("components",), "Some component must have a min of 1 or more: an instance has a member."
+
+
+def _compatibility(path: Path, layers: list[Json]) -> Iterator[Complaint]:
+    """All of the layers hold together: the app's, and a component's own."""
+    low = max(layer.get("min_gpu_count", 0) for layer in layers)
+    high = min(layer.get("max_gpu_count", 64) for layer in layers)
+    if low > high:
+        yield path, f"No allocation has at least {low} and at most {high} GPUs."
+    shapes = set.intersection(*(set(layer.get("shapes", ("baremetal", "gpu_slice"))) for layer in layers))
+    if not shapes:
+        yield path, "No shape of allocation is left."
+    elif "baremetal" not in shapes and any(layer.get("requires_exclusive_node") for layer in layers):
+        yield path, "Only bare metal has its node to itself, and it is not among the shapes."
+
+
+def _component_compatibility(manifest: Json, components: list[Json]) -> Iterator[Complaint]:
+    for index, component in enumerate(components):
+        if "compatibility" in component:
+            layers = [manifest["compatibility"], component["compatibility"]]
+            yield from _compatibility(("components", index, "compatibility"), layers)
+
+
+def _unknown_dependencies(components: list[Json], keys: list[str]) -> Iterator[Complaint]:
+    for index, component in enumerate(components):
+        for number, wanted in enumerate(component.get("depends_on", ())):
+            if wanted not in keys:
+                yield ("components", index, "depends_on", number), f"There is no component {wanted}."
+
+
+def _circles(components: list[Json]) -> Iterator[Complaint]:
+    """Every component that waits for itself in the end, with the way round. A component's key is its first use."""
+    wants = {component["key"]: component.get("depends_on", []) for component in reversed(components)}
+    for index, component in enumerate(components):
+        way = _way_back(component["key"], wants)
+        if way:
+            yield ("components", index, "depends_on"), f"It depends on itself: {' → '.join(way)}."
+
+
+def _way_back(start: str, wants: dict[str, list[str]]) -> list[str]:
+    """The shortest way from a component to itself; empty when there is none. Breadth first: each component once."""
+    ways: list[list[str]] = [[start]]
+    seen: set[str] = set()
+    for way in ways:  # grows while we walk
+        for wanted in wants.get(way[-1], ()):
+            if wanted == start:
+                return [*way, start]
+            if wanted not in seen:
+                seen.add(wanted)
+                ways.append([*way, wanted])
+    return []
+
+
+def _footprint(footprint: Json) -> Iterator[Complaint]:
+    for kind in ("paths", "mounts"):
+        for index, path in enumerate(footprint.get(kind, ())):
+            parts = path.split("/")[1:]
+            if any(set(part) == {"."} for part in parts):
+                yield ("footprint", kind, index), "The path is not in its shortest form: it has a part of dots."
+            elif parts[0] in _PSEUDO:
+                yield ("footprint", kind, index), f"/{parts[0]} is the kernel's, not an app's."
+    for index, user in enumerate(footprint.get("users", ())):
+        if user == "root":
+            yield ("footprint", "users", index), "root is there before and after every app."
+    yield from _same_ports(footprint.get("ports", ()))
+
+
+def _same_ports(ports: Iterable[Json]) -> Iterator[Complaint]:
+    seen: set[tuple[int, str]] = set()
+    for index, port in enumerate(ports):
+        one = (port["port"], port.get("protocol", "tcp"))
+        if one in seen:
+            yield ("footprint", "ports", index), f"The port {one[0]}/{one[1]} is listed twice."
+        seen.add(one)
