@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from gpuaas_agent import protocol
+from gpuaas_agent import footprint, protocol
 from gpuaas_agent.failures import SpecInvalid
 
 Shape = Literal["baremetal", "gpu_slice"]
@@ -22,6 +22,7 @@ _PRINCIPAL = re.compile(r"^[A-Za-z0-9_.:@-]{1,128}$")
 _HOSTNAME = re.compile(r"^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$")
 _PCI = re.compile(r"^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")
 _NVME = re.compile(r"^/dev/nvme\d{1,4}n\d{1,4}$")
+_DEPTH = re.compile(r"^(stopped|gone)$")
 _GRANT = re.compile(r"^[A-Za-z0-9_-]{1,80}$")
 _KEY_TYPES = {
     "ssh-ed25519",
@@ -87,6 +88,29 @@ class ReleaseSpec:
     provisioned: bool = True
 
 
+@dataclass(frozen=True)
+class InspectSpec:
+    """Look whether an app took away what it brought; `digest` is of the footprint as it was sent."""
+
+    receipt_id: str
+    instance_id: str
+    allocation_id: str
+    shape: Shape
+    depth: Literal["stopped", "gone"]
+    footprint: footprint.Footprint
+    digest: str
+    revoked_serials: tuple[int, ...]
+
+    def echo(self) -> dict[str, object]:
+        """What the answer is about: the platform compares it with what it asked."""
+        return {
+            "receipt_id": self.receipt_id,
+            "allocation_id": self.allocation_id,
+            "depth": self.depth,
+            "footprint_sha256": self.digest,
+        }
+
+
 def parse_access(raw: dict[str, object]) -> AccessSpec:
     return AccessSpec(
         allocation_id=_allocation(raw),
@@ -109,6 +133,20 @@ def parse_provision(raw: dict[str, object]) -> ProvisionSpec:
 def parse_release(raw: dict[str, object]) -> ReleaseSpec:
     user = _matching(raw, "login_user", _USER) if raw.get("login_user") else ""
     return ReleaseSpec(_allocation(raw), _shape(raw), user, _slots(raw), raw.get("provisioned") is not False)
+
+
+def parse_inspect(raw: dict[str, object]) -> InspectSpec:
+    sent = raw.get("footprint")
+    return InspectSpec(
+        receipt_id=_matching(raw, "receipt_id", _ALLOCATION),
+        instance_id=_matching(raw, "instance_id", _ALLOCATION),
+        allocation_id=_allocation(raw),
+        shape=_shape(raw),
+        depth="stopped" if _matching(raw, "depth", _DEPTH) == "stopped" else "gone",
+        footprint=footprint.parse(sent),
+        digest=footprint.digest(sent),
+        revoked_serials=tuple(_serial(entry) for entry in _list(raw, "revoked_serials")),
+    )
 
 
 def public_key(line: object) -> str:

@@ -62,6 +62,9 @@ class TaskExecutor:
         if envelope.kind == "sync_access":
             access = specs.parse_access(raw)
             return self.drivers.for_shape(access.shape).sync_access(access, context)
+        if envelope.kind == "inspect":
+            inspect = specs.parse_inspect(raw)
+            return self.drivers.for_shape(inspect.shape).inspect(inspect, context)
         if envelope.kind not in ("deprovision", "wipe", "verify_wipe"):
             raise TaskFailure(
                 "task_kind_unknown",

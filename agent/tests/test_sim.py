@@ -98,3 +98,41 @@ def test_a_refused_token_ends_the_start_with_an_error(platform: LittlePlatform) 
 
     with pytest.raises(Exception, match="enrolment_token_invalid"):
         asyncio.run(story())
+
+
+def test_an_inspection_is_answered_as_a_real_host_with_nothing_left_would(platform: LittlePlatform) -> None:
+    spec: dict[str, object] = {
+        "receipt_id": "rcp_1",
+        "instance_id": "ins_1",
+        "allocation_id": "alc_1",
+        "shape": "gpu_slice",
+        "depth": "gone",
+        "footprint": {"units": ["echo.service"]},
+        "revoked_serials": [],
+    }
+
+    async def story() -> list[dict[str, object]]:
+        async with SimFleet(None, platform.bundle(), nodes=1):
+            hostile = {**spec, "footprint": {"paths": ["/opt/../etc"]}}
+            task_ids = [
+                platform.submit("inspect", spec, resource_id="rcp_1"),
+                platform.submit("inspect", hostile, resource_id="rcp_2"),
+            ]
+            return await wait_results(platform, task_ids)
+
+    sound, refused = asyncio.run(story())
+    answer, failure = sound["result"], refused["failure"]
+    assert isinstance(answer, dict)
+    assert answer["receipt_id"] == "rcp_1"
+    assert answer["checks"][0] == {
+        "name": "units",
+        "looked_for": ["echo.service"],
+        "found": [],
+        "left": 0,
+        "noted": [],
+        "examined": 0,
+        "problem": "",
+    }
+    assert len(answer["checks"]) == 10
+    assert isinstance(failure, dict)
+    assert failure["code"] == "spec_invalid"

@@ -27,9 +27,11 @@ from gpuaas_agent.host.baseline import (
     observe,
     observe_live,
 )
+from gpuaas_agent.host.inspection import Inspection, wire
+from gpuaas_agent.host.whole_host import HostBefore, WholeHost
 from gpuaas_agent.host.wipe import Wiper
 from gpuaas_agent.phases import Step
-from gpuaas_agent.specs import AccessSpec, ProvisionSpec, ReleaseSpec
+from gpuaas_agent.specs import AccessSpec, InspectSpec, ProvisionSpec, ReleaseSpec
 
 _BASELINE_SECONDS = 600.0
 
@@ -152,6 +154,22 @@ class HostDriver:
             return f"{len(spec.grants)} grants, {len(spec.revoked_serials)} revoked serials"
 
         return Plan(steps=[Step("write_access", write)])
+
+    def inspect(self, spec: InspectSpec, context: TaskContext) -> Plan:
+        plan = Plan(result=spec.echo())
+
+        def look() -> str:
+            record = self._ledger.require_served(spec.allocation_id)
+            digest, before = self._load_baseline()
+            plan.evidence["baseline_sha256"] = digest
+            known = HostBefore(before, self._store.blobs, _provisioned(record))
+            place = WholeHost(known, self._surroundings, context.deadline)
+            looks, times = Inspection.of(spec, place, record.login_user).until_settled(context.deadline)
+            plan.result.update(wire(looks, times))
+            return f"{len(looks)} checks, looked {times} times"
+
+        plan.steps = [Step("look", look)]
+        return plan
 
     def deprovision(self, spec: ReleaseSpec, context: TaskContext) -> Plan:
         plan = Plan()
@@ -330,6 +348,12 @@ class HostDriver:
             units.stop(["ssh.service", "ssh.socket"], deadline)
             return f"sshd stopped: {problem.code}"
         return "closed"
+
+
+def _provisioned(record: AllocationRecord) -> frozenset[str]:
+    """What a provision adds to a host."""
+    planted = record.marker.paths if record.marker else ()
+    return frozenset({f"/home/{record.login_user}", str(accounts.SUDOERS), *planted})
 
 
 def _look_for_others(others: list[AllocationRecord]) -> verify.Finding:

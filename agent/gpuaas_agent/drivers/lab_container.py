@@ -21,11 +21,12 @@ from gpuaas_agent.allocations import (
 from gpuaas_agent.config import Config
 from gpuaas_agent.drivers.lab_slice import LabSlice
 from gpuaas_agent.drivers.seam import Plan, TaskContext
+from gpuaas_agent.drivers.slice_place import SlicePlace
 from gpuaas_agent.failures import TaskFailure
-from gpuaas_agent.host import cgroups, drives, marker, mounts, processes, units
+from gpuaas_agent.host import cgroups, drives, inspection, marker, mounts, processes, units
 from gpuaas_agent.host.verify import Check, Finding, check, wire
 from gpuaas_agent.phases import Step
-from gpuaas_agent.specs import AccessSpec, ProvisionSpec, ReleaseSpec
+from gpuaas_agent.specs import AccessSpec, InspectSpec, ProvisionSpec, ReleaseSpec
 
 _NO_ADDRESS = ipaddress.IPv4Interface("0.0.0.0/32")
 
@@ -93,6 +94,7 @@ class LabContainerDriver:
             greeting = slice_.wait_ready(deadline)
             plan.evidence.update({"ssh_greeting": greeting, "slice": slice_.name})
             plan.evidence["gpu_nodes"] = slice_.devices()
+            SlicePlace(slice_, deadline).remember()
             plan.result["ssh"] = {
                 "address": str(slice_.address.ip),
                 "port": 22,
@@ -120,6 +122,21 @@ class LabContainerDriver:
             return f"{len(spec.grants)} grants, {len(spec.revoked_serials)} revoked serials"
 
         return Plan(steps=[Step("write_access", write)])
+
+    def inspect(self, spec: InspectSpec, context: TaskContext) -> Plan:
+        plan = Plan(result=spec.echo())
+
+        def look() -> str:
+            record = self._ledger.require_served(spec.allocation_id)
+            planted = record.marker.paths if record.marker else ()
+            place = SlicePlace(self._find(spec.allocation_id), context.deadline, planted)
+            wanted = inspection.Inspection.of(spec, place, record.login_user)
+            looks, times = wanted.until_settled(context.deadline)
+            plan.result.update(inspection.wire(looks, times))
+            return f"{len(looks)} checks, looked {times} times"
+
+        plan.steps = [Step("look", look)]
+        return plan
 
     def deprovision(self, spec: ReleaseSpec, context: TaskContext) -> Plan:
         slice_ = self._find(spec.allocation_id)

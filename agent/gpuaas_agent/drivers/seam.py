@@ -10,7 +10,7 @@ from typing import Protocol
 
 from gpuaas_agent.commands import Deadline
 from gpuaas_agent.phases import Step
-from gpuaas_agent.specs import AccessSpec, ProvisionSpec, ReleaseSpec
+from gpuaas_agent.specs import AccessSpec, InspectSpec, ProvisionSpec, ReleaseSpec
 
 # (allocation id or None for the node itself, public key line, address) → certificate line
 CertifyHost = Callable[[str | None, str, str], str]
@@ -49,6 +49,9 @@ class Driver(Protocol):
     def provision(self, spec: ProvisionSpec, context: TaskContext) -> Plan: ...
 
     def sync_access(self, spec: AccessSpec, context: TaskContext) -> Plan: ...
+
+    def inspect(self, spec: InspectSpec, context: TaskContext) -> Plan:
+        """Only looks: what an app left, against its footprint and what was there before."""
 
     def deprovision(self, spec: ReleaseSpec, context: TaskContext) -> Plan: ...
 

@@ -32,8 +32,8 @@ class Mount:
         return f"{self.point} {self.kind} {self.source} {root}".rstrip()
 
 
-def table() -> list[Mount]:
-    return [_parse(line) for line in Path("/proc/self/mountinfo").read_text().splitlines()]
+def table(process: str = "self") -> list[Mount]:
+    return [_parse(line) for line in Path(f"/proc/{process}/mountinfo").read_text().splitlines()]
 
 
 def _parse(line: str) -> Mount:

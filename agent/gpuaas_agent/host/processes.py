@@ -32,6 +32,7 @@ class Process:
     executable: str
     command: str
     group: str
+    name: str = ""  # as the kernel keeps it, cut to fifteen characters
 
     @property
     def instance(self) -> str:
@@ -79,17 +80,21 @@ def _read(pid: int, unified: bool) -> Process:
         executable=executable.removesuffix(" (deleted)"),
         command=command.decode(errors="replace").strip()[:300],
         group=cgroups.unit_group(Path(f"/proc/{pid}/cgroup").read_text(), unified),
+        name=stat[stat.index("(") + 1 : stat.rindex(")")],
     )
 
 
-def strangers(known: Callable[[Process], bool]) -> list[Process]:
+def others() -> list[Process]:
+    """All but the first process, the kernel's, and the agent's own."""
     processes = snapshot()
     by_pid = {process.pid: process for process in processes}
     return [
-        process
-        for process in processes
-        if process.pid != 1 and not process.kernel and not _is_ours(process, by_pid) and not known(process)
+        process for process in processes if process.pid != 1 and not process.kernel and not _is_ours(process, by_pid)
     ]
+
+
+def strangers(known: Callable[[Process], bool]) -> list[Process]:
+    return [process for process in others() if not known(process)]
 
 
 def _is_ours(process: Process, by_pid: dict[int, Process]) -> bool:

@@ -26,6 +26,7 @@ DROP_IN = "etc/ssh/sshd_config.d/50-gpuaas.conf"
 CLOSED = "etc/ssh/sshd_config.d/00-gpuaas-closed.conf"
 HOST_KEY = "etc/ssh/ssh_host_ed25519_key"
 _OURS = "etc/gpuaas/ssh"
+REVOKED = f"{_OURS}/revoked.krl"
 ROOT = Path("/")
 _PID_FILE = Path("/run/sshd.pid")
 

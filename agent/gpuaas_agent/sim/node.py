@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from gpuaas_agent import __version__, protocol, signing, tasks
+from gpuaas_agent import __version__, phases, protocol, signing, specs, tasks
+from gpuaas_agent.failures import TaskFailure
+from gpuaas_agent.host import inspection
 from gpuaas_agent.identity import HostFacts, Trust, enrol_request
 from gpuaas_agent.protocol import Envelope, Failure, Phase, Result, SignedTask
 from gpuaas_agent.sim.http import Connection
@@ -182,7 +184,10 @@ class SimNode:
             return Result(envelope.generation, "failed", [phase], failure=failure)
         if envelope.kind == "provision" and self._behaviour.host_certificates:
             await self._certify(envelope)
-        return Result(envelope.generation, "succeeded", [phase], self._answer_to(envelope))
+        try:
+            return Result(envelope.generation, "succeeded", [phase], self._answer_to(envelope))
+        except TaskFailure as problem:
+            return Result(envelope.generation, "failed", [phase], failure=phases.failure_of(problem))
 
     async def _certify(self, envelope: Envelope) -> None:
         body = {
@@ -206,6 +211,9 @@ class SimNode:
             names = [*_CHECKS, "slice"] if spec.get("shape") == "gpu_slice" else [*_CHECKS]
             checks = [{"name": n, "clean": True, "found": [], "examined": 1} for n in names]
             return {"clean": True, "checks": checks}
+        if envelope.kind == "inspect":
+            asked = specs.parse_inspect(spec)
+            return {**asked.echo(), **inspection.wire(inspection.nothing_found(asked), 1)}
         return {}
 
     async def _call(

@@ -1,0 +1,157 @@
+"""A slice as the place of an inspection: looked at from the host, through the kernel, never with the tenant's programs."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from gpuaas_agent import durable
+from gpuaas_agent.commands import Deadline
+from gpuaas_agent.drivers.lab_slice import LabSlice
+from gpuaas_agent.failures import TaskFailure
+from gpuaas_agent.host import mounts, ports, processes
+from gpuaas_agent.host.mounts import Mount
+from gpuaas_agent.host.processes import Process
+from gpuaas_agent.host.revocations import revoked_serials
+from gpuaas_agent.host.rooted import RootedFiles
+from gpuaas_agent.host.sshd import REVOKED
+
+_UNIT_SUFFIXES = (".service", ".scope", ".socket", ".timer", ".mount")
+_INVOCATION = "invocation:"
+
+
+@dataclass(frozen=True)
+class SliceBefore:
+    """Files come from the layers below the tenant's; what ran is what ran when the slice had answered first."""
+
+    slice_: LabSlice
+    planted: tuple[str, ...] = ()
+
+    def process(self, process: Process) -> bool:
+        return process.likeness in self._live["processes"]
+
+    def port(self, endpoint: str) -> bool:
+        return endpoint in self._live["ports"]
+
+    def unit(self, unit: str) -> bool:
+        return unit in self._live["units"]
+
+    def mount(self, mount: Mount) -> bool:
+        return mount.label in self._live["mounts"]
+
+    def path(self, path: str) -> bool:
+        return path in self.planted or any(layer.exists(path) for layer in self._layers)
+
+    def same_file(self, path: str) -> bool:
+        now = RootedFiles(self.slice_.root).read(path)
+        before = next((layer.read(path) for layer in self._layers if layer.exists(path)), None)
+        return now is not None and now == before
+
+    def user(self, name: str) -> bool:
+        text = RootedFiles(self.slice_.layer).read("/etc/passwd") or b""
+        return any(line.partition(b":")[0] == name.encode() for line in text.splitlines())
+
+    @property
+    def _layers(self) -> tuple[RootedFiles, RootedFiles]:
+        return RootedFiles(self.slice_.layer), RootedFiles(self.slice_.config.slice_base)
+
+    @cached_property
+    def _live(self) -> dict[str, frozenset[str]]:
+        """A slice that an older agent provisioned has none: then nothing that runs counts as known."""
+        stored = durable.read_json(_baseline(self.slice_)) or {}
+        names = ("processes", "ports", "units", "mounts")
+        return {name: frozenset(_texts(stored.get(name))) for name in names}
+
+
+@dataclass(frozen=True)
+class SlicePlace:
+    slice_: LabSlice
+    deadline: Deadline
+    planted: tuple[str, ...] = ()  # the platform's own marker files
+
+    @cached_property
+    def before(self) -> SliceBefore:
+        return SliceBefore(self.slice_, self.planted)
+
+    @property
+    def files(self) -> RootedFiles:
+        """As its first process sees them, with what is mounted inside."""
+        return RootedFiles(Path(f"/proc/{self._leader()}/root"))
+
+    def processes(self) -> list[Process]:
+        leader = self._leader()
+        return [process for process in self._inside() if process.pid != leader]
+
+    def ports(self) -> set[str]:
+        return ports.listening(Path(f"/proc/{self._leader()}"))
+
+    def units(self) -> set[str]:
+        """Those with a process, by the kernel's account; and those that its systemd says were started."""
+        groups = (process.group.partition(self.slice_.unit)[2] for process in self._inside())
+        running = {part for group in groups for part in group.split("/") if part.endswith(_UNIT_SUFFIXES)}
+        said = self.files.names("/run/systemd/units")
+        return running | {name.removeprefix(_INVOCATION) for name in said if name.startswith(_INVOCATION)}
+
+    def mounts(self) -> list[Mount]:
+        return mounts.stable(mounts.table(str(self._leader())), ("/run/user/",))
+
+    def revoked_serials(self) -> list[tuple[int, int]]:
+        return revoked_serials(self.slice_.layer / REVOKED, self.deadline)
+
+    def remember(self) -> None:
+        """Once, when the slice has answered first: a repeated provision must not take the tenant for the platform."""
+        if not _baseline(self.slice_).exists():
+            live = {
+                "processes": sorted(process.likeness for process in self.processes()),
+                "ports": sorted(self.ports()),
+                "units": sorted(self.units()),
+                "mounts": sorted(mount.label for mount in self.mounts()),
+            }
+            durable.write_json(_baseline(self.slice_), live)
+
+    def _inside(self) -> list[Process]:
+        """In the slice's group, and not in the host's own process namespace, where the slice's keeper lives."""
+        own = os.readlink("/proc/self/ns/pid")
+        return [
+            process
+            for process in processes.snapshot()
+            if self.slice_.name in process.group and _namespace(process.pid) not in ("", own)
+        ]
+
+    def _leader(self) -> int:
+        for process in self._inside():
+            if _inner_pid(process.pid) == "1":
+                return process.pid
+        raise TaskFailure(
+            "slice_not_running",
+            "The slice does not run, so nothing in it can be looked at",
+            "Look at the slice's unit on the host, or release the allocation: its wipe is a proof too.",
+            retryable=True,
+        )
+
+
+def _baseline(slice_: LabSlice) -> Path:
+    return slice_.folder / "baseline.json"
+
+
+def _namespace(pid: int) -> str:
+    with contextlib.suppress(OSError):
+        return os.readlink(f"/proc/{pid}/ns/pid")
+    return ""
+
+
+def _inner_pid(pid: int) -> str:
+    """Its number in the innermost namespace, when that is the second: a container in the slice has a first process too."""
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("NSpid:"):
+                numbers = line.split()[1:]
+                return numbers[-1] if len(numbers) == 2 else ""
+    return ""
+
+
+def _texts(value: object) -> list[str]:
+    return [str(entry) for entry in value] if isinstance(value, list) else []

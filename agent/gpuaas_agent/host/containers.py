@@ -1,0 +1,45 @@
+"""Containers that podman or docker keep on record, running or not, read from their own files.
+
+Their programs are not asked: in a slice they are the tenant's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from gpuaas_agent.host.rooted import RootedFiles
+
+_PODMAN = ("overlay-containers", "vfs-containers")
+_DOCKER = "/var/lib/docker/containers"
+
+
+@dataclass(frozen=True)
+class Container:
+    identifier: str
+    name: str
+
+
+def on_record(files: RootedFiles, homes: Iterable[str]) -> list[Container]:
+    """Of the system's store, and of each account's own."""
+    stores = ["/var/lib/containers/storage"]
+    stores += sorted({f"{home.rstrip('/')}/.local/share/containers/storage" for home in homes if home.startswith("/")})
+    found = {one for store in stores for driver in _PODMAN for one in _podman(files, f"{store}/{driver}")}
+    return sorted(found | set(_docker(files)), key=lambda one: one.name)
+
+
+def _podman(files: RootedFiles, folder: str) -> Iterator[Container]:
+    text = files.read(f"{folder}/containers.json")
+    entries = json.loads(text) if text else []
+    for entry in entries if isinstance(entries, list) else []:
+        if isinstance(entry, dict):
+            yield from (Container(str(entry.get("id")), str(name)) for name in entry.get("names") or [])
+
+
+def _docker(files: RootedFiles) -> Iterator[Container]:
+    for identifier in files.names(_DOCKER):
+        text = files.read(f"{_DOCKER}/{identifier}/config.v2.json")
+        raw = json.loads(text) if text else {}
+        if isinstance(raw, dict) and raw.get("Name"):
+            yield Container(identifier, str(raw["Name"]).lstrip("/"))
