@@ -13,6 +13,7 @@ from starlette.staticfiles import StaticFiles
 from gpuaas_server import __version__
 from gpuaas_server.access import endpoints as access
 from gpuaas_server.allocations import endpoints as allocations
+from gpuaas_server.artifacts import endpoints as artifacts
 from gpuaas_server.audit import endpoints as audit
 from gpuaas_server.capacity import endpoints as capacity
 from gpuaas_server.events import endpoints as events
@@ -35,7 +36,7 @@ DESCRIPTION = """GPU allocations, and apps launched into them. Errors are RFC 94
 every POST takes an `Idempotency-Key`; every answer carries `X-Correlation-ID`."""
 
 # The router tries routes one after the other, so the rooms that are called most come first.
-ROOMS = (allocations, agent_endpoints, events, access, projects, identity, nodes, capacity, audit)
+ROOMS = (allocations, agent_endpoints, events, access, projects, identity, nodes, capacity, artifacts, audit)
 
 
 class Health(BaseModel):
@@ -98,7 +99,7 @@ def build_app(platform: Platform) -> FastAPI:
     app.router.routes.insert(0, agent_endpoints.POLL_ROUTE)
     app.openapi = lambda: describe(app)  # type: ignore[method-assign]
     _offline_reference(app)
-    app.add_middleware(Edge, max_body_bytes=platform.settings.max_body_bytes)
+    app.add_middleware(Edge, max_body_bytes=platform.settings.max_body_bytes, streams=artifacts.takes_bytes)
     return app
 
 

@@ -21,8 +21,8 @@ from gpuaas_server.kernel.database import PLATFORM, Connection
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.sealing import Sealer
 
-KeyKind = Literal["task_signing", "ssh_user_ca", "ssh_host_ca", "tls_ca"]
-KINDS: tuple[KeyKind, ...] = ("task_signing", "ssh_user_ca", "ssh_host_ca", "tls_ca")
+KeyKind = Literal["task_signing", "ssh_user_ca", "ssh_host_ca", "tls_ca", "registry_token"]
+KINDS: tuple[KeyKind, ...] = ("task_signing", "ssh_user_ca", "ssh_host_ca", "tls_ca", "registry_token")
 PrivateKey = Ed25519PrivateKey | EllipticCurvePrivateKey
 
 PUBLISHED_BEFORE_SIGNING = timedelta(minutes=10)  # ten heartbeats: every living agent has learnt the key
@@ -93,6 +93,10 @@ async def key_create(tx: Tx, sealer: Sealer, kind: KeyKind, signs_from: datetime
         # P-256: every TLS client verifies it; Ed25519 certificates are still refused by some.
         private = ec.generate_private_key(ec.SECP256R1())
         certificate = tls_authority.certificate_of_authority(private, tx.now)
+    elif kind == "registry_token":
+        # The registry believes a certificate, not a bare key, and knows no Ed25519.
+        private = ec.generate_private_key(ec.SECP256R1())
+        certificate = tls_authority.certificate_of_authority(private, tx.now, "gpuaas registry tokens")
     else:
         private = Ed25519PrivateKey.generate()
     kid = new_id("pky")

@@ -21,7 +21,7 @@ PublicKeyLine = Annotated[
 class PlatformKeyRotate(Body):
     """Agents pin the TLS CA when they enrol, so that one is not rotated here."""
 
-    kind: Literal["task_signing", "ssh_user_ca", "ssh_host_ca"]
+    kind: Literal["task_signing", "ssh_user_ca", "ssh_host_ca", "registry_token"]
     reason: Reason
 
 
@@ -31,9 +31,9 @@ class PlatformKeyRetire(Body):
 
 class PlatformKey(BaseModel):
     id: str
-    kind: Literal["task_signing", "ssh_user_ca", "ssh_host_ca", "tls_ca"]
+    kind: Literal["task_signing", "ssh_user_ca", "ssh_host_ca", "tls_ca", "registry_token"]
     public_key: str = Field(description="As an OpenSSH line.")
-    certificate: str | None = Field(description="PEM; of the TLS CA only.")
+    certificate: str | None = Field(description="PEM; of the TLS CA, and of the key that the registry trusts.")
     signs_from: datetime = Field(description="Published before it signs, so that everybody knows it by then.")
     created_at: datetime
     retired_at: datetime | None = Field(description="Since when nothing that it signed is trusted.")

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 
 from gpuaas_server.kernel.tables import Timestamp, id_column, metadata, text_id
 
-PLATFORM_KEY_KINDS = ("task_signing", "ssh_user_ca", "ssh_host_ca", "tls_ca")
+PLATFORM_KEY_KINDS = ("task_signing", "ssh_user_ca", "ssh_host_ca", "tls_ca", "registry_token")
 
 platform_keys = sa.Table(
     "platform_keys",

@@ -16,8 +16,10 @@ RENEW_BEFORE = timedelta(days=30)
 CLOCK_SLACK = timedelta(minutes=5)
 
 
-def certificate_of_authority(private: ec.EllipticCurvePrivateKey, now: datetime) -> str:
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "gpuaas platform CA")])
+def certificate_of_authority(
+    private: ec.EllipticCurvePrivateKey, now: datetime, common_name: str = "gpuaas platform CA"
+) -> str:
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
     public = private.public_key()
     certificate = (
         x509.CertificateBuilder()

@@ -9,7 +9,15 @@ from enum import Enum
 
 from gpuaas_server.identity.principals import SERVICE_ACCOUNT, USER, Principal
 
-SCOPES = ("allocations:read", "allocations:write", "events:read", "projects:read")
+SCOPES = (
+    "allocations:read",
+    "allocations:write",
+    "artifacts:promote",
+    "artifacts:publish",
+    "artifacts:read",
+    "events:read",
+    "projects:read",
+)
 
 PLATFORM_ADMIN = "platform_admin"
 PLATFORM_OPERATOR = "platform_operator"
@@ -78,6 +86,8 @@ _END_IN_PROJECT = Rule(Level.PROJECT, _PROJECT_ADMINS, while_disabled=True)
 _READ_ALLOCATIONS = Rule(Level.PROJECT, _PROJECT_READERS, "allocations:read")
 _USE_ALLOCATIONS = Rule(Level.PROJECT, _PROJECT_USERS, "allocations:write")
 _RELEASE = Rule(Level.PROJECT, _PROJECT_USERS | {PLATFORM_OPERATOR}, "allocations:write", while_disabled=True)
+_PUBLISH = Rule(Level.PROJECT, _PROJECT_ADMINS, "artifacts:publish")
+_READ_ARTIFACTS = Rule(Level.PROJECT, _PROJECT_READERS, "artifacts:read")
 
 RULES: dict[str, Rule] = {
     "health": _PUBLIC,
@@ -180,6 +190,29 @@ RULES: dict[str, Rule] = {
     "ssh_grant_list": Rule(Level.PROJECT, _PROJECT_USERS | {PROJECT_VIEWER}, "allocations:read"),
     "ssh_grant_create": _USE_ALLOCATIONS,
     "ssh_grant_delete": Rule(Level.PROJECT, _PROJECT_USERS, "allocations:write", while_disabled=True),
+    # Artifacts. Bytes are the tenant's data plane, so operators see what there is, and pull nothing
+    "publish_intent_create": _PUBLISH,
+    "publish_intent_list": Rule(Level.PROJECT, _PROJECT_READERS, "artifacts:publish"),
+    "publish_intent_show": Rule(Level.PROJECT, _PROJECT_READERS, "artifacts:publish"),
+    "publish_intent_upload": _PUBLISH,
+    "publish_intent_complete": _PUBLISH,
+    "publish_intent_cancel": Rule(Level.PROJECT, _PROJECT_ADMINS, "artifacts:publish", while_disabled=True),
+    "artifact_list": _READ_ARTIFACTS,
+    "artifact_show": _READ_ARTIFACTS,
+    "artifact_content": Rule(Level.PROJECT, _PROJECT_USERS | {PROJECT_VIEWER}, "artifacts:read"),
+    "artifact_evidence_add": _PUBLISH,
+    "artifact_evidence_list": _READ_ARTIFACTS,
+    "artifact_move": Rule(Level.PROJECT, _PROJECT_ADMINS, "artifacts:promote", needs_reason=True),
+    "artifact_verify": _PUBLISH,
+    "artifact_revoke": Rule(
+        Level.PROJECT, _PROJECT_ADMINS, "artifacts:promote", needs_reason=True, while_disabled=True
+    ),
+    "trust_policy_show": _READ_TENANT,
+    "trust_policy_set": Rule(Level.TENANT, _TENANT_ADMINS, needs_reason=True),
+    "trust_key_list": _READ_TENANT,
+    "trust_key_create": _ADMINISTER_TENANT,
+    "trust_key_revoke": Rule(Level.TENANT, _TENANT_ADMINS, needs_reason=True, while_disabled=True),
+    "registry_token": _PUBLIC,  # by credentials of its own, see artifacts/registry_access.py
     # Capacity
     "sku_list": _ANYBODY,
     "sku_create": _ADMINISTER,

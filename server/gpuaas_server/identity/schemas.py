@@ -20,7 +20,15 @@ _ANY_TEXT = r"^[^\x00-\x1f\x7f]+$"
 TypedSecret = Annotated[str, StringConstraints(min_length=1, max_length=256, pattern=_ANY_TEXT)]
 NewPassword = Annotated[str, StringConstraints(min_length=12, max_length=256, pattern=_ANY_TEXT)]
 RefreshTokenText = Annotated[str, StringConstraints(pattern=r"^gsr_[A-Za-z0-9_-]{64}$")]
-ScopeName = Literal["allocations:read", "allocations:write", "events:read", "projects:read"]
+ScopeName = Literal[
+    "allocations:read",
+    "allocations:write",
+    "artifacts:promote",
+    "artifacts:publish",
+    "artifacts:read",
+    "events:read",
+    "projects:read",
+]
 ProjectRole = Literal["project_admin", "project_member", "project_viewer"]
 PlatformRole = Literal["platform_admin", "platform_operator"]
 

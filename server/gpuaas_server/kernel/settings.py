@@ -74,6 +74,32 @@ class Settings(BaseSettings):
         description="Where the worker serves its Prometheus metrics. Port 0: a free one, named in"
         " worker-metrics.address in the data directory. Empty: off.",
     )
+    s3_bucket_url: str = Field(
+        default="",
+        description="S3-compatible bucket for blobs, as https://host/bucket. Empty: a directory in the data directory.",
+    )
+    s3_region: str = Field(default="us-east-1", description="Region that requests to the bucket are signed for.")
+    s3_access_key: SecretStr | None = Field(default=None, description="Access key of the bucket.")
+    s3_secret_key: SecretStr | None = Field(default=None, description="Secret key of the bucket.")
+    artifact_max_bytes: int = Field(default=5 << 30, ge=1, description="Largest blob; one S3 request takes no more.")
+    publish_minutes: int = Field(
+        default=60, ge=1, le=1440, description="How long a publish intent waits for its bytes."
+    )
+    registry_bind: str = Field(
+        default="",
+        description="Where `up` runs an image registry of its own (docker-registry). On a loopback address in plain HTTP,"
+        " else with a certificate of the platform's CA. Empty: none.",
+    )
+    registry_url: str = Field(
+        default="", description="An image registry that trusts our tokens. Empty: the one of GPUAAS_REGISTRY_BIND, if any."
+    )
+    registry_host: str = Field(
+        default="", description="What clients call the registry, as host:port. Empty: as we reach it ourselves."
+    )
+    registry_realm: str = Field(
+        default="",
+        description="Where our own registry sends clients for tokens. Empty: the first of GPUAAS_AGENT_URLS, and the path.",
+    )
     log_level: str = Field(default="INFO", description="DEBUG, INFO, WARNING or ERROR.")
 
 

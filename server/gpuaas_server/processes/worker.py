@@ -11,6 +11,7 @@ from prometheus_client import start_http_server
 
 from gpuaas_server.access.machine import AccessEndMachine
 from gpuaas_server.allocations.reconciler import AllocationMachine
+from gpuaas_server.artifacts.reconciler import ArtifactCheckMachine, PublishIntentMachine
 from gpuaas_server.events.relay import JsonLinesSink, relay
 from gpuaas_server.housekeeping import machine as housekeeping
 from gpuaas_server.kernel.context import Platform, system_actor
@@ -31,6 +32,8 @@ def build_worker(platform: Platform) -> Worker:
         [
             AllocationMachine(platform),
             AccessEndMachine(),
+            PublishIntentMachine(),
+            ArtifactCheckMachine(),
             liveness.NodeLivenessMachine(platform),
             housekeeping.HousekeepingMachine(platform),
         ],

@@ -3,6 +3,7 @@
 import logging
 import re
 import time
+from collections.abc import Callable
 from ipaddress import ip_address
 from uuid import uuid4
 
@@ -18,14 +19,19 @@ from gpuaas_server.kernel.logs import correlation_id
 
 log = logging.getLogger("gpuaas.http")
 
+UNLIMITED = 1 << 62
 _CORRELATION = re.compile(r"[A-Za-z0-9._:-]{8,128}")
 _TRACEPARENT = re.compile(r"00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 
 
 class Edge:
-    def __init__(self, app: ASGIApp, max_body_bytes: int) -> None:
+    def __init__(
+        self, app: ASGIApp, max_body_bytes: int, streams: Callable[[str, str], bool] = lambda method, path: False
+    ) -> None:
+        """`streams` says of a method and a path that its body goes to a store as it comes, which has a limit of its own."""
         self._app = app
         self._max_body = max_body_bytes
+        self._streams = streams
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -35,10 +41,11 @@ class Edge:
         correlation, traceparent = _trace(headers)
         scope.setdefault("state", {}).update(correlation_id=correlation, traceparent=traceparent)
         token = correlation_id.set(correlation)
-        exchange = _Exchange(scope, receive, send, correlation, traceparent, self._max_body)
+        limit = UNLIMITED if self._streams(scope["method"], scope["path"]) else self._max_body
+        exchange = _Exchange(scope, receive, send, correlation, traceparent, limit)
         try:
             declared = headers.get(b"content-length", b"0")
-            if declared.isdigit() and int(declared) > self._max_body:
+            if declared.isdigit() and int(declared) > limit:
                 raise exchange.too_large()
             await self._app(scope, exchange.receive, exchange.send)
         except Exception as error:

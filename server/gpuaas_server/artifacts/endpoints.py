@@ -1,0 +1,269 @@
+"""Artifacts and publish intents over HTTP."""
+
+import re
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import RedirectResponse, Response, StreamingResponse
+
+from gpuaas_server.artifacts import places, publishing, registry_endpoints, service, trust_endpoints
+from gpuaas_server.artifacts.schemas import (
+    Artifact,
+    ArtifactMove,
+    ArtifactRevoke,
+    ArtifactVerify,
+    Digest,
+    Evidence,
+    EvidenceAdd,
+    PublishIntent,
+    PublishIntentComplete,
+    PublishIntentCreate,
+    StageName,
+    UploadedContent,
+)
+from gpuaas_server.artifacts.stores import DirectoryStore
+from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.http.call import Call, admitted, admitted_change, reply
+from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
+from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.ids import ArtifactId, ProjectId, PublishIntentId
+
+router = APIRouter(tags=["artifacts"])
+_INTENTS = "/projects/{project_id}/publish-intents"
+_ARTIFACTS = "/projects/{project_id}/artifacts"
+_CHANGE = problem_responses("conflict", "idempotency_mismatch", "idempotency_in_progress", "storage_unavailable")
+_BYTES = {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}
+DOWNLOAD_SECONDS = 900
+_TAKES_BYTES = re.compile(r"/api/v1/projects/[^/]+/publish-intents/[^/]+/content")
+
+
+def takes_bytes(method: str, path: str) -> bool:
+    """Whether the body is a blob on its way to the store, which has its own limit."""
+    return method == "PUT" and _TAKES_BYTES.fullmatch(path) is not None
+
+
+@router.post(
+    _INTENTS,
+    status_code=201,
+    response_model=PublishIntent,
+    responses=problem_responses("registry_not_configured", "storage_unavailable"),
+)
+async def publish_intent_create(
+    project_id: ProjectId,
+    body: PublishIntentCreate,
+    call: Annotated[Call, admitted_change("publish_intent_create")],
+) -> Response:
+    """Say what will be published. The answer says where its bytes go; complete the intent when they are there."""
+    tenant_id, roles, settings = call.admission.tenant_id, call.admission.roles, call.platform.settings
+    return await call.change(
+        lambda tx: publishing.publish_intent_create(tx, settings, tenant_id, project_id, body, roles), status=201
+    )
+
+
+@router.get(_INTENTS, response_model=Page[PublishIntent], responses=problem_responses())
+async def publish_intent_list(
+    project_id: ProjectId,
+    call: Annotated[Call, admitted("publish_intent_list")],
+    after: PageAfter = None,
+    limit: PageLimit = 50,
+) -> Response:
+    roles, settings = call.admission.roles, call.platform.settings
+    return await call.read(
+        lambda connection: publishing.publish_intent_list(connection, settings, project_id, after, limit, roles)
+    )
+
+
+@router.get(
+    _INTENTS + "/{publish_intent_id}",
+    response_model=PublishIntent,
+    responses=problem_responses("storage_unavailable"),
+)
+async def publish_intent_show(
+    project_id: ProjectId,
+    publish_intent_id: PublishIntentId,
+    call: Annotated[Call, admitted("publish_intent_show")],
+) -> Response:
+    roles, settings, now = call.admission.roles, call.platform.settings, call.platform.clock().timestamp()
+    return await call.read(
+        lambda connection: publishing.publish_intent_show(
+            connection, settings, project_id, publish_intent_id, roles, now
+        )
+    )
+
+
+@router.put(
+    _INTENTS + "/{publish_intent_id}/content",
+    response_model=UploadedContent,
+    responses=_CHANGE,
+    openapi_extra={"requestBody": {"required": True, **_BYTES}},
+)
+async def publish_intent_upload(
+    project_id: ProjectId,
+    publish_intent_id: PublishIntentId,
+    request: Request,
+    call: Annotated[Call, admitted("publish_intent_upload")],
+) -> Response:
+    """The bytes of a blob, where the platform keeps blobs in a directory of its own. Sending them again replaces them."""
+    platform = call.platform
+    if not isinstance(places.blob_store(platform.settings), DirectoryStore):
+        raise Problem("conflict", "Blobs are in a bucket here: send the bytes to the intent's upload URL.")
+    async with platform.database.connection(call.admission.scope) as connection:
+        await publishing.require_open_blob(connection, project_id, publish_intent_id)
+    store = places.directory_store(platform.settings)
+    measured = await store.write(project_id, publish_intent_id, request.stream())
+    async with platform.transaction(call.admission.scope, call.actor) as tx:
+        await publishing.content_received(tx, project_id, publish_intent_id, measured.digest, measured.size_bytes)
+    return reply(UploadedContent(digest=measured.digest, size_bytes=measured.size_bytes))
+
+
+@router.post(_INTENTS + "/{publish_intent_id}/complete", response_model=PublishIntent, responses=_CHANGE)
+async def publish_intent_complete(
+    project_id: ProjectId,
+    publish_intent_id: PublishIntentId,
+    body: PublishIntentComplete,
+    call: Annotated[Call, admitted_change("publish_intent_complete")],
+) -> Response:
+    """Register the digest. It is checked against the bytes, which takes a while: `registered` says that they are right."""
+    roles, settings = call.admission.roles, call.platform.settings
+    return await call.change(
+        lambda tx: publishing.publish_intent_complete(tx, settings, project_id, publish_intent_id, body, roles)
+    )
+
+
+@router.post(_INTENTS + "/{publish_intent_id}/cancel", response_model=PublishIntent, responses=_CHANGE)
+async def publish_intent_cancel(
+    project_id: ProjectId,
+    publish_intent_id: PublishIntentId,
+    call: Annotated[Call, admitted_change("publish_intent_cancel")],
+) -> Response:
+    roles, settings = call.admission.roles, call.platform.settings
+    return await call.change(
+        lambda tx: publishing.publish_intent_cancel(tx, settings, project_id, publish_intent_id, roles)
+    )
+
+
+@router.get(_ARTIFACTS, response_model=Page[Artifact], responses=problem_responses())
+async def artifact_list(
+    project_id: ProjectId,
+    call: Annotated[Call, admitted("artifact_list")],
+    stage: Annotated[StageName | None, Query()] = None,
+    digest: Annotated[Digest | None, Query()] = None,
+    after: PageAfter = None,
+    limit: PageLimit = 50,
+) -> Response:
+    roles, settings = call.admission.roles, call.platform.settings
+    return await call.read(
+        lambda connection: service.artifact_list(
+            connection, settings, project_id, (stage, digest), (after, limit), roles
+        )
+    )
+
+
+@router.get(_ARTIFACTS + "/{artifact_id}", response_model=Artifact, responses=problem_responses())
+async def artifact_show(
+    project_id: ProjectId, artifact_id: ArtifactId, call: Annotated[Call, admitted("artifact_show")]
+) -> Response:
+    roles, settings = call.admission.roles, call.platform.settings
+    return await call.read(
+        lambda connection: service.artifact_show(connection, settings, project_id, artifact_id, roles)
+    )
+
+
+@router.get(
+    _ARTIFACTS + "/{artifact_id}/content",
+    response_class=Response,
+    responses={
+        200: _BYTES,
+        307: {"description": "To the bucket, by a URL that is good for minutes."},
+        **problem_responses("artifact_revoked", "storage_unavailable"),
+    },
+)
+async def artifact_content(
+    project_id: ProjectId, artifact_id: ArtifactId, call: Annotated[Call, admitted("artifact_content")]
+) -> Response:
+    """The bytes of a blob. Check them against the digest, as everybody should."""
+    async with call.platform.database.connection(call.admission.scope) as connection:
+        key = await service.artifact_blob_key(connection, project_id, artifact_id)
+    return content_response(call, key)
+
+
+def content_response(call: Call, key: str) -> Response:
+    store = places.blob_store(call.platform.settings)
+    if isinstance(store, DirectoryStore):
+        if not store.holds(key):
+            raise Problem("storage_unavailable", "The bytes are not where they should be.")
+        return StreamingResponse(store.read(key), media_type="application/octet-stream")
+    return RedirectResponse(store.download_ticket(key, "", DOWNLOAD_SECONDS).url, 307)
+
+
+@router.post(
+    _ARTIFACTS + "/{artifact_id}/evidence", status_code=201, response_model=Evidence, responses=problem_responses()
+)
+async def artifact_evidence_add(
+    project_id: ProjectId,
+    artifact_id: ArtifactId,
+    body: EvidenceAdd,
+    call: Annotated[Call, admitted_change("artifact_evidence_add")],
+) -> Response:
+    """What a lint or a smoke test said. The last of each kind must have passed before the artifact is staged."""
+    return await call.change(lambda tx: service.artifact_evidence_add(tx, project_id, artifact_id, body), status=201)
+
+
+@router.get(_ARTIFACTS + "/{artifact_id}/evidence", response_model=Page[Evidence], responses=problem_responses())
+async def artifact_evidence_list(
+    project_id: ProjectId,
+    artifact_id: ArtifactId,
+    call: Annotated[Call, admitted("artifact_evidence_list")],
+    after: PageAfter = None,
+    limit: PageLimit = 50,
+) -> Response:
+    return await call.read(
+        lambda connection: service.artifact_evidence_list(connection, project_id, artifact_id, after, limit)
+    )
+
+
+@router.post(
+    _ARTIFACTS + "/{artifact_id}/move",
+    response_model=Artifact,
+    responses=problem_responses("promotion_refused", "precondition_failed"),
+)
+async def artifact_move(
+    project_id: ProjectId,
+    artifact_id: ArtifactId,
+    body: ArtifactMove,
+    call: Annotated[Call, admitted_change("artifact_move")],
+) -> Response:
+    """To the next stage, to another percentage of a canary, or back from a canary to staged."""
+    roles, settings, match = call.admission.roles, call.platform.settings, call.require_match
+    return await call.change(
+        lambda tx: service.artifact_move(tx, settings, project_id, artifact_id, body, roles, match)
+    )
+
+
+@router.post(_ARTIFACTS + "/{artifact_id}/verify", response_model=Artifact, responses=_CHANGE)
+async def artifact_verify(
+    project_id: ProjectId,
+    artifact_id: ArtifactId,
+    body: ArtifactVerify,
+    call: Annotated[Call, admitted_change("artifact_verify")],
+) -> Response:
+    roles, settings = call.admission.roles, call.platform.settings
+    return await call.change(lambda tx: service.artifact_verify(tx, settings, project_id, artifact_id, body, roles))
+
+
+@router.post(_ARTIFACTS + "/{artifact_id}/revoke", response_model=Artifact, responses=_CHANGE)
+async def artifact_revoke(
+    project_id: ProjectId,
+    artifact_id: ArtifactId,
+    body: ArtifactRevoke,
+    call: Annotated[Call, admitted_change("artifact_revoke")],
+) -> Response:
+    """New launches stop and running instances are flagged. There is no way back: publish a new one."""
+    roles, settings = call.admission.roles, call.platform.settings
+    return await call.change(
+        lambda tx: service.artifact_revoke(tx, settings, project_id, artifact_id, body.reason, roles)
+    )
+
+
+router.include_router(trust_endpoints.router)
+router.include_router(registry_endpoints.router)

@@ -1,0 +1,150 @@
+"""Publishing: an intent names what will come, the bytes go straight to where they stay, and their digest is registered."""
+
+from datetime import timedelta
+
+from psycopg.rows import DictRow
+
+from gpuaas_server.artifacts import places, queries
+from gpuaas_server.artifacts.machine import VERIFY_LIMIT, IntentState
+from gpuaas_server.artifacts.schemas import (
+    PublishIntent,
+    PublishIntentComplete,
+    PublishIntentCreate,
+    RegistryPlace,
+    UploadTicket,
+)
+from gpuaas_server.audit import service as audit
+from gpuaas_server.audit.service import AuditEntry
+from gpuaas_server.events import service as events
+from gpuaas_server.events.service import NewEvent
+from gpuaas_server.identity import service as identity
+from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.errors import Problem, not_found
+from gpuaas_server.kernel.http.pages import Page
+from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.settings import Settings
+from gpuaas_server.work import leases
+
+WORK = "publish_intent"
+MAX_OPEN = 50
+Roles = frozenset[str]
+
+
+def repository_of(project_id: str, name: str) -> str:
+    return f"{project_id}/{name}"
+
+
+async def publish_intent_create(
+    tx: Tx, settings: Settings, tenant_id: str, project_id: str, body: PublishIntentCreate, roles: Roles
+) -> PublishIntent:
+    if body.kind == "oci":
+        places.require_registry(settings)
+    if body.size_bytes is not None and body.size_bytes > settings.artifact_max_bytes:
+        raise Problem("body_too_large", f"An artifact may have {settings.artifact_max_bytes} bytes.")
+    if await queries.intents_open(tx.connection, project_id) >= MAX_OPEN:
+        raise Problem("conflict", f"The project has {MAX_OPEN} open publish intents: finish or cancel some.")
+    deadline = tx.now + timedelta(minutes=settings.publish_minutes)
+    row = await queries.intent_insert(
+        tx.connection,
+        {
+            **body.model_dump(),
+            "id": new_id("pub"),
+            "tenant_id": tenant_id,
+            "project_id": project_id,
+            "deadline_at": deadline,
+            "created_by": tx.actor.id,
+            "correlation_id": tx.actor.correlation_id,
+            "now": tx.now,
+        },
+    )
+    await leases.enqueue(tx, WORK, [row["id"]], run_at=deadline)
+    await _record(tx, "publish_intent_create", row, {"kind": body.kind, "name": body.name})
+    return intent_document(row, settings, roles, tx.now.timestamp())
+
+
+async def publish_intent_list(
+    connection: Connection, settings: Settings, project_id: str, after: str | None, limit: int, roles: Roles
+) -> Page[PublishIntent]:
+    """Without upload tickets: whoever goes on with one asks for it by its id."""
+    rows = await queries.intent_list(connection, project_id, after, limit + 1)
+    return Page[PublishIntent].of([intent_document(row, settings, roles, None) for row in rows], limit)
+
+
+async def publish_intent_show(
+    connection: Connection, settings: Settings, project_id: str, intent_id: str, roles: Roles, now: float
+) -> PublishIntent:
+    row = _present(await queries.intent_show(connection, project_id, intent_id), intent_id)
+    may_publish = bool(identity.allowed_actions(roles, ("publish_intent_complete",)))
+    return intent_document(row, settings, roles, now if may_publish else None)
+
+
+async def require_open_blob(connection: Connection, project_id: str, intent_id: str) -> None:
+    """Before bytes are taken in."""
+    row = _present(await queries.intent_show(connection, project_id, intent_id), intent_id)
+    if row["state"] != IntentState.OPEN or row["kind"] != "blob":
+        raise Problem("conflict", f"The intent is {row['state']} and of kind {row['kind']}: it takes no bytes.")
+
+
+async def content_received(tx: Tx, project_id: str, intent_id: str, digest: str, size_bytes: int) -> None:
+    row = _present(await queries.intent_show(tx.connection, project_id, intent_id), intent_id)
+    await _record(tx, "publish_intent_upload", row, {"digest": digest, "size_bytes": size_bytes})
+
+
+async def publish_intent_complete(
+    tx: Tx, settings: Settings, project_id: str, intent_id: str, body: PublishIntentComplete, roles: Roles
+) -> PublishIntent:
+    """The bytes are there. They are read and hashed now; the artifact exists when they are what was said."""
+    row = _present(await queries.intent_hold(tx.connection, project_id, intent_id), intent_id)
+    if row["state"] == IntentState.VERIFYING and row["digest"] == body.digest:
+        tx.audited = True  # said before, and nothing is changed by saying it again
+        return intent_document(row, settings, roles, None)
+    if row["state"] != IntentState.OPEN:
+        raise Problem("conflict", f"The intent is {row['state']}.")
+    row = await queries.intent_verifying(tx.connection, intent_id, body.digest, tx.now + VERIFY_LIMIT)
+    await leases.enqueue(tx, WORK, [intent_id])
+    await _record(tx, "publish_intent_complete", row, {"digest": body.digest})
+    return intent_document(row, settings, roles, None)
+
+
+async def publish_intent_cancel(
+    tx: Tx, settings: Settings, project_id: str, intent_id: str, roles: Roles
+) -> PublishIntent:
+    row = _present(await queries.intent_hold(tx.connection, project_id, intent_id), intent_id)
+    if row["state"] != IntentState.OPEN:
+        raise Problem("conflict", f"The intent is {row['state']}.")
+    ended = await queries.intent_end(tx.connection, intent_id, IntentState.CANCELLED, tx.now)
+    await leases.enqueue(tx, WORK, [intent_id])  # its bytes go
+    await _record(tx, "publish_intent_cancel", row, {})
+    return intent_document(ended or row, settings, roles, None)
+
+
+async def _record(tx: Tx, action: str, row: DictRow, details: dict[str, object]) -> None:
+    await audit.record(tx, AuditEntry(action, row["id"], row["tenant_id"], row["project_id"], details=details))
+    data: dict[str, object] = {"state": row["state"], "name": row["name"]}
+    await events.emit(tx, NewEvent("publish_intent.changed", row["id"], row["tenant_id"], row["project_id"], data))
+
+
+def intent_document(row: DictRow, settings: Settings, roles: Roles, now: float | None) -> PublishIntent:
+    """`now` says that a ticket for the upload may be made, which is good from then until the intent's deadline."""
+    shown = {name: row[name] for name in PublishIntent.model_fields if name in row}
+    is_open = row["state"] == IntentState.OPEN
+    upload, push = None, None
+    if is_open and now is not None:
+        if row["kind"] == "blob":
+            seconds = max(1, int(row["deadline_at"].timestamp() - now))
+            ticket = places.blob_store(settings).upload_ticket(row["project_id"], row["id"], seconds)
+            upload = UploadTicket(
+                method=ticket.method, url=ticket.url, authorised=ticket.authorised, headers=ticket.headers
+            )
+        elif places.registry_url(settings):
+            repository = repository_of(row["project_id"], row["name"])
+            push = RegistryPlace(registry=places.registry_host(settings), repository=repository)
+    verbs = ("publish_intent_upload", "publish_intent_complete", "publish_intent_cancel") if is_open else ()
+    return PublishIntent(**shown, upload=upload, push=push, allowed_actions=identity.allowed_actions(roles, verbs))
+
+
+def _present(row: DictRow | None, intent_id: str) -> DictRow:
+    if row is None:
+        raise not_found("publish intent", intent_id)
+    return row

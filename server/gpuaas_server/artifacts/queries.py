@@ -1,0 +1,345 @@
+"""All SQL of artifacts, publish intents, trust and runtime secrets."""
+
+from datetime import datetime
+from typing import Any
+
+from psycopg.rows import DictRow
+from psycopg.types.json import Jsonb
+
+from gpuaas_server.kernel.database import Connection
+
+_ARTIFACT = (
+    "id, tenant_id, project_id, kind, name, digest, size_bytes, media_type, location, stage, stage_since,"
+    " canary_percent, trust, trust_detail, signed_by, signatures, check_until, checked_at, created_by, created_at,"
+    " generation"
+)
+_INTENT = (
+    "id, tenant_id, project_id, kind, name, media_type, size_bytes, digest, state, deadline_at, failure, artifact_id,"
+    " created_by, correlation_id, created_at, ended_at, generation"
+)
+_KEY = "id, name, public_key, fingerprint, algorithm, created_by, created_at, revoked_at, revoked_reason"
+_EVIDENCE = "id, artifact_id, kind, passed, tool, summary, submitted_by, created_at"
+
+
+async def intent_insert(connection: Connection, values: dict[str, Any]) -> DictRow:
+    cursor = await connection.execute(
+        "INSERT INTO publish_intents (id, tenant_id, project_id, kind, name, media_type, size_bytes, state, deadline_at,"
+        " created_by, correlation_id, created_at) VALUES (%(id)s, %(tenant_id)s, %(project_id)s, %(kind)s, %(name)s,"
+        " %(media_type)s, %(size_bytes)s, 'open', %(deadline_at)s, %(created_by)s, %(correlation_id)s, %(now)s)"
+        f" RETURNING {_INTENT}",
+        values,
+    )
+    return _one(await cursor.fetchone())
+
+
+async def intent_show(connection: Connection, project_id: str, intent_id: str) -> DictRow | None:
+    cursor = await connection.execute(
+        f"SELECT {_INTENT} FROM publish_intents WHERE id = %s AND project_id = %s", (intent_id, project_id)
+    )
+    return await cursor.fetchone()
+
+
+async def intent_load(connection: Connection, intent_id: str) -> DictRow | None:
+    """For the worker, which knows ids only."""
+    cursor = await connection.execute(f"SELECT {_INTENT} FROM publish_intents WHERE id = %s", (intent_id,))
+    return await cursor.fetchone()
+
+
+async def intent_hold(connection: Connection, project_id: str, intent_id: str) -> DictRow | None:
+    cursor = await connection.execute(
+        f"SELECT {_INTENT} FROM publish_intents WHERE id = %s AND project_id = %s FOR UPDATE", (intent_id, project_id)
+    )
+    return await cursor.fetchone()
+
+
+async def intent_list(connection: Connection, project_id: str, after: str | None, limit: int) -> list[DictRow]:
+    cursor = await connection.execute(
+        f"SELECT {_INTENT} FROM publish_intents WHERE project_id = %(project)s"
+        " AND (%(after)s::text IS NULL OR id < %(after)s) ORDER BY id DESC LIMIT %(limit)s",
+        {"project": project_id, "after": after, "limit": limit},
+    )
+    return await cursor.fetchall()
+
+
+async def intents_open(connection: Connection, project_id: str) -> int:
+    cursor = await connection.execute(
+        "SELECT count(*) AS open FROM publish_intents WHERE project_id = %s AND ended_at IS NULL", (project_id,)
+    )
+    return int(_one(await cursor.fetchone())["open"])
+
+
+async def intent_verifying(connection: Connection, intent_id: str, digest: str, deadline_at: datetime) -> DictRow:
+    cursor = await connection.execute(
+        "UPDATE publish_intents SET state = 'verifying', digest = %s, deadline_at = %s, generation = generation + 1"
+        f" WHERE id = %s AND state = 'open' RETURNING {_INTENT}",
+        (digest, deadline_at, intent_id),
+    )
+    return _one(await cursor.fetchone())
+
+
+async def intent_end(
+    connection: Connection,
+    intent_id: str,
+    state: str,
+    now: datetime,
+    failure: dict[str, Any] | None = None,
+    artifact_id: str | None = None,
+) -> DictRow | None:
+    """None when it has ended already."""
+    cursor = await connection.execute(
+        "UPDATE publish_intents SET state = %s, ended_at = %s, deadline_at = NULL, failure = %s, artifact_id = %s,"
+        f" generation = generation + 1 WHERE id = %s AND ended_at IS NULL RETURNING {_INTENT}",
+        (state, now, None if failure is None else Jsonb(failure), artifact_id, intent_id),
+    )
+    return await cursor.fetchone()
+
+
+async def intent_delayed(connection: Connection, intent_id: str, failure: dict[str, Any]) -> None:
+    await connection.execute("UPDATE publish_intents SET failure = %s WHERE id = %s", (Jsonb(failure), intent_id))
+
+
+async def artifact_insert(connection: Connection, values: dict[str, Any]) -> DictRow | None:
+    """The row, or None when the project has this digest already."""
+    cursor = await connection.execute(
+        "INSERT INTO artifacts (id, tenant_id, project_id, kind, name, digest, size_bytes, media_type, location, stage,"
+        " stage_since, trust, trust_detail, signed_by, signatures, created_by, created_at) VALUES (%(id)s,"
+        " %(tenant_id)s, %(project_id)s, %(kind)s, %(name)s, %(digest)s, %(size_bytes)s, %(media_type)s, %(location)s,"
+        " 'draft', %(now)s, 'unverified', 'not checked yet', '{}', '{}', %(created_by)s, %(now)s)"
+        f" ON CONFLICT ON CONSTRAINT artifacts_one_per_digest DO NOTHING RETURNING {_ARTIFACT}",
+        values,
+    )
+    return await cursor.fetchone()
+
+
+async def artifact_by_digest(connection: Connection, project_id: str, digest: str) -> DictRow | None:
+    cursor = await connection.execute(
+        f"SELECT {_ARTIFACT} FROM artifacts WHERE project_id = %s AND digest = %s", (project_id, digest)
+    )
+    return await cursor.fetchone()
+
+
+async def artifact_show(connection: Connection, project_id: str, artifact_id: str) -> DictRow | None:
+    cursor = await connection.execute(
+        f"SELECT {_ARTIFACT} FROM artifacts WHERE id = %s AND project_id = %s", (artifact_id, project_id)
+    )
+    return await cursor.fetchone()
+
+
+async def artifact_load(connection: Connection, artifact_id: str) -> DictRow | None:
+    cursor = await connection.execute(f"SELECT {_ARTIFACT} FROM artifacts WHERE id = %s", (artifact_id,))
+    return await cursor.fetchone()
+
+
+async def artifact_hold(connection: Connection, project_id: str, artifact_id: str) -> DictRow | None:
+    cursor = await connection.execute(
+        f"SELECT {_ARTIFACT} FROM artifacts WHERE id = %s AND project_id = %s FOR UPDATE", (artifact_id, project_id)
+    )
+    return await cursor.fetchone()
+
+
+async def artifact_list(
+    connection: Connection, project_id: str, stage: str | None, digest: str | None, after: str | None, limit: int
+) -> list[DictRow]:
+    cursor = await connection.execute(
+        f"SELECT {_ARTIFACT} FROM artifacts WHERE project_id = %(project)s"
+        " AND (%(stage)s::text IS NULL OR stage = %(stage)s) AND (%(digest)s::text IS NULL OR digest = %(digest)s)"
+        " AND (%(after)s::text IS NULL OR id < %(after)s) ORDER BY id DESC LIMIT %(limit)s",
+        {"project": project_id, "stage": stage, "digest": digest, "after": after, "limit": limit},
+    )
+    return await cursor.fetchall()
+
+
+async def artifact_moved(
+    connection: Connection, artifact_id: str, stage: str, canary_percent: int, now: datetime
+) -> DictRow:
+    cursor = await connection.execute(
+        "UPDATE artifacts SET stage = %s, canary_percent = %s, stage_since = %s, generation = generation + 1"
+        f" WHERE id = %s RETURNING {_ARTIFACT}",
+        (stage, canary_percent, now, artifact_id),
+    )
+    return _one(await cursor.fetchone())
+
+
+async def artifact_check_wanted(
+    connection: Connection, artifact_id: str, signatures: list[str], until: datetime
+) -> DictRow:
+    cursor = await connection.execute(
+        "UPDATE artifacts SET check_until = %s, signatures = %s, generation = generation + 1"
+        f" WHERE id = %s RETURNING {_ARTIFACT}",
+        (until, signatures, artifact_id),
+    )
+    return _one(await cursor.fetchone())
+
+
+async def artifact_checked(
+    connection: Connection, artifact_id: str, trust: str, detail: str, signed_by: list[str], now: datetime
+) -> DictRow | None:
+    """A revocation that came meanwhile stands: the check does not undo it."""
+    cursor = await connection.execute(
+        "UPDATE artifacts SET trust = CASE WHEN trust = 'revoked' THEN trust ELSE %s END,"
+        " trust_detail = CASE WHEN trust = 'revoked' THEN trust_detail ELSE %s END,"
+        " signed_by = %s, check_until = NULL, checked_at = %s, generation = generation + 1"
+        f" WHERE id = %s RETURNING {_ARTIFACT}",
+        (trust, detail, signed_by, now, artifact_id),
+    )
+    return await cursor.fetchone()
+
+
+async def artifact_check_given_up(connection: Connection, artifact_id: str, detail: str) -> None:
+    await connection.execute(
+        "UPDATE artifacts SET check_until = NULL, trust_detail = CASE WHEN trust = 'revoked' THEN trust_detail ELSE %s END,"
+        " generation = generation + 1 WHERE id = %s",
+        (detail, artifact_id),
+    )
+
+
+async def artifact_revoked(connection: Connection, artifact_id: str, detail: str) -> DictRow:
+    cursor = await connection.execute(
+        "UPDATE artifacts SET trust = 'revoked', trust_detail = %s, generation = generation + 1"
+        f" WHERE id = %s RETURNING {_ARTIFACT}",
+        (detail, artifact_id),
+    )
+    return _one(await cursor.fetchone())
+
+
+async def artifacts_signed_by(connection: Connection, tenant_id: str, fingerprint: str) -> list[str]:
+    cursor = await connection.execute(
+        "SELECT id FROM artifacts WHERE tenant_id = %s AND %s = ANY(signed_by) ORDER BY id", (tenant_id, fingerprint)
+    )
+    return [row["id"] for row in await cursor.fetchall()]
+
+
+async def artifacts_check_wanted(connection: Connection, artifact_ids: list[str], until: datetime) -> None:
+    await connection.execute("UPDATE artifacts SET check_until = %s WHERE id = ANY(%s)", (until, artifact_ids))
+
+
+async def artifact_facts(connection: Connection, digests: list[str], publisher: str | None) -> list[DictRow]:
+    """What launches of any tenant depend on, by digest; see 0011_artifacts.sql for why another tenant's too."""
+    cursor = await connection.execute(
+        "SELECT digest, tenant_id, project_id, stage, trust, signed_by, canary_percent FROM artifact_facts(%s, %s)",
+        (digests, publisher),
+    )
+    return await cursor.fetchall()
+
+
+async def evidence_insert(connection: Connection, values: dict[str, Any]) -> DictRow:
+    cursor = await connection.execute(
+        "INSERT INTO artifact_evidence (id, artifact_id, tenant_id, kind, passed, tool, summary, submitted_by, created_at)"
+        " VALUES (%(id)s, %(artifact_id)s, %(tenant_id)s, %(kind)s, %(passed)s, %(tool)s, %(summary)s,"
+        f" %(submitted_by)s, %(now)s) RETURNING {_EVIDENCE}",
+        values,
+    )
+    return _one(await cursor.fetchone())
+
+
+async def evidence_list(connection: Connection, artifact_id: str, after: str | None, limit: int) -> list[DictRow]:
+    cursor = await connection.execute(
+        f"SELECT {_EVIDENCE} FROM artifact_evidence WHERE artifact_id = %(artifact)s"
+        " AND (%(after)s::text IS NULL OR id < %(after)s) ORDER BY id DESC LIMIT %(limit)s",
+        {"artifact": artifact_id, "after": after, "limit": limit},
+    )
+    return await cursor.fetchall()
+
+
+async def evidence_last(connection: Connection, artifact_id: str) -> dict[str, bool]:
+    cursor = await connection.execute(
+        "SELECT DISTINCT ON (kind) kind, passed FROM artifact_evidence WHERE artifact_id = %s ORDER BY kind, id DESC",
+        (artifact_id,),
+    )
+    return {row["kind"]: row["passed"] for row in await cursor.fetchall()}
+
+
+async def policy_show(connection: Connection, tenant_id: str) -> DictRow | None:
+    cursor = await connection.execute(
+        "SELECT tenant_id, require_signature, updated_by, updated_at, generation FROM trust_policies WHERE tenant_id = %s",
+        (tenant_id,),
+    )
+    return await cursor.fetchone()
+
+
+async def policy_set(
+    connection: Connection, tenant_id: str, require_signature: bool, actor_id: str, now: datetime
+) -> DictRow:
+    cursor = await connection.execute(
+        "INSERT INTO trust_policies AS p (tenant_id, require_signature, updated_by, updated_at) VALUES (%s, %s, %s, %s)"
+        " ON CONFLICT (tenant_id) DO UPDATE SET require_signature = EXCLUDED.require_signature,"
+        " updated_by = EXCLUDED.updated_by, updated_at = EXCLUDED.updated_at, generation = p.generation + 1"
+        " RETURNING tenant_id, require_signature, updated_by, updated_at, generation",
+        (tenant_id, require_signature, actor_id, now),
+    )
+    return _one(await cursor.fetchone())
+
+
+async def key_insert(connection: Connection, values: dict[str, Any]) -> DictRow | None:
+    """The row, or None when the tenant has, or had, this key."""
+    cursor = await connection.execute(
+        "INSERT INTO trust_keys (id, tenant_id, name, public_key, fingerprint, algorithm, created_by, created_at) VALUES"
+        " (%(id)s, %(tenant_id)s, %(name)s, %(public_key)s, %(fingerprint)s, %(algorithm)s, %(created_by)s, %(now)s)"
+        f" ON CONFLICT ON CONSTRAINT trust_keys_once DO NOTHING RETURNING {_KEY}",
+        values,
+    )
+    return await cursor.fetchone()
+
+
+async def key_list(connection: Connection, tenant_id: str, after: str | None, limit: int) -> list[DictRow]:
+    cursor = await connection.execute(
+        f"SELECT {_KEY} FROM trust_keys WHERE tenant_id = %(tenant)s"
+        " AND (%(after)s::text IS NULL OR id < %(after)s) ORDER BY id DESC LIMIT %(limit)s",
+        {"tenant": tenant_id, "after": after, "limit": limit},
+    )
+    return await cursor.fetchall()
+
+
+async def keys_of(connection: Connection, tenant_id: str) -> list[DictRow]:
+    """All of the tenant's keys, revoked ones too: a few."""
+    cursor = await connection.execute(f"SELECT {_KEY} FROM trust_keys WHERE tenant_id = %s ORDER BY id", (tenant_id,))
+    return await cursor.fetchall()
+
+
+async def key_hold(connection: Connection, tenant_id: str, key_id: str) -> DictRow | None:
+    cursor = await connection.execute(
+        f"SELECT {_KEY} FROM trust_keys WHERE id = %s AND tenant_id = %s FOR UPDATE", (key_id, tenant_id)
+    )
+    return await cursor.fetchone()
+
+
+async def key_revoked(connection: Connection, key_id: str, reason: str, now: datetime) -> DictRow:
+    cursor = await connection.execute(
+        f"UPDATE trust_keys SET revoked_at = %s, revoked_reason = %s WHERE id = %s RETURNING {_KEY}",
+        (now, reason, key_id),
+    )
+    return _one(await cursor.fetchone())
+
+
+async def secret_insert(connection: Connection, values: dict[str, Any]) -> None:
+    await connection.execute(
+        "INSERT INTO runtime_secrets (id, tenant_id, project_id, purpose, operation_id, artifact_id, secret_digest,"
+        " issued_to, created_at, expires_at) VALUES (%(id)s, %(tenant_id)s, %(project_id)s, 'artifact_pull',"
+        " %(operation_id)s, %(artifact_id)s, %(secret_digest)s, %(issued_to)s, %(now)s, %(expires_at)s)",
+        values,
+    )
+
+
+async def secret_live(connection: Connection, secret_id: str, now: datetime) -> DictRow | None:
+    cursor = await connection.execute(
+        "SELECT id, artifact_id, secret_digest FROM runtime_secrets"
+        " WHERE id = %s AND revoked_at IS NULL AND expires_at > %s",
+        (secret_id, now),
+    )
+    return await cursor.fetchone()
+
+
+async def secret_used(connection: Connection, secret_id: str, now: datetime) -> None:
+    await connection.execute("UPDATE runtime_secrets SET last_used_at = %s WHERE id = %s", (now, secret_id))
+
+
+async def secrets_revoke(connection: Connection, operation_id: str, now: datetime) -> None:
+    await connection.execute(
+        "UPDATE runtime_secrets SET revoked_at = %s WHERE operation_id = %s AND revoked_at IS NULL", (now, operation_id)
+    )
+
+
+def _one(row: DictRow | None) -> DictRow:
+    if row is None:
+        raise RuntimeError("a statement that always answers with a row did not")
+    return row

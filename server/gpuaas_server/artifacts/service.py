@@ -1,0 +1,250 @@
+"""The verbs of artifacts, and what other rooms ask: the states of digests, and why one may not be launched."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from psycopg.rows import DictRow
+
+from gpuaas_server.artifacts import neighbours, places, queries
+from gpuaas_server.artifacts.machine import CHECK_LIMIT
+from gpuaas_server.artifacts.schemas import (
+    Artifact,
+    ArtifactMove,
+    ArtifactVerify,
+    Evidence,
+    EvidenceAdd,
+)
+from gpuaas_server.artifacts.stages import (
+    TRANSITIONS,
+    Launch,
+    Refusal,
+    Stage,
+    Standing,
+    Trust,
+    move_refusals,
+)
+from gpuaas_server.artifacts.stages import launch_refusals as refusals_of
+from gpuaas_server.audit import service as audit
+from gpuaas_server.audit.service import AuditEntry
+from gpuaas_server.events import service as events
+from gpuaas_server.events.service import NewEvent
+from gpuaas_server.identity import service as identity
+from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.errors import Problem, not_found
+from gpuaas_server.kernel.http.pages import Page
+from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.settings import Settings
+from gpuaas_server.work import leases
+
+CHECK = "artifact_check"
+Roles = frozenset[str]
+RequireMatch = Callable[[int], None]
+
+__all__ = ["ArtifactState", "Refusal", "artifact_states", "launch_refusals"]
+
+
+@dataclass(frozen=True, slots=True)
+class ArtifactState:
+    digest: str
+    stage: Stage
+    trust: Trust
+    canary_percent: int
+
+    @property
+    def revoked(self) -> bool:
+        return self.trust is Trust.REVOKED
+
+
+async def artifact_states(
+    connection: Connection, digests: Sequence[str], publisher_project_id: str | None = None
+) -> dict[str, ArtifactState]:
+    """By digest; one that was never registered is not in the answer. Several projects may have registered the same
+    bytes: who knows which of them is meant says so, else it is the first.
+    """
+    rows = await queries.artifact_facts(connection, list(digests), publisher_project_id)
+    return {
+        row["digest"]: ArtifactState(row["digest"], Stage(row["stage"]), Trust(row["trust"]), row["canary_percent"])
+        for row in rows
+    }
+
+
+async def launch_refusals(
+    connection: Connection, tenant_id: str, project_id: str, digest: str, publisher_project_id: str | None = None
+) -> list[Refusal]:
+    """Every reason why this project may not launch from the digest now: stage, canary, trust by the tenant's policy."""
+    rows = await queries.artifact_facts(connection, [digest], publisher_project_id)
+    if not rows:
+        return [Refusal("artifact_unknown", f"No artifact {digest} is registered.")]
+    fact = rows[0]
+    policy = await queries.policy_show(connection, tenant_id)
+    keys = await queries.keys_of(connection, tenant_id)
+    launch = Launch(
+        stage=Stage(fact["stage"]),
+        trust=Trust(fact["trust"]),
+        signed_by=frozenset(fact["signed_by"]),
+        canary_percent=fact["canary_percent"],
+        require_signature=bool(policy and policy["require_signature"]),
+        allowed_keys=frozenset(key["fingerprint"] for key in keys if key["revoked_at"] is None),
+        revoked_keys=frozenset(key["fingerprint"] for key in keys if key["revoked_at"] is not None),
+    )
+    return refusals_of(launch, project_id, digest)
+
+
+async def artifact_list(
+    connection: Connection,
+    settings: Settings,
+    project_id: str,
+    wanted: tuple[str | None, str | None],
+    page: tuple[str | None, int],
+    roles: Roles,
+) -> Page[Artifact]:
+    """`wanted` is (stage, digest), `page` (after, limit)."""
+    after, limit = page
+    rows = await queries.artifact_list(connection, project_id, *wanted, after, limit + 1)
+    return Page[Artifact].of([artifact_document(row, settings, roles) for row in rows], limit)
+
+
+async def artifact_show(
+    connection: Connection, settings: Settings, project_id: str, artifact_id: str, roles: Roles
+) -> Artifact:
+    row = present(await queries.artifact_show(connection, project_id, artifact_id), artifact_id)
+    return artifact_document(row, settings, roles)
+
+
+async def artifact_blob_key(connection: Connection, project_id: str, artifact_id: str) -> str:
+    """Where a blob's bytes are; a revoked one is handed out to nobody any more."""
+    row = present(await queries.artifact_show(connection, project_id, artifact_id), artifact_id)
+    return blob_key(row)
+
+
+def blob_key(row: DictRow) -> str:
+    if row["kind"] != "blob":
+        raise Problem("conflict", "It is an image: pull it from the registry, by its reference.")
+    if row["trust"] == Trust.REVOKED:
+        raise Problem("artifact_revoked", row["trust_detail"])
+    return str(row["location"])
+
+
+async def artifact_evidence_add(tx: Tx, project_id: str, artifact_id: str, body: EvidenceAdd) -> Evidence:
+    row = present(await queries.artifact_hold(tx.connection, project_id, artifact_id), artifact_id)
+    values = {
+        **body.model_dump(),
+        "id": new_id("evd"),
+        "artifact_id": artifact_id,
+        "tenant_id": row["tenant_id"],
+        "submitted_by": tx.actor.id,
+        "now": tx.now,
+    }
+    evidence = await queries.evidence_insert(tx.connection, values)
+    details: dict[str, object] = {"kind": body.kind, "passed": body.passed, "tool": body.tool}
+    await _record(tx, "artifact_evidence_add", row, details)
+    return Evidence(**evidence)
+
+
+async def artifact_evidence_list(
+    connection: Connection, project_id: str, artifact_id: str, after: str | None, limit: int
+) -> Page[Evidence]:
+    present(await queries.artifact_show(connection, project_id, artifact_id), artifact_id)
+    rows = await queries.evidence_list(connection, artifact_id, after, limit + 1)
+    return Page[Evidence].of([Evidence(**row) for row in rows], limit)
+
+
+async def artifact_move(
+    tx: Tx,
+    settings: Settings,
+    project_id: str,
+    artifact_id: str,
+    body: ArtifactMove,
+    roles: Roles,
+    require_match: RequireMatch,
+) -> Artifact:
+    """The one way between stages, forth and back. Every reason against it is named at once."""
+    row = present(await queries.artifact_hold(tx.connection, project_id, artifact_id), artifact_id)
+    require_match(row["generation"])
+    wanted = Stage(body.stage)
+    refusals = move_refusals(await _standing(tx.connection, row), wanted, body.canary_percent)
+    if refusals:
+        listed = [{"code": one.code, "message": one.message} for one in refusals]
+        raise Problem("promotion_refused", " ".join(one.message for one in refusals), {"refusals": listed})
+    after = await queries.artifact_moved(tx.connection, artifact_id, wanted, body.canary_percent or 0, tx.now)
+    details: dict[str, object] = {"before": _position(row), "after": _position(after), "digest": row["digest"]}
+    await _record(tx, "artifact_move", after, details, body.reason)
+    return artifact_document(after, settings, roles)
+
+
+async def _standing(connection: Connection, row: DictRow) -> Standing:
+    policy = await queries.policy_show(connection, row["tenant_id"])
+    return Standing(
+        stage=Stage(row["stage"]),
+        trust=Trust(row["trust"]),
+        require_signature=bool(policy and policy["require_signature"]),
+        evidence=await queries.evidence_last(connection, row["id"]),
+        live=await neighbours.live_instances(connection, row["digest"]),
+        active_versions=await neighbours.active_versions(connection, row["project_id"], row["digest"]),
+    )
+
+
+def _position(row: DictRow) -> dict[str, object]:
+    return {"stage": row["stage"], "canary_percent": row["canary_percent"]}
+
+
+async def artifact_verify(
+    tx: Tx, settings: Settings, project_id: str, artifact_id: str, body: ArtifactVerify, roles: Roles
+) -> Artifact:
+    """Have bytes and signatures checked again, from the bytes up. What comes of it is in `trust`."""
+    row = present(await queries.artifact_hold(tx.connection, project_id, artifact_id), artifact_id)
+    if body.signatures and row["kind"] != "blob":
+        raise Problem("conflict", "An image's signatures are read from the registry, beside the image.")
+    signatures = list(dict.fromkeys([*row["signatures"], *body.signatures]))[-20:]
+    row = await queries.artifact_check_wanted(tx.connection, artifact_id, signatures, tx.now + CHECK_LIMIT)
+    await leases.enqueue(tx, CHECK, [artifact_id])
+    await _record(tx, "artifact_verify", row, {"digest": row["digest"], "signatures": len(body.signatures)})
+    return artifact_document(row, settings, roles)
+
+
+async def artifact_revoke(
+    tx: Tx, settings: Settings, project_id: str, artifact_id: str, reason: str, roles: Roles
+) -> Artifact:
+    """For ever: new launches stop, running instances are flagged. The bytes stay, as evidence."""
+    row = present(await queries.artifact_hold(tx.connection, project_id, artifact_id), artifact_id)
+    if row["trust"] == Trust.REVOKED:
+        raise Problem("conflict", "The artifact is revoked already.")
+    after = await queries.artifact_revoked(tx.connection, artifact_id, f"revoked: {reason}")
+    details: dict[str, object] = {
+        "before": {"trust": row["trust"]},
+        "after": {"trust": after["trust"]},
+        "digest": row["digest"],
+    }
+    await _record(tx, "artifact_revoke", after, details, reason)
+    await leases.enqueue(tx, CHECK, [artifact_id])  # the worker sees all tenants, and flags what runs there
+    return artifact_document(after, settings, roles)
+
+
+async def _record(tx: Tx, action: str, row: DictRow, details: dict[str, object], reason: str | None = None) -> None:
+    place = (row["id"], row["tenant_id"], row["project_id"])
+    await audit.record(tx, AuditEntry(action, *place, reason=reason, details=details))
+    await events.emit(tx, changed(row))
+
+
+def changed(row: DictRow) -> NewEvent:
+    data: dict[str, object] = {"stage": row["stage"], "trust": row["trust"], "digest": row["digest"]}
+    return NewEvent("artifact.changed", row["id"], row["tenant_id"], row["project_id"], data)
+
+
+def artifact_document(row: DictRow, settings: Settings, roles: Roles) -> Artifact:
+    reference = None
+    if row["kind"] == "oci" and places.registry_url(settings):
+        reference = f"{places.registry_host(settings)}/{row['location']}@{row['digest']}"
+    shown = {name: row[name] for name in Artifact.model_fields if name in row}
+    verbs = ["artifact_evidence_add", "artifact_verify"]
+    verbs += ["artifact_move"] if TRANSITIONS[Stage(row["stage"])] else []
+    verbs += ["artifact_revoke"] if row["trust"] != Trust.REVOKED else []
+    allowed = identity.allowed_actions(roles, verbs)
+    return Artifact(**shown, reference=reference, checking=row["check_until"] is not None, allowed_actions=allowed)
+
+
+def present(row: DictRow | None, artifact_id: str) -> DictRow:
+    if row is None:
+        raise not_found("artifact", artifact_id)
+    return row

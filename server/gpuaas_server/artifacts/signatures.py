@@ -1,0 +1,128 @@
+"""cosign's key signatures, checked: simple-signing payloads beside an image, and signatures of a blob. Pure.
+
+An image's signatures are the layers of the manifest tagged `sha256-<hex>.sig` in its own repository: each layer is a
+payload that names the image's digest, with the signature as an annotation.
+"""
+
+import base64
+import binascii
+import hashlib
+import json
+from dataclasses import dataclass
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.utils import Prehashed
+
+from gpuaas_server.kernel.errors import Problem
+
+PAYLOAD_TYPE = "application/vnd.dev.cosign.simplesigning.v1+json"
+ANNOTATION = "dev.cosignproject.cosign/signature"
+KIND = "cosign container image signature"
+MIN_RSA_BITS = 2048
+
+PublicKey = ec.EllipticCurvePublicKey | rsa.RSAPublicKey | Ed25519PublicKey
+_CURVES = ("secp256r1", "secp384r1", "secp521r1")
+
+
+@dataclass(frozen=True, slots=True)
+class TrustedKey:
+    fingerprint: str
+    algorithm: str
+    key: PublicKey
+
+    @property
+    def pem(self) -> str:
+        pem = self.key.public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+        return pem.decode()
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """One signature as it was found: what was signed, and the signature over exactly these bytes."""
+
+    payload: bytes
+    signature: bytes
+
+
+def read_key(pem: str) -> TrustedKey:
+    """A public key as cosign writes it (`cosign.pub`): PEM of ECDSA P-256 (or larger), RSA, or Ed25519."""
+    try:
+        key = serialization.load_pem_public_key(pem.encode())
+    except (ValueError, TypeError, binascii.Error) as error:
+        raise Problem("trust_key_refused", "It is not a public key in PEM.") from error
+    if isinstance(key, ec.EllipticCurvePublicKey) and key.curve.name in _CURVES:
+        algorithm = f"ecdsa-{key.curve.name}"
+    elif isinstance(key, rsa.RSAPublicKey) and key.key_size >= MIN_RSA_BITS:
+        algorithm = f"rsa-{key.key_size}"
+    elif isinstance(key, Ed25519PublicKey):
+        algorithm = "ed25519"
+    else:
+        raise Problem("trust_key_refused", "The key must be ECDSA (NIST curves), RSA of 2048 bits or more, or Ed25519.")
+    der = key.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
+    return TrustedKey(f"sha256:{hashlib.sha256(der).hexdigest()}", algorithm, key)
+
+
+def signs_payload(trusted: TrustedKey, signed: Signed) -> bool:
+    try:
+        if isinstance(trusted.key, Ed25519PublicKey):
+            trusted.key.verify(signed.signature, signed.payload)
+        elif isinstance(trusted.key, rsa.RSAPublicKey):
+            trusted.key.verify(signed.signature, signed.payload, padding.PKCS1v15(), hashes.SHA256())
+        else:
+            # cosign hashes with SHA-256 whatever the curve.
+            trusted.key.verify(signed.signature, signed.payload, ec.ECDSA(hashes.SHA256()))
+    except InvalidSignature:
+        return False
+    return True
+
+
+def signs_blob(trusted: TrustedKey, digest: str, signature: bytes) -> bool:
+    """By the blob's digest alone. Ed25519 signs the bytes themselves, so such a signature cannot be told from it."""
+    mark = bytes.fromhex(digest.removeprefix("sha256:"))
+    try:
+        if isinstance(trusted.key, rsa.RSAPublicKey):
+            trusted.key.verify(signature, mark, padding.PKCS1v15(), Prehashed(hashes.SHA256()))
+        elif isinstance(trusted.key, ec.EllipticCurvePublicKey):
+            trusted.key.verify(signature, mark, ec.ECDSA(Prehashed(hashes.SHA256())))
+        else:
+            return False
+    except InvalidSignature:
+        return False
+    return True
+
+
+def names_digest(payload: bytes, digest: str) -> bool:
+    """Whether the payload is a cosign one and speaks of this image. A good signature of another image proves nothing."""
+    try:
+        critical = json.loads(payload)["critical"]
+        return bool(critical["type"] == KIND and critical["image"]["docker-manifest-digest"] == digest)
+    except (ValueError, KeyError, TypeError):
+        return False
+
+
+def signers(keys: list[TrustedKey], digest: str, found: list[Signed]) -> frozenset[str]:
+    """Fingerprints of the keys that signed this image."""
+    about = [signed for signed in found if names_digest(signed.payload, digest)]
+    return frozenset(key.fingerprint for key in keys if any(signs_payload(key, signed) for signed in about))
+
+
+def blob_signers(keys: list[TrustedKey], digest: str, found: list[bytes]) -> frozenset[str]:
+    return frozenset(key.fingerprint for key in keys if any(signs_blob(key, digest, one) for one in found))
+
+
+def signature_tag(digest: str) -> str:
+    return f"{digest.replace(':', '-')}.sig"
+
+
+def decode_signature(text: str) -> bytes | None:
+    try:
+        return base64.b64decode(text, validate=True)
+    except (ValueError, binascii.Error):
+        return None
+
+
+def sha256(content: bytes) -> str:
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"

@@ -1,0 +1,146 @@
+"""How far an artifact is promoted: the stages, the rules between them, and who is in a canary. Pure.
+
+draft → staged → canary → active → deprecated → retired; canary → staged is the rollback. What never went live may be
+retired at once: no stage without a way out.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Stage(StrEnum):
+    DRAFT = "draft"
+    STAGED = "staged"
+    CANARY = "canary"
+    ACTIVE = "active"
+    DEPRECATED = "deprecated"
+    RETIRED = "retired"
+
+
+class Trust(StrEnum):
+    UNVERIFIED = "unverified"
+    VERIFIED = "verified"
+    FAILED = "failed_verification"
+    REVOKED = "revoked"
+
+
+TRANSITIONS: dict[Stage, frozenset[Stage]] = {
+    Stage.DRAFT: frozenset({Stage.STAGED, Stage.RETIRED}),
+    Stage.STAGED: frozenset({Stage.CANARY, Stage.RETIRED}),
+    # To itself: with another percentage.
+    Stage.CANARY: frozenset({Stage.CANARY, Stage.ACTIVE, Stage.STAGED}),
+    Stage.ACTIVE: frozenset({Stage.DEPRECATED}),
+    Stage.DEPRECATED: frozenset({Stage.RETIRED}),
+    Stage.RETIRED: frozenset(),
+}
+EVIDENCE = ("lint", "smoke")
+# Where new launches may come from it; everything before and after is closed to them.
+_OPENING = frozenset({Stage.STAGED, Stage.CANARY, Stage.ACTIVE})
+_LIVE = frozenset({Stage.CANARY, Stage.ACTIVE})
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a move depends on. `evidence` is the last outcome of each kind; `live` counts instances on the digest,
+    `active_versions` those app versions that are active and refer to it.
+    """
+
+    stage: Stage
+    trust: Trust
+    require_signature: bool
+    evidence: dict[str, bool]
+    live: int = 0
+    active_versions: int = 0
+
+
+def move_refusals(standing: Standing, wanted: Stage, canary_percent: int | None) -> list[Refusal]:
+    """Every reason against the move, not only the first; none means that it may be made."""
+    if wanted not in TRANSITIONS[standing.stage]:
+        return [Refusal("promotion_refused", f"An artifact does not go from {standing.stage} to {wanted}.")]
+    refusals = [*_percent(wanted, canary_percent)]
+    if wanted in _OPENING and not _is_rollback(standing.stage, wanted):
+        refusals += _trust(standing, wanted)
+    if (standing.stage, wanted) == (Stage.DRAFT, Stage.STAGED):
+        refusals += _evidence(standing.evidence)
+    if wanted is Stage.DEPRECATED and standing.active_versions:
+        message = (
+            f"{standing.active_versions} active app version(s) refer to it, and may refer to active artifacts only."
+        )
+        refusals.append(Refusal("artifact_in_use", f"{message} Deprecate them first."))
+    if wanted is Stage.RETIRED and standing.live:
+        refusals.append(Refusal("artifact_in_use", f"{standing.live} live instance(s) run on this digest."))
+    return refusals
+
+
+def _is_rollback(stage: Stage, wanted: Stage) -> bool:
+    return stage is Stage.CANARY and wanted is Stage.STAGED
+
+
+def _percent(wanted: Stage, percent: int | None) -> list[Refusal]:
+    if wanted is Stage.CANARY and percent is None:
+        return [Refusal("promotion_refused", "A canary needs a percentage.")]
+    if wanted is not Stage.CANARY and percent is not None:
+        return [Refusal("promotion_refused", "Only a canary has a percentage.")]
+    return []
+
+
+def _trust(standing: Standing, wanted: Stage) -> list[Refusal]:
+    if standing.trust is Trust.REVOKED:
+        return [Refusal("artifact_revoked", "The artifact is revoked.")]
+    if standing.trust is Trust.FAILED:
+        return [Refusal("artifact_untrusted", "Its verification failed.")]
+    if wanted in _LIVE and standing.require_signature and standing.trust is not Trust.VERIFIED:
+        return [Refusal("artifact_untrusted", "The tenant requires a signature by one of its trust keys.")]
+    return []
+
+
+def _evidence(found: dict[str, bool]) -> list[Refusal]:
+    missing = [kind for kind in EVIDENCE if kind not in found]
+    failed = [kind for kind in EVIDENCE if found.get(kind) is False]
+    refusals = [Refusal("evidence_required", f"There is no {kind} evidence.") for kind in missing]
+    return refusals + [Refusal("evidence_required", f"The last {kind} run did not pass.") for kind in failed]
+
+
+def in_canary(project_id: str, digest: str, percent: int) -> bool:
+    """The same answer for a project each time; a larger percentage keeps everybody who was in."""
+    mark = hashlib.sha256(f"{digest}\n{project_id}".encode()).digest()
+    return int.from_bytes(mark[:8], "big") * 100 < percent << 64
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What a launch depends on: the artifact, and the trust policy of the tenant that launches."""
+
+    stage: Stage
+    trust: Trust
+    signed_by: frozenset[str]
+    canary_percent: int
+    require_signature: bool
+    allowed_keys: frozenset[str]
+    revoked_keys: frozenset[str]
+
+
+def launch_refusals(launch: Launch, project_id: str, digest: str) -> list[Refusal]:
+    refusals = []
+    if launch.trust is Trust.REVOKED:
+        refusals.append(Refusal("artifact_revoked", f"{digest} is revoked."))
+    elif launch.trust is Trust.FAILED:
+        refusals.append(Refusal("artifact_untrusted", f"The verification of {digest} failed."))
+    elif launch.require_signature and not launch.signed_by & launch.allowed_keys:
+        refusals.append(Refusal("artifact_untrusted", f"No trust key of your tenant signed {digest}."))
+    elif launch.signed_by and launch.signed_by <= launch.revoked_keys:
+        refusals.append(Refusal("artifact_untrusted", f"Only keys that your tenant revoked signed {digest}."))
+    if launch.stage is Stage.CANARY:
+        if not in_canary(project_id, digest, launch.canary_percent):
+            message = f"It is a canary for {launch.canary_percent}% of the projects, and this is not one of them."
+            refusals.append(Refusal("not_in_canary", message))
+    elif launch.stage is not Stage.ACTIVE:
+        refusals.append(Refusal("artifact_not_active", f"The artifact is {launch.stage}, not active."))
+    return refusals

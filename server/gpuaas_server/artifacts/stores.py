@@ -1,0 +1,147 @@
+"""Where the bytes of blobs are kept: a directory of this machine, or a bucket. Bytes never pass through the database.
+
+A publisher writes under the key of an intent. Before the bytes are measured they move to a key that the publisher
+cannot write to, so that what was checked is what stays.
+"""
+
+import asyncio
+import hashlib
+import os
+import shutil
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from gpuaas_server.kernel.errors import Problem
+
+CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """How to move bytes: a request to make. `authorised`: at the API itself, with the caller's access token (`url` is then
+    a path); else the URL is the permission, and a token must not be sent along.
+    """
+
+    method: str
+    url: str
+    authorised: bool
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    digest: str
+    size_bytes: int
+
+
+class BlobStore(Protocol):
+    def upload_ticket(self, project_id: str, intent_id: str, seconds: int) -> Ticket: ...
+
+    def download_ticket(self, key: str, path: str, seconds: int) -> Ticket:
+        """`path` is the API's own path for these bytes, for a store that is reached through it."""
+
+    async def settle(self, project_id: str, intent_id: str) -> str | None:
+        """Put what was uploaded out of the publisher's reach; its key, or None when nothing was. Repeating is safe."""
+
+    async def measure(self, key: str) -> Measured | None: ...
+
+    async def discard(self, project_id: str, intent_id: str) -> None:
+        """Remove all bytes of an intent that came to nothing."""
+
+
+def upload_key(project_id: str, intent_id: str) -> str:
+    return f"uploads/{project_id}/{intent_id}"
+
+
+def settled_key(project_id: str, intent_id: str) -> str:
+    return f"blobs/{project_id}/{intent_id}"
+
+
+class Meter:
+    """Counts and hashes bytes on their way."""
+
+    def __init__(self) -> None:
+        self._hash = hashlib.sha256()
+        self.size = 0
+
+    def add(self, chunk: bytes) -> None:
+        self._hash.update(chunk)
+        self.size += len(chunk)
+
+    def measured(self) -> Measured:
+        return Measured(f"sha256:{self._hash.hexdigest()}", self.size)
+
+
+class DirectoryStore:
+    """Reached through the API itself, which streams to the disk and back."""
+
+    def __init__(self, root: Path, limit: int) -> None:
+        self._root = root
+        self._limit = limit
+
+    def upload_ticket(self, project_id: str, intent_id: str, seconds: int) -> Ticket:
+        path = f"/api/v1/projects/{project_id}/publish-intents/{intent_id}/content"
+        return Ticket("PUT", path, True, {"Content-Type": "application/octet-stream"})
+
+    def download_ticket(self, key: str, path: str, seconds: int) -> Ticket:
+        return Ticket("GET", path, True)
+
+    async def write(self, project_id: str, intent_id: str, content: AsyncIterator[bytes]) -> Measured:
+        """All of it or nothing: the name appears when the last byte is on the disk."""
+        target = self._path(upload_key(project_id, intent_id))
+        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        fresh = target.with_name(f".{target.name}.{os.urandom(6).hex()}")
+        meter = Meter()
+        try:
+            with fresh.open("xb") as file:
+                async for chunk in content:
+                    meter.add(chunk)
+                    if meter.size > self._limit:
+                        raise Problem("body_too_large", f"An artifact may have {self._limit} bytes.")
+                    await asyncio.to_thread(file.write, chunk)
+                file.flush()
+                await asyncio.to_thread(os.fsync, file.fileno())
+            fresh.replace(target)
+        except OSError as error:
+            raise Problem("storage_unavailable", "The bytes could not be written.") from error
+        finally:
+            fresh.unlink(missing_ok=True)
+        return meter.measured()
+
+    async def settle(self, project_id: str, intent_id: str) -> str | None:
+        source, key = self._path(upload_key(project_id, intent_id)), settled_key(project_id, intent_id)
+        target = self._path(key)
+        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if source.exists():
+            await asyncio.to_thread(shutil.move, source, target)
+        return key if target.exists() else None
+
+    async def measure(self, key: str) -> Measured | None:
+        path = self._path(key)
+        if not path.exists():
+            return None
+        meter = Meter()
+        async for chunk in self.read(key):
+            await asyncio.to_thread(meter.add, chunk)
+        return meter.measured()
+
+    def holds(self, key: str) -> bool:
+        return self._path(key).is_file()
+
+    async def read(self, key: str) -> AsyncIterator[bytes]:
+        with self._path(key).open("rb") as file:
+            while chunk := await asyncio.to_thread(file.read, CHUNK):
+                yield chunk
+
+    async def discard(self, project_id: str, intent_id: str) -> None:
+        for key in (upload_key(project_id, intent_id), settled_key(project_id, intent_id)):
+            self._path(key).unlink(missing_ok=True)
+
+    def _path(self, key: str) -> Path:
+        """Keys are made of our own ids; a name that left the directory would be a bug, and ends here."""
+        path = (self._root / key).resolve()
+        if not path.is_relative_to(self._root.resolve()):
+            raise ValueError(f"the key {key} leaves the store")
+        return path
