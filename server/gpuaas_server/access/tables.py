@@ -1,4 +1,4 @@
-"""Platform keys (sealed), issued SSH certificates, people's SSH keys, and grants of those on allocations."""
+"""Platform keys (sealed), issued SSH certificates, people's SSH keys, grants on allocations, credentials of projects."""
 
 import sqlalchemy as sa
 
@@ -36,7 +36,22 @@ ssh_certificates = sa.Table(
     sa.Column("valid_before", Timestamp, nullable=False),
     sa.Column("revoked_at", Timestamp),
     sa.Column("created_at", Timestamp, nullable=False),
+    # What it was issued through, and ends with: a credential of the project, or an operation.
+    sa.Column("access_credential_id", text_id()),
+    sa.Column("operation_id", text_id()),
     sa.Index("ssh_certificates_by_allocation", "allocation_id", "valid_before"),
+    sa.Index(
+        "ssh_certificates_by_credential",
+        "access_credential_id",
+        "valid_before",
+        postgresql_where=sa.text("access_credential_id IS NOT NULL"),
+    ),
+    sa.Index(
+        "ssh_certificates_by_operation",
+        "operation_id",
+        "valid_before",
+        postgresql_where=sa.text("operation_id IS NOT NULL"),
+    ),
     sa.Index("ssh_certificates_by_holder", "issued_to", "valid_before"),
     sa.Index("ssh_certificates_by_end", "valid_before"),
 )
@@ -85,4 +100,53 @@ ssh_grants = sa.Table(
     sa.Column("created_at", Timestamp, nullable=False),
     sa.Index("ssh_grants_by_allocation", "allocation_id", "id"),
     sa.Index("ssh_grants_by_holder", "granted_to", "expires_at"),
+)
+
+CREDENTIAL_KINDS = ("ssh_certificate", "ssh_key")
+
+access_credentials = sa.Table(
+    "access_credentials",
+    metadata,
+    id_column("crd"),
+    sa.Column("tenant_id", text_id(), nullable=False),
+    sa.Column("project_id", text_id(), nullable=False),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("generation", sa.BigInteger, nullable=False),
+    # Of an ssh_key: the private side is version `version` of this secret. Of an ssh_certificate nothing is stored.
+    sa.Column("secret_id", text_id()),
+    sa.Column("public_key", sa.Text),
+    sa.Column("fingerprint", sa.Text),
+    sa.Column("created_by", text_id(), nullable=False),
+    sa.Column("created_at", Timestamp, nullable=False),
+    sa.Column("rotated_at", Timestamp),
+    sa.Column("revoked_at", Timestamp),
+    sa.CheckConstraint(f"kind IN {CREDENTIAL_KINDS}", name="access_credentials_kind"),
+    sa.Index("access_credentials_by_project", "project_id", "id"),
+    sa.Index(
+        "access_credentials_one_per_name",
+        "project_id",
+        "name",
+        unique=True,
+        postgresql_where=sa.text("revoked_at IS NULL"),
+    ),
+)
+
+# Only ever added to: who got what, when, and sealed to which key.
+credential_deliveries = sa.Table(
+    "credential_deliveries",
+    metadata,
+    id_column("dlv"),
+    sa.Column("tenant_id", text_id(), nullable=False),
+    sa.Column("project_id", text_id(), nullable=False),
+    sa.Column("credential_id", text_id(), sa.ForeignKey("access_credentials.id"), nullable=False),
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("delivered_to", text_id(), nullable=False),
+    sa.Column("recipient_fingerprint", sa.Text, nullable=False),
+    sa.Column("allocation_id", text_id()),
+    sa.Column("serial", sa.BigInteger),
+    sa.Column("correlation_id", sa.Text, nullable=False),
+    sa.Column("delivered_at", Timestamp, nullable=False),
+    sa.Index("credential_deliveries_by_credential", "credential_id", "id"),
 )

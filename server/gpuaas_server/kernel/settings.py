@@ -1,6 +1,7 @@
 """Settings by environment. `gpuaas-server settings` prints this table; docs/reference/settings.md is generated from it."""
 
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -37,6 +38,20 @@ class Settings(BaseSettings):
     ssh_certificate_minutes: int = Field(
         default=15, ge=1, le=60, description="Default life of an SSH user certificate."
     )
+    custody_backend: Literal["builtin", "openbao"] = Field(
+        default="builtin",
+        description="Where new secrets go: sealed into the database, or to OpenBao (or Vault). Both stay readable.",
+    )
+    openbao_url: str = Field(default="", description="OpenBao's address, such as https://bao.example:8200.")
+    openbao_token_file: Path | None = Field(
+        default=None, description="File with the token for OpenBao, read for every call: its agent may renew it."
+    )
+    openbao_ca_file: Path | None = Field(default=None, description="CA of OpenBao's certificate. Unset: the system's.")
+    openbao_namespace: str = Field(default="", description="Namespace in OpenBao. Empty: the root.")
+    openbao_transit_mount: str = Field(default="transit", description="Mount of the transit engine.")
+    openbao_transit_key: str = Field(default="gpuaas", description="Name of the transit key that wraps data keys.")
+    openbao_kv_mount: str = Field(default="secret", description="Mount of the KV engine, version 2.")
+    openbao_kv_prefix: str = Field(default="gpuaas", description="Folder there for our sealed values.")
     max_body_bytes: int = Field(default=1_048_576, ge=1024, description="Largest request body.")
     login_attempts: int = Field(default=5, ge=1, description="Wrong passwords in a row before an account is locked.")
     lockout_seconds: int = Field(default=900, ge=1, description="How long a lockout lasts.")

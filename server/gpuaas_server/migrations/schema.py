@@ -9,6 +9,7 @@ import gpuaas_server.events.tables
 import gpuaas_server.identity.tables
 import gpuaas_server.nodes.tables
 import gpuaas_server.projects.tables
+import gpuaas_server.secrets.tables
 import gpuaas_server.work.tables  # noqa: F401
 from gpuaas_server.kernel.tables import metadata
 

@@ -1,0 +1,37 @@
+"""The keys of the secret store over HTTP."""
+
+from typing import Annotated
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
+from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
+from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.secrets import keys
+from gpuaas_server.secrets.schemas import SecretKey, SecretKeyRotate
+
+router = APIRouter(tags=["secrets"])
+
+
+@router.get("/secret-keys", response_model=Page[SecretKey], responses=problem_responses())
+async def secret_key_list(
+    call: Annotated[Call, admitted("secret_key_list")], after: PageAfter = None, limit: PageLimit = 50
+) -> Response:
+    """The keys that protect stored secrets, newest first: how much is under each, and which are destroyed."""
+    return await call.read(lambda connection: keys.secret_key_list(connection, after, limit))
+
+
+@router.post(
+    "/secret-keys/rotate",
+    status_code=201,
+    response_model=SecretKey,
+    responses=problem_responses("secret_store_unavailable", "idempotency_mismatch", "idempotency_in_progress"),
+)
+async def secret_key_rotate(
+    body: SecretKeyRotate, call: Annotated[Call, admitted_change("secret_key_rotate")]
+) -> Response:
+    """A new key for all secrets. What is stored is wrapped anew in the background; then the old key is destroyed."""
+    platform = call.platform
+    version = await keys.external_rotation(platform)
+    return await call.change(lambda tx: keys.secret_key_rotate(tx, platform, version, body.reason), status=201)

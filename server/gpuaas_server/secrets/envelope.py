@@ -1,0 +1,48 @@
+"""The envelope, without input or output: each version of a secret is sealed under a data key of its own.
+
+Who wraps the data key, and where the sealed value lies, is the business of backends.py.
+"""
+
+import os
+from dataclasses import dataclass
+
+from cryptography.exceptions import InvalidTag
+
+from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.sealing import Sealer
+
+
+@dataclass(frozen=True, slots=True)
+class SecretRef:
+    """One version of one secret."""
+
+    secret_id: str
+    version: int
+
+    @property
+    def value_purpose(self) -> str:
+        """A sealed value opens only as the version that it is: rows cannot be exchanged for each other."""
+        return f"secret-value:{self.secret_id}:{self.version}"
+
+    @property
+    def key_purpose(self) -> str:
+        return f"secret-data-key:{self.secret_id}:{self.version}"
+
+
+def new_data_key() -> bytes:
+    return os.urandom(32)
+
+
+def seal(data_key: bytes, ref: SecretRef, clear: bytes) -> bytes:
+    return Sealer(data_key).seal(clear, ref.value_purpose)
+
+
+def open_sealed(data_key: bytes, ref: SecretRef, sealed: bytes) -> bytes:
+    try:
+        return Sealer(data_key).open(sealed, ref.value_purpose)
+    except InvalidTag as error:
+        raise unreadable(ref) from error
+
+
+def unreadable(ref: SecretRef) -> Problem:
+    return Problem("secret_unreadable", f"Version {ref.version} of {ref.secret_id} does not open.")

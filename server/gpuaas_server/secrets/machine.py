@@ -1,0 +1,106 @@
+"""What the worker does for secrets: wrap data keys anew after a rotation, erase destroyed values in the external store."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from gpuaas_server.audit import service as audit
+from gpuaas_server.audit.service import AuditEntry
+from gpuaas_server.kernel.context import Platform, Tx
+from gpuaas_server.kernel.database import PLATFORM, Connection
+from gpuaas_server.secrets import backends, queries
+from gpuaas_server.secrets.envelope import SecretRef
+from gpuaas_server.secrets.keys import REWRAP
+from gpuaas_server.secrets.service import ERASE, versions_erase
+
+PORTION = 100
+
+
+@dataclass(frozen=True, slots=True)
+class WrappedKey:
+    ref: SecretRef
+    key_id: str
+    wrapped: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class RewrapSnapshot:
+    current_id: str
+    behind: tuple[WrappedKey, ...]  # a portion of what is not under the current key
+
+
+@dataclass(frozen=True, slots=True)
+class RewrapStep:
+    rewrapped: tuple[tuple[WrappedKey, bytes], ...] = ()  # what it was, and what it is under the current key
+    last: bool = True
+
+
+class SecretRewrapMachine:
+    """Repeats until everything is under the current key. Killed anywhere, it goes on: each row changes by itself."""
+
+    kind = REWRAP
+
+    def __init__(self, platform: Platform) -> None:
+        self._platform = platform
+
+    async def load(self, connection: Connection, subject: str) -> RewrapSnapshot | None:
+        row = await queries.key_current(connection, self._platform.settings.custody_backend)
+        if row is None:
+            return None
+        behind = await queries.versions_under_other_keys(connection, row["id"], PORTION)
+        found = (WrappedKey(SecretRef(b["id"], b["version"]), b["key_id"], bytes(b["wrapped_key"])) for b in behind)
+        return RewrapSnapshot(row["id"], tuple(found))
+
+    def decide(self, snapshot: RewrapSnapshot, now: datetime) -> RewrapStep:
+        return RewrapStep(last=len(snapshot.behind) < PORTION)
+
+    async def act(self, platform: Platform, snapshot: RewrapSnapshot, decision: RewrapStep) -> RewrapStep:
+        current = await backends.current_key(platform)
+        if current.id != snapshot.current_id:
+            return RewrapStep(last=False)  # rotated again meanwhile: look afresh
+        done = [(one, await _rewrap(platform, current, one)) for one in snapshot.behind]
+        return RewrapStep(tuple((one, wrapped) for one, wrapped in done if wrapped is not None), decision.last)
+
+    async def apply(self, tx: Tx, snapshot: RewrapSnapshot, decision: RewrapStep) -> datetime | None:
+        for one, wrapped in decision.rewrapped:
+            place = (one.ref.secret_id, one.ref.version)
+            await queries.version_rewrap(tx.connection, *place, one.key_id, snapshot.current_id, wrapped)
+        if not decision.last:
+            return tx.now
+        retired = await queries.keys_retire_unused(tx.connection, snapshot.current_id, tx.now)
+        if retired:
+            await audit.record(tx, *(AuditEntry("secret_key_retire", key_id) for key_id in retired))
+        return None
+
+
+async def _rewrap(platform: Platform, current: backends.WrappingKey, one: WrappedKey) -> bytes | None:
+    async with platform.database.connection(PLATFORM) as connection:
+        old = await backends.find_key(platform, connection, one.key_id)
+    if old is None:
+        return None
+    data_key = await backends.unwrap(platform, old, one.ref, one.wrapped)
+    return await backends.wrap(platform, current, one.ref, data_key)
+
+
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    secret_id: str
+    versions: list[int]
+
+
+class SecretEraseMachine:
+    """The subject is the secret. Fails, and is tried again, while the external store is away."""
+
+    kind = ERASE
+
+    async def load(self, connection: Connection, subject: str) -> Erasure:
+        return Erasure(subject, await queries.versions_to_erase(connection, subject))
+
+    def decide(self, snapshot: Erasure, now: datetime) -> Erasure:
+        return snapshot
+
+    async def act(self, platform: Platform, snapshot: Erasure, decision: Erasure) -> Erasure:
+        await versions_erase(platform, decision.secret_id, decision.versions)
+        return decision
+
+    async def apply(self, tx: Tx, snapshot: Erasure, decision: Erasure) -> None:
+        await queries.versions_erased(tx.connection, decision.secret_id, decision.versions, tx.now)

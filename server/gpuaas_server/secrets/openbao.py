@@ -1,0 +1,98 @@
+"""OpenBao (or Vault) as the store: transit wraps data keys, KV v2 keeps sealed values. Only this file speaks to it.
+
+What comes back wrong is an answer with a code; what it was exactly is for the log. Neither ever holds a value or a token.
+"""
+
+import base64
+import logging
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.settings import Settings
+
+log = logging.getLogger(__name__)
+SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class OpenBao:
+    settings: Settings
+
+    async def key_version(self) -> int:
+        """The newest version of the wrapping key there."""
+        answer = await self._send("GET", self._transit("keys"))
+        return int(answer["data"]["latest_version"])
+
+    async def key_rotate(self) -> int:
+        await self._send("POST", f"{self._transit('keys')}/rotate", {})
+        return await self.key_version()
+
+    async def wrap(self, data_key: bytes, purpose: str, version: int) -> bytes:
+        body = {"plaintext": _text(data_key), "associated_data": _text(purpose.encode()), "key_version": version}
+        answer = await self._send("POST", self._transit("encrypt"), body)
+        return str(answer["data"]["ciphertext"]).encode()
+
+    async def unwrap(self, wrapped: bytes, purpose: str) -> bytes | None:
+        """None when it was not wrapped by this key for this purpose."""
+        body = {"ciphertext": wrapped.decode(), "associated_data": _text(purpose.encode())}
+        answer = await self._send("POST", self._transit("decrypt"), body, none_at=400)
+        return base64.b64decode(answer["data"]["plaintext"]) if answer else None
+
+    async def put(self, name: str, sealed: bytes) -> None:
+        await self._send("POST", self._kv("data", name), {"data": {"sealed": _text(sealed)}})
+
+    async def get(self, name: str) -> bytes | None:
+        answer = await self._send("GET", self._kv("data", name), none_at=404)
+        return base64.b64decode(answer["data"]["data"]["sealed"]) if answer else None
+
+    async def erase(self, name: str) -> None:
+        """With all that the store remembers of it."""
+        await self._send("DELETE", self._kv("metadata", name), none_at=404)
+
+    def _transit(self, verb: str) -> str:
+        return f"{self.settings.openbao_transit_mount}/{verb}/{self.settings.openbao_transit_key}"
+
+    def _kv(self, part: str, name: str) -> str:
+        return f"{self.settings.openbao_kv_mount}/{part}/{self.settings.openbao_kv_prefix}/{name}"
+
+    async def _send(
+        self, method: str, path: str, body: Mapping[str, object] | None = None, none_at: int = 0
+    ) -> dict[str, Any]:
+        try:
+            async with self._client() as client:
+                answer = await client.request(method, f"/v1/{path}", json=body)
+            if answer.status_code == none_at:
+                return {}
+            if not answer.is_success:
+                raise _unavailable(f"status {answer.status_code} for {method} {path.partition('/')[0]}")
+            found: dict[str, Any] = answer.json() if answer.content else {}
+            return found
+        except (httpx.HTTPError, OSError, ValueError) as error:
+            raise _unavailable(type(error).__name__) from None  # its text may quote what was sent
+
+    def _client(self) -> httpx.AsyncClient:
+        """The token is read for every call: an agent of the store renews the file, and nobody has to restart us."""
+        token_file, url = self.settings.openbao_token_file, self.settings.openbao_url
+        if token_file is None or not url:
+            raise _unavailable("openbao_url or openbao_token_file is not set")
+        headers = {"X-Vault-Token": token_file.read_text().strip(), "X-Vault-Request": "true"}
+        if self.settings.openbao_namespace:
+            headers["X-Vault-Namespace"] = self.settings.openbao_namespace
+        trust: ssl.SSLContext | bool = True
+        if self.settings.openbao_ca_file is not None:
+            trust = ssl.create_default_context(cafile=str(self.settings.openbao_ca_file))
+        return httpx.AsyncClient(base_url=url, headers=headers, timeout=SECONDS, verify=trust, trust_env=False)
+
+
+def _unavailable(why: str) -> Problem:
+    log.warning("the external secret store did not do what was asked", extra={"why": why})
+    return Problem("secret_store_unavailable", "The secret store did not answer.", headers={"Retry-After": "2"})
+
+
+def _text(raw: bytes) -> str:
+    return base64.b64encode(raw).decode()

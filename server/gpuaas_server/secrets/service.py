@@ -1,0 +1,115 @@
+"""Keep a secret, open it, destroy it. Prepare and open reach beyond the database, so they happen outside transactions.
+
+With the external store, three parts make a secret: the sealed value (there), its wrapped data key (in the database), and
+the key that wraps it (there, never here). A value that was put there for a change that failed is noise that nobody can open.
+"""
+
+from dataclasses import dataclass
+
+from psycopg.rows import DictRow
+
+from gpuaas_server.kernel.context import Platform, Tx
+from gpuaas_server.kernel.database import Connection, Scope
+from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.secrets import backends, envelope, queries
+from gpuaas_server.secrets.backends import WrappingKey
+from gpuaas_server.secrets.envelope import SecretRef, unreadable
+from gpuaas_server.secrets.openbao import OpenBao
+from gpuaas_server.work import leases
+
+ERASE = "secret_erase"
+OPEN_TRIES = 2  # a rotation may retire the key between two of our reads
+
+
+@dataclass(frozen=True, slots=True)
+class SecretOwner:
+    tenant_id: str
+    project_id: str
+    purpose: str
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedSecret:
+    """Sealed and, with the external store, already there; it becomes a secret when a transaction stores it."""
+
+    ref: SecretRef
+    owner: SecretOwner
+    key_id: str
+    wrapped_key: bytes
+    sealed_value: bytes | None
+    kept_in: str
+
+
+async def secret_prepare(
+    platform: Platform, owner: SecretOwner, clear: bytes, ref: SecretRef | None = None
+) -> PreparedSecret:
+    """A new secret, or (with `ref`) a further version of one."""
+    ref = ref or SecretRef(new_id("sec"), 1)
+    key, data_key = await backends.current_key(platform), envelope.new_data_key()
+    sealed = envelope.seal(data_key, ref, clear)
+    wrapped = await backends.wrap(platform, key, ref, data_key)
+    if key.backend == "openbao":
+        await OpenBao(platform.settings).put(_name(ref), sealed)
+    return PreparedSecret(ref, owner, key.id, wrapped, None if key.backend == "openbao" else sealed, key.backend)
+
+
+async def secret_discard(platform: Platform, prepared: PreparedSecret) -> None:
+    """It was not stored after all. That it stays in the external store when that is away, harms nobody."""
+    if prepared.kept_in == "openbao":
+        try:
+            await OpenBao(platform.settings).erase(_name(prepared.ref))
+        except Problem:
+            return  # already in the log
+
+
+async def secret_store(tx: Tx, prepared: PreparedSecret) -> None:
+    if not await queries.key_share(tx.connection, prepared.key_id):
+        raise Problem("secret_store_unavailable", "The keys of the secret store were rotated at the same moment.")
+    owner, ref = prepared.owner, prepared.ref
+    place = (owner.tenant_id, owner.project_id, owner.purpose)
+    value = (prepared.key_id, prepared.wrapped_key, prepared.sealed_value, prepared.kept_in)
+    await queries.secret_insert(tx.connection, (ref.secret_id, ref.version, *place, *value, tx.now))
+
+
+async def secret_open(platform: Platform, scope: Scope, ref: SecretRef) -> bytes:
+    """The value in clear, for the caller's memory only."""
+    for _ in range(OPEN_TRIES):
+        async with platform.database.connection(scope) as connection:
+            row = await queries.secret_find(connection, ref.secret_id, ref.version)
+            key = await _key_of(platform, connection, row)
+        if row is None or row["destroyed_at"] is not None:
+            raise unreadable(ref)
+        if key is not None:
+            return await _open(platform, ref, row, key)
+    raise unreadable(ref)
+
+
+async def _key_of(platform: Platform, connection: Connection, row: DictRow | None) -> WrappingKey | None:
+    return None if row is None else await backends.find_key(platform, connection, row["key_id"])
+
+
+async def _open(platform: Platform, ref: SecretRef, row: DictRow, key: WrappingKey) -> bytes:
+    data_key = await backends.unwrap(platform, key, ref, bytes(row["wrapped_key"]))
+    sealed = row["sealed_value"]
+    if row["kept_in"] == "openbao":
+        sealed = await OpenBao(platform.settings).get(_name(ref))
+    if sealed is None:
+        raise unreadable(ref)
+    return envelope.open_sealed(data_key, ref, bytes(sealed))
+
+
+async def secret_destroy(tx: Tx, secret_id: str, up_to_version: int) -> None:
+    """At the commit nobody can open these versions any more; what is left in the external store goes right after."""
+    gone = await queries.versions_destroy(tx.connection, secret_id, up_to_version, tx.now)
+    if any(row["kept_in"] == "openbao" for row in gone):
+        await leases.enqueue(tx, ERASE, [secret_id])
+
+
+def _name(ref: SecretRef) -> str:
+    return f"{ref.secret_id}/{ref.version}"
+
+
+async def versions_erase(platform: Platform, secret_id: str, versions: list[int]) -> None:
+    for version in versions:
+        await OpenBao(platform.settings).erase(_name(SecretRef(secret_id, version)))
