@@ -10,6 +10,7 @@ from gpuaas_sdk.access import (
     SshKey,
 )
 from gpuaas_sdk.allocations import Allocation, NewAllocation, Timeline, TimelineEntry
+from gpuaas_sdk.artifacts import Artifact, Evidence, PublishIntent, TrustKey, TrustPolicy
 from gpuaas_sdk.audit import AuditFilter, AuditRecord
 from gpuaas_sdk.calls import Pages
 from gpuaas_sdk.capacity import NewSku, Quota, Sku, Slot
@@ -48,6 +49,7 @@ __version__ = "0.1.0"
 __all__ = [
     "NO_RETRIES",
     "Allocation",
+    "Artifact",
     "AuditFilter",
     "AuditRecord",
     "CapacityRefused",
@@ -58,6 +60,7 @@ __all__ = [
     "Denied",
     "EnrolmentToken",
     "Event",
+    "Evidence",
     "Failure",
     "GpuaasError",
     "InvalidRequest",
@@ -74,6 +77,7 @@ __all__ = [
     "PlatformKey",
     "Problem",
     "Project",
+    "PublishIntent",
     "Quota",
     "RateLimited",
     "Resource",
@@ -97,6 +101,8 @@ __all__ = [
     "TimelineEntry",
     "Token",
     "TokenStore",
+    "TrustKey",
+    "TrustPolicy",
     "Unauthenticated",
     "Unreachable",
     "User",

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from gpuaas_sdk.access import PlatformKeys, SshAccess, SshKeys
 from gpuaas_sdk.allocations import Allocations
+from gpuaas_sdk.artifacts import Artifacts, PublishIntents, Trust
 from gpuaas_sdk.audit import Audit
 from gpuaas_sdk.capacity import Quotas, Skus, Slots
 from gpuaas_sdk.credentials import Credentials, Token, TokenKeeper, TokenStore
@@ -64,6 +65,9 @@ class Client:
         self.skus = Skus(transport)
         self.quotas = Quotas(transport)
         self.allocations = Allocations(transport)
+        self.artifacts = Artifacts(transport)
+        self.publish_intents = PublishIntents(transport)
+        self.trust = Trust(transport)
         self.ssh_keys = SshKeys(transport)
         self.ssh_access = SshAccess(transport)
         self.events = Events(transport)

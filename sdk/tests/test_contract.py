@@ -36,6 +36,26 @@ CALLS: dict[str, Call] = {
     "allocation_release": lambda c: c.allocations.release("p", "a", "why"),
     "allocation_retry_release": lambda c: c.allocations.retry_release("p", "a"),
     "allocation_force_cleanup": lambda c: c.allocations.force_cleanup("p", "a", "why", "seen"),
+    "publish_intent_create": lambda c: c.publish_intents.create("p", "blob", "n", media_type="a/b", size_bytes=1),
+    "publish_intent_list": lambda c: list(c.publish_intents.list("p")),
+    "publish_intent_show": lambda c: c.publish_intents.show("p", "i"),
+    "publish_intent_upload": lambda c: c.publish_intents.upload_content("p", "i", Path(__file__)),
+    "publish_intent_complete": lambda c: c.publish_intents.complete("p", "i", "sha256:0"),
+    "publish_intent_cancel": lambda c: c.publish_intents.cancel("p", "i"),
+    "artifact_list": lambda c: list(c.artifacts.list("p", stage="active", digest="sha256:0")),
+    "artifact_show": lambda c: c.artifacts.show("p", "a"),
+    "artifact_content": lambda c: c.artifacts.download("p", "a", Path("/dev/null")),
+    "artifact_evidence_add": lambda c: c.artifacts.add_evidence("p", "a", "lint", True, tool="t", summary="s"),
+    "artifact_evidence_list": lambda c: list(c.artifacts.evidence("p", "a")),
+    "artifact_move": lambda c: c.artifacts.move("p", "a", "canary", "why", canary_percent=5, generation=1),
+    "artifact_verify": lambda c: c.artifacts.verify("p", "a", ["c2ln"]),
+    "artifact_revoke": lambda c: c.artifacts.revoke("p", "a", "why"),
+    "trust_policy_show": lambda c: c.trust.policy("t"),
+    "trust_policy_set": lambda c: c.trust.set_policy("t", require_signature=True, reason="why"),
+    "trust_key_list": lambda c: list(c.trust.keys("t")),
+    "trust_key_create": lambda c: c.trust.add_key("t", "n", "PEM"),
+    "trust_key_revoke": lambda c: c.trust.revoke_key("t", "k", "why"),
+    "registry_token": lambda c: c.artifacts.registry_token("repository:p/n:pull"),
     "audit_list": lambda c: list(c.audit.list(sdk.AuditFilter(action="x", outcome="done", actor_id="a"))),
     "tenant_audit_list": lambda c: list(c.audit.list(sdk.AuditFilter(resource_id="r"), tenant_id="t")),
     "project_audit_list": lambda c: list(c.audit.list(sdk.AuditFilter(correlation_id="x"), project_id="p")),
@@ -125,6 +145,11 @@ RECORDS: dict[type[object], tuple[str, ...]] = {
     sdk.Timeline: ("Timeline",),
     sdk.TimelineEntry: ("TimelineEntry",),
     sdk.Failure: ("FailureReason",),
+    sdk.Artifact: ("Artifact",),
+    sdk.Evidence: ("Evidence",),
+    sdk.PublishIntent: ("PublishIntent",),
+    sdk.TrustKey: ("TrustKey",),
+    sdk.TrustPolicy: ("TrustPolicy",),
     sdk.AuditRecord: ("AuditRecord",),
     sdk.EnrolmentToken: ("EnrolmentToken", "EnrolmentTokenCreated"),
     sdk.Event: ("Event",),
@@ -170,6 +195,7 @@ def client(monkeypatch: pytest.MonkeyPatch) -> sdk.Client:
         raise Sent(request)
 
     monkeypatch.setattr(Transport, "send", stop)
+    monkeypatch.setattr(Transport, "download", stop)
     return sdk.Client("http://127.0.0.1:1", token="t")
 
 
@@ -203,7 +229,7 @@ def test_the_call_is_what_the_contract_says(client: sdk.Client, name: str) -> No
     asked = {one["name"] for one in operation.get("parameters", []) if one["in"] == "query"}
     assert set(request.parameters()) <= asked
     assert set(request.body or {}) <= body_properties(operation)
-    assert (request.body is None) == ("requestBody" not in operation)
+    assert (request.body is None and request.content is None) == ("requestBody" not in operation)
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=lambda one: one.__name__)

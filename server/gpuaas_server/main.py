@@ -1,4 +1,4 @@
-"""`gpuaas-server`: up, api, worker, init, migrate, settings, contract. Heavy imports happen in the command that needs them."""
+"""`gpuaas-server`: up, api, worker, registry, init, migrate, settings, contract. Heavy imports happen in the command that needs them."""
 
 import argparse
 import asyncio
@@ -32,6 +32,15 @@ def _worker(arguments: argparse.Namespace) -> int:
     settings = Settings()
     configure_logs(settings.log_level)
     worker.run(settings)
+    return 0
+
+
+def _registry(arguments: argparse.Namespace) -> int:
+    from gpuaas_server.processes import registry
+
+    settings = Settings()
+    configure_logs(settings.log_level)
+    registry.run(settings)
     return 0
 
 
@@ -100,6 +109,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     command("api", _api, "Run one api process.")
     command("worker", _worker, "Run one worker process.")
+    command("registry", _registry, "Run the image registry of GPUAAS_REGISTRY_BIND.")
     command("init", _init, "Migrate the database and create the first administrator.")
     migrate = command("migrate", _migrate, "Bring the database to the newest revision.")
     migrate.add_argument("--down-to", help="Go down to this revision instead ('base': empty).")

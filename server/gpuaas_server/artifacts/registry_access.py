@@ -16,8 +16,9 @@ from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.ids import is_id
 from gpuaas_server.projects import service as projects
 
-# What each action of the registry is, in words of our own policy.
-ACTIONS = {PULL: "artifact_content", PUSH: "publish_intent_create"}
+# What each action of the registry is, in words of our own policy; one of them will do. Who pushes looks first at what is
+# there already, so that pushing without pulling is nothing that a registry knows.
+ACTIONS = {PULL: ("artifact_content", "publish_intent_create"), PUSH: ("publish_intent_create",)}
 TOKEN_USER = "token"  # noqa: S105 - the user name that says: the password is an access token of the API
 
 
@@ -84,7 +85,9 @@ async def _granted(platform: Platform, principal: Principal, asked: Access) -> A
         place = await projects.project_place(connection, project_id)
     allowed = {
         action
-        for action, rule in ACTIONS.items()
-        if action in asked.actions and place is not None and other_doors.may(principal, rule, place)
+        for action, rules in ACTIONS.items()
+        if action in asked.actions
+        and place is not None
+        and any(other_doors.may(principal, rule, place) for rule in rules)
     }
     return Access(asked.repository, frozenset(allowed))

@@ -63,6 +63,8 @@ class Supervisor:
         api = [sys.executable, "-m", "gpuaas_server.main", "api"]
         self.children = [Child(f"api-{n}", api) for n in range(self.settings.api_processes)]
         self.children.append(Child("worker", [sys.executable, "-m", "gpuaas_server.main", "worker"]))
+        if self.settings.registry_bind:
+            self.children.append(Child("registry", [sys.executable, "-m", "gpuaas_server.main", "registry"]))
         for child in self.children:
             self._spawn(child)
 

@@ -1,0 +1,82 @@
+"""The little of the registry protocol that a publisher needs: push blobs and manifests into one repository."""
+
+import hashlib
+import ipaddress
+from collections.abc import Callable
+from dataclasses import dataclass
+from urllib.parse import urljoin
+
+import httpx
+
+from gpuaas_sdk.errors import Problem, ServerFailed
+
+IMAGE_MANIFEST = "application/vnd.oci.image.manifest.v1+json"
+TIMEOUT = httpx.Timeout(60.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """`token` gets a registry token for a scope, each time one is needed: they live for minutes."""
+
+    registry: str
+    name: str
+    token: Callable[[str], str]
+    ca_file: str | None = None
+
+    def push_blob(self, content: bytes) -> str:
+        digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
+        started = self._send("POST", f"/v2/{self.name}/blobs/uploads/")
+        place = urljoin(self._url, started.headers["Location"])
+        place += ("&" if "?" in place else "?") + f"digest={digest}"
+        self._send("PUT", place, content=content, content_type="application/octet-stream")
+        return digest
+
+    def push_manifest(self, reference: str, content: bytes, media_type: str = IMAGE_MANIFEST) -> str:
+        self._send("PUT", f"/v2/{self.name}/manifests/{reference}", content=content, content_type=media_type)
+        return f"sha256:{hashlib.sha256(content).hexdigest()}"
+
+    def manifest(self, reference: str) -> bytes | None:
+        answer = self._send("GET", f"/v2/{self.name}/manifests/{reference}", accept=IMAGE_MANIFEST)
+        return None if answer.status_code == 404 else answer.content
+
+    @property
+    def _url(self) -> str:
+        """In clear only on this machine itself."""
+        host = self.registry.rpartition(":")[0].strip("[]") or self.registry
+        try:
+            loopback = ipaddress.ip_address(host).is_loopback
+        except ValueError:
+            loopback = host == "localhost"
+        return f"{'http' if loopback else 'https'}://{self.registry}"
+
+    def _send(
+        self, method: str, path: str, *, content: bytes | None = None, content_type: str = "", accept: str = "*/*"
+    ) -> httpx.Response:
+        token = self.token(f"repository:{self.name}:pull,push")
+        headers = {"Authorization": f"Bearer {token}", "Accept": accept}
+        if content_type:
+            headers["Content-Type"] = content_type
+        verify = True if self.ca_file is None else httpx.create_ssl_context(verify=self.ca_file)
+        try:
+            answer = httpx.request(
+                method, urljoin(self._url, path), content=content, headers=headers, timeout=TIMEOUT, verify=verify
+            )
+        except httpx.TransportError as error:
+            raise _failed(f"The registry {self.registry} cannot be reached: {error}.") from error
+        if answer.status_code in (401, 403):
+            raise _failed(f"The registry {self.registry} did not accept the token for {self.name}.")
+        if not answer.is_success and not (method == "GET" and answer.status_code == 404):
+            raise _failed(f"The registry {self.registry} answered {answer.status_code}.")
+        return answer
+
+
+def _failed(detail: str) -> ServerFailed:
+    problem = Problem(
+        code="registry_unavailable",
+        status=0,
+        detail=detail,
+        next_step="Try again; if it repeats, check that you may publish in this project.",
+        retryable=True,
+        correlation_id="",
+    )
+    return ServerFailed(problem)

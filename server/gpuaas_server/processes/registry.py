@@ -1,0 +1,147 @@
+"""The registry process: docker-registry under our own configuration, restarted when the keys that it must trust change.
+
+It lives and dies with this process. Its data is in the data directory; who may do what there is decided by our tokens.
+"""
+
+import asyncio
+import ctypes
+import json
+import logging
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+
+from psycopg import OperationalError
+
+from gpuaas_server.access import keys
+from gpuaas_server.access.tls import TlsFiles, ensure_server_certificate
+from gpuaas_server.artifacts.places import LOOPBACK
+from gpuaas_server.artifacts.registry_tokens import ISSUER, SERVICE
+from gpuaas_server.kernel.context import Platform
+from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.settings import Settings
+from gpuaas_server.runtime import running_platform
+
+PROGRAM = "docker-registry"
+_PR_SET_PDEATHSIG = 1
+LOOK_SECONDS = 30.0
+STOP_SECONDS = 5.0
+
+log = logging.getLogger(__name__)
+
+
+def realm(settings: Settings) -> str:
+    return settings.registry_realm or f"{settings.agent_urls[0].rstrip('/')}/api/v1/registry/token"
+
+
+def configuration(settings: Settings, directory: Path, secret: str, tls: TlsFiles | None) -> dict[str, object]:
+    """In the words of docker-registry; JSON is YAML too."""
+    http: dict[str, object] = {"addr": settings.registry_bind, "secret": secret}
+    if tls is not None:
+        http["tls"] = {"certificate": str(tls.cert_path), "key": str(tls.key_path)}
+    token = {
+        "realm": realm(settings),
+        "service": SERVICE,
+        "issuer": ISSUER,
+        "rootcertbundle": str(directory / "trust.pem"),
+    }
+    return {
+        "version": 0.1,
+        "log": {"level": "warn", "accesslog": {"disabled": True}},
+        "storage": {"filesystem": {"rootdirectory": str(directory / "data")}, "delete": {"enabled": True}},
+        "http": http,
+        "auth": {"token": token},
+    }
+
+
+async def trust_bundle(platform: Platform) -> str:
+    """Certificates of every living key, those that sign only later too."""
+    living = await keys.live_keys(platform, "registry_token")
+    return "".join(key.certificate or "" for key in living)
+
+
+async def _tls(platform: Platform) -> TlsFiles | None:
+    settings = platform.settings
+    if settings.registry_bind.startswith(LOOPBACK):
+        return None
+    host = settings.registry_bind.rpartition(":")[0].strip("[]")
+    public = settings.registry_host.rpartition(":")[0] or settings.registry_host
+    names = {name for name in (host, public, "localhost", socket.gethostname()) if name not in ("", "0.0.0.0", "::")}
+    return await ensure_server_certificate(platform, sorted(names), settings.data_dir / "registry" / "tls")
+
+
+def _spawn(configuration_file: Path) -> subprocess.Popen[bytes]:
+    libc, parent = ctypes.CDLL(None), os.getpid()
+
+    def bind_to_parent() -> None:
+        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)
+
+    return subprocess.Popen([PROGRAM, "serve", str(configuration_file)], preexec_fn=bind_to_parent)
+
+
+def _write(path: Path, text: str) -> None:
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(text)
+    fresh.replace(path)
+
+
+async def _prepare(platform: Platform) -> Path:
+    """Everything that the registry reads at start. The secret of upload sessions is of one life of this process."""
+    directory = (platform.settings.data_dir / "registry").absolute()
+    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    _write(directory / "trust.pem", await trust_bundle(platform))
+    said = configuration(platform.settings, directory, secrets.token_hex(32), await _tls(platform))
+    _write(directory / "config.yml", json.dumps(said))
+    return directory / "config.yml"
+
+
+async def serve(settings: Settings) -> None:
+    if shutil.which(PROGRAM) is None:
+        raise RuntimeError(f"GPUAAS_REGISTRY_BIND is set, but {PROGRAM} is not installed (tools/setup does it)")
+    async with running_platform(settings) as platform:
+        stopping = asyncio.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, stopping.set)
+        process = _spawn(await _prepare(platform))
+        trusted = await trust_bundle(platform)
+        try:
+            while process.poll() is None and not stopping.is_set():
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(_ended(process, stopping), LOOK_SECONDS)
+                    continue
+                with suppress(OperationalError, Problem):  # the database is away: the keys are what they were
+                    if trusted != (trusted := await trust_bundle(platform)):
+                        log.info("the registry's trusted keys changed; starting it again")
+                        await asyncio.to_thread(_stop, process)
+                        process = _spawn(await _prepare(platform))
+        finally:
+            await asyncio.to_thread(_stop, process)
+        if not stopping.is_set():
+            raise RuntimeError(f"{PROGRAM} ended with {process.returncode}")
+
+
+async def _ended(process: subprocess.Popen[bytes], stopping: asyncio.Event) -> None:
+    while process.poll() is None and not stopping.is_set():
+        await asyncio.sleep(0.1)
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def run(settings: Settings) -> None:
+    asyncio.run(serve(settings))
