@@ -39,6 +39,7 @@ class ServiceAccount(Resource):
     tenant_id: str = ""
     project_id: str = ""
     scopes: list[str] = field(default_factory=list)
+    app_slugs: list[str] = field(default_factory=list)
     disabled: bool = False
     expires_at: datetime | None = None
     created_by: str = ""
@@ -94,9 +95,10 @@ class ServiceAccounts(Calls):
         name: str,
         scopes: Sequence[str],
         expires_at: datetime | None = None,
+        app_slugs: Sequence[str] | None = None,
     ) -> ServiceAccount:
-        """The answer carries the first key with its secret, once."""
-        body = given(name=name, scopes=scopes, expires_at=moment(expires_at))
+        """The answer carries the first key with its secret, once. `apps:control` needs the slugs of its apps."""
+        body = given(name=name, scopes=scopes, app_slugs=app_slugs, expires_at=moment(expires_at))
         return self._change("POST", ServiceAccount, *_accounts(project_id), body=body)
 
     def show(self, project_id: str, account_id: str) -> ServiceAccount:
@@ -108,11 +110,12 @@ class ServiceAccounts(Calls):
         account_id: str,
         *,
         scopes: Sequence[str] | None = None,
+        app_slugs: Sequence[str] | None = None,
         disabled: bool | None = None,
         expires_at: datetime | None = None,
         generation: int | None = None,
     ) -> ServiceAccount:
-        body = given(scopes=scopes, disabled=disabled, expires_at=moment(expires_at))
+        body = given(scopes=scopes, app_slugs=app_slugs, disabled=disabled, expires_at=moment(expires_at))
         path = (*_accounts(project_id), account_id)
         return self._change("PATCH", ServiceAccount, *path, body=body, generation=generation)
 

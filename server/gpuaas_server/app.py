@@ -16,9 +16,11 @@ from gpuaas_server.allocations import endpoints as allocations
 from gpuaas_server.artifacts import endpoints as artifacts
 from gpuaas_server.audit import endpoints as audit
 from gpuaas_server.capacity import endpoints as capacity
+from gpuaas_server.catalog import endpoints as catalog
 from gpuaas_server.events import endpoints as events
 from gpuaas_server.identity import endpoints as identity
 from gpuaas_server.identity.gate import IdentityGate
+from gpuaas_server.instances import endpoints as instances
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.database import NOBODY
 from gpuaas_server.kernel.errors import Problem
@@ -30,13 +32,32 @@ from gpuaas_server.nodes import agent_endpoints
 from gpuaas_server.nodes import endpoints as nodes
 from gpuaas_server.nodes.gate import AgentGate
 from gpuaas_server.openapi import describe
+from gpuaas_server.operations import endpoints as operations
 from gpuaas_server.projects import endpoints as projects
+from gpuaas_server.receipts import endpoints as receipts
+from gpuaas_server.secrets import endpoints as secrets
 
 DESCRIPTION = """GPU allocations, and apps launched into them. Errors are RFC 9457 problem documents with a stable `code`;
 every POST takes an `Idempotency-Key`; every answer carries `X-Correlation-ID`."""
 
 # The router tries routes one after the other, so the rooms that are called most come first.
-ROOMS = (allocations, agent_endpoints, events, access, projects, identity, nodes, capacity, artifacts, audit)
+ROOMS = (
+    allocations,
+    agent_endpoints,
+    operations,
+    instances,
+    events,
+    access,
+    projects,
+    identity,
+    nodes,
+    capacity,
+    catalog,
+    artifacts,
+    receipts,
+    audit,
+    secrets,
+)
 
 
 class Health(BaseModel):

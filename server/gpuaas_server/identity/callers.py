@@ -40,6 +40,7 @@ async def _service_account(connection: Connection, account_id: str) -> Principal
         tenant_id=row["tenant_id"],
         project_id=row["project_id"],
         scopes=frozenset(row["scopes"]),
+        app_slugs=frozenset(row["app_slugs"]),
         disabled=row["disabled"],
         expires_at=row["expires_at"],
         keys={r["key_id"]: r["key_expires_at"] for r in rows if r["key_id"] is not None},

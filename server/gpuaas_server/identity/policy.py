@@ -12,9 +12,13 @@ from gpuaas_server.identity.principals import SERVICE_ACCOUNT, USER, Principal
 SCOPES = (
     "allocations:read",
     "allocations:write",
+    "apps:control",
+    "apps:operate",
     "artifacts:promote",
     "artifacts:publish",
     "artifacts:read",
+    "credentials:read",
+    "credentials:use",
     "events:read",
     "projects:read",
 )
@@ -48,7 +52,7 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`scope` is the one that lets a service account do it; None keeps service accounts out.
+    """`scope` is the one that lets a service account do it, as does one of `also`; None keeps service accounts out.
 
     `while_disabled`: also in a disabled tenant or project, because it ends something or undoes the disabling.
     """
@@ -58,10 +62,11 @@ class Rule:
     scope: str | None = None
     needs_reason: bool = False
     while_disabled: bool = False
+    also: frozenset[str] = frozenset()
     grants: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "grants", self.roles | {self.scope} if self.scope else self.roles)
+        object.__setattr__(self, "grants", self.roles | self.also | {self.scope} if self.scope else self.roles)
 
 
 _ADMIN = frozenset({PLATFORM_ADMIN})
@@ -85,9 +90,17 @@ _ADMINISTER_PROJECT = Rule(Level.PROJECT, _PROJECT_ADMINS)
 _END_IN_PROJECT = Rule(Level.PROJECT, _PROJECT_ADMINS, while_disabled=True)
 _READ_ALLOCATIONS = Rule(Level.PROJECT, _PROJECT_READERS, "allocations:read")
 _USE_ALLOCATIONS = Rule(Level.PROJECT, _PROJECT_USERS, "allocations:write")
+_READ_CREDENTIALS = Rule(Level.PROJECT, _PROJECT_USERS | {PROJECT_VIEWER}, "credentials:read")
 _RELEASE = Rule(Level.PROJECT, _PROJECT_USERS | {PLATFORM_OPERATOR}, "allocations:write", while_disabled=True)
 _PUBLISH = Rule(Level.PROJECT, _PROJECT_ADMINS, "artifacts:publish")
 _READ_ARTIFACTS = Rule(Level.PROJECT, _PROJECT_READERS, "artifacts:read")
+
+_CONTROLLERS = frozenset({"apps:control"})
+_READ_APPS = Rule(Level.PROJECT, _PROJECT_READERS, "apps:operate", also=_CONTROLLERS)
+_OPERATE_APPS = Rule(Level.PROJECT, _PROJECT_USERS, "apps:operate")
+_END_APPS = Rule(Level.PROJECT, _PROJECT_USERS, "apps:operate", while_disabled=True)
+# Asking and reporting are different permissions: people never report, whoever they are.
+_CONTROL = Rule(Level.PROJECT, frozenset(), "apps:control", while_disabled=True)
 
 RULES: dict[str, Rule] = {
     "health": _PUBLIC,
@@ -213,6 +226,49 @@ RULES: dict[str, Rule] = {
     "trust_key_create": _ADMINISTER_TENANT,
     "trust_key_revoke": Rule(Level.TENANT, _TENANT_ADMINS, needs_reason=True, while_disabled=True),
     "registry_token": _PUBLIC,  # by credentials of its own, see artifacts/registry_access.py
+    "runtime_secret_create": Rule(Level.PROJECT, frozenset(), "apps:control", while_disabled=True),
+    "artifact_pull": _PUBLIC,  # by a runtime secret
+    # App instances, their members, and operations
+    "instance_create": _OPERATE_APPS,
+    "instance_list": _READ_APPS,
+    "instance_show": _READ_APPS,
+    "instance_timeline": _READ_APPS,
+    "instance_deploy": _OPERATE_APPS,
+    "instance_start": _OPERATE_APPS,
+    "instance_stop": _END_APPS,
+    "instance_restart": _OPERATE_APPS,
+    "instance_upgrade": _OPERATE_APPS,
+    "instance_rollback": _OPERATE_APPS,
+    "instance_reconcile": _OPERATE_APPS,
+    "instance_repair": _OPERATE_APPS,
+    "instance_decommission": _END_APPS,
+    "instance_health_report": _CONTROL,
+    "member_list": _READ_APPS,
+    "member_show": _READ_APPS,
+    "member_operation_create": Rule(Level.PROJECT, _PROJECT_ADMINS, "apps:operate"),
+    "operation_list": _READ_APPS,
+    "operation_show": _READ_APPS,
+    "receipt_list": _READ_APPS,
+    "receipt_show": _READ_APPS,
+    "operation_cancel": _END_APPS,
+    "operation_force": Rule(Level.PROJECT, _PROJECT_ADMINS, needs_reason=True, while_disabled=True),
+    "controller_work": _CONTROL,
+    "operation_claim": _CONTROL,
+    "operation_report": _CONTROL,
+    "operation_complete": _CONTROL,
+    "operation_fail": _CONTROL,
+    "operation_give_back": _CONTROL,
+    # Credentials of a project. Getting one out of custody is more than seeing that it is there
+    "access_credential_create": _ADMINISTER_PROJECT,
+    "access_credential_list": _READ_CREDENTIALS,
+    "access_credential_show": _READ_CREDENTIALS,
+    "access_credential_rotate": _ADMINISTER_PROJECT,
+    "access_credential_revoke": Rule(Level.PROJECT, _PROJECT_ADMINS, needs_reason=True, while_disabled=True),
+    "access_credential_deliver": Rule(Level.PROJECT, _PROJECT_ADMINS, "credentials:use"),
+    "credential_delivery_list": _READ_CREDENTIALS,
+    "operation_machine_access": _CONTROL,
+    "secret_key_list": _OPERATE,
+    "secret_key_rotate": Rule(Level.PLATFORM, _ADMIN, needs_reason=True),
     # Capacity
     "sku_list": _ANYBODY,
     "sku_create": _ADMINISTER,
@@ -225,6 +281,25 @@ RULES: dict[str, Rule] = {
     "allocation_release": _RELEASE,
     "allocation_retry_release": _RELEASE,
     "allocation_force_cleanup": Rule(Level.PROJECT, _ADMIN, needs_reason=True, while_disabled=True),
+    # The catalogue. Publishing is a project's business; who sees an app beyond its tenant, the platform's
+    "app_version_register": Rule(Level.PROJECT, _PROJECT_ADMINS, "artifacts:publish"),
+    "app_list": Rule(Level.PROJECT, _PROJECT_READERS, "artifacts:publish"),
+    "app_show": Rule(Level.PROJECT, _PROJECT_READERS, "artifacts:publish"),
+    "app_version_list": Rule(Level.PROJECT, _PROJECT_READERS, "artifacts:publish"),
+    "app_version_show": Rule(Level.PROJECT, _PROJECT_READERS, "artifacts:publish"),
+    "app_version_activate": Rule(Level.PROJECT, _PROJECT_ADMINS, "artifacts:promote"),
+    "app_version_deprecate": Rule(Level.PROJECT, _PROJECT_ADMINS, "artifacts:promote", while_disabled=True),
+    "app_version_retire": Rule(
+        Level.PROJECT, _PROJECT_ADMINS, "artifacts:promote", needs_reason=True, while_disabled=True
+    ),
+    "catalog_list": Rule(Level.PROJECT, _PROJECT_READERS, "apps:operate"),
+    "catalog_show": Rule(Level.PROJECT, _PROJECT_READERS, "apps:operate"),
+    "app_list_all": _OPERATE,
+    "app_visibility_set": Rule(Level.PLATFORM, _ADMIN, needs_reason=True),
+    "app_entitlement_list": _OPERATE,
+    "tenant_entitlement_list": _READ_TENANT,
+    "entitlement_grant": Rule(Level.TENANT, _ADMIN),
+    "entitlement_revoke": Rule(Level.TENANT, _ADMIN, while_disabled=True),
 }
 
 

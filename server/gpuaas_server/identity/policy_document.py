@@ -75,7 +75,7 @@ def render_policy() -> str:
         "of the role gets in their own project (or tenant) / another project of the tenant / another tenant:",
         "`yes`, `403` (they see the place but lack the role) or `404` (the place is hidden from them).",
         "A single word stands for all three. Without a token everything but `public` answers `401`.",
-        "`user` is a user of the tenant without a role. A service account does what the scope in the second",
+        "`user` is a user of the tenant without a role. A service account does what a scope in the second",
         "column allows, in its project only; the table shows one that holds every scope.",
         "",
         f"| action | level, scope | {' | '.join(ROLES)} | anonymous |",
@@ -88,7 +88,7 @@ def render_policy() -> str:
 def _line(action: str, rule: Rule) -> str:
     where = rule.level.value
     if rule.scope is not None and rule.scope != SERVICE_ACCOUNT:
-        where += f", `{rule.scope}`"
+        where += "".join(f", `{scope}`" for scope in sorted({rule.scope, *rule.also}))
     if rule.needs_reason:
         where += ", with a reason"
     if rule.level is Level.AGENT:

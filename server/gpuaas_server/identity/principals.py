@@ -11,6 +11,8 @@ NOTHING: frozenset[str] = frozenset()
 # Held by every person, and by every service account; the other roles are given by a binding.
 USER = "user"
 SERVICE_ACCOUNT = "service_account"
+# What a controller holds for each app that it is bound to: this, then the app's slug.
+APP_ROLE = "app:"
 
 # Work for the access room: the subject may no longer log in anywhere (disabled, or out of the tenant's administration).
 ACCESS_END = "access_end"
@@ -106,10 +108,11 @@ class ServiceAccountState:
     disabled: bool
     expires_at: datetime | None
     keys: Mapping[str, datetime | None]
+    app_slugs: frozenset[str] = frozenset()
 
 
 def service_account_principal(account: ServiceAccountState) -> Principal:
-    held = account.scopes | {SERVICE_ACCOUNT}
+    held = account.scopes | {SERVICE_ACCOUNT} | {f"{APP_ROLE}{slug}" for slug in account.app_slugs}
     return Principal(
         id=account.id,
         kind=SERVICE_ACCOUNT,

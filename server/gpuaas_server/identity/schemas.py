@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from gpuaas_server.kernel.http.schemas import Body, Moment, Name
+from gpuaas_server.kernel.http.schemas import Body, Moment, Name, Slug
 from gpuaas_server.kernel.ids import ServiceAccountId, TenantId
 
 Email = Annotated[
@@ -23,9 +23,13 @@ RefreshTokenText = Annotated[str, StringConstraints(pattern=r"^gsr_[A-Za-z0-9_-]
 ScopeName = Literal[
     "allocations:read",
     "allocations:write",
+    "apps:control",
+    "apps:operate",
     "artifacts:promote",
     "artifacts:publish",
     "artifacts:read",
+    "credentials:read",
+    "credentials:use",
     "events:read",
     "projects:read",
 ]
@@ -164,16 +168,20 @@ class PlatformRoleSet(Body):
 
 
 Scopes = Annotated[list[ScopeName], Field(min_length=1, max_length=20)]
+AppSlugs = Annotated[list[Slug], Field(max_length=50)]
+_APP_SLUGS = "The apps whose work it may claim and report on; `apps:control` needs at least one."
 
 
 class ServiceAccountCreate(Body):
     name: Name
     scopes: Scopes
+    app_slugs: AppSlugs = Field(default=[], description=_APP_SLUGS)
     expires_at: Moment | None = None
 
 
 class ServiceAccountUpdate(Body):
     scopes: Scopes | None = None
+    app_slugs: AppSlugs | None = Field(default=None, description=_APP_SLUGS)
     disabled: bool | None = None
     expires_at: Moment | None = Field(default=None, description="Null takes the expiry away.")
 
@@ -199,6 +207,7 @@ class ServiceAccount(BaseModel):
     project_id: str
     name: str
     scopes: list[str]
+    app_slugs: list[str]
     disabled: bool
     expires_at: datetime | None
     created_by: str

@@ -6,7 +6,7 @@ from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.identity.members import Place, member_list, member_remove, member_set
 from gpuaas_server.identity.passwords import hash_password, random_password
 from gpuaas_server.identity.policy import PLATFORM_ROLES, allowed_actions
-from gpuaas_server.identity.principals import ACCESS_END, SERVICE_ACCOUNT
+from gpuaas_server.identity.principals import ACCESS_END, APP_ROLE, SERVICE_ACCOUNT
 from gpuaas_server.identity.queries import bindings as binding_queries
 from gpuaas_server.identity.queries import service_accounts as account_queries
 from gpuaas_server.identity.queries import users as user_queries
@@ -27,6 +27,7 @@ __all__ = [
     "ProjectMemberSet",
     "TenantMemberSet",
     "allowed_actions",
+    "bound_apps",
     "ensure_first_admin",
     "member_list",
     "member_remove",
@@ -62,6 +63,11 @@ async def ensure_first_admin(platform: Platform) -> FirstAdmin | None:
         await binding_queries.member_set(tx.connection, new_id("rbd"), user["id"], "platform_admin", None, None, tx.now)
         await record(tx, AuditEntry("user_create", user["id"], details={"first_admin": True}))
     return FirstAdmin(FIRST_ADMIN_EMAIL, password)
+
+
+def bound_apps(roles: frozenset[str]) -> list[str]:
+    """The slugs of the apps that the caller, a service account, is the controller of: from `Admission.roles`."""
+    return sorted(role.removeprefix(APP_ROLE) for role in roles if role.startswith(APP_ROLE))
 
 
 async def visible_projects(connection: Connection, actor: Actor) -> list[str] | None:

@@ -1,6 +1,7 @@
 """Service accounts: programs as principals of one project, with scopes, and keys that overlap in rotation."""
 
 import secrets
+from collections.abc import Sequence
 from datetime import datetime
 
 from psycopg.rows import DictRow
@@ -36,7 +37,8 @@ async def service_account_create(
     tx: Tx, tenant_id: str, project_id: str, body: ServiceAccountCreate, roles: frozenset[str]
 ) -> NewServiceAccount:
     _require_future(body.expires_at, tx.now)
-    scopes = sorted(set(body.scopes))
+    scopes, app_slugs = sorted(set(body.scopes)), sorted(set(body.app_slugs))
+    _require_apps(scopes, app_slugs)
     row = await queries.service_account_insert(
         tx.connection,
         new_id("sva"),
@@ -44,6 +46,7 @@ async def service_account_create(
         project_id,
         body.name,
         scopes,
+        app_slugs,
         body.expires_at,
         tx.actor.id,
         tx.now,
@@ -51,7 +54,7 @@ async def service_account_create(
     if row is None:
         raise Problem("already_exists", "The project has a service account with this name.")
     key = await _new_key(tx, row, None)
-    await _recorded(tx, "service_account_create", row, {"scopes": scopes, "key": key.id})
+    await _recorded(tx, "service_account_create", row, {"scopes": scopes, "app_slugs": app_slugs, "key": key.id})
     return NewServiceAccount(**dict(_account(row, roles)), key=key)
 
 
@@ -80,18 +83,21 @@ async def service_account_update(
     before = await _hold(tx, project_id, account_id)
     require_match(before["generation"])
     scopes = before["scopes"] if body.scopes is None else sorted(set(body.scopes))
+    app_slugs = before["app_slugs"] if body.app_slugs is None else sorted(set(body.app_slugs))
+    _require_apps(scopes, app_slugs)
     disabled = before["disabled"] if body.disabled is None else body.disabled
     if disabled:
         await leases.enqueue(tx, ACCESS_END, [account_id])
     expires_at = body.expires_at if "expires_at" in body.model_fields_set else before["expires_at"]
-    row = await queries.service_account_update(tx.connection, account_id, scopes, disabled, expires_at)
+    row = await queries.service_account_update(tx.connection, account_id, scopes, app_slugs, disabled, expires_at)
     changes: dict[str, object] = {
         "before": {
             "scopes": before["scopes"],
+            "app_slugs": before["app_slugs"],
             "disabled": before["disabled"],
             "expires_at": before["expires_at"],
         },
-        "after": {"scopes": scopes, "disabled": disabled, "expires_at": expires_at},
+        "after": {"scopes": scopes, "app_slugs": app_slugs, "disabled": disabled, "expires_at": expires_at},
     }
     await _recorded(tx, "service_account_update", row, changes)
     return _account(row, roles)
@@ -152,6 +158,12 @@ def _present(row: DictRow | None, account_id: str) -> DictRow:
 def _require_future(expires_at: datetime | None, now: datetime) -> None:
     if expires_at is not None and expires_at <= now:
         raise Problem("invalid_request", "expires_at lies in the past.")
+
+
+def _require_apps(scopes: Sequence[str], app_slugs: Sequence[str]) -> None:
+    """A controller of nothing would wait for work for ever, and nobody would know why."""
+    if "apps:control" in scopes and not app_slugs:
+        raise Problem("invalid_request", "apps:control needs app_slugs: the apps whose work it may do.")
 
 
 async def _recorded(tx: Tx, action: str, account: DictRow, details: dict[str, object]) -> None:

@@ -72,6 +72,8 @@ service_accounts = sa.Table(
     sa.Column("project_id", text_id(), nullable=False),
     sa.Column("name", sa.Text, nullable=False),
     sa.Column("scopes", ARRAY(sa.Text), nullable=False),
+    # The apps it is the controller of, in its project.
+    sa.Column("app_slugs", ARRAY(sa.Text), nullable=False, server_default="{}"),
     sa.Column("disabled", sa.Boolean, nullable=False, server_default="false"),
     sa.Column("expires_at", Timestamp),
     sa.Column("created_by", text_id(), nullable=False),

@@ -286,6 +286,53 @@ _KINDS = [
         "Read the receipt; ask for the operation again, or force it with a reason.",
         True,
     ),
+    # Why nobody could look at a host after a teardown
+    ErrorKind(
+        "host_unreachable",
+        504,
+        "The host could not be asked",
+        "Bring the node back and ask for the operation again, or force it with a reason.",
+        True,
+    ),
+    ErrorKind(
+        "agent_too_old",
+        409,
+        "The host's agent does not know how to look",
+        "Update the agent on the node and ask for the operation again, or force it with a reason.",
+    ),
+    ErrorKind(
+        "evidence_mismatch",
+        502,
+        "The host answered another question",
+        "Ask for the operation again; when it repeats, look at the node's agent.",
+        True,
+    ),
+    ErrorKind(
+        "baseline_mismatch",
+        502,
+        "The host compared with another baseline",
+        "Release the allocation: its wipe is a proof of its own. Or force it with a reason.",
+    ),
+    ErrorKind(
+        "could_not_look",
+        502,
+        "The host could not look everywhere",
+        "Read the receipt's problems, settle them on the host, and ask for the operation again.",
+        True,
+    ),
+    ErrorKind(
+        "inspection_failed",
+        502,
+        "The look at the host failed",
+        "Look at the node's task for details, then ask for the operation again, or force it with a reason.",
+        True,
+    ),
+    ErrorKind(
+        "footprint_invalid",
+        422,
+        "The app's footprint cannot be looked for",
+        "Upgrade to a version whose manifest has a sound footprint, or force it with a reason.",
+    ),
     ErrorKind("some_failed", 502, "Not all of it succeeded", "Read the children; ask again for those that failed.", True),
     ErrorKind(
         "forced_end", 409, "Somebody ended it by force", "Look at the hosts: nothing about them was verified.", False
@@ -296,51 +343,6 @@ _KINDS = [
         "The allocation below has ended",
         "Remove the member, or replace it with one on another allocation.",
     ),
-    # Artifacts
-    ErrorKind(
-        "digest_mismatch",
-        409,
-        "The bytes are not those of the digest",
-        "Publish again, with the digest of the bytes that you send.",
-    ),
-    ErrorKind("upload_missing", 409, "The bytes are not there", "Publish again: upload, then complete the intent."),
-    ErrorKind("publish_expired", 409, "The publish intent was not completed in time", "Make a new publish intent."),
-    ErrorKind(
-        "artifact_invalid", 422, "This is not an artifact that can be checked", "Correct what detail names; publish again."
-    ),
-    ErrorKind(
-        "promotion_refused",
-        409,
-        "The artifact may not go to this stage",
-        "Settle each of the reasons in details.refusals, then move it.",
-    ),
-    ErrorKind("artifact_in_use", 409, "Something still uses the artifact", "End what uses it first."),
-    ErrorKind(
-        "artifact_revoked", 409, "The artifact is revoked", "Use another version; a revoked artifact does not come back."
-    ),
-    ErrorKind(
-        "artifact_untrusted",
-        409,
-        "The artifact is not trusted",
-        "Have it signed by a trust key of the tenant, and verify it again.",
-    ),
-    ErrorKind("artifact_not_active", 409, "The artifact is not active", "Wait until it is, or use another version."),
-    ErrorKind("artifact_unknown", 409, "No artifact with this digest is registered", "Publish the artifact first."),
-    ErrorKind("not_in_canary", 409, "The canary is not for this project", "Use the active version."),
-    ErrorKind(
-        "trust_key_refused",
-        422,
-        "The public key is not acceptable",
-        "Send an ECDSA, RSA (2048 bits or more) or Ed25519 public key in PEM, as in cosign.pub.",
-    ),
-    ErrorKind(
-        "registry_not_configured",
-        409,
-        "This platform has no image registry",
-        "Publish a blob, or ask an administrator to set GPUAAS_REGISTRY_BIND or GPUAAS_REGISTRY_URL.",
-    ),
-    ErrorKind("registry_unavailable", 503, "The image registry does not answer", "Try again in a moment.", True),
-    ErrorKind("storage_unavailable", 503, "The blob store does not answer", "Try again in a moment.", True),
     # Artifacts
     ErrorKind(
         "digest_mismatch",

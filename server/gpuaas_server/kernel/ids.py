@@ -1,4 +1,4 @@
-"""Typed ids: a three-letter prefix and a UUIDv7 in Crockford base32, so that ids sort by time and name their noun.
+"""Typed ids: a short prefix and a UUIDv7 in Crockford base32, so that ids sort by time and name their noun.
 
 Ids are text everywhere (wire, Python, PostgreSQL with COLLATE "C"): one form to log, to grep and to compare.
 """
@@ -74,7 +74,14 @@ TaskId = Annotated[str, _pattern("tsk")]
 SkuId = Annotated[str, _pattern("sku")]
 AllocationId = Annotated[str, _pattern("alc")]
 GrantId = Annotated[str, _pattern("grt")]
+InstanceId = Annotated[str, _pattern("ins")]
+MemberId = Annotated[str, _pattern("mem")]
+OperationId = Annotated[str, _pattern("op")]
+ReceiptId = Annotated[str, _pattern("rcp")]
 CredentialId = Annotated[str, _pattern("crd")]
 ArtifactId = Annotated[str, _pattern("art")]
 PublishIntentId = Annotated[str, _pattern("pub")]
 TrustKeyId = Annotated[str, _pattern("tky")]
+AppId = Annotated[str, _pattern("app")]
+AppVersionId = Annotated[str, _pattern("apv")]
+EntitlementId = Annotated[str, _pattern("etl")]

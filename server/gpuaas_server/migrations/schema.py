@@ -5,10 +5,14 @@ import gpuaas_server.allocations.tables
 import gpuaas_server.artifacts.tables
 import gpuaas_server.audit.tables
 import gpuaas_server.capacity.tables
+import gpuaas_server.catalog.tables
 import gpuaas_server.events.tables
 import gpuaas_server.identity.tables
+import gpuaas_server.instances.tables
 import gpuaas_server.nodes.tables
+import gpuaas_server.operations.tables
 import gpuaas_server.projects.tables
+import gpuaas_server.receipts.tables
 import gpuaas_server.secrets.tables
 import gpuaas_server.work.tables  # noqa: F401
 from gpuaas_server.kernel.tables import metadata

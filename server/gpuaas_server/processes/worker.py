@@ -14,12 +14,16 @@ from gpuaas_server.allocations.reconciler import AllocationMachine
 from gpuaas_server.artifacts.reconciler import ArtifactCheckMachine, PublishIntentMachine
 from gpuaas_server.events.relay import JsonLinesSink, relay
 from gpuaas_server.housekeeping import machine as housekeeping
+from gpuaas_server.instances.flags import InstanceFlagMachine
+from gpuaas_server.instances.health import InstanceHealthMachine
 from gpuaas_server.kernel.context import Platform, system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.metrics import registry
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.nodes import machine as liveness
+from gpuaas_server.operations.reconciler import OperationMachine
 from gpuaas_server.runtime import running_platform
+from gpuaas_server.secrets.machine import SecretEraseMachine, SecretRewrapMachine
 from gpuaas_server.work import leases
 from gpuaas_server.work.worker import Worker
 
@@ -31,11 +35,16 @@ def build_worker(platform: Platform) -> Worker:
         platform,
         [
             AllocationMachine(platform),
+            OperationMachine(),
+            InstanceHealthMachine(),
+            InstanceFlagMachine(),
             AccessEndMachine(),
             PublishIntentMachine(),
             ArtifactCheckMachine(),
             liveness.NodeLivenessMachine(platform),
             housekeeping.HousekeepingMachine(platform),
+            SecretRewrapMachine(platform),
+            SecretEraseMachine(),
         ],
     )
 

@@ -7,7 +7,9 @@ from psycopg.rows import DictRow
 
 from gpuaas_server.kernel.database import Connection
 
-_COLUMNS = "id, tenant_id, project_id, name, scopes, disabled, expires_at, created_by, created_at, generation"
+_COLUMNS = (
+    "id, tenant_id, project_id, name, scopes, app_slugs, disabled, expires_at, created_by, created_at, generation"
+)
 _KEY = "id, created_at, expires_at, last_used_at"
 
 
@@ -18,6 +20,7 @@ async def service_account_insert(
     project_id: str,
     name: str,
     scopes: Sequence[str],
+    app_slugs: Sequence[str],
     expires_at: datetime | None,
     created_by: str,
     now: datetime,
@@ -25,10 +28,10 @@ async def service_account_insert(
     """The row, or None when the name is taken in this project."""
     cursor = await connection.execute(
         "INSERT INTO service_accounts"
-        " (id, tenant_id, project_id, name, scopes, expires_at, created_by, created_at)"
-        " VALUES (%s, %s, %s, %s, %s, %s, %s, %s)"
+        " (id, tenant_id, project_id, name, scopes, app_slugs, expires_at, created_by, created_at)"
+        " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)"
         f" ON CONFLICT ON CONSTRAINT service_accounts_one_per_name DO NOTHING RETURNING {_COLUMNS}",
-        (account_id, tenant_id, project_id, name, list(scopes), expires_at, created_by, now),
+        (account_id, tenant_id, project_id, name, list(scopes), list(app_slugs), expires_at, created_by, now),
     )
     return await cursor.fetchone()
 
@@ -61,13 +64,15 @@ async def service_account_update(
     connection: Connection,
     account_id: str,
     scopes: Sequence[str],
+    app_slugs: Sequence[str],
     disabled: bool,
     expires_at: datetime | None,
 ) -> DictRow:
     cursor = await connection.execute(
-        "UPDATE service_accounts SET scopes = %s, disabled = %s, expires_at = %s, generation = generation + 1"
+        "UPDATE service_accounts SET scopes = %s, app_slugs = %s, disabled = %s, expires_at = %s,"
+        " generation = generation + 1"
         f" WHERE id = %s RETURNING {_COLUMNS}",
-        (list(scopes), disabled, expires_at, account_id),
+        (list(scopes), list(app_slugs), disabled, expires_at, account_id),
     )
     row = await cursor.fetchone()
     return row or {}

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 PageLimit = Annotated[int, Query(ge=1, le=200, description="How many items at most.")]
 PageAfter = Annotated[
     str | None,
-    Query(pattern="^[a-z]{3}_[0-9a-z]{26}$", description="Cursor: next_cursor of the page before."),
+    Query(pattern="^[a-z]{2,3}_[0-9a-z]{26}$", description="Cursor: next_cursor of the page before."),
 ]
 
 

@@ -1,0 +1,247 @@
+"""App instances and members over HTTP."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from gpuaas_server.instances import health, members, service, timeline
+from gpuaas_server.instances.schemas import (
+    HealthAccepted,
+    HealthReport,
+    Instance,
+    InstanceCreate,
+    InstanceStarted,
+    InstanceStatus,
+    InstanceSummary,
+    InstanceTimeline,
+    InstanceUpgrade,
+    InstanceVerb,
+    Member,
+    MemberOperationCreate,
+)
+from gpuaas_server.kernel.http.call import Call, admitted, admitted_change, reply
+from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
+from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.http.schemas import Slug
+from gpuaas_server.kernel.ids import InstanceId, MemberId, ProjectId
+from gpuaas_server.operations.schemas import Operation
+
+router = APIRouter(tags=["instances"])
+PATH = "/projects/{project_id}/instances"
+ONE = f"{PATH}/{{instance_id}}"
+_VERB = problem_responses("conflict", "operation_in_progress")
+
+
+@router.post(
+    PATH,
+    status_code=201,
+    response_model=InstanceStarted,
+    responses=problem_responses("already_exists", "placement_refused", "inputs_invalid"),
+)
+async def instance_create(
+    project_id: ProjectId, body: InstanceCreate, call: Annotated[Call, admitted_change("instance_create")]
+) -> Response:
+    """Launch an app into allocations of the project. The answer names the deploy operation: follow it."""
+    admission = call.admission
+    return await call.change(
+        lambda tx: service.instance_create(tx, admission.roles, admission.tenant_id, project_id, body), status=201
+    )
+
+
+@router.get(PATH, response_model=Page[InstanceSummary], responses=problem_responses())
+async def instance_list(
+    project_id: ProjectId,
+    call: Annotated[Call, admitted("instance_list")],
+    status: Annotated[InstanceStatus | None, Query()] = None,
+    app: Annotated[Slug | None, Query(description="Only instances of this app.")] = None,
+    after: PageAfter = None,
+    limit: PageLimit = 50,
+) -> Response:
+    roles = call.admission.roles
+    return await call.read(lambda c: service.instance_list(c, roles, project_id, status, app, after, limit))
+
+
+@router.get(ONE, response_model=Instance, responses=problem_responses())
+async def instance_show(
+    project_id: ProjectId, instance_id: InstanceId, call: Annotated[Call, admitted("instance_show")]
+) -> Response:
+    return await call.read(lambda c: service.instance_show(c, call.admission.roles, project_id, instance_id))
+
+
+@router.get(f"{ONE}/timeline", response_model=InstanceTimeline, responses=problem_responses())
+async def instance_timeline(
+    project_id: ProjectId,
+    instance_id: InstanceId,
+    call: Annotated[Call, admitted("instance_timeline")],
+    after: PageAfter = None,
+    wait: Annotated[int, Query(ge=0, le=60, description="Seconds to wait for the first entry.")] = 0,
+    limit: Annotated[int, Query(ge=1, le=500)] = 100,
+) -> Response:
+    """What happened to the instance, its members and operations, oldest first; with `wait`, live."""
+    scope = call.admission.scope
+    return reply(await timeline.instance_timeline(call.platform, scope, project_id, instance_id, after, wait, limit))
+
+
+async def _operate(call: Call, project_id: str, instance_id: str, kind: str, body: InstanceVerb) -> Response:
+    roles = call.admission.roles
+    return await call.change(lambda tx: service.instance_operate(tx, roles, project_id, instance_id, kind, body))
+
+
+@router.post(f"{ONE}/deploy", response_model=InstanceStarted, responses=_VERB)
+async def instance_deploy(
+    project_id: ProjectId,
+    instance_id: InstanceId,
+    body: InstanceVerb,
+    call: Annotated[Call, admitted_change("instance_deploy")],
+) -> Response:
+    """Once more, after a first deploy that did not succeed."""
+    return await _operate(call, project_id, instance_id, "deploy", body)
+
+
+@router.post(f"{ONE}/start", response_model=InstanceStarted, responses=_VERB)
+async def instance_start(
+    project_id: ProjectId,
+    instance_id: InstanceId,
+    body: InstanceVerb,
+    call: Annotated[Call, admitted_change("instance_start")],
+) -> Response:
+    return await _operate(call, project_id, instance_id, "start", body)
+
+
+@router.post(f"{ONE}/stop", response_model=InstanceStarted, responses=_VERB)
+async def instance_stop(
+    project_id: ProjectId,
+    instance_id: InstanceId,
+    body: InstanceVerb,
+    call: Annotated[Call, admitted_change("instance_stop")],
+) -> Response:
+    """Stopped means proven: the hosts are inspected after the controller is done."""
+    return await _operate(call, project_id, instance_id, "stop", body)
+
+
+@router.post(f"{ONE}/restart", response_model=InstanceStarted, responses=_VERB)
+async def instance_restart(
+    project_id: ProjectId,
+    instance_id: InstanceId,
+    body: InstanceVerb,
+    call: Annotated[Call, admitted_change("instance_restart")],
+) -> Response:
+    return await _operate(call, project_id, instance_id, "restart", body)
+
+
+@router.post(
+    f"{ONE}/upgrade", response_model=InstanceStarted, responses={**_VERB, **problem_responses("placement_refused")}
+)
+async def instance_upgrade(
+    project_id: ProjectId,
+    instance_id: InstanceId,
+    body: InstanceUpgrade,
+    call: Annotated[Call, admitted_change("instance_upgrade")],
+) -> Response:
+    """To another version of the app. The one before stays known, for `rollback`."""
+    return await call.change(
+        lambda tx: service.instance_upgrade(tx, call.admission.roles, project_id, instance_id, body)
+    )
+
+
+@router.post(f"{ONE}/rollback", response_model=InstanceStarted, responses=_VERB)
+async def instance_rollback(
+    project_id: ProjectId,
+    instance_id: InstanceId,
+    body: InstanceVerb,
+    call: Annotated[Call, admitted_change("instance_rollback")],
+) -> Response:
+    """To the version before the last upgrade, or, after one that broke off, to the one it began from."""
+    return await _operate(call, project_id, instance_id, "rollback", body)
+
+
+@router.post(f"{ONE}/reconcile", response_model=InstanceStarted, responses=_VERB)
+async def instance_reconcile(
+    project_id: ProjectId,
+    instance_id: InstanceId,
+    body: InstanceVerb,
+    call: Annotated[Call, admitted_change("instance_reconcile")],
+) -> Response:
+    """Bring what is there in line with what is wanted, without touching what is right."""
+    return await _operate(call, project_id, instance_id, "reconcile", body)
+
+
+@router.post(f"{ONE}/repair", response_model=InstanceStarted, responses=_VERB)
+async def instance_repair(
+    project_id: ProjectId,
+    instance_id: InstanceId,
+    body: InstanceVerb,
+    call: Annotated[Call, admitted_change("instance_repair")],
+) -> Response:
+    return await _operate(call, project_id, instance_id, "repair", body)
+
+
+@router.post(f"{ONE}/decommission", response_model=InstanceStarted, responses=_VERB)
+async def instance_decommission(
+    project_id: ProjectId,
+    instance_id: InstanceId,
+    body: InstanceVerb,
+    call: Annotated[Call, admitted_change("instance_decommission")],
+) -> Response:
+    """The end of the instance. Its history and its receipts stay."""
+    return await _operate(call, project_id, instance_id, "decommission", body)
+
+
+@router.put(
+    f"{ONE}/health",
+    response_model=HealthAccepted,
+    responses=problem_responses("not_the_controller", "stale_generation", "document_too_large"),
+)
+async def instance_health_report(
+    project_id: ProjectId,
+    instance_id: InstanceId,
+    body: HealthReport,
+    call: Annotated[Call, admitted_change("instance_health_report")],
+) -> Response:
+    """For the app's controller, on its own schedule. Health also depends on members and operations: see the answer."""
+    return await call.change(
+        lambda tx: health.instance_health_report(tx, call.admission.roles, project_id, instance_id, body)
+    )
+
+
+@router.get(f"{ONE}/members", response_model=Page[Member], responses=problem_responses("invalid_cursor"))
+async def member_list(
+    project_id: ProjectId,
+    instance_id: InstanceId,
+    call: Annotated[Call, admitted("member_list")],
+    removed: Annotated[bool, Query(description="With the tombstones of removed members.")] = False,
+    after: PageAfter = None,
+    limit: PageLimit = 50,
+) -> Response:
+    roles = call.admission.roles
+    return await call.read(lambda c: members.member_list(c, roles, project_id, instance_id, removed, after, limit))
+
+
+@router.get(f"{ONE}/members/{{member_id}}", response_model=Member, responses=problem_responses())
+async def member_show(
+    project_id: ProjectId,
+    instance_id: InstanceId,
+    member_id: MemberId,
+    call: Annotated[Call, admitted("member_show")],
+) -> Response:
+    roles = call.admission.roles
+    return await call.read(lambda c: members.member_show(c, roles, project_id, instance_id, member_id))
+
+
+@router.post(
+    f"{ONE}/member-operations",
+    status_code=201,
+    response_model=Operation,
+    responses=problem_responses("conflict", "operation_in_progress", "placement_refused"),
+)
+async def member_operation_create(
+    project_id: ProjectId,
+    instance_id: InstanceId,
+    body: MemberOperationCreate,
+    call: Annotated[Call, admitted_change("member_operation_create")],
+) -> Response:
+    """add, drain, remove, replace or recover, of one member or many. Of many, the answer is the bulk operation."""
+    return await call.change(
+        lambda tx: members.member_operation_create(tx, call.admission.roles, project_id, instance_id, body), status=201
+    )

@@ -1,0 +1,249 @@
+"""An instance with its members, held by one transaction: changed in memory by the rules of machine.py, stored at once.
+
+Whoever changes anything of an instance, of a member, or of an operation on them, holds the instance first. So nobody
+sees half a change, and health is derived in one place from all that it depends on.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from psycopg.rows import DictRow
+
+from gpuaas_server.events.service import NewEvent, emit
+from gpuaas_server.instances import queries
+from gpuaas_server.instances.machine import TRANSITIONS, InstanceView, MemberView, Report, counted, judge
+from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.errors import not_found
+from gpuaas_server.kernel.ids import new_id
+
+# A controller that has once reported health and then falls silent for so long is not believed any more.
+REPORT_LIFE = timedelta(minutes=10)
+_EVENT_OF_STATUS = {"running": "instance.start_completed"}
+_EVENT_OF_HEALTH = {"unknown": "instance.health_unknown", "progressing": "instance.progressing"}
+
+
+News = tuple[str, str, dict[str, object]]  # type, subject, data
+
+
+def topic(instance_id: str) -> str:
+    return f"instance:{instance_id}"
+
+
+@dataclass(slots=True)
+class Held:
+    tx: Tx
+    row: DictRow
+    members: dict[str, DictRow]
+    _changes: dict[str, object] = field(default_factory=dict)
+    _touched: dict[str, DictRow] = field(default_factory=dict)
+    _born: list[dict[str, object]] = field(default_factory=list)
+    _news: list[News] = field(default_factory=list)
+    _grows: bool = False
+
+    @property
+    def id(self) -> str:
+        return str(self.row["id"])
+
+    def news(self, name: str, subject: str | None = None, /, **data: object) -> None:
+        """For the timeline, and for the log of the project."""
+        self._news.append((name, subject or self.id, data))
+
+    def change(self, **columns: object) -> None:
+        """Columns of the instance that change what it is or is wanted to be."""
+        self.row.update(columns)
+        self._changes.update(columns)
+        self._grows = True
+
+    def note(self, **columns: object) -> None:
+        """Columns that do not make anybody's view of the instance stale."""
+        self.row.update(columns)
+        self._changes.update(columns)
+
+    def become(self, status: str, failure: dict[str, object] | None = None) -> None:
+        before = str(self.row["status"])
+        if status == before:
+            if failure is not None:
+                self.change(failure=failure)
+            return
+        if status not in TRANSITIONS[before]:
+            raise RuntimeError(f"an instance does not go from {before} to {status}")
+        self.change(status=status, status_since=self.tx.now, failure=failure)
+        data = {"failure": failure["code"]} if failure else {}
+        self.news(_EVENT_OF_STATUS.get(status, f"instance.{status}"), **data)
+
+    def member_become(self, member: DictRow, status: str, failure: dict[str, object] | None = None) -> None:
+        if status == member["status"]:
+            if failure is not None:
+                self.member_change(member, failure=failure)
+            return
+        kind = f"member.{status}"
+        columns: dict[str, object] = {"status": status, "status_since": self.tx.now, "failure": failure}
+        if status == "ready" and member["ready_at"] is None:
+            kind, columns["ready_at"] = "member.added", self.tx.now
+        if status == "removed":
+            columns |= {"removed_at": self.tx.now, "leaving": False}
+        self.member_change(member, **columns)
+        data = {"failure": failure["code"]} if failure else {}
+        self.news(kind, member["id"], component_key=member["component_key"], **data)
+
+    def member_change(self, member: DictRow, **columns: object) -> None:
+        member.update(columns)
+        self._touched[member["id"]] = member
+        self._grows = True
+
+    def member_note(self, member: DictRow, **columns: object) -> None:
+        """Stored when the member is stored for another reason: not worth a write of its own for each of a thousand."""
+        member.update(columns)
+
+    def member_add(self, component_key: str, allocation_id: str, node_id: str, operation_id: str | None) -> DictRow:
+        """A new member, pending until its operation is claimed."""
+        row: DictRow = {
+            "id": new_id("mem"),
+            "tenant_id": self.row["tenant_id"],
+            "project_id": self.row["project_id"],
+            "instance_id": self.id,
+            "ordinal": self.row["next_ordinal"],
+            "component_key": component_key,
+            "allocation_id": allocation_id,
+            "node_id": node_id,
+            "operation_id": operation_id,
+            "correlation_id": self.tx.actor.correlation_id,
+            "now": self.tx.now,
+        }
+        self._born.append(dict(row))
+        never = ("failure", "adapter_detail", "verified", "ready_at", "removed_at")
+        row |= dict.fromkeys(never) | {"status": "pending", "status_since": self.tx.now, "generation": 1}
+        row |= {"host_gone": False, "leaving": False, "created_at": row.pop("now"), "last_operation_id": operation_id}
+        self.members[row["id"]] = row
+        intent = [*self.row["placement_intent"], {"component_key": component_key, "allocation_id": allocation_id}]
+        self.change(next_ordinal=self.row["next_ordinal"] + 1, placement_intent=intent)
+        self.news("member.pending", row["id"], component_key=component_key)
+        return row
+
+    def living(self) -> list[DictRow]:
+        return [member for member in self.members.values() if member["status"] != "removed"]
+
+    def unwanted(self, members: Iterable[DictRow]) -> None:
+        """They are to go: the intent no longer names them."""
+        intent = list(self.row["placement_intent"])
+        for member in members:
+            place = {name: member[name] for name in ("component_key", "allocation_id")}
+            if place in intent:
+                intent.remove(place)
+        self.change(placement_intent=intent)
+
+    def wanted(self, member: DictRow) -> None:
+        """It was to go, and stays after all."""
+        place = {name: member[name] for name in ("component_key", "allocation_id")}
+        self.change(placement_intent=[*self.row["placement_intent"], place])
+
+    def live_operation(self, member: DictRow | None = None) -> str | None:
+        """Who would be in the way: of one member's operation, or of one on the whole instance."""
+        whole = self.row["operation_id"]
+        if whole is not None or member is not None:
+            return str(whole or (member or {}).get("operation_id") or "") or None
+        return next((str(one["operation_id"]) for one in self.living() if one["operation_id"] is not None), None)
+
+    async def store(self) -> DictRow:
+        """Derive health, write what changed, and tell. The row as it is now."""
+        self._judge()
+        connection = self.tx.connection
+        if self._born:
+            await queries.members_insert(connection, self._born)
+        if self._touched:
+            await queries.members_update(connection, list(self._touched.values()))
+        if self._changes or self._grows:
+            changes = self._changes or {"member_counts": self.row["member_counts"]}
+            self.row = await queries.instance_change(connection, self.id, changes, self._grows)
+        await tell(self.tx, self.row, self._news)
+        self._changes, self._touched, self._born, self._news, self._grows = {}, {}, [], [], False
+        return self.row
+
+    def _judge(self) -> None:
+        members = [_view(member) for member in self.living()]
+        counts = counted(members)
+        if counts != self.row["member_counts"]:
+            self.note(member_counts=counts)
+        health = judge(self._view(members))
+        reasons = [dict(reason) for reason in health.reasons]
+        if health.status != self.row["health"]:
+            self.note(health=health.status, health_since=self.tx.now, health_reasons=reasons)
+            kind = _EVENT_OF_HEALTH.get(health.status, f"instance.{health.status}")
+            self.news(kind, reasons=[reason["code"] for reason in reasons])
+        elif reasons != self.row["health_reasons"]:
+            self.note(health_reasons=reasons)
+
+    def _view(self, members: list[MemberView]) -> InstanceView:
+        row = self.row
+        return InstanceView(
+            status=row["status"],
+            busy=row["operation_id"] is not None,
+            failure=(row["failure"] or {}).get("code"),
+            minimum={one["key"]: int(one.get("min", 0)) for one in row["manifest"].get("components", ())},
+            members=members,
+            report=self._report(),
+            flags=[*row["flags"], *_unfinished(row)],
+        )
+
+    def _report(self) -> Report | None:
+        told, at = self.row["reported"], self.row["reported_at"]
+        if told is None or at is None:
+            return None
+        return Report(told["status"], told.get("reasons", ()), stale=at + REPORT_LIFE <= self.tx.now)
+
+
+async def tell(tx: Tx, about: DictRow, news: Sequence[News]) -> None:
+    """Into the timeline of an instance and the log of its project; `about` is any row that names both."""
+    if not news:
+        return
+    instance_id = about.get("instance_id") or about["id"]
+    same = {"tenant_id": about["tenant_id"], "instance_id": instance_id, "at": tx.now, "actor": tx.actor.id}
+    same["correlation_id"] = tx.actor.correlation_id
+    rows = [{**same, "id": new_id("iev"), "type": kind, "subject": one, "data": data} for kind, one, data in news]
+    tx.later.insert(queries.EVENT_INSERT, rows)
+    facts = {"instance_id": instance_id, "app": about["app_slug"]}
+    place = (about["tenant_id"], about["project_id"])
+    await emit(tx, *(NewEvent(kind, one, *place, {**facts, **data}) for kind, one, data in news))
+    tx.wakeups.add(topic(instance_id))
+
+
+async def look(connection: Connection, project_id: str, instance_id: str) -> tuple[DictRow, list[DictRow]]:
+    """The instance with its living members, for those who only read."""
+    row = await queries.instance_show(connection, project_id, instance_id)
+    if row is None:
+        raise not_found("instance", instance_id)
+    return row, await queries.members_living(connection, instance_id)
+
+
+def _unfinished(row: DictRow) -> list[dict[str, object]]:
+    """An upgrade or rollback that broke off: members may be of different versions."""
+    if row["attempted"] is None or row["operation_id"] is not None:
+        return []
+    message = f"The change to version {row['attempted']['version']} did not succeed."
+    return [{"code": "version_change_failed", "message": message}]
+
+
+def _view(member: DictRow) -> MemberView:
+    failure = member["failure"] or {}
+    return MemberView(member["id"], member["component_key"], member["status"], failure.get("message"))
+
+
+async def hold(tx: Tx, project_id: str, instance_id: str) -> Held:
+    """For a caller of the project."""
+    row = await queries.instance_lock(tx.connection, project_id, instance_id)
+    if row is None:
+        raise not_found("instance", instance_id)
+    return await _with_members(tx, row)
+
+
+async def hold_any(tx: Tx, instance_id: str) -> Held | None:
+    """For the platform itself."""
+    row = await queries.instance_hold(tx.connection, instance_id)
+    return None if row is None else await _with_members(tx, row)
+
+
+async def _with_members(tx: Tx, row: DictRow) -> Held:
+    members = await queries.members_living(tx.connection, row["id"])
+    return Held(tx, row, {member["id"]: member for member in members})

@@ -1,0 +1,137 @@
+"""Before something is launched: which version, do the inputs fit, may these allocations be used. All reasons at once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from psycopg.rows import DictRow
+
+from gpuaas_server.allocations import placements
+from gpuaas_server.allocations.placements import Place
+from gpuaas_server.catalog import gate, inputs
+from gpuaas_server.catalog import service as catalog
+from gpuaas_server.catalog.gate import MemberFacts, PlacementFacts, Refusal
+from gpuaas_server.catalog.manifest import Manifest, from_document
+from gpuaas_server.instances import queries
+from gpuaas_server.instances.schemas import Placement
+from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.database import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """What an instance keeps of the version that it runs."""
+
+    app_id: str
+    version_id: str
+    manifest: Manifest
+    digest: str
+
+    def columns(self) -> dict[str, object]:
+        return {
+            "version_id": self.version_id,
+            "version": self.manifest.version,
+            "runtime_version": self.manifest.runtime_version,
+            "digest": self.digest,
+            "manifest": self.manifest.document,
+        }
+
+
+async def version_choose(
+    connection: Connection, tenant_id: str, project_id: str, slug: str, version: str | None
+) -> Version:
+    """The version that may be launched here now, or the problem with every reason why none."""
+    found = await catalog.launchable(connection, tenant_id, slug, version, project_id)
+    return Version(found.app_id, found.version_id, found.manifest, found.digest)
+
+
+def inputs_check(manifest: Manifest, values: dict[str, Any]) -> None:
+    inputs.check(manifest.inputs, values)
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """Allocations that this transaction holds, and which other instances live on them."""
+
+    places: dict[str, Place]
+    busy: dict[str, DictRow]
+
+
+async def places_take(tx: Tx, project_id: str, allocation_ids: Sequence[str]) -> Taken:
+    """Hold the allocations. Before the instance, never after: a release goes the same way."""
+    places = await placements.places_hold(tx, project_id, allocation_ids)
+    return Taken(places, await queries.busy_allocations(tx.connection, list(places)))
+
+
+async def places_check(
+    connection: Connection,
+    project_id: str,
+    manifest: Manifest,
+    wished: Sequence[Placement],
+    taken: Taken,
+    living: Sequence[DictRow] = (),
+    instance_id: str | None = None,
+) -> None:
+    """Refuse what does not fit, with every reason."""
+    places = taken.places
+    others = {one: row["name"] for one, row in taken.busy.items() if row["instance_id"] != instance_id}
+    unknown = [_unknown(one) for one in wished if one.allocation_id not in places]
+    facts = [_facts(one, places[one.allocation_id], others) for one in wished if one.allocation_id in places]
+    members = await _members(connection, living)
+    found = gate.refusals(manifest, facts, members, adding=instance_id is not None, project_id=project_id)
+    if unknown:  # what is missing in the counts is missing because of them
+        found = [one for one in found if one.code not in ("component_count_low", "members_missing")]
+    gate.refuse([*unknown, *found])
+
+
+async def version_fits(connection: Connection, project_id: str, manifest: Manifest, living: Sequence[DictRow]) -> None:
+    """Whether the members that there are may be members of another version."""
+    places = await placements.places_show(connection, [member["allocation_id"] for member in living])
+    wished = [Placement(**_place(member)) for member in living if member["allocation_id"] in places]
+    facts = [_facts(one, places[one.allocation_id], {}) for one in wished]
+    gate.refuse(gate.refusals(manifest, facts, (), adding=False, project_id=project_id))
+
+
+def manifest_of(row: DictRow) -> Manifest:
+    return from_document(row["manifest"])
+
+
+def _place(member: DictRow) -> dict[str, str]:
+    return {name: member[name] for name in ("component_key", "allocation_id")}
+
+
+def _unknown(wished: Placement) -> Refusal:
+    """The same for one that does not exist and one that is somebody else's."""
+    message = f"{wished.allocation_id} is not an allocation of this project."
+    return Refusal("allocation_foreign", message, wished.component_key, wished.allocation_id)
+
+
+def _facts(wished: Placement, place: Place, busy: dict[str, str]) -> PlacementFacts:
+    return PlacementFacts(
+        wished.component_key,
+        place.id,
+        place.state,
+        place.shape,
+        place.gpu_count,
+        place.node_id,
+        place.tenant_id,
+        place.project_id,
+        busy.get(place.id),
+    )
+
+
+async def _members(connection: Connection, living: Sequence[DictRow]) -> list[MemberFacts]:
+    if not living:
+        return []
+    places = await placements.places_show(connection, [member["allocation_id"] for member in living])
+    return [
+        MemberFacts(
+            member["id"],
+            member["component_key"],
+            member["allocation_id"],
+            member["node_id"],
+            places[member["allocation_id"]].shape if member["allocation_id"] in places else "",
+            member["project_id"],
+        )
+        for member in living
+    ]

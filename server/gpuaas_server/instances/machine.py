@@ -1,0 +1,211 @@
+"""What an instance and its members become when an operation begins or ends, and how healthy that is: pure tables.
+
+created → starting → running → stopping → stopped
+              ↓         ↓          ↓
+                  failed → starting, stopping, running (repaired), stopped (forced)
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+# Which states may follow which; the docs' diagram and the property tests read this table.
+TRANSITIONS: dict[str, frozenset[str]] = {
+    "created": frozenset({"starting", "failed"}),
+    "starting": frozenset({"running", "failed", "stopped"}),
+    "running": frozenset({"starting", "stopping", "failed"}),
+    "stopping": frozenset({"stopped", "failed", "running"}),
+    "stopped": frozenset({"starting", "stopping"}),
+    "failed": frozenset({"starting", "stopping", "running", "stopped"}),
+}
+SETTLED = ("running", "stopped", "failed")
+
+# What the instance is as soon as an operation is asked for, and when it has succeeded. Absent: as it was.
+ASKED = {"start": "starting", "restart": "starting", "stop": "stopping", "decommission": "stopping"}
+DONE = {"stop": "stopped", "decommission": "stopped"}
+# Operations that, once begun, leave nothing to rely on when they fail.
+BREAKING = ("deploy", "start", "restart", "stop", "decommission")
+
+MEMBER_BEGUN = {
+    "deploy": "joining",
+    "start": "joining",
+    "restart": "joining",
+    "stop": "draining",
+    "decommission": "removing",
+    "add": "joining",
+    "drain": "draining",
+    "remove": "removing",
+    "replace": "draining",
+    "recover": "joining",
+}
+MEMBER_DONE = {
+    "deploy": "ready",
+    "start": "ready",
+    "restart": "ready",
+    "stop": "drained",
+    "decommission": "removed",
+    "add": "ready",
+    "drain": "drained",
+    "remove": "removed",
+    "replace": "removed",
+    "recover": "ready",
+}
+IN_BETWEEN = ("pending", "joining", "draining", "removing")
+# What a member may be for a member operation to begin.
+MEMBER_FROM = {
+    "drain": ("ready", "degraded"),
+    "remove": ("ready", "degraded", "drained", "failed", "pending"),
+    "replace": ("ready", "degraded", "drained", "failed"),
+    "recover": ("degraded", "failed", "drained"),
+}
+# What a controller may say that a member is. `removed` is for the platform to say, when it is proven.
+REPORTABLE = ("ready", "degraded", "drained", "failed")
+HEALTH_REPORTABLE = ("ready", "degraded", "failed")
+
+
+def status_asked(kind: str, status: str) -> str:
+    """The instance's status from the moment an operation is asked for."""
+    if kind == "deploy":
+        return "created" if status == "created" else "starting"
+    return ASKED.get(kind, status)
+
+
+def status_begun(kind: str, status: str) -> str:
+    return "starting" if kind == "deploy" else status
+
+
+def status_done(kind: str) -> str:
+    return DONE.get(kind, "running")
+
+
+def status_broken(kind: str, before: str, begun: bool) -> str:
+    """After an operation that did not succeed. One that nobody ever began has changed nothing, but a first deploy."""
+    if kind == "deploy" or (begun and kind in BREAKING):
+        return "failed"
+    return before
+
+
+def member_done(kind: str, status: str, host_gone: bool = False) -> str:
+    """After success. What the controller has said of a member stands, but what is to be gone is gone.
+
+    Upgrade, repair and the like leave alone what works; a member without a host has nothing to stop.
+    """
+    done = MEMBER_DONE.get(kind, "ready")
+    if done == "removed" or (kind == "stop" and not host_gone):
+        return done
+    return done if status in IN_BETWEEN else status
+
+
+def member_broken(kind: str, status: str) -> str:
+    """After failure: in between is no place to stay. One that could not be drained still serves."""
+    if status not in IN_BETWEEN:
+        return status
+    return "degraded" if kind == "drain" and status == "draining" else "failed"
+
+
+def possible_verbs(status: str, deployed: bool, gone: bool, busy: bool, can_roll_back: bool) -> list[str]:
+    """Kinds of operations that could be asked for now; `busy`: one is live on the instance or on a member."""
+    if gone or busy:
+        return []
+    if not deployed:
+        return {"failed": ["deploy", "decommission"]}.get(status, [])
+    verbs = {
+        "running": ["stop", "restart", "upgrade", "rollback", "reconcile", "repair", "decommission"],
+        "stopped": ["start", "decommission"],
+        "failed": ["start", "stop", "restart", "rollback", "repair", "decommission"],
+    }.get(status, [])
+    return [verb for verb in verbs if verb != "rollback" or can_roll_back]
+
+
+@dataclass(frozen=True, slots=True)
+class MemberView:
+    id: str
+    component_key: str
+    status: str
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What the controller last said about health, if it is not too old."""
+
+    status: str
+    reasons: Sequence[Mapping[str, object]] = ()
+    stale: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceView:
+    status: str
+    busy: bool  # an operation works on the whole of it
+    failure: str | None
+    minimum: Mapping[str, int]  # component → members that must be there
+    members: Sequence[MemberView]
+    report: Report | None = None
+    flags: Sequence[Mapping[str, object]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    status: str
+    reasons: tuple[Mapping[str, object], ...] = ()
+
+
+# From best to worst: the worst that is said decides.
+_ORDER = ("healthy", "unknown", "progressing", "degraded", "unhealthy")
+MOST_REASONS = 20
+
+
+def judge(view: InstanceView) -> Health:
+    """Health, with every reason: from the status, the members, the controller's report, and what is flagged."""
+    found = list(_verdicts(view))
+    worst = max((status for status, _ in found), key=_ORDER.index, default="healthy")
+    reasons = tuple(reason for _, reason in found if reason is not None)
+    return Health(worst, reasons[:MOST_REASONS])
+
+
+def _verdicts(view: InstanceView) -> list[tuple[str, Mapping[str, object] | None]]:
+    if view.status in ("created", "stopped"):
+        return [("unknown", _reason(f"instance_{view.status}", f"The instance is {view.status}."))]
+    if view.status in ("starting", "stopping"):
+        return [("progressing", _reason(f"instance_{view.status}", f"The instance is {view.status}."))]
+    found: list[tuple[str, Mapping[str, object] | None]] = []
+    if view.status == "failed":
+        found.append(("unhealthy", _reason(view.failure or "instance_failed", "The last operation failed.")))
+    if view.busy:
+        found.append(("progressing", _reason("operation_in_progress", "An operation works on the whole instance.")))
+    found += _of_members(view)
+    found += [("degraded", flag) for flag in view.flags]
+    if view.report is not None:
+        found += _of_report(view.report)
+    return found
+
+
+def _of_members(view: InstanceView) -> list[tuple[str, Mapping[str, object] | None]]:
+    found: list[tuple[str, Mapping[str, object] | None]] = []
+    ready = Counter(member.component_key for member in view.members if member.status in ("ready", "degraded"))
+    for key, needed in view.minimum.items():
+        if ready[key] < needed and not view.busy:
+            message = f"{ready[key]} of at least {needed} members of {key} are ready."
+            found.append(("unhealthy", _reason("too_few_members", message, component_key=key)))
+    for member in view.members:
+        if member.status in ("failed", "degraded"):
+            message = member.reason or f"A member of {member.component_key} is {member.status}."
+            found.append(("degraded", _reason(f"member_{member.status}", message, member_id=member.id)))
+    return found
+
+
+def _of_report(report: Report) -> list[tuple[str, Mapping[str, object] | None]]:
+    if report.stale:
+        return [("unknown", _reason("health_not_reported", "The controller has not reported health for a while."))]
+    if not report.reasons:
+        return [(report.status, None)]
+    return [(report.status, reason) for reason in report.reasons]
+
+
+def _reason(code: str, message: str, **more: object) -> Mapping[str, object]:
+    return {"code": code, "message": message, **more}
+
+
+def counted(members: Sequence[MemberView]) -> dict[str, int]:
+    return dict(sorted(Counter(member.status for member in members).items()))

@@ -1,0 +1,160 @@
+"""Members of an instance: read them, and ask for operations on one or many."""
+
+from collections.abc import Sequence
+
+from psycopg.rows import DictRow
+
+from gpuaas_server.audit.service import AuditEntry, record
+from gpuaas_server.instances import launching, queries
+from gpuaas_server.instances.held import Held, hold
+from gpuaas_server.instances.launching import Taken
+from gpuaas_server.instances.machine import MEMBER_FROM
+from gpuaas_server.instances.schemas import Member, MemberOperationCreate, Placement
+from gpuaas_server.instances.views import member_of
+from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.errors import Problem, not_found
+from gpuaas_server.kernel.http.pages import Page
+from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.operations import service as operations
+from gpuaas_server.operations.schemas import Operation
+from gpuaas_server.operations.starting import Target, Wish, member_operations_start, refuse_while_busy
+
+Roles = frozenset[str]
+
+
+async def member_list(
+    connection: Connection,
+    roles: Roles,
+    project_id: str,
+    instance_id: str,
+    removed: bool,
+    after: str | None,
+    limit: int,
+) -> Page[Member]:
+    instance = await _instance(connection, project_id, instance_id)
+    place = None if after is None else await queries.member_ordinal(connection, after)
+    if after is not None and place is None:
+        raise Problem("invalid_cursor")
+    rows = await queries.member_list(connection, instance_id, removed, place, limit + 1)
+    busy = instance["operation_id"] is not None
+    return Page[Member].of([member_of(row, busy, roles) for row in rows], limit)
+
+
+async def member_show(
+    connection: Connection, roles: Roles, project_id: str, instance_id: str, member_id: str
+) -> Member:
+    instance = await _instance(connection, project_id, instance_id)
+    row = await queries.member_show(connection, instance_id, member_id)
+    if row is None:
+        raise not_found("member", member_id)
+    return member_of(row, instance["operation_id"] is not None, roles)
+
+
+async def _instance(connection: Connection, project_id: str, instance_id: str) -> DictRow:
+    row = await queries.instance_show(connection, project_id, instance_id)
+    if row is None:
+        raise not_found("instance", instance_id)
+    return row
+
+
+async def member_operation_create(
+    tx: Tx, roles: Roles, project_id: str, instance_id: str, body: MemberOperationCreate
+) -> Operation:
+    """All targets or none are accepted; what becomes of each is another matter (`on_failure`)."""
+    _require_shape(body)
+    wished = _wished_allocations(body)
+    taken = await launching.places_take(tx, project_id, wished) if wished else Taken({}, {})
+    held = await hold(tx, project_id, instance_id)
+    _require_running(held)
+    if body.kind == "add":
+        targets = await _add(held, body, taken)
+    elif body.kind == "replace":
+        targets = await _replace(held, body, taken)
+    else:
+        targets = [Target(new_id("op"), member) for member in _targets(held, body.kind, body.targets or [])]
+        if body.kind == "remove":
+            held.unwanted(target.member for target in targets)
+    wish = Wish(body.kind, body.reason, body.deadline_seconds, on_failure=body.on_failure)
+    operation_id = await member_operations_start(held, wish, targets)
+    row = await held.store()
+    facts: dict[str, object] = {"kind": body.kind, "operation": operation_id, "targets": len(targets)}
+    place = (row["id"], row["tenant_id"], row["project_id"])
+    await record(tx, AuditEntry("member_operation_create", *place, reason=body.reason, details=facts))
+    return await operations.operation_show(tx.connection, roles, project_id, operation_id)
+
+
+def _require_shape(body: MemberOperationCreate) -> None:
+    """Each kind takes its own fields, all of them and no others."""
+    needed = {"add": ("component_key", "allocation_ids"), "replace": ("replacements",)}.get(body.kind, ("targets",))
+    fields = ("component_key", "allocation_ids", "targets", "replacements")
+    wrong = [name for name in fields if bool(getattr(body, name)) != (name in needed)]
+    if wrong:
+        raise Problem("invalid_request", f"{body.kind} takes {' and '.join(needed)}, and nothing else of its kind.")
+
+
+def _wished_allocations(body: MemberOperationCreate) -> list[str]:
+    return [*(body.allocation_ids or ()), *(one.allocation_id for one in body.replacements or ())]
+
+
+def _require_running(held: Held) -> None:
+    row = held.row
+    if row["decommissioned_at"] is not None:
+        raise Problem("conflict", "The instance is decommissioned; it is kept for its history only.")
+    whole = row["operation_id"]
+    if whole is not None:
+        raise Problem("operation_in_progress", f"{whole} is not finished.", {"operation_id": whole})
+    if row["deployed_at"] is None or row["status"] not in ("running", "failed"):
+        raise Problem("conflict", f"The instance is {row['status']}: its members cannot be changed now.")
+
+
+def _targets(held: Held, kind: str, member_ids: Sequence[str]) -> list[DictRow]:
+    if len(set(member_ids)) != len(member_ids):
+        raise Problem("invalid_request", "A member is named twice.")
+    return [_target(held, kind, member_id) for member_id in member_ids]
+
+
+def _target(held: Held, kind: str, member_id: str) -> DictRow:
+    member = held.members.get(member_id)
+    if member is None:
+        raise not_found("member", member_id)
+    refuse_while_busy(held, member)
+    if member["status"] not in MEMBER_FROM[kind]:
+        allowed = ", ".join(MEMBER_FROM[kind])
+        raise Problem("conflict", f"{member_id} is {member['status']}; {kind} is for members that are {allowed}.")
+    return member
+
+
+async def _add(held: Held, body: MemberOperationCreate, taken: Taken) -> list[Target]:
+    key = body.component_key or ""
+    wished = [Placement(component_key=key, allocation_id=one) for one in body.allocation_ids or ()]
+    await _check(held, wished, taken, held.living())
+    targets = []
+    for one in wished:
+        operation_id = new_id("op")
+        node_id = taken.places[one.allocation_id].node_id
+        targets.append(Target(operation_id, held.member_add(key, one.allocation_id, node_id, operation_id)))
+    return targets
+
+
+async def _replace(held: Held, body: MemberOperationCreate, taken: Taken) -> list[Target]:
+    wanted = body.replacements or []
+    leaving = _targets(held, "replace", [one.member_id for one in wanted])
+    pairs = list(zip(leaving, (one.allocation_id for one in wanted), strict=True))
+    wished = [Placement(component_key=member["component_key"], allocation_id=place) for member, place in pairs]
+    staying = [member for member in held.living() if member not in leaving]
+    await _check(held, wished, taken, staying)
+    targets = []
+    for member, place in pairs:
+        operation_id = new_id("op")
+        node_id = taken.places[place].node_id
+        newcomer = held.member_add(member["component_key"], place, node_id, operation_id)
+        targets.append(Target(operation_id, member, newcomer))
+    held.unwanted(leaving)
+    return targets
+
+
+async def _check(held: Held, wished: Sequence[Placement], taken: Taken, living: Sequence[DictRow]) -> None:
+    manifest = launching.manifest_of(held.row)
+    connection, project_id = held.tx.connection, held.row["project_id"]
+    await launching.places_check(connection, project_id, manifest, wished, taken, living, held.id)

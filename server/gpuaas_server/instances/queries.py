@@ -1,0 +1,225 @@
+"""All SQL of app instances, members and their timeline."""
+
+from collections.abc import Sequence
+
+import orjson
+from psycopg.rows import DictRow
+from psycopg.types.json import Jsonb
+
+from gpuaas_server.kernel.database import Connection
+
+# What a list shows; the rest (inputs, runtime, the manifest) can be large.
+SUMMARY = (
+    "id, tenant_id, project_id, name, app_id, app_slug, version_id, version, runtime_version, digest, status,"
+    " status_since, failure, health, health_since, health_reasons, reported_at, flags, member_counts, operation_id,"
+    " last_operation_id, created_by, correlation_id, created_at, deployed_at, decommissioned_at, generation,"
+    " previous, attempted"
+)
+COLUMNS = f"{SUMMARY}, manifest, inputs, placement_intent, reported, next_ordinal, runtime, access_bundle"
+MEMBER = (
+    "id, tenant_id, project_id, instance_id, ordinal, component_key, allocation_id, node_id, status, status_since,"
+    " failure, adapter_detail, operation_id, last_operation_id, correlation_id, host_gone, leaving, verified, created_at,"
+    " ready_at, removed_at, generation"
+)
+
+INSTANCE_INSERT = (
+    "INSERT INTO app_instances (id, tenant_id, project_id, name, app_id, app_slug, version_id, version, runtime_version,"
+    " digest, manifest, inputs, placement_intent, status, status_since, health, health_since, health_reasons,"
+    " member_counts, next_ordinal, operation_id, last_operation_id, created_by, correlation_id, created_at)"
+    " SELECT id, tenant_id, project_id, name, app_id, app_slug, version_id, version, runtime_version, digest, manifest,"
+    " inputs, placement_intent, 'created', now, health, now, health_reasons, member_counts, next_ordinal, operation_id,"
+    " operation_id, created_by, correlation_id, now FROM jsonb_to_recordset(%s::jsonb) AS r(id text, tenant_id text,"
+    " project_id text, name text, app_id text, app_slug text, version_id text, version text, runtime_version text,"
+    " digest text, manifest jsonb, inputs jsonb, placement_intent jsonb, health text, health_reasons jsonb,"
+    " member_counts jsonb, next_ordinal int, operation_id text, created_by text, correlation_id text, now timestamptz)"
+)
+MEMBER_INSERT = (
+    "INSERT INTO app_members (id, tenant_id, project_id, instance_id, ordinal, component_key, allocation_id, node_id,"
+    " status, status_since, operation_id, last_operation_id, correlation_id, created_at)"
+    " SELECT id, tenant_id, project_id, instance_id, ordinal, component_key, allocation_id, node_id, 'pending', now,"
+    " operation_id, operation_id, correlation_id, now FROM jsonb_to_recordset(%s::jsonb) AS r(id text, tenant_id text,"
+    " project_id text, instance_id text, ordinal int, component_key text, allocation_id text, node_id text,"
+    " operation_id text, correlation_id text, now timestamptz)"
+)
+EVENT_INSERT = (
+    "INSERT INTO app_instance_events (id, tenant_id, instance_id, at, type, subject, actor, correlation_id, data)"
+    " SELECT * FROM jsonb_to_recordset(%s::jsonb) AS r(id text, tenant_id text, instance_id text, at timestamptz,"
+    " type text, subject text, actor text, correlation_id text, data jsonb)"
+)
+
+
+async def instance_insert(connection: Connection, row: dict[str, object]) -> None:
+    await connection.execute(INSTANCE_INSERT, (orjson.dumps([row]).decode(),))
+
+
+async def members_insert(connection: Connection, rows: Sequence[dict[str, object]]) -> None:
+    await connection.execute(MEMBER_INSERT, (orjson.dumps(list(rows)).decode(),))
+
+
+async def instance_name_taken(connection: Connection, project_id: str, name: str) -> bool:
+    cursor = await connection.execute(
+        "SELECT 1 FROM app_instances WHERE project_id = %s AND name = %s AND decommissioned_at IS NULL",
+        (project_id, name),
+    )
+    return await cursor.fetchone() is not None
+
+
+async def name_lock(connection: Connection, project_id: str, name: str) -> None:
+    """Two that make an instance of the same name at once take turns; the second then sees the first."""
+    await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 12))", (f"{project_id}/{name}",))
+
+
+async def instance_show(connection: Connection, project_id: str, instance_id: str) -> DictRow | None:
+    cursor = await connection.execute(
+        f"SELECT {COLUMNS} FROM app_instances WHERE id = %s AND project_id = %s", (instance_id, project_id)
+    )
+    return await cursor.fetchone()
+
+
+async def instance_lock(connection: Connection, project_id: str, instance_id: str) -> DictRow | None:
+    cursor = await connection.execute(
+        f"SELECT {COLUMNS} FROM app_instances WHERE id = %s AND project_id = %s FOR UPDATE", (instance_id, project_id)
+    )
+    return await cursor.fetchone()
+
+
+async def instance_hold(connection: Connection, instance_id: str) -> DictRow | None:
+    """For the platform itself, whoever's it is."""
+    cursor = await connection.execute(f"SELECT {COLUMNS} FROM app_instances WHERE id = %s FOR UPDATE", (instance_id,))
+    return await cursor.fetchone()
+
+
+async def instance_list(
+    connection: Connection,
+    project_id: str,
+    status: str | None,
+    app_slug: str | None,
+    after: str | None,
+    limit: int,
+) -> list[DictRow]:
+    """Newest first, without the large columns. The clauses are ours; only values come from outside."""
+    clauses, values = ["project_id = %s"], list[object]([project_id])
+    for clause, value in (("status = %s", status), ("app_slug = %s", app_slug), ("id < %s", after)):
+        if value is not None:
+            clauses.append(clause)
+            values.append(value)
+    cursor = await connection.execute(
+        f"SELECT {SUMMARY} FROM app_instances WHERE {' AND '.join(clauses)} ORDER BY id DESC LIMIT %s",
+        [*values, limit],
+    )
+    return await cursor.fetchall()
+
+
+async def instance_change(connection: Connection, instance_id: str, changes: dict[str, object], grow: bool) -> DictRow:
+    """The caller holds the row. `changes` are columns of ours; lists and documents go as JSON."""
+    values = {k: Jsonb(v) if isinstance(v, dict | list) else v for k, v in changes.items()}
+    assignments = ", ".join(f"{column} = %({column})s" for column in changes)
+    if grow:
+        assignments += ", generation = generation + 1"
+    cursor = await connection.execute(
+        f"UPDATE app_instances SET {assignments} WHERE id = %(id_)s RETURNING {COLUMNS}",
+        {**values, "id_": instance_id},
+    )
+    row = await cursor.fetchone()
+    return row or {}
+
+
+async def member_list(
+    connection: Connection, instance_id: str, removed: bool, after: int | None, limit: int
+) -> list[DictRow]:
+    living = "" if removed else " AND removed_at IS NULL"
+    cursor = await connection.execute(
+        f"SELECT {MEMBER} FROM app_members WHERE instance_id = %s AND ordinal > %s{living} ORDER BY ordinal LIMIT %s",
+        (instance_id, -1 if after is None else after, limit),
+    )
+    return await cursor.fetchall()
+
+
+async def members_living(connection: Connection, instance_id: str) -> list[DictRow]:
+    cursor = await connection.execute(
+        f"SELECT {MEMBER} FROM app_members WHERE instance_id = %s AND removed_at IS NULL ORDER BY ordinal",
+        (instance_id,),
+    )
+    return await cursor.fetchall()
+
+
+async def member_show(connection: Connection, instance_id: str, member_id: str) -> DictRow | None:
+    cursor = await connection.execute(
+        f"SELECT {MEMBER} FROM app_members WHERE id = %s AND instance_id = %s", (member_id, instance_id)
+    )
+    return await cursor.fetchone()
+
+
+async def member_ordinal(connection: Connection, member_id: str) -> int | None:
+    cursor = await connection.execute("SELECT ordinal FROM app_members WHERE id = %s", (member_id,))
+    row = await cursor.fetchone()
+    return int(row["ordinal"]) if row else None
+
+
+_MEMBERS_UPDATE = (
+    "UPDATE app_members m SET status = r.status, status_since = r.status_since, failure = r.failure,"
+    " adapter_detail = r.adapter_detail, operation_id = r.operation_id, last_operation_id = r.last_operation_id,"
+    " correlation_id = r.correlation_id, host_gone = r.host_gone, leaving = r.leaving, verified = r.verified,"
+    " ready_at = r.ready_at, removed_at = r.removed_at, generation = m.generation + 1"
+    " FROM jsonb_to_recordset(%s::jsonb) AS r(id text, status text, status_since timestamptz, failure jsonb,"
+    " adapter_detail jsonb, operation_id text, last_operation_id text, correlation_id text, host_gone boolean,"
+    " leaving boolean, verified boolean, ready_at timestamptz, removed_at timestamptz) WHERE m.id = r.id"
+)
+
+
+async def members_update(connection: Connection, rows: Sequence[DictRow]) -> None:
+    """All that can change of some members, in one statement. The caller holds the instance, and with it its members."""
+    await connection.execute(_MEMBERS_UPDATE, (orjson.dumps(list(rows)).decode(),))
+
+
+async def busy_allocations(connection: Connection, allocation_ids: Sequence[str]) -> dict[str, DictRow]:
+    """Which of the allocations some instance lives on, and its name."""
+    cursor = await connection.execute(
+        "SELECT DISTINCT ON (m.allocation_id) m.allocation_id, m.instance_id, i.name FROM app_members m"
+        " JOIN app_instances i ON i.id = m.instance_id WHERE m.allocation_id = ANY(%s) AND m.removed_at IS NULL",
+        (list(allocation_ids),),
+    )
+    return {row["allocation_id"]: row for row in await cursor.fetchall()}
+
+
+async def instances_on_allocation(connection: Connection, allocation_id: str) -> list[str]:
+    cursor = await connection.execute(
+        "SELECT DISTINCT instance_id FROM app_members WHERE allocation_id = %s AND removed_at IS NULL"
+        " ORDER BY instance_id",
+        (allocation_id,),
+    )
+    return [row["instance_id"] for row in await cursor.fetchall()]
+
+
+async def allocation_guests(connection: Connection, allocation_id: str) -> bool:
+    cursor = await connection.execute(
+        "SELECT EXISTS (SELECT 1 FROM app_members m JOIN app_instances i ON i.id = m.instance_id"
+        " WHERE m.allocation_id = %s AND m.removed_at IS NULL"
+        " AND (m.leaving OR m.operation_id IS NOT NULL OR i.operation_id IS NOT NULL)) AS guests",
+        (allocation_id,),
+    )
+    row = await cursor.fetchone()
+    return bool(row and row["guests"])
+
+
+async def live_instances(connection: Connection, digest: str | None, version_id: str | None) -> int:
+    """Of all tenants, by a function that looks over the wall and tells nothing but the number."""
+    cursor = await connection.execute("SELECT live_instances(%s, %s) AS live", (digest, version_id))
+    row = await cursor.fetchone()
+    return int(row["live"]) if row else 0
+
+
+async def ids_on_digest(connection: Connection, digest: str) -> list[str]:
+    cursor = await connection.execute(
+        "SELECT id FROM app_instances WHERE digest = %s AND decommissioned_at IS NULL ORDER BY id", (digest,)
+    )
+    return [row["id"] for row in await cursor.fetchall()]
+
+
+async def event_list(connection: Connection, instance_id: str, after: str | None, limit: int) -> list[DictRow]:
+    cursor = await connection.execute(
+        "SELECT id, at, type, subject, actor, correlation_id, data FROM app_instance_events"
+        " WHERE instance_id = %s AND id > %s ORDER BY id LIMIT %s",
+        (instance_id, after or "", limit),
+    )
+    return await cursor.fetchall()

@@ -1,0 +1,198 @@
+"""The verbs of app instances; one transaction each. An app's controller does the work, and operations say how far it is."""
+
+from psycopg.rows import DictRow
+
+from gpuaas_server.audit.service import AuditEntry, record
+from gpuaas_server.instances import launching, queries
+from gpuaas_server.instances.allocations import allocation_ended, allocation_guests, allocation_wants_release
+from gpuaas_server.instances.flags import WORK as FLAG_WORK
+from gpuaas_server.instances.held import Held, hold
+from gpuaas_server.instances.machine import InstanceView, judge, possible_verbs
+from gpuaas_server.instances.schemas import (
+    Instance,
+    InstanceCreate,
+    InstanceStarted,
+    InstanceSummary,
+    InstanceUpgrade,
+    InstanceVerb,
+)
+from gpuaas_server.instances.views import instance_of, summary_of
+from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.errors import Problem, not_found
+from gpuaas_server.kernel.http.pages import Page
+from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.operations import service as operations
+from gpuaas_server.operations.starting import Wish, instance_operation_start, refuse_while_busy
+from gpuaas_server.work import leases
+
+__all__ = [
+    "allocation_ended",
+    "allocation_guests",
+    "allocation_wants_release",
+    "digest_flagged",
+    "instance_create",
+    "instance_list",
+    "instance_operate",
+    "instance_show",
+    "instance_upgrade",
+    "live_on_digest",
+    "live_on_version",
+]
+
+Roles = frozenset[str]
+
+
+async def instance_create(
+    tx: Tx, roles: Roles, tenant_id: str, project_id: str, body: InstanceCreate
+) -> InstanceStarted:
+    """Choose, check, write instance and members, and ask for the deploy."""
+    version = await launching.version_choose(tx.connection, tenant_id, project_id, body.app, body.version)
+    launching.inputs_check(version.manifest, body.inputs)
+    wished = body.placement_intent
+    taken = await launching.places_take(tx, project_id, [one.allocation_id for one in wished])
+    await launching.places_check(tx.connection, project_id, version.manifest, wished, taken)
+    await queries.name_lock(tx.connection, project_id, body.name)
+    if await queries.instance_name_taken(tx.connection, project_id, body.name):
+        raise Problem("already_exists", f"The project has an instance named {body.name}.")
+    row = _new_row(tx, tenant_id, project_id, body, version)
+    await queries.instance_insert(tx.connection, row)
+    held = await hold(tx, project_id, str(row["id"]))
+    held.news("instance.created", version=version.manifest.version)
+    wish = Wish("deploy", None, body.deadline_seconds, {"version": version.manifest.version})
+    operation_id = await instance_operation_start(held, wish)
+    for one in wished:
+        held.member_add(one.component_key, one.allocation_id, taken.places[one.allocation_id].node_id, None)
+    return await _started(held, roles, operation_id, "instance_create", {"version": version.manifest.version})
+
+
+def _new_row(
+    tx: Tx, tenant_id: str, project_id: str, body: InstanceCreate, version: launching.Version
+) -> dict[str, object]:
+    health = judge(InstanceView("created", False, None, {}, ()))
+    return {
+        "id": new_id("ins"),
+        "tenant_id": tenant_id,
+        "project_id": project_id,
+        "name": body.name,
+        "app_id": version.app_id,
+        "app_slug": version.manifest.slug,
+        **version.columns(),
+        "inputs": body.inputs,
+        "placement_intent": [],
+        "health": health.status,
+        "health_reasons": list(health.reasons),
+        "member_counts": {},
+        "next_ordinal": 0,
+        "operation_id": None,
+        "created_by": tx.actor.id,
+        "correlation_id": tx.actor.correlation_id,
+        "now": tx.now,
+    }
+
+
+async def instance_show(connection: Connection, roles: Roles, project_id: str, instance_id: str) -> Instance:
+    row = await queries.instance_show(connection, project_id, instance_id)
+    if row is None:
+        raise not_found("instance", instance_id)
+    return instance_of(row, roles)
+
+
+async def instance_list(
+    connection: Connection,
+    roles: Roles,
+    project_id: str,
+    status: str | None,
+    app_slug: str | None,
+    after: str | None,
+    limit: int,
+) -> Page[InstanceSummary]:
+    rows = await queries.instance_list(connection, project_id, status, app_slug, after, limit + 1)
+    return Page[InstanceSummary].of([summary_of(row, roles) for row in rows], limit)
+
+
+async def instance_operate(
+    tx: Tx, roles: Roles, project_id: str, instance_id: str, kind: str, body: InstanceVerb
+) -> InstanceStarted:
+    """Any verb on the whole instance that needs nothing but its name."""
+    held = await hold(tx, project_id, instance_id)
+    _require_possible(held, kind)
+    parameters: dict[str, object] = {}
+    if kind == "rollback":
+        target = _rollback_target(held.row)
+        held.change(attempted=target)
+        parameters = {"version": target["version"], "from": held.row["version"]}
+    wish = Wish(kind, body.reason, body.deadline_seconds, parameters)
+    operation_id = await instance_operation_start(held, wish)
+    return await _started(held, roles, operation_id, f"instance_{kind}", parameters, body.reason)
+
+
+async def instance_upgrade(
+    tx: Tx, roles: Roles, project_id: str, instance_id: str, body: InstanceUpgrade
+) -> InstanceStarted:
+    """The version changes when the upgrade has succeeded; until then both are known."""
+    held = await hold(tx, project_id, instance_id)
+    _require_possible(held, "upgrade")
+    tenant_id = held.row["tenant_id"]
+    slug = held.row["app_slug"]
+    version = await launching.version_choose(tx.connection, tenant_id, project_id, slug, body.version)
+    if version.version_id == held.row["version_id"]:
+        raise Problem("conflict", f"The instance is of version {body.version} already.")
+    launching.inputs_check(version.manifest, held.row["inputs"])
+    await launching.version_fits(tx.connection, project_id, version.manifest, held.living())
+    held.change(attempted=version.columns())
+    parameters: dict[str, object] = {"version": version.manifest.version, "from": held.row["version"]}
+    wish = Wish("upgrade", body.reason, body.deadline_seconds, parameters)
+    operation_id = await instance_operation_start(held, wish)
+    return await _started(held, roles, operation_id, "instance_upgrade", parameters, body.reason)
+
+
+def _require_possible(held: Held, kind: str) -> None:
+    row = held.row
+    if row["decommissioned_at"] is not None:
+        raise Problem("conflict", "The instance is decommissioned; it is kept for its history only.")
+    refuse_while_busy(held)
+    back = row["previous"] is not None or row["attempted"] is not None
+    if kind not in possible_verbs(row["status"], row["deployed_at"] is not None, False, False, back):
+        hint = " It has no version to go back to." if kind == "rollback" and not back else ""
+        raise Problem("conflict", f"The instance is {row['status']}: {kind} is not possible now.{hint}")
+
+
+def _rollback_target(row: DictRow) -> DictRow:
+    """After a version change that broke off: the one from before it. Otherwise the one before the last upgrade."""
+    if row["attempted"] is not None:
+        return {name: row[name] for name in row["attempted"]}
+    return dict(row["previous"])
+
+
+async def _started(
+    held: Held,
+    roles: Roles,
+    operation_id: str,
+    action: str,
+    details: dict[str, object],
+    reason: str | None = None,
+) -> InstanceStarted:
+    row = await held.store()
+    facts = {"app": row["app_slug"], "operation": operation_id, **details}
+    place = (row["id"], row["tenant_id"], row["project_id"])
+    await record(held.tx, AuditEntry(action, *place, reason=reason, details=facts))
+    operation = await operations.operation_show(held.tx.connection, roles, row["project_id"], operation_id)
+    return InstanceStarted(instance=instance_of(row, roles), operation=operation)
+
+
+# For the rooms that instances stand on
+
+
+async def live_on_digest(connection: Connection, digest: str) -> int:
+    """How many instances that are not gone run from these bytes."""
+    return await queries.live_instances(connection, digest, None)
+
+
+async def live_on_version(connection: Connection, version_id: str) -> int:
+    return await queries.live_instances(connection, None, version_id)
+
+
+async def digest_flagged(tx: Tx, digest: str, reason: str) -> None:
+    """The bytes below are not trusted any more. Instances of other tenants too may run from them: see flags.py."""
+    await leases.enqueue(tx, FLAG_WORK, [digest])

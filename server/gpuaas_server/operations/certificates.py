@@ -1,0 +1,13 @@
+"""The way in that an operation had ends with it. The one place here that knows the access room."""
+
+from importlib.util import find_spec
+
+from gpuaas_server.kernel.context import Tx
+
+
+async def end(tx: Tx, operation_id: str) -> None:
+    if find_spec("gpuaas_server.access.operation_access") is None:
+        return  # no certificates for operations are issued yet, so there are none to end
+    from gpuaas_server.access import operation_access
+
+    await operation_access.certificates_end(tx, operation_id)

@@ -1,0 +1,53 @@
+"""Free-form JSON that controllers send (details, endpoints, commands): kept as it is, but not at any size or depth.
+
+What PostgreSQL or UTF-8 cannot hold is refused at the door, so that it is a bad request and not an error of ours.
+"""
+
+import json
+from typing import Annotated
+
+from pydantic import AfterValidator
+
+from gpuaas_server.kernel.errors import Problem
+
+DETAIL_BYTES = 16_384
+RUNTIME_BYTES = 65_536
+DEEPEST = 32
+
+
+def _storable(value: dict[str, object]) -> dict[str, object]:
+    if _depth(value) > DEEPEST:
+        raise ValueError(f"is nested deeper than {DEEPEST} levels")
+    try:
+        written = json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
+    except ValueError as error:
+        raise ValueError("is not JSON in UTF-8") from error
+    if b"\\u0000" in written:
+        raise ValueError("contains a NUL character")
+    return value
+
+
+def _depth(value: object) -> int:
+    """Level by level, so that a hostile document cannot exhaust the stack; stops where it is too deep anyway."""
+    level, depth = [value], 0
+    while level and depth <= DEEPEST:
+        depth += 1
+        level = [inner for outer in level for inner in _inside(outer)]
+    return depth
+
+
+def _inside(value: object) -> list[object]:
+    if isinstance(value, dict):
+        return list(value.values())
+    return list(value) if isinstance(value, list) else []
+
+
+Document = Annotated[dict[str, object], AfterValidator(_storable)]
+
+
+def require_size(name: str, value: dict[str, object] | None, most: int) -> None:
+    if value is None:
+        return
+    size = len(json.dumps(value, ensure_ascii=False).encode())
+    if size > most:
+        raise Problem("document_too_large", f"{name} has {size} bytes; at most {most} are kept.", {"most_bytes": most})

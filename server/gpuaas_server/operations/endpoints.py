@@ -1,0 +1,163 @@
+"""Operations over HTTP: for people first, for controllers below."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from gpuaas_server.kernel.http.call import Call, admitted, admitted_change, reply
+from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
+from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.ids import InstanceId, OperationId, ProjectId
+from gpuaas_server.operations import controller, service
+from gpuaas_server.operations.schemas import (
+    ClaimedOperation,
+    LeaseRenewed,
+    Operation,
+    OperationCancel,
+    OperationClaim,
+    OperationComplete,
+    OperationFail,
+    OperationForce,
+    OperationGiveBack,
+    OperationReport,
+    OperationStatus,
+    WorkList,
+)
+
+router = APIRouter(tags=["operations"])
+PATH = "/projects/{project_id}/operations"
+Wait = Annotated[int, Query(ge=0, le=60, description="Seconds to wait for the first work.")]
+_LEASE = ("lease_lost", "not_the_controller")
+
+
+@router.get(PATH, response_model=Page[Operation], responses=problem_responses())
+async def operation_list(
+    project_id: ProjectId,
+    call: Annotated[Call, admitted("operation_list")],
+    instance_id: Annotated[InstanceId | None, Query()] = None,
+    parent_id: Annotated[OperationId | None, Query(description="The children of a bulk operation.")] = None,
+    status: Annotated[OperationStatus | None, Query()] = None,
+    after: PageAfter = None,
+    limit: PageLimit = 50,
+) -> Response:
+    roles = call.admission.roles
+    return await call.read(
+        lambda c: service.operation_list(c, roles, project_id, instance_id, parent_id, status, after, limit)
+    )
+
+
+@router.get(f"{PATH}/{{operation_id}}", response_model=Operation, responses=problem_responses())
+async def operation_show(
+    project_id: ProjectId, operation_id: OperationId, call: Annotated[Call, admitted("operation_show")]
+) -> Response:
+    return await call.read(lambda c: service.operation_show(c, call.admission.roles, project_id, operation_id))
+
+
+@router.post(f"{PATH}/{{operation_id}}/cancel", response_model=Operation, responses=problem_responses("conflict"))
+async def operation_cancel(
+    project_id: ProjectId,
+    operation_id: OperationId,
+    body: OperationCancel,
+    call: Annotated[Call, admitted_change("operation_cancel")],
+) -> Response:
+    """Pending: it ends now. Otherwise its controller is asked to stop; follow the operation."""
+    return await call.change(
+        lambda tx: service.operation_cancel(tx, call.admission.roles, project_id, operation_id, body.reason)
+    )
+
+
+@router.post(f"{PATH}/{{operation_id}}/force", response_model=Operation, responses=problem_responses("conflict"))
+async def operation_force(
+    project_id: ProjectId,
+    operation_id: OperationId,
+    body: OperationForce,
+    call: Annotated[Call, admitted_change("operation_force")],
+) -> Response:
+    """End one that is stuck, or accept a teardown that is not proven: recorded as *not verified* for ever."""
+    return await call.change(
+        lambda tx: service.operation_force(tx, call.admission.roles, project_id, operation_id, body.reason)
+    )
+
+
+@router.get("/projects/{project_id}/controller/work", response_model=WorkList, responses=problem_responses())
+async def controller_work(
+    project_id: ProjectId, call: Annotated[Call, admitted("controller_work")], wait: Wait = 0
+) -> Response:
+    """Operations of the apps that this service account is bound to and that nobody works on, oldest first."""
+    admission = call.admission
+    return reply(await controller.controller_work(call.platform, admission.scope, admission.roles, project_id, wait))
+
+
+@router.post(
+    f"{PATH}/{{operation_id}}/claim",
+    response_model=ClaimedOperation,
+    responses=problem_responses("operation_claimed", "not_the_controller"),
+)
+async def operation_claim(
+    project_id: ProjectId,
+    operation_id: OperationId,
+    body: OperationClaim,
+    call: Annotated[Call, admitted_change("operation_claim")],
+) -> Response:
+    """The right to work on it, for as long as you report. Nobody else gets it until the lease lapses."""
+    return await call.change(
+        lambda tx: controller.operation_claim(tx, call.admission.roles, project_id, operation_id, body)
+    )
+
+
+@router.post(f"{PATH}/{{operation_id}}/report", response_model=LeaseRenewed, responses=problem_responses(*_LEASE))
+async def operation_report(
+    project_id: ProjectId,
+    operation_id: OperationId,
+    body: OperationReport,
+    call: Annotated[Call, admitted_change("operation_report")],
+) -> Response:
+    """Steps and progress. Each report renews the lease, an empty one too."""
+    return await call.change(lambda tx: controller.operation_report(tx, project_id, operation_id, body))
+
+
+@router.post(
+    f"{PATH}/{{operation_id}}/complete",
+    response_model=Operation,
+    responses=problem_responses(*_LEASE, "document_too_large"),
+)
+async def operation_complete(
+    project_id: ProjectId,
+    operation_id: OperationId,
+    body: OperationComplete,
+    call: Annotated[Call, admitted_change("operation_complete")],
+) -> Response:
+    """Done. After a teardown the operation stays running until the hosts are proven clean."""
+    return await call.change(
+        lambda tx: controller.operation_complete(tx, call.admission.roles, project_id, operation_id, body)
+    )
+
+
+@router.post(
+    f"{PATH}/{{operation_id}}/fail",
+    response_model=Operation,
+    responses=problem_responses(*_LEASE, "document_too_large"),
+)
+async def operation_fail(
+    project_id: ProjectId,
+    operation_id: OperationId,
+    body: OperationFail,
+    call: Annotated[Call, admitted_change("operation_fail")],
+) -> Response:
+    return await call.change(
+        lambda tx: controller.operation_fail(tx, call.admission.roles, project_id, operation_id, body)
+    )
+
+
+@router.post(f"{PATH}/{{operation_id}}/give-back", response_model=Operation, responses=problem_responses(*_LEASE))
+async def operation_give_back(
+    project_id: ProjectId,
+    operation_id: OperationId,
+    body: OperationGiveBack,
+    call: Annotated[Call, admitted_change("operation_give_back")],
+) -> Response:
+    """For a replica that ends: another one resumes at once."""
+    return await call.change(
+        lambda tx: controller.operation_give_back(tx, call.admission.roles, project_id, operation_id, body.lease_token)
+    )

@@ -1,0 +1,196 @@
+"""The life of an operation: what happens to it when nobody says anything, from a snapshot and the time alone.
+
+    pending → claimed → running → succeeded
+       ↑         ↓         ↓        failed, cancelled, expired
+       └── the controller's lease lapsed, or it gave the work back
+
+After a teardown the controller's word is not enough: the operation stays running, in the phase `verifying`, until the
+hosts have been looked at.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from gpuaas_server.kernel.errors import CATALOGUE
+
+# Which states may follow which; the docs' diagram and the property tests read this table.
+TRANSITIONS: dict[str, frozenset[str]] = {
+    "pending": frozenset({"claimed", "running", "failed", "cancelled", "expired"}),
+    "claimed": frozenset({"running", "pending", "succeeded", "failed", "cancelled", "expired"}),
+    "running": frozenset({"pending", "succeeded", "failed", "cancelled", "expired"}),
+    "succeeded": frozenset(),
+    "failed": frozenset(),
+    "cancelled": frozenset(),
+    "expired": frozenset(),
+}
+LIVE = ("pending", "claimed", "running")
+LEASED = ("claimed", "running")
+
+INSTANCE_KINDS = (
+    "deploy",
+    "start",
+    "stop",
+    "restart",
+    "upgrade",
+    "rollback",
+    "reconcile",
+    "repair",
+    "decommission",
+)
+MEMBER_KINDS = ("add", "drain", "remove", "replace", "recover")
+# Those that leave nothing behind on a host, which is proven there.
+TEARDOWNS = ("stop", "decommission", "remove", "replace")
+VERIFYING = "verifying"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How long and how often."""
+
+    lease: timedelta = timedelta(seconds=60)
+    verify: timedelta = timedelta(minutes=15)
+    attempts: int = 10
+
+
+LIMITS = Limits()
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What the hosts said after a teardown: whether some have not answered yet, and what was found on those that did."""
+
+    waiting: bool = False
+    left: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    id: str
+    kind: str
+    target: str
+    status: str
+    phase: str | None
+    attempt: int
+    lease_until: datetime | None
+    deadline_at: datetime
+    cancel_requested: bool
+    evidence: Evidence | None = None  # in the phase `verifying`
+    limits: Limits = LIMITS
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why it did not work, for a person and for a program."""
+
+    code: str
+    message: str
+    next_step: str
+    retryable: bool
+
+    def document(self) -> dict[str, object]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The status that follows, and why, where it is not a success."""
+
+    status: str
+    failure: Failure | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Nothing to do before this time, unless somebody wakes us. None: nothing more to come."""
+
+    until: datetime | None = None
+
+
+def failure(code: str, message: str, retryable: bool | None = None) -> Failure:
+    kind = CATALOGUE[code]
+    return Failure(code, message, kind.next_step, kind.retryable if retryable is None else retryable)
+
+
+def decide(now: Snapshot, clock: datetime) -> Step | Wait:
+    if now.status not in LIVE or now.target == "bulk":  # a bulk operation follows its children
+        return Wait()
+    if now.phase == VERIFYING:
+        return _verifying(now, clock)
+    if clock >= now.deadline_at:
+        return Step("expired", failure("deadline_exceeded", f"The {now.kind} was not done by its deadline."))
+    if now.status in LEASED and now.lease_until is not None:
+        return _leased(now, now.lease_until, clock)
+    return Wait(now.deadline_at)
+
+
+def _leased(now: Snapshot, lease_until: datetime, clock: datetime) -> Step | Wait:
+    if clock < lease_until:
+        return Wait(min(lease_until, now.deadline_at))
+    if now.cancel_requested:
+        return Step("cancelled", failure("cancelled", "It was cancelled, and its controller is silent."))
+    if now.attempt >= now.limits.attempts:
+        return Step("failed", failure("controller_lost", f"{now.attempt} attempts ended without a word."))
+    return Step("pending")  # another replica resumes
+
+
+def _verifying(now: Snapshot, clock: datetime) -> Step | Wait:
+    evidence = now.evidence or Evidence(waiting=True)
+    if evidence.left:
+        return Step("failed", failure("teardown_incomplete", _sentence(evidence.left)))
+    if not evidence.waiting:
+        return Step("succeeded")
+    if clock >= now.deadline_at:
+        return Step("failed", failure("teardown_incomplete", "A host did not say in time what is left on it."))
+    return Wait(now.deadline_at)
+
+
+def _sentence(left: Sequence[str]) -> str:
+    named = ", ".join(left[:10])
+    more = f" and {len(left) - 10} more" if len(left) > 10 else ""
+    return f"Left on the hosts: {named}{more}."
+
+
+def possible_actions(status: str, target: str, cancel_requested: bool, forcible: bool) -> list[str]:
+    """What could be done with the operation now, as actions of the policy; who may do it is not decided here."""
+    actions = []
+    if status in LIVE and not cancel_requested:
+        actions.append("operation_cancel")
+    if target != "bulk" and forcible:
+        actions.append("operation_force")
+    return actions
+
+
+@dataclass(frozen=True, slots=True)
+class BulkStep:
+    """What a bulk operation does after one of its children has changed."""
+
+    status: str
+    failure: Failure | None = None
+    offer: str | None = None  # the child whose turn it is
+    cancel: tuple[str, ...] = ()  # children that are not to be begun any more
+
+
+def decide_bulk(status: str, on_failure: str, children: Sequence[tuple[str, str, bool]]) -> BulkStep:
+    """From (id, status, held) of every child, in their order."""
+    waiting = [one for one, state, _ in children if state == "pending"]
+    broken = [one for one, state, _ in children if state in ("failed", "expired", "cancelled")]
+    begun = any(state != "pending" for _, state, _ in children)
+    if broken and on_failure == "stop" and waiting:
+        return BulkStep("running", cancel=tuple(waiting))
+    if all(state not in LIVE for _, state, _ in children):
+        return BulkStep(_bulk_end(children), _bulk_failure(len(broken), len(children)) if broken else None)
+    busy = any(state in LEASED or (state == "pending" and not held) for _, state, held in children)
+    offer = None if busy or not waiting else waiting[0]
+    return BulkStep("running" if begun else status, offer=offer)
+
+
+def _bulk_end(children: Sequence[tuple[str, str, bool]]) -> str:
+    ends = {state for _, state, _ in children}
+    if ends == {"succeeded"}:
+        return "succeeded"
+    return "cancelled" if ends <= {"succeeded", "cancelled"} else "failed"
+
+
+def _bulk_failure(broken: int, total: int) -> Failure:
+    return failure("some_failed", f"{broken} of {total} did not succeed; each says why.")

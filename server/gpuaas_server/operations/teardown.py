@@ -1,0 +1,31 @@
+"""The proof after a teardown: hosts are inspected, and what is found decides. The one place that knows the receipts room."""
+
+from collections.abc import Sequence
+
+from psycopg.rows import DictRow
+
+from gpuaas_server.instances.held import Held
+from gpuaas_server.kernel.context import Tx
+from gpuaas_server.operations.machine import Evidence
+from gpuaas_server.receipts import service as receipts
+
+
+async def proof_start(held: Held, operation: DictRow, members: Sequence[DictRow]) -> bool:
+    """Whether there is a host to look at; then the operation waits for what it says."""
+    there = [member for member in members if not member["host_gone"]]
+    if not there:
+        return False
+    targets = [receipts.TeardownTarget(one["id"], one["allocation_id"], one["node_id"]) for one in there]
+    depth = "stopped" if operation["kind"] == "stop" else "gone"
+    footprint = held.row["manifest"].get("footprint", {})
+    await receipts.receipts_start(held.tx, operation["id"], held.id, targets, footprint, depth)
+    return True
+
+
+async def proof_read(tx: Tx, operation_id: str) -> Evidence:
+    verdict = await receipts.receipts_settle(tx, operation_id)
+    return Evidence(verdict.waiting, [str(one) for one in (*verdict.left, *verdict.failed)])
+
+
+async def proof_forced(tx: Tx, operation_id: str, reason: str) -> None:
+    await receipts.receipts_force(tx, operation_id, reason)
