@@ -13,7 +13,9 @@ from gpuaas_sdk.capacity import Quotas, Skus, Slots
 from gpuaas_sdk.credentials import Credentials, Token, TokenKeeper, TokenStore
 from gpuaas_sdk.events import Event, Events
 from gpuaas_sdk.identity import Myself, SigningKeys, Tenants, Users
+from gpuaas_sdk.instances import Instances
 from gpuaas_sdk.nodes import EnrolmentTokens, Nodes
+from gpuaas_sdk.operations import ControllerWork, Operations
 from gpuaas_sdk.projects import Projects, ServiceAccounts
 from gpuaas_sdk.retries import RetryPolicy
 from gpuaas_sdk.transport import Transport
@@ -68,6 +70,9 @@ class Client:
         self.artifacts = Artifacts(transport)
         self.publish_intents = PublishIntents(transport)
         self.trust = Trust(transport)
+        self.instances = Instances(transport)
+        self.operations = Operations(transport)
+        self.controller = ControllerWork(transport)
         self.ssh_keys = SshKeys(transport)
         self.ssh_access = SshAccess(transport)
         self.events = Events(transport)

@@ -20,9 +20,12 @@ from gpuaas_sdk.transport import Request, Transport
 CONTRACT: dict[str, Any] = json.loads((Path(__file__).parents[2] / "contract" / "openapi.json").read_text())
 SCHEMAS: dict[str, Any] = CONTRACT["components"]["schemas"]
 # Spoken by the keeper of the token, by other programs' libraries (JWKS), or by probes.
-NOT_FOR_CLIENTS = {"auth_jwks", "auth_token", "auth_logout", "health", "ready", "metrics"}
+NOT_FOR_CLIENTS = {"artifact_pull", "auth_jwks", "auth_token", "auth_logout", "health", "ready", "metrics"}
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 SKU = sdk.NewSku(name="s", shape="gpu_slice", gpu_model="m", gpu_counts=[1], price_per_gpu_hour_minor=1, currency="USD")
+INSTANCE = sdk.NewInstance(
+    app="a", name="n", placement_intent=[sdk.PlacementIntent(component_key="k", allocation_id="a")]
+)
 
 Call = Callable[[sdk.Client], object]
 CALLS: dict[str, Call] = {
@@ -55,6 +58,7 @@ CALLS: dict[str, Call] = {
     "trust_key_list": lambda c: list(c.trust.keys("t")),
     "trust_key_create": lambda c: c.trust.add_key("t", "n", "PEM"),
     "trust_key_revoke": lambda c: c.trust.revoke_key("t", "k", "why"),
+    "runtime_secret_create": lambda c: c.artifacts.pull_secret("p", "o", "lease", "key"),
     "registry_token": lambda c: c.artifacts.registry_token("repository:p/n:pull"),
     "audit_list": lambda c: list(c.audit.list(sdk.AuditFilter(action="x", outcome="done", actor_id="a"))),
     "tenant_audit_list": lambda c: list(c.audit.list(sdk.AuditFilter(resource_id="r"), tenant_id="t")),
@@ -84,6 +88,31 @@ CALLS: dict[str, Call] = {
     "ssh_grant_list": lambda c: list(c.ssh_access.grants("p", "a")),
     "ssh_grant_create": lambda c: c.ssh_access.create_grant("p", "a", expires_at=NOW, ssh_key_id="k", note="n"),
     "ssh_grant_delete": lambda c: c.ssh_access.delete_grant("p", "a", "g"),
+    "instance_create": lambda c: c.instances.create("p", INSTANCE),
+    "instance_list": lambda c: list(c.instances.list("p", status="running", app="a")),
+    "instance_show": lambda c: c.instances.show("p", "i"),
+    "instance_timeline": lambda c: c.instances.timeline("p", "i", after="x", wait=1),
+    **{
+        f"instance_{verb}": lambda c, verb=verb: c.instances.operate("p", "i", verb, reason="why", deadline_seconds=60)
+        for verb in ("deploy", "start", "stop", "restart", "rollback", "reconcile", "repair", "decommission")
+    },
+    "instance_upgrade": lambda c: c.instances.upgrade("p", "i", "2.0.0", reason="why"),
+    "instance_health_report": lambda c: c.controller.report_health("p", "i", "healthy", 1, reasons=[{"code": "c"}]),
+    "member_list": lambda c: list(c.instances.members("p", "i", removed=True)),
+    "member_show": lambda c: c.instances.member("p", "i", "m"),
+    "member_operation_create": lambda c: c.instances.change_members(
+        "p", "i", sdk.MemberChange(kind="replace", replacements=[("m", "a")], on_failure="stop")
+    ),
+    "operation_list": lambda c: list(c.operations.list("p", instance_id="i", parent_id="o", status="failed")),
+    "operation_show": lambda c: c.operations.show("p", "o"),
+    "operation_cancel": lambda c: c.operations.cancel("p", "o", "why"),
+    "operation_force": lambda c: c.operations.force("p", "o", "why"),
+    "controller_work": lambda c: c.controller.poll("p", wait=1),
+    "operation_claim": lambda c: c.controller.claim("p", "o", "r"),
+    "operation_report": lambda c: c.controller.report("p", "o", "l", steps=[{"name": "s"}], progress={"percent": 1}),
+    "operation_complete": lambda c: c.controller.complete("p", "o", "l", members=[{"member_id": "m"}], runtime={}),
+    "operation_fail": lambda c: c.controller.fail("p", "o", "l", {"code": "c", "message": "m"}),
+    "operation_give_back": lambda c: c.controller.give_back("p", "o", "l"),
     "node_list": lambda c: list(c.nodes.list(status="ready")),
     "node_show": lambda c: c.nodes.show("n"),
     "node_update": lambda c: c.nodes.update("n", name="x", labels={"a": "b"}, generation=1),
@@ -150,6 +179,25 @@ RECORDS: dict[type[object], tuple[str, ...]] = {
     sdk.PublishIntent: ("PublishIntent",),
     sdk.TrustKey: ("TrustKey",),
     sdk.TrustPolicy: ("TrustPolicy",),
+    sdk.Instance: ("Instance",),
+    sdk.InstanceStarted: ("InstanceStarted",),
+    sdk.InstanceMember: ("InstanceMember",),
+    sdk.InstanceVersion: ("InstanceVersion",),
+    sdk.InstanceTimeline: ("InstanceTimeline",),
+    sdk.TimelineEvent: ("TimelineEvent",),
+    sdk.HealthReason: ("HealthReason",),
+    sdk.HealthAccepted: ("HealthAccepted",),
+    sdk.Operation: ("Operation",),
+    sdk.OperationStep: ("OperationStep",),
+    sdk.OperationProgress: ("OperationProgress",),
+    sdk.OperationForced: ("OperationForced",),
+    sdk.WorkItem: ("WorkItem",),
+    sdk.ClaimedOperation: ("ClaimedOperation",),
+    sdk.LeaseRenewed: ("LeaseRenewed",),
+    sdk.ControllerInstance: ("ControllerInstance",),
+    sdk.ControllerMember: ("ControllerMember",),
+    sdk.ControllerVersion: ("ControllerVersion",),
+    sdk.ControllerAllocation: ("ControllerAllocation",),
     sdk.AuditRecord: ("AuditRecord",),
     sdk.EnrolmentToken: ("EnrolmentToken", "EnrolmentTokenCreated"),
     sdk.Event: ("Event",),

@@ -11,13 +11,13 @@ from gpuaas_server.instances.schemas import (
     HealthReport,
     Instance,
     InstanceCreate,
+    InstanceMember,
     InstanceStarted,
     InstanceStatus,
     InstanceSummary,
     InstanceTimeline,
     InstanceUpgrade,
     InstanceVerb,
-    Member,
     MemberOperationCreate,
 )
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change, reply
@@ -205,7 +205,7 @@ async def instance_health_report(
     )
 
 
-@router.get(f"{ONE}/members", response_model=Page[Member], responses=problem_responses("invalid_cursor"))
+@router.get(f"{ONE}/members", response_model=Page[InstanceMember], responses=problem_responses("invalid_cursor"))
 async def member_list(
     project_id: ProjectId,
     instance_id: InstanceId,
@@ -218,7 +218,7 @@ async def member_list(
     return await call.read(lambda c: members.member_list(c, roles, project_id, instance_id, removed, after, limit))
 
 
-@router.get(f"{ONE}/members/{{member_id}}", response_model=Member, responses=problem_responses())
+@router.get(f"{ONE}/members/{{member_id}}", response_model=InstanceMember, responses=problem_responses())
 async def member_show(
     project_id: ProjectId,
     instance_id: InstanceId,

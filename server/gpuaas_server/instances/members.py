@@ -9,7 +9,7 @@ from gpuaas_server.instances import launching, queries
 from gpuaas_server.instances.held import Held, hold
 from gpuaas_server.instances.launching import Taken
 from gpuaas_server.instances.machine import MEMBER_FROM
-from gpuaas_server.instances.schemas import Member, MemberOperationCreate, Placement
+from gpuaas_server.instances.schemas import InstanceMember, MemberOperationCreate, Placement
 from gpuaas_server.instances.views import member_of
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
@@ -31,19 +31,19 @@ async def member_list(
     removed: bool,
     after: str | None,
     limit: int,
-) -> Page[Member]:
+) -> Page[InstanceMember]:
     instance = await _instance(connection, project_id, instance_id)
     place = None if after is None else await queries.member_ordinal(connection, after)
     if after is not None and place is None:
         raise Problem("invalid_cursor")
     rows = await queries.member_list(connection, instance_id, removed, place, limit + 1)
     busy = instance["operation_id"] is not None
-    return Page[Member].of([member_of(row, busy, roles) for row in rows], limit)
+    return Page[InstanceMember].of([member_of(row, busy, roles) for row in rows], limit)
 
 
 async def member_show(
     connection: Connection, roles: Roles, project_id: str, instance_id: str, member_id: str
-) -> Member:
+) -> InstanceMember:
     instance = await _instance(connection, project_id, instance_id)
     row = await queries.member_show(connection, instance_id, member_id)
     if row is None:

@@ -109,7 +109,7 @@ class InstanceUpgrade(InstanceVerb):
     version: VersionText
 
 
-class Member(BaseModel):
+class InstanceMember(BaseModel):
     id: str
     instance_id: str
     component_key: str

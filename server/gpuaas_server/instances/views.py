@@ -9,16 +9,16 @@ from gpuaas_server.instances.machine import MEMBER_FROM, possible_verbs
 from gpuaas_server.instances.schemas import (
     HealthReason,
     Instance,
+    InstanceMember,
     InstanceSummary,
     InstanceVersion,
-    Member,
     PlacementIntent,
 )
 from gpuaas_server.operations.schemas import OperationFailure
 
 _DERIVED = {"failure", "health_reasons", "allowed_actions"}
 _PLAIN = InstanceSummary.model_fields.keys() - _DERIVED
-_MEMBER = Member.model_fields.keys() - {"failure", "allowed_actions"}
+_MEMBER = InstanceMember.model_fields.keys() - {"failure", "allowed_actions"}
 
 
 def summary_of(row: DictRow, roles: frozenset[str]) -> InstanceSummary:
@@ -66,13 +66,13 @@ def _version(document: DictRow | None) -> InstanceVersion | None:
     return InstanceVersion(**{name: document[name] for name in InstanceVersion.model_fields})
 
 
-def member_of(row: DictRow, instance_busy: bool, roles: frozenset[str]) -> Member:
+def member_of(row: DictRow, instance_busy: bool, roles: frozenset[str]) -> InstanceMember:
     """`allowed_actions` are kinds of member operations, for those who may ask for them."""
     failure = row["failure"]
     free = not instance_busy and row["operation_id"] is None
     kinds = [kind for kind, before in MEMBER_FROM.items() if free and row["status"] in before]
     may = bool(identity.allowed_actions(roles, ["member_operation_create"]))
-    return Member(
+    return InstanceMember(
         **{name: row[name] for name in _MEMBER},
         failure=OperationFailure(**failure) if failure else None,
         allowed_actions=kinds if may else [],
