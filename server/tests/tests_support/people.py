@@ -1,4 +1,4 @@
-"""A small world for tests: the rooms of identity and projects served over HTTP from the real database."""
+"""A small world for tests: the rooms of identity, projects and the catalogue served over HTTP from the real database."""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -9,6 +9,7 @@ import httpx
 from fastapi import FastAPI
 
 from gpuaas_server.audit import endpoints as audit
+from gpuaas_server.catalog import endpoints as catalog
 from gpuaas_server.identity import endpoints as identity
 from gpuaas_server.identity.gate import IdentityGate
 from gpuaas_server.identity.service import ensure_first_admin
@@ -34,7 +35,7 @@ def build(platform: Platform) -> FastAPI:
     app.state.platform = platform
     app.state.gate = IdentityGate(platform)
     install_problem_handlers(app)
-    for room in (identity, projects, audit):
+    for room in (identity, projects, catalog, audit):
         app.include_router(room.router, prefix="/api/v1")
     app.include_router(identity.well_known)
     app.add_middleware(Edge, max_body_bytes=100_000)

@@ -1,1 +1,4 @@
-SELECT 1;
+DROP TABLE app_versions;
+DROP POLICY catalogue_window ON apps;
+DROP TABLE entitlements;
+DROP TABLE apps;

@@ -1,0 +1,147 @@
+"""The door of this room for others: what may be launched, and what its users should know. And the verbs of apps."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from psycopg.rows import DictRow
+
+from gpuaas_server.audit.service import AuditEntry, record
+from gpuaas_server.catalog import machine, neighbours, queries
+from gpuaas_server.catalog.machine import Reason
+from gpuaas_server.catalog.manifest import Manifest, from_document
+from gpuaas_server.catalog.schemas import App, AppVisibilitySet
+from gpuaas_server.events.service import NewEvent, emit
+from gpuaas_server.identity import service as identity
+from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.errors import Problem, not_found
+from gpuaas_server.kernel.http.pages import Page
+
+Roles = frozenset[str]
+RequireMatch = Callable[[int], None]
+_APP_VERBS = ("app_version_register", "app_visibility_set")
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchableVersion:
+    app_id: str
+    version_id: str
+    slug: str
+    version: str
+    status: str
+    manifest: Manifest
+    digest: str
+    publisher_project_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class VersionNotice:
+    """What users of a version should know: it is deprecated or retired, and what to do."""
+
+    version: str
+    status: str
+    notice: str | None
+    retire_at: datetime | None
+
+
+async def launchable(
+    connection: Connection, tenant_id: str, slug: str, version: str | None = None, project_id: str | None = None
+) -> LaunchableVersion:
+    """The version that a project of this tenant may launch now, or the problem with all reasons why not.
+
+    With `project_id` the artifact is asked as well, so that its reasons come in the same answer.
+    """
+    app = await queries.catalog_app(connection, tenant_id, slug)
+    if app is None:
+        raise not_found("app", slug)
+    row = await queries.version_to_launch(connection, app["id"], version)
+    if row is None:
+        if version is not None:
+            raise not_found(f"version of {slug}", version)
+        raise _not_launchable(slug, [Reason("no_active_version", f"{slug} has no active version.")])
+    reasons = list(machine.against_launch(row["version"], row["status"], row["notice"]))
+    if project_id is not None:
+        wanted = (row["artifact_digest"], row["project_id"])
+        reasons += await neighbours.against_digest(connection, tenant_id, project_id, *wanted)
+    if reasons:
+        raise _not_launchable(slug, reasons)
+    return LaunchableVersion(
+        app["id"],
+        row["id"],
+        slug,
+        row["version"],
+        row["status"],
+        from_document(row["manifest"]),
+        row["artifact_digest"],
+        row["project_id"],
+    )
+
+
+def _not_launchable(slug: str, reasons: Sequence[Reason]) -> Problem:
+    return Problem(
+        "not_launchable", " ".join(one.message for one in reasons), {"app": slug, "reasons": spelled(reasons)}
+    )
+
+
+def spelled(reasons: Sequence[Reason]) -> list[dict[str, str]]:
+    return [{"code": one.code, "message": one.message} for one in reasons]
+
+
+async def version_notices(connection: Connection, version_ids: Sequence[str]) -> dict[str, VersionNotice]:
+    """Of those versions that are deprecated or retired, by id; for whoever shows something that runs them."""
+    return {
+        row["id"]: VersionNotice(row["version"], row["status"], row["notice"], row["retire_at"])
+        for row in await queries.version_notices(connection, version_ids)
+    }
+
+
+async def active_versions_on_digest(connection: Connection, project_id: str, digest: str) -> int:
+    """How many active versions of the publishing project refer to the artifact."""
+    return await queries.active_on_digest(connection, project_id, digest)
+
+
+async def app_list(
+    connection: Connection, project_id: str | None, after: str | None, limit: int, roles: Roles
+) -> Page[App]:
+    rows = await queries.app_list(connection, project_id, after, limit + 1)
+    return Page[App].of([app_document(row, roles) for row in rows], limit)
+
+
+async def app_show(connection: Connection, project_id: str, app_id: str, roles: Roles) -> App:
+    row = await queries.app_show(connection, project_id, app_id)
+    if row is None:
+        raise not_found("app", app_id)
+    return app_document(row, roles)
+
+
+async def app_visibility_set(
+    tx: Tx, app_id: str, body: AppVisibilitySet, roles: Roles, require_match: RequireMatch
+) -> App:
+    """Who sees the app in the catalogue. What runs already goes on, whoever sees it."""
+    before = await queries.app_hold(tx.connection, app_id)
+    if before is None:
+        raise not_found("app", app_id)
+    require_match(before["generation"])
+    row = await queries.app_visibility_set(tx.connection, app_id, body.visibility)
+    place = (app_id, row["tenant_id"], row["project_id"])
+    details: dict[str, object] = {"before": before["visibility"], "after": body.visibility}
+    await record(tx, AuditEntry("app_visibility_set", *place, reason=body.reason, details=details))
+    await emit(tx, NewEvent("app.visibility_set", *place, data={"visibility": body.visibility}))
+    return app_document(row, roles)
+
+
+def app_document(row: DictRow, roles: Roles) -> App:
+    return App(**row, allowed_actions=identity.allowed_actions(roles, _APP_VERBS))
+
+
+__all__ = [
+    "LaunchableVersion",
+    "VersionNotice",
+    "active_versions_on_digest",
+    "app_list",
+    "app_show",
+    "app_visibility_set",
+    "launchable",
+    "version_notices",
+]
