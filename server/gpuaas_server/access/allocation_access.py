@@ -2,8 +2,8 @@
 
 from datetime import datetime
 
-from gpuaas_server.access import queries, service
-from gpuaas_server.access.schemas import SshGrant, SshGrantCreate
+from gpuaas_server.access import credential_queries, queries, service
+from gpuaas_server.access.schemas import GRANT_KEYS, SshGrant, SshGrantCreate
 from gpuaas_server.access.ssh_keys import SshPublicKey, read_public_key
 from gpuaas_server.allocations import service as allocations
 from gpuaas_server.allocations.service import AllocationAccess
@@ -27,7 +27,7 @@ async def ssh_grant_list(
 
 
 async def ssh_grant_create(tx: Tx, project_id: str, allocation_id: str, body: SshGrantCreate) -> SshGrant:
-    public = await _wanted_key(tx, body)
+    holder, public = await _wanted_key(tx, project_id, body)
     _check_end(body.expires_at, tx.now)
     place = await allocation_place(tx.connection, project_id, allocation_id)
     if place.state not in _TAKES_GRANTS:
@@ -35,7 +35,7 @@ async def ssh_grant_create(tx: Tx, project_id: str, allocation_id: str, body: Ss
     grant = SshGrant(
         id=new_id("grt"),
         allocation_id=allocation_id,
-        granted_to=tx.actor.id,
+        granted_to=holder,
         public_key=public.line,
         fingerprint=public.fingerprint,
         note=body.note,
@@ -43,7 +43,7 @@ async def ssh_grant_create(tx: Tx, project_id: str, allocation_id: str, body: Ss
         revoked_at=None,
         created_at=tx.now,
     )
-    row = (grant.id, place.tenant_id, project_id, allocation_id, tx.actor.id, public.line, public.fingerprint)
+    row = (grant.id, place.tenant_id, project_id, allocation_id, holder, public.line, public.fingerprint)
     await queries.grants_insert(tx.connection, [(*row, body.note, body.expires_at, tx.now)])
     await allocations.access_changed(tx, allocation_id)
     until = body.expires_at.isoformat()
@@ -68,15 +68,30 @@ async def allocation_place(connection: Connection, project_id: str, allocation_i
     return place
 
 
-async def _wanted_key(tx: Tx, body: SshGrantCreate) -> SshPublicKey:
-    if (body.public_key is None) == (body.ssh_key_id is None):
-        raise Problem("invalid_request", "Send either public_key or ssh_key_id.")
+async def _wanted_key(tx: Tx, project_id: str, body: SshGrantCreate) -> tuple[str, SshPublicKey]:
+    """The key, and whose it is: with them (somebody, or a credential) the grant ends."""
+    if sum(getattr(body, name) is not None for name in GRANT_KEYS) != 1:
+        raise Problem("invalid_request", f"Send one of {', '.join(GRANT_KEYS)}.")
     if body.public_key is not None:
-        return read_public_key(body.public_key)
+        return tx.actor.id, read_public_key(body.public_key)
+    if body.access_credential_id is not None:
+        return await _credential_key(tx, project_id, body.access_credential_id)
     found = await queries.ssh_keys_by_id(tx.connection, tx.actor.id, [body.ssh_key_id or ""])
     if not found:
         raise not_found("SSH key", body.ssh_key_id or "")
-    return read_public_key(found[0]["public_key"])
+    return tx.actor.id, read_public_key(found[0]["public_key"])
+
+
+async def _credential_key(tx: Tx, project_id: str, credential_id: str) -> tuple[str, SshPublicKey]:
+    """The row is held: a rotation or revocation at the same moment finds the grant, or we find the new key."""
+    row = await credential_queries.credential_hold(tx.connection, project_id, credential_id)
+    if row is None:
+        raise not_found("access credential", credential_id)
+    if row["revoked_at"] is not None:
+        raise Problem("credential_revoked")
+    if row["kind"] != "ssh_key":
+        raise Problem("invalid_request", "access_credential_id: this credential has no key; it gives certificates.")
+    return credential_id, read_public_key(row["public_key"])
 
 
 def _check_end(expires_at: datetime, now: datetime) -> None:

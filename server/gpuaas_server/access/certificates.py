@@ -2,8 +2,9 @@
 
 from datetime import timedelta
 
-from gpuaas_server.access import queries, service, ssh_ca
+from gpuaas_server.access import queries
 from gpuaas_server.access.allocation_access import allocation_place, audited
+from gpuaas_server.access.issuing import Issue, certificates_issue
 from gpuaas_server.access.keys import PlatformKey
 from gpuaas_server.access.schemas import (
     IssuedSshCertificate,
@@ -12,12 +13,9 @@ from gpuaas_server.access.schemas import (
     SshCertificate,
     SshCertificateCreate,
     SshCertificateRevoke,
-    SshTarget,
 )
-from gpuaas_server.access.ssh_ca import CertificateRequest
 from gpuaas_server.access.ssh_keys import read_public_key
 from gpuaas_server.allocations import service as allocations
-from gpuaas_server.allocations.service import AllocationAccess
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
@@ -30,50 +28,11 @@ async def ssh_certificate_create(
 ) -> SshCertificate:
     public = read_public_key(body.public_key)
     place = await allocation_place(tx.connection, project_id, allocation_id)
-    target = _target(place)
     valid_before = tx.now + timedelta(minutes=body.minutes or minutes)
-    row = await queries.certificate_insert(
-        tx.connection,
-        place.tenant_id,
-        project_id,
-        allocation_id,
-        tx.actor.id,
-        public.fingerprint,
-        valid_before,
-        tx.now,
-    )
-    request = CertificateRequest(
-        public_key=public.key,
-        serial=row["serial"],
-        key_id=row["key_id"],
-        principals=(allocation_id,),
-        valid_after=tx.now - ssh_ca.CLOCK_SLACK,
-        valid_before=valid_before,
-    )
-    details = {"serial": row["serial"], "fingerprint": public.fingerprint, "until": valid_before.isoformat()}
+    [issued] = await certificates_issue(tx, [place], Issue(public, valid_before, authority))
+    details = {"serial": issued.serial, "fingerprint": public.fingerprint, "until": valid_before.isoformat()}
     await audited(tx, place, "ssh_certificate_create", allocation_id, details)
-    host_keys = await service.host_ca_keys(tx.connection)
-    return SshCertificate(
-        certificate=ssh_ca.sign_user_certificate(authority, request),
-        valid_before=valid_before,
-        serial=row["serial"],
-        principal=allocation_id,
-        ssh=target,
-        host_ca_keys=host_keys,
-        known_hosts_line=known_hosts(target, allocation_id, host_keys),
-    )
-
-
-def known_hosts(target: SshTarget, allocation_id: str, host_ca_keys: list[str]) -> str:
-    """One line a key. The allocation id is a name that only the right host's certificate carries."""
-    where = target.address if target.port == 22 else f"[{target.address}]:{target.port}"
-    return "\n".join(f"@cert-authority {where},{allocation_id} {key}" for key in host_ca_keys)
-
-
-def _target(place: AllocationAccess) -> SshTarget:
-    if place.state != "active" or place.ssh_address is None or place.ssh_port is None or place.ssh_user is None:
-        raise Problem("not_active", f"The allocation is {place.state}.")
-    return SshTarget(address=place.ssh_address, port=place.ssh_port, user=place.ssh_user)
+    return issued
 
 
 async def ssh_certificate_list(

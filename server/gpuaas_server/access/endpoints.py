@@ -8,7 +8,9 @@ from starlette.responses import Response
 from gpuaas_server.access import (
     allocation_access,
     certificates,
+    credential_endpoints,
     keys,
+    operation_endpoints,
     platform_key_endpoints,
     service,
     user_keys,
@@ -166,3 +168,5 @@ async def ssh_grant_delete(
 
 
 router.include_router(platform_key_endpoints.router)
+router.include_router(credential_endpoints.router)
+router.include_router(operation_endpoints.router)

@@ -1,6 +1,7 @@
 """All SQL of platform keys, SSH certificates, SSH keys and grants."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from psycopg.rows import DictRow
@@ -79,33 +80,30 @@ async def platform_key_insert(
     )
 
 
-async def certificate_insert(
-    connection: Connection,
-    tenant_id: str,
-    project_id: str,
-    allocation_id: str,
-    issued_to: str,
-    fingerprint: str,
-    valid_before: datetime,
-    now: datetime,
-) -> DictRow:
-    """sshd logs key id and serial of a certificate: both lead back to this row."""
+@dataclass(frozen=True, slots=True)
+class NewCertificate:
+    tenant_id: str
+    project_id: str
+    allocation_id: str
+    key_id: str
+    issued_to: str
+    fingerprint: str
+    valid_before: datetime
+    created_at: datetime
+    access_credential_id: str | None
+    operation_id: str | None
+
+
+async def certificates_insert(connection: Connection, news: Sequence[NewCertificate]) -> list[DictRow]:
+    """The serials that the database draws, each with its allocation."""
+    columns = [[getattr(new, name) for new in news] for name in NewCertificate.__slots__]
     cursor = await connection.execute(
-        "INSERT INTO ssh_certificates"
-        " (tenant_id, project_id, allocation_id, key_id, issued_to, fingerprint, valid_before, created_at)"
-        " VALUES (%s, %s, %s, %s, %s, %s, %s, %s) RETURNING serial, key_id",
-        (
-            tenant_id,
-            project_id,
-            allocation_id,
-            f"{issued_to}@{allocation_id}",
-            issued_to,
-            fingerprint,
-            valid_before,
-            now,
-        ),
+        f"INSERT INTO ssh_certificates ({', '.join(NewCertificate.__slots__)}) SELECT * FROM unnest(%s::text[],"
+        " %s::text[], %s::text[], %s::text[], %s::text[], %s::text[], %s::timestamptz[], %s::timestamptz[], %s::text[],"
+        " %s::text[]) RETURNING serial, allocation_id, key_id",
+        columns,
     )
-    return (await cursor.fetchall())[0]
+    return await cursor.fetchall()
 
 
 async def host_certificate_insert(
@@ -129,7 +127,8 @@ async def certificate_list(
     connection: Connection, project_id: str, allocation_id: str, before: int | None, limit: int
 ) -> list[DictRow]:
     cursor = await connection.execute(
-        "SELECT serial, issued_to, fingerprint, valid_before, revoked_at, created_at FROM ssh_certificates"
+        "SELECT serial, issued_to, fingerprint, valid_before, revoked_at, created_at, access_credential_id, operation_id"
+        " FROM ssh_certificates"
         " WHERE project_id = %(project)s AND allocation_id = %(allocation)s"
         " AND (%(before)s::bigint IS NULL OR serial < %(before)s) ORDER BY serial DESC LIMIT %(limit)s",
         {"project": project_id, "allocation": allocation_id, "before": before, "limit": limit},

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from gpuaas_server.kernel.http.schemas import Body, Moment, Name, Reason
-from gpuaas_server.kernel.ids import PrincipalId, SshKeyId
+from gpuaas_server.kernel.ids import CredentialId, PrincipalId, SshKeyId
 
 PublicKeyLine = Annotated[
     str,
@@ -87,6 +87,8 @@ class IssuedSshCertificate(BaseModel):
     valid_before: datetime
     revoked_at: datetime | None
     created_at: datetime
+    access_credential_id: str | None = Field(default=None, description="The credential that it was issued through.")
+    operation_id: str | None = Field(default=None, description="The operation that it was issued for, and ends with.")
 
 
 class IssuedSshCertificates(BaseModel):
@@ -106,18 +108,20 @@ class RevokedSshCertificates(BaseModel):
     revoked: list[int] = Field(description="Serials that opened the door until now; the host is told at once.")
 
 
+GRANT_KEYS = ("public_key", "ssh_key_id", "access_credential_id")
+
+
 class SshGrantCreate(Body):
-    """Either a public key or one of your stored keys."""
+    """A public key, one of your stored keys, or a credential of the project (of kind ssh_key): one of the three."""
 
     model_config = ConfigDict(
         json_schema_extra={
-            "oneOf": [
-                {"required": [name], "properties": {name: {"type": "string"}}} for name in ("public_key", "ssh_key_id")
-            ]
+            "oneOf": [{"required": [name], "properties": {name: {"type": "string"}}} for name in GRANT_KEYS]
         }
     )
     public_key: PublicKeyLine | None = None
     ssh_key_id: SshKeyId | None = None
+    access_credential_id: CredentialId | None = None
     expires_at: Moment
     note: Name | None = None
 
@@ -125,10 +129,24 @@ class SshGrantCreate(Body):
 class SshGrant(BaseModel):
     id: str
     allocation_id: str
-    granted_to: str
+    granted_to: str = Field(description="The user or service account, or the credential whose key it is.")
     public_key: str
     fingerprint: str
     note: str | None
     expires_at: datetime
     revoked_at: datetime | None
     created_at: datetime
+
+
+class UnreachableAllocation(BaseModel):
+    allocation_id: str
+    state: str
+
+
+class MachineAccess(BaseModel):
+    """Certificates of one operation. They end with it, whatever `valid_before` says."""
+
+    operation_id: str
+    valid_before: datetime
+    certificates: list[SshCertificate] = Field(description="One for each allocation; its principal is the allocation.")
+    unreachable: list[UnreachableAllocation] = Field(description="Allocations of the operation that are not active.")

@@ -1,0 +1,167 @@
+"""Access credentials over HTTP. Sealing and opening happen before the transaction: the store may be another machine."""
+
+from datetime import timedelta
+from typing import Annotated
+
+from fastapi import APIRouter
+from psycopg.rows import DictRow
+from starlette.responses import Response
+
+from gpuaas_server.access import credentials, deliveries, keys
+from gpuaas_server.access.credential_schemas import (
+    AccessCredential,
+    AccessCredentialCreate,
+    AccessCredentialRevoke,
+    AccessCredentialRotate,
+    CredentialDelivery,
+    CredentialDeliveryCreate,
+    NewCredentialDelivery,
+)
+from gpuaas_server.access.custody import Custody, with_new_key
+from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
+from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
+from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.ids import CredentialId, ProjectId
+from gpuaas_server.secrets.envelope import SecretRef
+
+router = APIRouter()
+_CREDENTIALS = "/projects/{project_id}/access-credentials"
+_CREDENTIAL = f"{_CREDENTIALS}/{{credential_id}}"
+_CHANGE = ("secret_store_unavailable", "idempotency_mismatch", "idempotency_in_progress")
+
+
+@router.post(
+    _CREDENTIALS,
+    status_code=201,
+    response_model=AccessCredential,
+    responses=problem_responses("already_exists", *_CHANGE),
+)
+async def access_credential_create(
+    project_id: ProjectId,
+    body: AccessCredentialCreate,
+    call: Annotated[Call, admitted_change("access_credential_create")],
+) -> Response:
+    """A name to get certificates under (nothing is stored), or a key pair whose private side the platform keeps."""
+    tenant_id, roles = call.admission.tenant_id, call.admission.roles
+
+    async def create(custody: Custody | None) -> Response:
+        return await call.change(
+            lambda tx: credentials.access_credential_create(tx, tenant_id, project_id, body, roles, custody), status=201
+        )
+
+    if body.kind == "ssh_certificate":
+        return await create(None)
+    return await with_new_key(call.platform, tenant_id, project_id, None, create)
+
+
+@router.get(_CREDENTIALS, response_model=Page[AccessCredential], responses=problem_responses())
+async def access_credential_list(
+    project_id: ProjectId,
+    call: Annotated[Call, admitted("access_credential_list")],
+    after: PageAfter = None,
+    limit: PageLimit = 50,
+) -> Response:
+    """Credentials of the project, newest first, revoked ones too."""
+    roles = call.admission.roles
+    return await call.read(
+        lambda connection: credentials.access_credential_list(connection, project_id, after, limit, roles)
+    )
+
+
+@router.get(_CREDENTIAL, response_model=AccessCredential, responses=problem_responses())
+async def access_credential_show(
+    project_id: ProjectId, credential_id: CredentialId, call: Annotated[Call, admitted("access_credential_show")]
+) -> Response:
+    roles = call.admission.roles
+    return await call.read(
+        lambda connection: credentials.access_credential_show(connection, project_id, credential_id, roles)
+    )
+
+
+@router.post(
+    f"{_CREDENTIAL}/rotate",
+    response_model=AccessCredential,
+    responses=problem_responses("credential_revoked", *_CHANGE),
+)
+async def access_credential_rotate(
+    project_id: ProjectId,
+    credential_id: CredentialId,
+    body: AccessCredentialRotate,
+    call: Annotated[Call, admitted_change("access_credential_rotate")],
+) -> Response:
+    """A new key pair in place of the old one, on every allocation that has it."""
+    row, roles = await _read(call, project_id, credential_id), call.admission.roles
+    credentials.living(row)
+    if row["kind"] != "ssh_key":
+        raise Problem("conflict", "Nothing is stored of an ssh_certificate credential, so there is nothing to rotate.")
+    call.require_match(row["generation"])
+    overlap = timedelta(minutes=body.overlap_minutes)
+    ref = SecretRef(row["secret_id"], row["version"] + 1)
+    return await with_new_key(
+        call.platform,
+        row["tenant_id"],
+        project_id,
+        ref,
+        lambda custody: call.change(lambda tx: credentials.access_credential_rotate(tx, row, overlap, roles, custody)),
+    )
+
+
+@router.post(f"{_CREDENTIAL}/revoke", response_model=AccessCredential, responses=problem_responses(*_CHANGE))
+async def access_credential_revoke(
+    project_id: ProjectId,
+    credential_id: CredentialId,
+    body: AccessCredentialRevoke,
+    call: Annotated[Call, admitted_change("access_credential_revoke")],
+) -> Response:
+    """End it: its key leaves the hosts, its certificates end, the private key is destroyed."""
+    roles = call.admission.roles
+    return await call.change(
+        lambda tx: credentials.access_credential_revoke(tx, project_id, credential_id, body.reason, roles)
+    )
+
+
+@router.post(
+    f"{_CREDENTIAL}/deliveries",
+    status_code=201,
+    response_model=NewCredentialDelivery,
+    responses=problem_responses("credential_revoked", "ssh_key_refused", "not_active", "secret_unreadable", *_CHANGE),
+)
+async def access_credential_deliver(
+    project_id: ProjectId,
+    credential_id: CredentialId,
+    body: CredentialDeliveryCreate,
+    call: Annotated[Call, admitted_change("access_credential_deliver")],
+) -> Response:
+    """Get the private key, sealed to your X25519 key; or a certificate for your SSH key. Each delivery is logged."""
+    platform = call.platform
+    row = await _read(call, project_id, credential_id)
+    if row["kind"] == "ssh_key":
+        sealed = await deliveries.seal_private_key(platform, call.admission.scope, row, body.recipient_key)
+        return await call.change(
+            lambda tx: deliveries.private_key_deliver(tx, project_id, credential_id, sealed), status=201
+        )
+    authority = keys.signer(await keys.live_keys(platform, "ssh_user_ca"), platform.clock())
+    minutes = platform.settings.ssh_certificate_minutes
+    return await call.change(
+        lambda tx: deliveries.certificate_deliver(tx, project_id, credential_id, body, authority, minutes), status=201
+    )
+
+
+@router.get(f"{_CREDENTIAL}/deliveries", response_model=Page[CredentialDelivery], responses=problem_responses())
+async def credential_delivery_list(
+    project_id: ProjectId,
+    credential_id: CredentialId,
+    call: Annotated[Call, admitted("credential_delivery_list")],
+    after: PageAfter = None,
+    limit: PageLimit = 50,
+) -> Response:
+    """The delivery log, newest first: who got what, and for which key."""
+    return await call.read(
+        lambda connection: deliveries.credential_delivery_list(connection, project_id, credential_id, after, limit)
+    )
+
+
+async def _read(call: Call, project_id: str, credential_id: str) -> DictRow:
+    async with call.platform.database.connection(call.admission.scope) as connection:
+        return await credentials.present(connection, project_id, credential_id)

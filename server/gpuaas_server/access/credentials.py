@@ -1,0 +1,176 @@
+"""Credentials of a project: a name under which certificates are given out, or a key pair whose private side is in custody.
+
+The private key is made here, sealed at once, and opened only to be sealed to a recipient. It is in no row, answer or log.
+"""
+
+from datetime import timedelta
+
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from psycopg.rows import DictRow
+
+from gpuaas_server.access import credential_queries as queries
+from gpuaas_server.access import queries as access_queries
+from gpuaas_server.access.credential_schemas import AccessCredential, AccessCredentialCreate
+from gpuaas_server.access.ssh_keys import SshPublicKey, read_public_key
+from gpuaas_server.allocations import service as allocations
+from gpuaas_server.audit import service as audit
+from gpuaas_server.audit.service import AuditEntry
+from gpuaas_server.events.service import NewEvent, emit
+from gpuaas_server.identity import service as identity
+from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.errors import Problem, not_found
+from gpuaas_server.kernel.http.pages import Page
+from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.secrets import service as secrets
+from gpuaas_server.secrets.service import PreparedSecret
+
+PURPOSE = "access_credential"
+_VERBS = {
+    "ssh_certificate": ("access_credential_deliver", "access_credential_revoke"),
+    "ssh_key": ("access_credential_deliver", "access_credential_rotate", "access_credential_revoke"),
+}
+Roles = frozenset[str]
+
+
+def new_key_pair() -> tuple[bytes, SshPublicKey]:
+    """The private side as an OpenSSH file, and the public one."""
+    private = Ed25519PrivateKey.generate()
+    clear = private.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.OpenSSH, serialization.NoEncryption()
+    )
+    public = private.public_key().public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
+    return clear, read_public_key(public.decode())
+
+
+async def access_credential_create(
+    tx: Tx,
+    tenant_id: str,
+    project_id: str,
+    body: AccessCredentialCreate,
+    roles: Roles,
+    custody: tuple[PreparedSecret, SshPublicKey] | None,
+) -> AccessCredential:
+    """`custody` is what an ssh_key needs, prepared before the transaction."""
+    stored: tuple[str | None, str | None, str | None] = (None, None, None)
+    if custody is not None:
+        prepared, public = custody
+        stored = (prepared.ref.secret_id, public.line, public.fingerprint)
+    place = (new_id("crd"), tenant_id, project_id, body.name, body.kind)
+    row = await queries.credential_insert(tx.connection, (*place, *stored, tx.actor.id, tx.now))
+    if row is None:
+        raise Problem("already_exists", "The project has a credential of this name.")
+    if custody is not None:
+        await secrets.secret_store(tx, custody[0])
+    await _changed(tx, "create", row)
+    return _credential(row, roles)
+
+
+async def access_credential_list(
+    connection: Connection, project_id: str, after: str | None, limit: int, roles: Roles
+) -> Page[AccessCredential]:
+    rows = await queries.credential_list(connection, project_id, after, limit + 1)
+    return Page[AccessCredential].of([_credential(row, roles) for row in rows], limit)
+
+
+async def access_credential_show(
+    connection: Connection, project_id: str, credential_id: str, roles: Roles
+) -> AccessCredential:
+    return _credential(await present(connection, project_id, credential_id), roles)
+
+
+async def access_credential_rotate(
+    tx: Tx, before: DictRow, overlap: timedelta, roles: Roles, custody: tuple[PreparedSecret, SshPublicKey]
+) -> AccessCredential:
+    """The new key goes wherever the old one is; the old one ends now, or after the overlap. Custody keeps the new only."""
+    prepared, public = custody
+    row = await _hold_living(tx, before["project_id"], before["id"])
+    if row["version"] != before["version"]:
+        raise Problem("conflict", "The credential was rotated by somebody else at the same moment.")
+    grants = await queries.grants_of_credential(tx.connection, row["id"], tx.now)
+    if grants:
+        # The work rows first, as the worker locks them.
+        await allocations.access_changed(tx, *sorted({grant["allocation_id"] for grant in grants}))
+        await access_queries.grants_insert(
+            tx.connection, [_successor(tx, grant, row["id"], public) for grant in grants]
+        )
+        await _end_grants(tx, grants, overlap)
+    await secrets.secret_store(tx, prepared)
+    await secrets.secret_destroy(tx, row["secret_id"], row["version"])
+    key = (public.line, public.fingerprint)
+    changed = await queries.credential_rotate(tx.connection, row["id"], prepared.ref.version, *key, tx.now)
+    await _changed(tx, "rotate", changed, overlap_seconds=overlap.total_seconds(), grants=len(grants))
+    return _credential(changed, roles)
+
+
+def _successor(tx: Tx, grant: DictRow, credential_id: str, public: SshPublicKey) -> tuple[object, ...]:
+    place = (grant["tenant_id"], grant["project_id"], grant["allocation_id"], credential_id)
+    return (new_id("grt"), *place, public.line, public.fingerprint, grant["note"], grant["expires_at"], tx.now)
+
+
+async def _end_grants(tx: Tx, grants: list[DictRow], overlap: timedelta) -> None:
+    ids = [grant["id"] for grant in grants]
+    if overlap:
+        await queries.grants_end(tx.connection, ids, tx.now + overlap)
+    else:
+        await queries.grants_revoke(tx.connection, ids, tx.now)
+
+
+async def access_credential_revoke(
+    tx: Tx, project_id: str, credential_id: str, reason: str, roles: Roles
+) -> AccessCredential:
+    """Its key leaves every host, its certificates end, and nobody can open the private key any more. Twice is no error."""
+    row = await _hold(tx, project_id, credential_id)
+    if row["revoked_at"] is None:
+        grants = await queries.grants_of_credential(tx.connection, credential_id, tx.now)
+        certificates = await queries.credential_certificates_revoke(tx.connection, credential_id, tx.now)
+        opened = sorted({one["allocation_id"] for one in (*grants, *certificates)})
+        if opened:
+            await allocations.access_changed(tx, *opened)
+            await queries.grants_revoke(tx.connection, [grant["id"] for grant in grants], tx.now)
+        if row["secret_id"] is not None:
+            await secrets.secret_destroy(tx, row["secret_id"], row["version"])
+        row = await queries.credential_revoke(tx.connection, credential_id, tx.now)
+    await _changed(tx, "revoke", row, reason)
+    return _credential(row, roles)
+
+
+async def present(connection: Connection, project_id: str, credential_id: str) -> DictRow:
+    row = await queries.credential_show(connection, project_id, credential_id)
+    if row is None:
+        raise not_found("access credential", credential_id)
+    return row
+
+
+async def _hold(tx: Tx, project_id: str, credential_id: str) -> DictRow:
+    row = await queries.credential_hold(tx.connection, project_id, credential_id)
+    if row is None:
+        raise not_found("access credential", credential_id)
+    return row
+
+
+async def _hold_living(tx: Tx, project_id: str, credential_id: str) -> DictRow:
+    return living(await _hold(tx, project_id, credential_id))
+
+
+def living(row: DictRow) -> DictRow:
+    if row["revoked_at"] is not None:
+        raise Problem("credential_revoked", f"{row['name']} was revoked.")
+    return row
+
+
+async def _changed(tx: Tx, verb: str, row: DictRow, reason: str | None = None, **more: object) -> None:
+    facts: dict[str, object] = {"kind": row["kind"], "version": row["version"], "fingerprint": row["fingerprint"]}
+    entry = AuditEntry(
+        f"access_credential_{verb}", row["id"], row["tenant_id"], row["project_id"], reason=reason, details=facts | more
+    )
+    await audit.record(tx, entry)
+    past = {"create": "created", "rotate": "rotated", "revoke": "revoked"}[verb]
+    await emit(tx, NewEvent(f"access_credential.{past}", row["id"], row["tenant_id"], row["project_id"], facts))
+
+
+def _credential(row: DictRow, roles: Roles) -> AccessCredential:
+    possible = _VERBS[row["kind"]] if row["revoked_at"] is None else ()
+    shown = {name: row[name] for name in AccessCredential.model_fields if name in row}
+    return AccessCredential(**shown, allowed_actions=identity.allowed_actions(roles, possible))

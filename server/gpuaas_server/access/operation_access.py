@@ -1,0 +1,99 @@
+"""The way in that an operation gives to its controller: a certificate for each of its allocations, which ends with it.
+
+Knows of operations only what a lease says (`LeasedOperation`), so that the operations room may call here.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from gpuaas_server.access import credential_queries as queries
+from gpuaas_server.access.issuing import Issue, certificates_issue
+from gpuaas_server.access.keys import PlatformKey
+from gpuaas_server.access.schemas import MachineAccess, UnreachableAllocation
+from gpuaas_server.access.ssh_keys import SshPublicKey
+from gpuaas_server.allocations import service as allocations
+from gpuaas_server.allocations.service import AllocationAccess
+from gpuaas_server.audit import service as audit
+from gpuaas_server.audit.service import AuditEntry
+from gpuaas_server.kernel.context import Tx
+
+LONGEST = timedelta(minutes=60)
+
+
+class LeasedOperation(Protocol):
+    """What the operations room says of an operation whose lease the caller holds."""
+
+    @property
+    def operation_id(self) -> str: ...
+    @property
+    def tenant_id(self) -> str: ...
+    @property
+    def project_id(self) -> str: ...
+    @property
+    def allocation_ids(self) -> Sequence[str]: ...
+    @property
+    def deadline_at(self) -> datetime: ...
+
+
+@dataclass(frozen=True, slots=True)
+class WayIn:
+    public: SshPublicKey
+    authority: PlatformKey
+
+
+async def operation_hold(tx: Tx, operation_id: str) -> None:
+    """Before the lease is looked at: whoever ends the operation at the same moment comes before us (then there is no
+    lease any more) or after us (then it ends what we give out).
+    """
+    await queries.operation_access_lock(tx.connection, operation_id)
+
+
+async def operation_certificates_issue(tx: Tx, leased: LeasedOperation, wanted: WayIn) -> MachineAccess:
+    """An hour at most, and never beyond the operation's deadline. Allocations that cannot be reached are named."""
+    until = min(tx.now + LONGEST, leased.deadline_at)
+    places = [
+        place
+        for allocation_id in leased.allocation_ids
+        if (place := await allocations.allocation_access(tx.connection, leased.project_id, allocation_id)) is not None
+    ]
+    open_now = [place for place in places if _reachable(place)]
+    wish = Issue(wanted.public, until, wanted.authority, operation_id=leased.operation_id)
+    issued = await certificates_issue(tx, open_now, wish)
+    details: dict[str, object] = {
+        "serials": [one.serial for one in issued],
+        "fingerprint": wanted.public.fingerprint,
+        "until": until.isoformat(),
+    }
+    entry = AuditEntry(
+        "operation_machine_access", leased.operation_id, leased.tenant_id, leased.project_id, details=details
+    )
+    await audit.record(tx, entry)
+    return MachineAccess(
+        operation_id=leased.operation_id,
+        valid_before=until,
+        certificates=issued,
+        unreachable=[
+            UnreachableAllocation(allocation_id=place.allocation_id, state=place.state)
+            for place in places
+            if not _reachable(place)
+        ],
+    )
+
+
+def _reachable(place: AllocationAccess) -> bool:
+    return place.state == "active" and place.ssh_address is not None
+
+
+async def certificates_end(tx: Tx, operation_id: str) -> None:
+    """In the transaction that ends the operation, or gives it to another holder. The hosts are told right after it."""
+    await queries.operation_access_lock(tx.connection, operation_id)
+    ended = await queries.operation_certificates_revoke(tx.connection, operation_id, tx.now)
+    if not ended:
+        return
+    await allocations.access_changed(tx, *sorted({row["allocation_id"] for row in ended}))
+    details: dict[str, object] = {"serials": sorted(row["serial"] for row in ended)}
+    place = (ended[0]["tenant_id"], ended[0]["project_id"])
+    reason = "The operation's lease has ended."
+    await audit.record(tx, AuditEntry("ssh_certificate_revoke", operation_id, *place, reason=reason, details=details))
