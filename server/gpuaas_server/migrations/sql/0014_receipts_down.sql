@@ -1,1 +1,2 @@
-SELECT 1;
+DROP TABLE teardown_receipts;
+DROP FUNCTION keep_receipt();

@@ -1,0 +1,141 @@
+"""What a host showed, against what it was asked and what was there before: each check gets a verdict. Pure.
+
+The host's word is judged, not believed: an answer to another question, with a check missing, or from another baseline
+proves nothing. A check that could not look is not clean.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+
+from gpuaas_server.receipts.footprint import Footprint
+
+STOPPED = ("units", "processes", "ports", "containers", "cron", "credentials")
+GONE = (*STOPPED, "paths", "users", "mounts", "authorized_keys")
+# Stopped: nothing runs, and nothing will start it. Gone: nothing is left at all.
+CHECKS: dict[str, tuple[str, ...]] = {"stopped": STOPPED, "gone": GONE}
+MOST_ITEMS = 50
+_LONGEST, _LOOKED_FOR = 300, 200
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    receipt_id: str
+    allocation_id: str
+    depth: str
+    footprint: Footprint
+    footprint_sha256: str
+    baseline_sha256: str | None  # of the host when the allocation became active, where its driver takes one
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    item: str
+    why: str
+    known: bool  # it was there before the tenant came
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    name: str
+    verdict: str  # absent, left, not_seen
+    looked_for: list[str] = field(default_factory=list)
+    found: list[Found] = field(default_factory=list)
+    left: int = 0
+    noted: list[str] = field(default_factory=list)
+    examined: int = 0
+    problem: str = ""
+
+    def document(self) -> dict[str, object]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """`status` is the receipt's: clean, left or unseen; `code` says why it is not clean."""
+
+    status: str
+    code: str | None = None
+    message: str = ""
+    checks: list[Check] = field(default_factory=list)
+
+
+class _Malformed(Exception):
+    """The answer is not one to our question; the text says how."""
+
+
+def compare(asked: Asked, result: Mapping[str, object], evidence: Mapping[str, object]) -> Comparison:
+    try:
+        _require_same(asked, result)
+        checks = _checks(asked, result)
+    except _Malformed as problem:
+        return Comparison("unseen", "evidence_mismatch", f"The host's evidence {problem}.")
+    if asked.baseline_sha256 is not None and evidence.get("baseline_sha256") != asked.baseline_sha256:
+        # Whoever had root could have made the agent forget what the host looked like; we did not forget.
+        return Comparison(
+            "unseen", "baseline_mismatch", "The host was compared with another baseline than before.", checks
+        )
+    return _judged(checks)
+
+
+def _judged(checks: list[Check]) -> Comparison:
+    left = [check for check in checks if check.verdict == "left"]
+    if left:
+        names = ", ".join(f"{check.name} ({check.left})" for check in left)
+        return Comparison("left", "teardown_incomplete", f"Left on the host: {names}.", checks)
+    unseen = [check.name for check in checks if check.verdict == "not_seen"]
+    if unseen:
+        return Comparison("unseen", "could_not_look", f"The host could not look at: {', '.join(unseen)}.", checks)
+    return Comparison("clean", checks=checks)
+
+
+def _require_same(asked: Asked, result: Mapping[str, object]) -> None:
+    for name in ("receipt_id", "allocation_id", "depth", "footprint_sha256"):
+        if result.get(name) != getattr(asked, name):
+            raise _Malformed(f"is about another {name}")
+
+
+def _checks(asked: Asked, result: Mapping[str, object]) -> list[Check]:
+    told = result.get("checks")
+    if not isinstance(told, list) or not all(isinstance(one, dict) for one in told):
+        raise _Malformed("has no checks")
+    by_name = {one.get("name"): one for one in told}
+    wanted = CHECKS[asked.depth]
+    if len(told) != len(by_name) or set(by_name) != set(wanted):
+        raise _Malformed("has other checks than were asked")
+    return [_check(name, by_name[name], asked.footprint) for name in wanted]
+
+
+def _check(name: str, told: Mapping[str, object], footprint: Footprint) -> Check:
+    looked_for, found = _texts(told, "looked_for"), [_found(one) for one in _list(told, "found")]
+    if name in footprint and looked_for != [entry[:_LOOKED_FOR] for entry in footprint[name]]:
+        raise _Malformed(f"looked for other {name}")
+    # Of a long list only a part is sent: the count says how many there are.
+    left = max(_number(told, "left"), sum(not one.known for one in found))
+    problem = str(told.get("problem") or "")[:_LONGEST]
+    verdict = "left" if left else "not_seen" if problem else "absent"
+    noted = _texts(told, "noted")[:MOST_ITEMS]
+    return Check(name, verdict, looked_for, found[:MOST_ITEMS], left, noted, _number(told, "examined"), problem)
+
+
+def _found(one: object) -> Found:
+    if not isinstance(one, dict) or not isinstance(one.get("known"), bool):
+        raise _Malformed("has a finding that says too little")
+    return Found(str(one.get("item"))[:_LONGEST], str(one.get("why"))[:_LONGEST], one["known"])
+
+
+def _list(told: Mapping[str, object], key: str) -> list[object]:
+    value = told.get(key)
+    if not isinstance(value, list):
+        raise _Malformed(f"has a check without {key}")
+    return value
+
+
+def _texts(told: Mapping[str, object], key: str) -> list[str]:
+    return [str(one)[:_LONGEST] for one in _list(told, key)]
+
+
+def _number(told: Mapping[str, object], key: str) -> int:
+    value = told.get(key)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise _Malformed(f"has a check whose {key} is no number")
+    return value

@@ -1,0 +1,45 @@
+"""Teardown receipts over HTTP: to be read, never to be written."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from gpuaas_server.kernel.http.call import Call, admitted
+from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
+from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.ids import AllocationId, InstanceId, OperationId, ProjectId, ReceiptId
+from gpuaas_server.receipts import service
+from gpuaas_server.receipts.schemas import Receipt, ReceiptLine, ReceiptStatus
+
+router = APIRouter(tags=["receipts"])
+PATH = "/projects/{project_id}/receipts"
+
+
+@router.get(PATH, response_model=Page[ReceiptLine], responses=problem_responses())
+async def receipt_list(
+    project_id: ProjectId,
+    call: Annotated[Call, admitted("receipt_list")],
+    instance_id: Annotated[InstanceId | None, Query()] = None,
+    operation_id: Annotated[OperationId | None, Query()] = None,
+    allocation_id: Annotated[AllocationId | None, Query()] = None,
+    status: Annotated[ReceiptStatus | None, Query()] = None,
+    after: PageAfter = None,
+    limit: PageLimit = 50,
+) -> Response:
+    """What was seen on hosts after teardowns, newest first; also of instances that are gone."""
+    wanted = {
+        "instance_id": instance_id,
+        "operation_id": operation_id,
+        "allocation_id": allocation_id,
+        "status": status,
+    }
+    return await call.read(lambda c: service.receipt_list(c, project_id, wanted, after, limit))
+
+
+@router.get(f"{PATH}/{{receipt_id}}", response_model=Receipt, responses=problem_responses())
+async def receipt_show(
+    project_id: ProjectId, receipt_id: ReceiptId, call: Annotated[Call, admitted("receipt_show")]
+) -> Response:
+    """Each check with its verdict, what was looked for, and what was found."""
+    return await call.read(lambda c: service.receipt_show(c, project_id, receipt_id))

@@ -1,0 +1,89 @@
+"""The life of a receipt: what to do next, from a snapshot and the time alone.
+
+    pending → clean
+       ↓  ↘ left ↘
+       ↓  ↘ unseen → not_verified (forced, with a reason; for ever)
+
+`left`: the host showed something of the app. `unseen`: nobody could look, and the code says why. A retry is a new
+operation with a new receipt; this one stays as it is.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from gpuaas_server.receipts.compare import Asked, Comparison, compare
+
+TRANSITIONS: dict[str, frozenset[str]] = {
+    "pending": frozenset({"clean", "left", "unseen", "not_verified"}),
+    "left": frozenset({"not_verified"}),
+    "unseen": frozenset({"not_verified"}),
+    "clean": frozenset(),
+    "not_verified": frozenset(),
+}
+# A host that is there answers in seconds; one that comes back from a restart gets its chance.
+INSPECTION = timedelta(minutes=2)
+ATTEMPTS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class HostLook:
+    """The newest `inspect` task of the receipt, as the agent last reported it."""
+
+    generation: int
+    status: str  # pending, succeeded, failed, refused, expired, superseded
+    result: dict[str, object]
+    evidence: dict[str, object]
+    failure: dict[str, object] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    status: str
+    attempt: int  # the generation of the task that we wait for
+    deadline_at: datetime
+    node_lost: bool
+    asked: Asked
+    look: HostLook | None
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """Ask the host once more."""
+
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    until: datetime | None = None
+
+
+def decide(now: Snapshot, clock: datetime) -> Comparison | Again | Wait:
+    if now.status != "pending":
+        return Wait()
+    look = now.look if now.look is not None and now.look.generation == now.attempt else None
+    if look is not None and look.status == "succeeded":
+        return compare(now.asked, look.result, look.evidence)
+    if look is not None and look.status in ("failed", "refused"):
+        return _failed(now, look, clock)
+    if clock >= now.deadline_at or (look is not None and look.status == "expired"):
+        return _silent(now)
+    return Wait(now.deadline_at)
+
+
+def _silent(now: Snapshot) -> Comparison:
+    why = "its node is lost" if now.node_lost else "it did not answer in time"
+    return Comparison("unseen", "host_unreachable", f"The host could not be asked: {why}.")
+
+
+def _failed(now: Snapshot, look: HostLook, clock: datetime) -> Comparison | Again:
+    told = look.failure or {}
+    code = str(told.get("code") or "")
+    if code == "task_kind_unknown":
+        return Comparison("unseen", "agent_too_old", "The agent of the host does not know how to look yet.")
+    if code == "allocation_not_here":
+        return Comparison("unseen", "allocation_gone", "The host does not serve the allocation any more.")
+    if told.get("retryable") is True and now.attempt < ATTEMPTS and clock < now.deadline_at:
+        return Again(now.attempt + 1)
+    said = f" ({code[:60]})" if code else ""
+    return Comparison("unseen", "inspection_failed", f"{str(told.get('message') or 'The look failed.')[:400]}{said}")

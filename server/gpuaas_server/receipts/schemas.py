@@ -1,0 +1,65 @@
+"""Wire types of teardown receipts."""
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+ReceiptStatus = Literal["pending", "clean", "left", "unseen", "not_verified"]
+Depth = Literal["stopped", "gone"]
+
+
+class ReceiptFinding(BaseModel):
+    item: str = Field(description="What is there.")
+    why: str = Field(description="The entry of the footprint, or the rule, that names it.")
+    known: bool = Field(description="It was there before the tenant came, so it is nobody's leftover.")
+
+
+class ReceiptCheck(BaseModel):
+    name: str
+    verdict: Literal["absent", "left", "not_seen"] = Field(description="`not_seen`: the host could not look.")
+    looked_for: list[str]
+    found: list[ReceiptFinding] = Field(description="Leftovers first; a long list is cut.")
+    left: int = Field(description="How many leftovers there are in all.")
+    noted: list[str] = Field(description="New since the allocation became active, and named by no footprint.")
+    examined: int
+    problem: str
+
+
+class ReceiptProblem(BaseModel):
+    code: str
+    message: str
+    next_step: str
+
+
+class ReceiptForce(BaseModel):
+    by: str
+    at: datetime
+    reason: str
+
+
+class ReceiptLine(BaseModel):
+    id: str
+    project_id: str
+    instance_id: str
+    operation_id: str
+    member_id: str
+    allocation_id: str
+    node_id: str
+    depth: Depth = Field(description="`stopped`: nothing runs. `gone`: nothing is left at all.")
+    status: ReceiptStatus
+    verified: bool | None = Field(description="Null while pending; false for ever when it was forced.")
+    failure: ReceiptProblem | None = Field(description="Why it is not clean.")
+    left: int = Field(description="How many leftovers were found.")
+    correlation_id: str
+    created_at: datetime
+    settled_at: datetime | None
+
+
+class Receipt(ReceiptLine):
+    """A teardown receipt: each check with its verdict and evidence. Kept after the instance is gone."""
+
+    checks: list[ReceiptCheck]
+    footprint: dict[str, list[str]]
+    baseline_sha256: str | None = Field(description="Of the host's baseline that it was compared with, on bare metal.")
+    forced: ReceiptForce | None

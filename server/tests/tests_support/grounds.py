@@ -1,0 +1,97 @@
+"""An active allocation on a host whose agent signs its answers, and an operation that says it tore something down."""
+
+import hashlib
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from gpuaas_server.allocations.reconciler import AllocationMachine
+from gpuaas_server.kernel.context import Platform, Tx, system_actor
+from gpuaas_server.kernel.database import PLATFORM
+from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.receipts import service
+from gpuaas_server.receipts.compare import CHECKS
+from gpuaas_server.receipts.service import ReceiptsVerdict, TeardownTarget
+from gpuaas_server.work import leases
+from gpuaas_server.work.worker import Worker
+from tests_support.agents import Host, Json, Site
+
+BASELINE = "b" * 64
+FOOTPRINT: dict[str, object] = {
+    "units": ["echo.service"],
+    "ports": [{"port": 7777, "protocol": "tcp"}],
+    "paths": ["/opt/echo"],
+}
+WAY_IN = {"ssh": {"address": "10.0.0.1", "port": 22, "user": "gpu"}}
+
+
+@dataclass
+class Ground:
+    site: Site
+    host: Host
+    project: str
+    allocation: str
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Tx]:
+        async with self.site.platform.transaction(PLATFORM, system_actor("test", "correlation-of-a-test")) as tx:
+            yield tx
+
+    async def start(self, depth: str = "gone", footprint: dict[str, object] | None = None) -> tuple[str, str]:
+        """(operation id, receipt id)"""
+        operation, target = new_id("op"), TeardownTarget(new_id("mem"), self.allocation, self.host.node_id)
+        wanted = FOOTPRINT if footprint is None else footprint
+        async with self.transaction() as tx:
+            [receipt] = await service.receipts_start(tx, operation, new_id("ins"), [target], wanted, depth)
+        return operation, receipt
+
+    async def settle(self, operation: str) -> ReceiptsVerdict:
+        async with self.transaction() as tx:
+            return await service.receipts_settle(tx, operation)
+
+    async def force(self, operation: str, reason: str = "the host burnt down") -> None:
+        async with self.transaction() as tx:
+            await service.receipts_force(tx, operation, reason)
+
+    async def show(self, receipt: str) -> Json:
+        return await self.site.admin.get(f"/projects/{self.project}/receipts/{receipt}")
+
+    async def look(self) -> Json:
+        [task] = [task for task in await self.host.poll() if task["kind"] == "inspect"]
+        return task
+
+    async def answer(self, task: Json, evidence: Json | None = None, **checks: Json) -> None:
+        told = {"baseline_sha256": BASELINE} if evidence is None else evidence
+        answered = await self.host.report(task, result=inspected(task["spec"], **checks), evidence=told)
+        assert answered.status_code == 200, answered.text
+
+
+def inspected(spec: Json, **checks: Json) -> dict[str, Any]:
+    """As the agent answers; `checks` are what it found."""
+    text = json.dumps(spec["footprint"], sort_keys=True, separators=(",", ":"))
+    empty: Json = {"found": [], "left": 0, "noted": [], "examined": 1, "problem": ""}
+    return {
+        "receipt_id": spec["receipt_id"],
+        "allocation_id": spec["allocation_id"],
+        "depth": spec["depth"],
+        "footprint_sha256": hashlib.sha256(text.encode()).hexdigest(),
+        "looks": 1,
+        "checks": [
+            {"name": name, "looked_for": spec["footprint"].get(name, []), **empty, **checks.get(name, {})}
+            for name in CHECKS[spec["depth"]]
+        ],
+    }
+
+
+def left(item: str) -> Json:
+    return {"found": [{"item": item, "why": "echo.service", "known": False}], "left": 1}
+
+
+async def work_off(platform: Platform) -> None:
+    worker = Worker(platform, [AllocationMachine(platform)])
+    async with platform.database.connection(PLATFORM) as connection:
+        taken = await leases.take(connection, [AllocationMachine.kind], "w", platform.clock(), 60, 10)
+    for lease in taken:
+        await worker._advance(lease)
