@@ -9,6 +9,7 @@ from gpuaas_cli import __version__
 from gpuaas_cli.command_group import CommandGroup, OutputOption, RootOptions
 from gpuaas_cli.commands import (
     allocations,
+    artifacts,
     audit,
     config,
     events,
@@ -26,6 +27,7 @@ from gpuaas_cli.commands import (
     ssh_grants,
     ssh_keys,
     tenants,
+    trust,
     up,
     users,
 )
@@ -34,6 +36,8 @@ app = CommandGroup("GPU allocations, from the command line.")
 sign_in.add_to(app)
 for name, room in (
     ("allocations", allocations),
+    ("artifacts", artifacts),
+    ("trust", trust),
     ("ssh-keys", ssh_keys),
     ("ssh-grants", ssh_grants),
     ("ssh-certificates", ssh_certificates),

@@ -121,6 +121,19 @@ class TrustKey(Resource):
 
 
 @dataclass(frozen=True, kw_only=True)
+class RuntimeSecret(Resource):
+    """`sealed` opens with the private side of the key that it was asked for with; `runtime-secret:<id>` is the info."""
+
+    id: str
+    sealed: str
+    purpose: str = ""
+    digest: str = ""
+    kind: str = ""
+    format: str = ""
+    expires_at: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class RegistryToken(Resource):
     token: str
     expires_in: int = 0
@@ -256,6 +269,12 @@ class Artifacts(Calls):
     def registry_token(self, scope: str) -> RegistryToken:
         """A registry token of minutes, for what the caller may do of `repository:<name>:pull,push`."""
         return self._read(RegistryToken, "registry", "token", scope=scope)
+
+    def pull_secret(self, project_id: str, operation_id: str, lease_token: str, recipient_key: str) -> RuntimeSecret:
+        """For the holder of the operation's lease: what its hosts show to pull the artifact, sealed to a key of yours."""
+        body = {"lease_token": lease_token, "recipient_key": recipient_key, "purpose": "artifact_pull"}
+        path = ("projects", project_id, "operations", operation_id, "runtime-secrets")
+        return self._change("POST", RuntimeSecret, *path, body=body)
 
 
 class Trust(Calls):

@@ -59,6 +59,7 @@ CALLS: dict[str, Call] = {
     "trust_key_create": lambda c: c.trust.add_key("t", "n", "PEM"),
     "trust_key_revoke": lambda c: c.trust.revoke_key("t", "k", "why"),
     "runtime_secret_create": lambda c: c.artifacts.pull_secret("p", "o", "lease", "key"),
+    "runtime_secret_create": lambda c: c.artifacts.pull_secret("p", "o", "lease", "key"),
     "registry_token": lambda c: c.artifacts.registry_token("repository:p/n:pull"),
     "audit_list": lambda c: list(c.audit.list(sdk.AuditFilter(action="x", outcome="done", actor_id="a"))),
     "tenant_audit_list": lambda c: list(c.audit.list(sdk.AuditFilter(resource_id="r"), tenant_id="t")),

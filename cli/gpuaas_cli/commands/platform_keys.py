@@ -19,6 +19,7 @@ class Kind(StrEnum):
     TASK_SIGNING = "task_signing"
     SSH_USER_CA = "ssh_user_ca"
     SSH_HOST_CA = "ssh_host_ca"
+    REGISTRY_TOKEN = "registry_token"  # noqa: S105
 
 
 def _state(key: PlatformKey) -> str:

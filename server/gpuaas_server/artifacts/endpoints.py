@@ -4,9 +4,9 @@ import re
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
-from starlette.responses import RedirectResponse, Response, StreamingResponse
+from starlette.responses import Response
 
-from gpuaas_server.artifacts import places, publishing, registry_endpoints, service, trust_endpoints
+from gpuaas_server.artifacts import content, places, publishing, registry_endpoints, service, trust_endpoints
 from gpuaas_server.artifacts.schemas import (
     Artifact,
     ArtifactMove,
@@ -32,8 +32,6 @@ router = APIRouter(tags=["artifacts"])
 _INTENTS = "/projects/{project_id}/publish-intents"
 _ARTIFACTS = "/projects/{project_id}/artifacts"
 _CHANGE = problem_responses("conflict", "idempotency_mismatch", "idempotency_in_progress", "storage_unavailable")
-_BYTES = {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}
-DOWNLOAD_SECONDS = 900
 _TAKES_BYTES = re.compile(r"/api/v1/projects/[^/]+/publish-intents/[^/]+/content")
 
 
@@ -95,7 +93,7 @@ async def publish_intent_show(
     _INTENTS + "/{publish_intent_id}/content",
     response_model=UploadedContent,
     responses=_CHANGE,
-    openapi_extra={"requestBody": {"required": True, **_BYTES}},
+    openapi_extra={"requestBody": {"required": True, **content.BYTES}},
 )
 async def publish_intent_upload(
     project_id: ProjectId,
@@ -173,8 +171,8 @@ async def artifact_show(
     _ARTIFACTS + "/{artifact_id}/content",
     response_class=Response,
     responses={
-        200: _BYTES,
-        307: {"description": "To the bucket, by a URL that is good for minutes."},
+        200: content.BYTES,
+        307: content.ELSEWHERE,
         **problem_responses("artifact_revoked", "storage_unavailable"),
     },
 )
@@ -184,16 +182,7 @@ async def artifact_content(
     """The bytes of a blob. Check them against the digest, as everybody should."""
     async with call.platform.database.connection(call.admission.scope) as connection:
         key = await service.artifact_blob_key(connection, project_id, artifact_id)
-    return content_response(call, key)
-
-
-def content_response(call: Call, key: str) -> Response:
-    store = places.blob_store(call.platform.settings)
-    if isinstance(store, DirectoryStore):
-        if not store.holds(key):
-            raise Problem("storage_unavailable", "The bytes are not where they should be.")
-        return StreamingResponse(store.read(key), media_type="application/octet-stream")
-    return RedirectResponse(store.download_ticket(key, "", DOWNLOAD_SECONDS).url, 307)
+    return content.content_response(call.platform.settings, key)
 
 
 @router.post(

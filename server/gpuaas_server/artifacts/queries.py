@@ -311,6 +311,13 @@ async def key_revoked(connection: Connection, key_id: str, reason: str, now: dat
     return _one(await cursor.fetchone())
 
 
+async def artifact_to_pull(connection: Connection, digest: str, project_id: str) -> DictRow | None:
+    cursor = await connection.execute(
+        "SELECT id, kind, digest, location, trust, trust_detail FROM artifact_to_pull(%s, %s)", (digest, project_id)
+    )
+    return await cursor.fetchone()
+
+
 async def secret_insert(connection: Connection, values: dict[str, Any]) -> None:
     await connection.execute(
         "INSERT INTO runtime_secrets (id, tenant_id, project_id, purpose, operation_id, artifact_id, secret_digest,"

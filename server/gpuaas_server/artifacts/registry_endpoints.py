@@ -1,14 +1,16 @@
-"""The registry's token endpoint, by the token protocol that every OCI client speaks."""
+"""Pulling: the registry's token endpoint, by the token protocol that every OCI client speaks, and secrets for hosts."""
 
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from gpuaas_server.artifacts import registry_access
-from gpuaas_server.artifacts.schemas import RegistryToken
-from gpuaas_server.kernel.http.call import Call, admitted, reply
-from gpuaas_server.kernel.http.problems import declared
+from gpuaas_server.artifacts import content, pulling, registry_access
+from gpuaas_server.artifacts.schemas import RegistryToken, RuntimeSecret, RuntimeSecretCreate
+from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.http.call import Call, admitted, admitted_change, reply
+from gpuaas_server.kernel.http.problems import declared, problem_responses
+from gpuaas_server.kernel.ids import ArtifactId, OperationId, ProjectId
 
 router = APIRouter(tags=["registry"])
 Scope = Annotated[str, Query(max_length=1000)]
@@ -43,3 +45,52 @@ async def registry_token(
     """
     gate, header = request.app.state.gate, request.headers.get("authorization")
     return reply(await registry_access.registry_token_issue(call.platform, gate, call.actor, header, scope or []))
+
+
+@router.post(
+    "/projects/{project_id}/operations/{operation_id}/runtime-secrets",
+    status_code=201,
+    response_model=RuntimeSecret,
+    responses=problem_responses("lease_lost", "artifact_unknown", "artifact_revoked", "storage_unavailable"),
+)
+async def runtime_secret_create(
+    project_id: ProjectId,
+    operation_id: OperationId,
+    body: RuntimeSecretCreate,
+    call: Annotated[Call, admitted_change("runtime_secret_create")],
+) -> Response:
+    """What the hosts of this operation need to pull its artifact: for minutes, for this artifact alone, sealed to you."""
+    settings = call.platform.settings
+    return await call.change(
+        lambda tx: pulling.runtime_secret_create(tx, settings, project_id, operation_id, body), status=201
+    )
+
+
+@router.get(
+    "/artifact-pulls/{artifact_id}",
+    response_class=Response,
+    responses={
+        200: content.BYTES,
+        307: content.ELSEWHERE,
+        **declared(
+            "invalid_request",
+            "bad_credentials",
+            "artifact_revoked",
+            "conflict",
+            "internal",
+            "unavailable",
+            "storage_unavailable",
+        ),
+    },
+)
+async def artifact_pull(
+    request: Request, artifact_id: ArtifactId, call: Annotated[Call, admitted("artifact_pull")]
+) -> Response:
+    """The bytes of a blob, for a runtime secret (as user name and password) that was issued for it."""
+    shown = registry_access.read_authorization(request.headers.get("authorization"))
+    if shown is None:
+        raise Problem("bad_credentials", "Show the runtime secret as user name and password.")
+    pulled = await pulling.secret_opened(call.platform, shown.name, shown.password)
+    if pulled.artifact_id != artifact_id or pulled.kind != "blob":
+        raise Problem("bad_credentials", "The secret was not issued for this artifact.")
+    return content.content_response(call.platform.settings, pulled.location)

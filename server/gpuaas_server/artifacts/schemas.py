@@ -183,3 +183,23 @@ class RegistryToken(BaseModel):
     access_token: str
     expires_in: int
     issued_at: datetime
+
+
+class RuntimeSecretCreate(Body):
+    lease_token: Annotated[str, StringConstraints(min_length=1, max_length=200, pattern="^[!-~]+$")]
+    purpose: Literal["artifact_pull"] = "artifact_pull"
+    recipient_key: Annotated[str, StringConstraints(pattern="^[A-Za-z0-9+/]{43}=$")] = Field(
+        description="Your X25519 public key, 32 bytes as base64. The secret is sealed to it."
+    )
+
+
+class RuntimeSecret(BaseModel):
+    """Sealed is a JSON object: `username` and `password`, and either `registry` with `reference`, or `url`."""
+
+    id: str
+    purpose: Literal["artifact_pull"]
+    digest: str
+    kind: ArtifactKind
+    expires_at: datetime
+    format: str = Field(description="How it is sealed; see docs/reference/sealed-delivery.md.")
+    sealed: str = Field(description="With `runtime-secret:<id>` as info.")

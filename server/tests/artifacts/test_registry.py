@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from gpuaas_sdk.errors import GpuaasError
+from gpuaas_sdk.registry import IMAGE_MANIFEST
 from gpuaas_server.artifacts.registry_tokens import Access, parse_scopes
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.runtime import running_platform
@@ -108,7 +109,8 @@ async def test_only_who_may_publish_pushes_and_strangers_get_nothing(site: Regis
 
     assert [await pushes(tokens[scope]) for scope in tokens] == [True, False, False]
     digest = await site.push()
-    async with httpx.AsyncClient(base_url=f"http://{site.registry}") as client:
+    accept = {"Accept": IMAGE_MANIFEST}
+    async with httpx.AsyncClient(base_url=f"http://{site.registry}", headers=accept) as client:
         path = f"/v2/{site.shop.project_id}/image/manifests/{digest}"
         read = [
             (await client.get(path, headers={"Authorization": f"Bearer {token}"})).status_code
@@ -128,7 +130,8 @@ async def test_a_token_for_one_project_opens_no_other(site: RegistrySite) -> Non
     made = await site.shop.admin.post(f"/projects/{other['id']}/service-accounts", account)
     scope = f"repository:{site.shop.project_id}/image:pull,push"
     token = (await _scopes_of(site, made["id"], made["key"]["secret"], scope)).json()["token"]
-    async with httpx.AsyncClient(base_url=f"http://{site.registry}") as client:
+    accept = {"Accept": IMAGE_MANIFEST}
+    async with httpx.AsyncClient(base_url=f"http://{site.registry}", headers=accept) as client:
         path = f"/v2/{site.shop.project_id}/image/manifests/{digest}"
         assert (await client.get(path, headers={"Authorization": f"Bearer {token}"})).status_code == 401
 

@@ -1,0 +1,266 @@
+"""artifacts: publish, verify, sign, promote, roll back, revoke."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gpuaas_cli.artifact_views import COLUMNS, artifact_id, print_artifact, require_registered
+from gpuaas_cli.command_group import CommandGroup
+from gpuaas_cli.failures import CommandFailed, ExitCode
+from gpuaas_cli.options import DeadlineOption, ProjectOption, ReasonOption, YesOption
+from gpuaas_cli.progress import Progress
+from gpuaas_cli.references import project_id
+from gpuaas_cli.rendering import Column, age, print_list
+from gpuaas_cli.session import Session
+from gpuaas_sdk import Artifact, Evidence
+from gpuaas_sdk.artifacts import digest_of
+from gpuaas_sdk.registry import Repository
+
+group = CommandGroup("Artifacts: what apps are made of, whom it is trusted by, and how far it is promoted.")
+
+ArtifactArgument = Annotated[str, typer.Argument(help="Artifact: id, digest, or name (the newest of that name).")]
+
+
+class Stage(StrEnum):
+    STAGED = "staged"
+    CANARY = "canary"
+    ACTIVE = "active"
+    DEPRECATED = "deprecated"
+    RETIRED = "retired"
+
+
+class EvidenceKind(StrEnum):
+    LINT = "lint"
+    SMOKE = "smoke"
+
+
+EVIDENCE: list[Column[Evidence]] = [
+    Column("ID", lambda one: one.id, whole=True),
+    Column("KIND", lambda one: one.kind),
+    Column("PASSED", lambda one: one.passed),
+    Column("TOOL", lambda one: one.tool),
+    Column("SUMMARY", lambda one: one.summary),
+    Column("AGE", lambda one: age(one.created_at), right=True, whole=True),
+]
+
+
+@group.verb("list")
+def list_(
+    session: Session,
+    stage: Annotated[Stage | None, typer.Option("--stage", help="Only those in this stage.")] = None,
+    project: ProjectOption = None,
+) -> None:
+    """List the artifacts of a project, newest first."""
+    wanted = None if stage is None else stage.value
+    print_list(session, session.client.artifacts.list(project_id(session, project), stage=wanted), COLUMNS)
+
+
+@group.verb("show")
+def show(session: Session, artifact: ArtifactArgument, project: ProjectOption = None) -> None:
+    """Show one artifact."""
+    where, found = _find(session, project, artifact)
+    print_artifact(session, session.client.artifacts.show(where, found))
+
+
+@group.verb("publish")
+def publish(
+    session: Session,
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="The file.")],
+    name: Annotated[str | None, typer.Option("--name", help="What to call it. Else the file's name.")] = None,
+    media_type: Annotated[str | None, typer.Option("--media-type", help="What kind of file it is.")] = None,
+    deadline: DeadlineOption = 3600,
+    project: ProjectOption = None,
+) -> None:
+    """Publish a file as a blob: its bytes go to the store, and are checked against the digest that we computed here."""
+    where = project_id(session, project)
+    digest = digest_of(file)
+    called = name or file.name.lower().replace("_", "-").replace(".", "-")
+    intents = session.client.publish_intents
+    intent = intents.create(where, "blob", called, media_type=media_type, size_bytes=file.stat().st_size)
+    with Progress(session) as progress:
+        intents.upload(intent, file, lambda sent, total: progress.at(f"{100 * sent // max(total, 1)}% of {file.name}"))
+        progress.passed("uploaded")
+        intents.complete(where, intent.id, digest)
+        progress.at("the platform reads the bytes again")
+        registered = require_registered(intents.settled(where, intent.id, deadline))
+        progress.passed(f"registered as {digest}")
+    print_artifact(session, session.client.artifacts.checked(where, registered, deadline))
+
+
+@group.verb("push-place")
+def push_place(
+    session: Session,
+    name: Annotated[str, typer.Argument(help="What the image is called.")],
+    project: ProjectOption = None,
+) -> None:
+    """Open a publish intent for an image, and say where to push it. Then: artifacts register NAME DIGEST."""
+    where = project_id(session, project)
+    intent = session.client.publish_intents.create(where, "oci", name)
+    if intent.push is None:
+        raise CommandFailed("registry_not_configured", "This platform has no image registry.")
+    session.say(f"{intent.push.registry}/{intent.push.repository}")
+
+
+@group.verb("register")
+def register(
+    session: Session,
+    name: Annotated[str, typer.Argument(help="What the image is called.")],
+    digest: Annotated[str, typer.Argument(help="Digest of the image's manifest (sha256:…), as the push printed it.")],
+    deadline: DeadlineOption = 3600,
+    project: ProjectOption = None,
+) -> None:
+    """Register an image that was pushed: every part of it is read and checked."""
+    where = project_id(session, project)
+    intents = session.client.publish_intents
+    waiting = (one for one in intents.list(where) if (one.state, one.kind, one.name) == ("open", "oci", name))
+    intent = next(waiting, None) or intents.create(where, "oci", name)
+    intents.complete(where, intent.id, digest)
+    with Progress(session) as progress:
+        progress.at("the platform reads every layer")
+        registered = require_registered(intents.settled(where, intent.id, deadline))
+        progress.passed(f"registered as {digest}")
+    print_artifact(session, session.client.artifacts.checked(where, registered, deadline))
+
+
+@group.verb("download")
+def download(
+    session: Session,
+    artifact: ArtifactArgument,
+    target: Annotated[Path, typer.Argument(dir_okay=False, help="Where to.")],
+    project: ProjectOption = None,
+) -> None:
+    """Fetch a blob, and check that it is what its digest says."""
+    where, found = _find(session, project, artifact)
+    wanted = session.client.artifacts.show(where, found).digest
+    fresh = target.with_name(f".{target.name}.part")
+    try:
+        got = session.client.artifacts.download(where, found, fresh)
+        if got != wanted:
+            detail = f"The bytes that came are {got}, not {wanted}."
+            raise CommandFailed("digest_mismatch", detail, "Try again; if it repeats, verify the artifact.")
+        fresh.replace(target)
+    finally:
+        fresh.unlink(missing_ok=True)
+    session.say(f"{target} is {got}.")
+
+
+@group.verb("sign")
+def sign(
+    session: Session,
+    artifact: ArtifactArgument,
+    key: Annotated[Path, typer.Option("--key", exists=True, dir_okay=False, help="An ECDSA private key in PEM.")],
+    deadline: DeadlineOption = 600,
+    project: ProjectOption = None,
+) -> None:
+    """Sign as cosign does, with a key of your own, and have it verified. The key does not leave this machine."""
+    from gpuaas_sdk import signing
+
+    where, found = _find(session, project, artifact)
+    signed = session.client.artifacts.show(where, found)
+    try:
+        private = signing.read_private_key(key)
+    except (ValueError, TypeError) as error:
+        raise CommandFailed(
+            "key_refused", f"{key}: {error}.", "Give an unencrypted PKCS#8 key.", ExitCode.USAGE
+        ) from error
+    signatures = []
+    if signed.kind == "blob":
+        signatures = [signing.sign_blob(private, signed.digest)]
+    else:
+        signing.sign_image(_repository(session, signed), signed.digest, private)
+    session.client.artifacts.verify(where, found, signatures)
+    print_artifact(session, session.client.artifacts.checked(where, found, deadline))
+
+
+@group.verb("verify")
+def verify(
+    session: Session,
+    artifact: ArtifactArgument,
+    signature: Annotated[
+        list[str] | None, typer.Option("--signature", help="Of a blob, as `cosign sign-blob` printed it. Repeatable.")
+    ] = None,
+    deadline: DeadlineOption = 3600,
+    project: ProjectOption = None,
+) -> None:
+    """Have bytes and signatures checked again, and wait for the verdict. Fails when the verification fails."""
+    where, found = _find(session, project, artifact)
+    session.client.artifacts.verify(where, found, signature or [])
+    checked = session.client.artifacts.checked(where, found, deadline)
+    print_artifact(session, checked)
+    if checked.trust in ("failed_verification", "revoked"):
+        raise CommandFailed("artifact_untrusted", f"It is {checked.trust}: {checked.trust_detail}.")
+
+
+@group.verb("evidence")
+def evidence(session: Session, artifact: ArtifactArgument, project: ProjectOption = None) -> None:
+    """List what lint and smoke tests said."""
+    where, found = _find(session, project, artifact)
+    print_list(session, session.client.artifacts.evidence(where, found), EVIDENCE)
+
+
+@group.verb("add-evidence")
+def add_evidence(
+    session: Session,
+    artifact: ArtifactArgument,
+    kind: Annotated[EvidenceKind, typer.Argument(help="Of what.")],
+    tool: Annotated[str, typer.Option("--tool", help="What was run, with its version.")],
+    summary: Annotated[str, typer.Option("--summary", help="What it said, or where its report is.")],
+    failed: Annotated[bool, typer.Option("--failed", help="It did not pass.")] = False,
+    project: ProjectOption = None,
+) -> None:
+    """Say what a lint or a smoke test found. The last of each kind must have passed before staging."""
+    where, found = _find(session, project, artifact)
+    added = session.client.artifacts.add_evidence(where, found, kind.value, not failed, tool=tool, summary=summary)
+    print_list(session, [added], EVIDENCE)
+
+
+@group.verb("promote")
+def promote(
+    session: Session,
+    artifact: ArtifactArgument,
+    stage: Annotated[Stage, typer.Argument(help="To which stage.")],
+    reason: ReasonOption,
+    percent: Annotated[
+        int | None, typer.Option("--percent", min=1, max=100, help="Of a canary: for how many projects in a hundred.")
+    ] = None,
+    project: ProjectOption = None,
+) -> None:
+    """Move an artifact to another stage. Every reason against it is named."""
+    where, found = _find(session, project, artifact)
+    moved = session.client.artifacts.move(where, found, stage.value, reason, canary_percent=percent)
+    print_list(session, [moved], COLUMNS)
+
+
+@group.verb("rollback")
+def rollback(session: Session, artifact: ArtifactArgument, reason: ReasonOption, project: ProjectOption = None) -> None:
+    """Take a canary back to staged: nobody launches from it any more."""
+    where, found = _find(session, project, artifact)
+    print_list(session, [session.client.artifacts.move(where, found, "staged", reason)], COLUMNS)
+
+
+@group.verb("revoke")
+def revoke(
+    session: Session,
+    artifact: ArtifactArgument,
+    reason: ReasonOption,
+    project: ProjectOption = None,
+    yes: YesOption = False,
+) -> None:
+    """Revoke for ever: new launches stop, running instances are flagged."""
+    where, found = _find(session, project, artifact)
+    session.confirm(f"Revoke {found}? There is no way back.", yes)
+    print_list(session, [session.client.artifacts.revoke(where, found, reason)], COLUMNS)
+
+
+def _find(session: Session, project: str | None, artifact: str) -> tuple[str, str]:
+    where = project_id(session, project)
+    return where, artifact_id(session, where, artifact)
+
+
+def _repository(session: Session, artifact: Artifact) -> Repository:
+    registry, _, rest = (artifact.reference or "").partition("/")
+    name = rest.partition("@")[0]
+    token = session.client.artifacts.registry_token
+    return Repository(registry, name, lambda scope: token(scope).token, session.ca_file)

@@ -1,0 +1,99 @@
+"""trust: whether a tenant's launches need a signature, and by whose keys."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gpuaas_cli.command_group import CommandGroup
+from gpuaas_cli.failures import CommandFailed, ExitCode
+from gpuaas_cli.options import ReasonOption, TenantOption, YesOption
+from gpuaas_cli.references import home_tenant_id, is_id
+from gpuaas_cli.rendering import Column, age, print_card, print_list
+from gpuaas_cli.session import Session
+from gpuaas_sdk import TrustKey, TrustPolicy
+
+group = CommandGroup("Trust: whether launches need a signature, and by whose keys.")
+
+COLUMNS: list[Column[TrustKey]] = [
+    Column("ID", lambda one: one.id, whole=True),
+    Column("NAME", lambda one: one.name),
+    Column("ALGORITHM", lambda one: one.algorithm),
+    Column("STATE", lambda one: "revoked" if one.revoked_at else "trusted", whole=True),
+    Column("FINGERPRINT", lambda one: one.fingerprint),
+    Column("AGE", lambda one: age(one.created_at), right=True, whole=True),
+]
+
+
+@group.verb("policy")
+def policy(session: Session, tenant: TenantOption = None) -> None:
+    """Show the policy."""
+    _print(session, session.client.trust.policy(_tenant(session, tenant)))
+
+
+@group.verb("require-signatures")
+def require_signatures(
+    session: Session,
+    reason: ReasonOption,
+    off: Annotated[bool, typer.Option("--off", help="Launch unsigned artifacts too.")] = False,
+    tenant: TenantOption = None,
+) -> None:
+    """Launch only what one of the tenant's trust keys signed."""
+    where = _tenant(session, tenant)
+    _print(session, session.client.trust.set_policy(where, require_signature=not off, reason=reason))
+
+
+@group.verb("keys")
+def keys(session: Session, tenant: TenantOption = None) -> None:
+    """List the trust keys, newest first."""
+    print_list(session, session.client.trust.keys(_tenant(session, tenant)), COLUMNS)
+
+
+@group.verb("add-key")
+def add_key(
+    session: Session,
+    name: Annotated[str, typer.Argument(help="Whose key it is.")],
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="The public key (cosign.pub).")],
+    tenant: TenantOption = None,
+) -> None:
+    """Trust signatures by a key."""
+    print_list(session, [session.client.trust.add_key(_tenant(session, tenant), name, file.read_text())], COLUMNS)
+
+
+@group.verb("revoke-key")
+def revoke_key(
+    session: Session,
+    key: Annotated[str, typer.Argument(help="Key: id or name.")],
+    reason: ReasonOption,
+    tenant: TenantOption = None,
+    yes: YesOption = False,
+) -> None:
+    """Trust a key no more. What only it signed loses its trust; the key does not come back."""
+    where = _tenant(session, tenant)
+    found = key if is_id("tky", key) else _by_name(session, where, key)
+    session.confirm(f"Revoke the trust key {key}?", yes)
+    print_list(session, [session.client.trust.revoke_key(where, found, reason)], COLUMNS)
+
+
+def _by_name(session: Session, tenant: str, name: str) -> str:
+    for key in session.client.trust.keys(tenant):
+        if name in (key.name, key.fingerprint):
+            return key.id
+    raise CommandFailed("not_found", f"There is no trust key {name}.", "List the keys.", ExitCode.NOT_FOUND)
+
+
+def _tenant(session: Session, given: str | None) -> str:
+    tenant = home_tenant_id(session.client, given)
+    if tenant is None:
+        raise CommandFailed("tenant_needed", "You belong to no tenant.", "Name one with --tenant.", ExitCode.USAGE)
+    return tenant
+
+
+def _print(session: Session, policy: TrustPolicy) -> None:
+    fields: list[tuple[str, object]] = [
+        ("tenant", policy.tenant_id),
+        ("signatures", "required" if policy.require_signature else "not required"),
+        ("since", policy.updated_at),
+        ("by", policy.updated_by),
+    ]
+    print_card(session, policy, fields)
