@@ -216,7 +216,10 @@ def _snapshot(row: DictRow, task: tasks.TaskRecord | None, lost: bool) -> Snapsh
 
 
 def _verdict(rows: Sequence[DictRow]) -> ReceiptsVerdict:
-    waiting = [row for row in rows if row["status"] == "pending"]
+    """Only when all have answered: whoever hears of the first leftover must hear of the others too."""
+    waiting = [row["deadline_at"] for row in rows if row["status"] == "pending"]
+    if waiting:
+        return ReceiptsVerdict(True, until=max(waiting))
     left = [
         Leftover(row["id"], row["allocation_id"], check["name"], found["item"])
         for row in rows
@@ -225,12 +228,12 @@ def _verdict(rows: Sequence[DictRow]) -> ReceiptsVerdict:
         for found in check["found"]
         if not found["known"]
     ]
-    failed = [
-        Unseen(row["id"], row["allocation_id"], row["code"], row["message"])
-        for row in rows
-        if row["status"] == "unseen"
-    ]
-    return ReceiptsVerdict(bool(waiting), left, failed, max((row["deadline_at"] for row in waiting), default=None))
+    unseen = (row for row in rows if row["status"] == "unseen")
+    return ReceiptsVerdict(False, left, [Unseen(*_told(row)) for row in unseen])
+
+
+def _told(row: DictRow) -> tuple[str, str, str, str]:
+    return row["id"], row["allocation_id"], row["code"], row["message"]
 
 
 def _line(row: DictRow) -> dict[str, Any]:

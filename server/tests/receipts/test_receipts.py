@@ -53,6 +53,17 @@ async def test_a_controller_that_lied_is_told_what_is_left(ground: Ground) -> No
     assert [(event["type"], event["data"]["left"]) for event in events["items"]] == [("receipt.left", 2)]
 
 
+async def test_nothing_is_said_before_all_hosts_have_answered(ground: Ground) -> None:
+    operation, _ = await ground.start_two()
+    first, second = [task for task in await ground.host.poll() if task["kind"] == "inspect"]
+    await ground.answer(first, units=left("echo.service is loaded"))
+    waits = await ground.settle(operation)
+    assert (waits.waiting, waits.left) == (True, [])
+    await ground.answer(second, paths=left("/opt/echo"))
+    verdict = await ground.settle(operation)
+    assert [(verdict.waiting, one.check) for one in verdict.left] == [(False, "units"), (False, "paths")]
+
+
 async def test_a_stopped_app_is_asked_for_less_than_one_that_is_gone(ground: Ground) -> None:
     operation, receipt = await ground.start("stopped")
     await ground.answer(await ground.look())

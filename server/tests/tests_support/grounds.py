@@ -47,6 +47,13 @@ class Ground:
             [receipt] = await service.receipts_start(tx, operation, new_id("ins"), [target], wanted, depth)
         return operation, receipt
 
+    async def start_two(self) -> tuple[str, list[str]]:
+        """Two members of one instance: both hosts must answer."""
+        operation = new_id("op")
+        targets = [TeardownTarget(new_id("mem"), self.allocation, self.host.node_id) for _ in range(2)]
+        async with self.transaction() as tx:
+            return operation, await service.receipts_start(tx, operation, new_id("ins"), targets, FOOTPRINT)
+
     async def settle(self, operation: str) -> ReceiptsVerdict:
         async with self.transaction() as tx:
             return await service.receipts_settle(tx, operation)
