@@ -117,10 +117,14 @@ def build_app(platform: Platform) -> FastAPI:
         app.include_router(room.router, prefix="/api/v1")
     app.include_router(identity.well_known)
     app.include_router(status_router)
-    app.router.routes.insert(0, agent_endpoints.POLL_ROUTE)
     app.openapi = lambda: describe(app)  # type: ignore[method-assign]
     _offline_reference(app)
-    app.add_middleware(Edge, max_body_bytes=platform.settings.max_body_bytes, streams=artifacts.takes_bytes)
+    app.add_middleware(
+        Edge,
+        max_body_bytes=platform.settings.max_body_bytes,
+        streams=artifacts.takes_bytes,
+        direct=agent_endpoints.POLL_ROUTE,
+    )
     return app
 
 

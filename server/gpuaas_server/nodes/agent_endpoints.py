@@ -8,12 +8,12 @@ import orjson
 from fastapi import APIRouter, Request
 from pydantic import BaseModel
 from starlette.responses import Response
-from starlette.routing import Route
 
 from gpuaas_server.access import host_certificates, tls
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http.call import Call, admitted, reply
+from gpuaas_server.kernel.http.direct import DirectRoute
 from gpuaas_server.kernel.http.problems import problem_responses
 from gpuaas_server.kernel.ids import TaskId
 from gpuaas_server.nodes import agent_calls, enrolment, inventory, signatures, tasks
@@ -82,8 +82,11 @@ async def agent_enrol(body: Enrol, call: Annotated[Call, admitted("agent_enrol")
 
 @router.post("/heartbeat", response_model=PlatformTrust, responses=problem_responses(*_SIGNED))
 async def agent_heartbeat(body: Heartbeat, call: Annotated[Call, admitted("agent_heartbeat")]) -> Response:
-    await _change(call, lambda tx: agent_calls.heartbeat(tx, call.actor.id, body))
-    return reply(await agent_calls.platform_trust(call.platform))
+    heartbeats = _gate(call.request).heartbeats
+    if heartbeats.is_news(call.actor.id, body):
+        await _change(call, lambda tx: agent_calls.heartbeat(tx, call.actor.id, body))
+        heartbeats.remember(call.actor.id, body)
+    return reply(await heartbeats.trust())
 
 
 @router.post("/inventory", response_model=Acknowledged, responses=problem_responses("inventory_invalid", *_SIGNED))
@@ -101,19 +104,23 @@ async def agent_inventory(body: Inventory, call: Annotated[Call, admitted("agent
 )
 async def agent_task_poll(request: Request) -> Response:
     """Tasks of this node that it does not have yet, waiting for the first one."""
-    request.scope["route"] = POLL_ROUTE
     admission = await request.app.state.gate.admit(request, "agent_task_poll")
     wait, have = _poll_parameters(request)
-    gate: AgentGate = request.app.state.agent_gate
+    gate = _gate(request)
     found = await gate.inbox.poll(admission.actor.id, wait, have)
     gate.liveness.seen(admission.actor.id)
     now = request.app.state.platform.clock()
     return Response(orjson.dumps({"server_time": now, "tasks": found}), media_type="application/json")
 
 
-# The same function without the framework around it, for the front of the app's routes: at ten thousand agents, matching
-# sixty routes and resolving dependencies would cost more than the poll. The documented route above is its description.
-POLL_ROUTE = Route("/api/v1/agent/tasks", agent_task_poll, methods=["GET"], include_in_schema=False)
+# The same function without the framework around it: at ten thousand agents, the frames of a waiting call are most of what
+# the process holds, and matching routes costs more than the poll. The documented route above is its description.
+POLL_ROUTE = DirectRoute("GET", "/api/v1/agent/tasks", agent_task_poll)
+
+
+def _gate(request: Request) -> AgentGate:
+    gate: AgentGate = request.app.state.agent_gate
+    return gate
 
 
 def _poll_parameters(request: Request) -> tuple[int, frozenset[str]]:

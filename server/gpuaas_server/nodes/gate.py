@@ -20,6 +20,7 @@ from gpuaas_server.kernel.http.call import Admission, Admitted
 from gpuaas_server.kernel.http.edge import client_address
 from gpuaas_server.nodes import queries, signatures
 from gpuaas_server.nodes.batching import Batched
+from gpuaas_server.nodes.heartbeats import Heartbeats
 from gpuaas_server.nodes.inbox import TaskInbox
 from gpuaas_server.nodes.liveness import Liveness
 from gpuaas_server.nodes.refusals import ENROL, AgentRefusals
@@ -70,6 +71,7 @@ class AgentGate:
         self._changing_nonces = Batched(self._mark_nonces)
         self._refusals = AgentRefusals(platform)
         self.liveness = Liveness(platform)
+        self.heartbeats = Heartbeats(platform)
         self.inbox = TaskInbox(platform)
 
     @asynccontextmanager

@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.context import Actor
 from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.http.direct import DirectRoute
 from gpuaas_server.kernel.http.problems import problem_response
 from gpuaas_server.kernel.logs import correlation_id
 
@@ -26,12 +27,17 @@ _TRACEPARENT = re.compile(r"00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 
 class Edge:
     def __init__(
-        self, app: ASGIApp, max_body_bytes: int, streams: Callable[[str, str], bool] = lambda method, path: False
+        self,
+        app: ASGIApp,
+        max_body_bytes: int,
+        streams: Callable[[str, str], bool] = lambda method, path: False,
+        direct: DirectRoute | None = None,
     ) -> None:
         """`streams` says of a method and a path that its body goes to a store as it comes, which has a limit of its own."""
         self._app = app
         self._max_body = max_body_bytes
         self._streams = streams
+        self._direct = direct
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -47,7 +53,8 @@ class Edge:
             declared = headers.get(b"content-length", b"0")
             if declared.isdigit() and int(declared) > limit:
                 raise exchange.too_large()
-            await self._app(scope, exchange.receive, exchange.send)
+            app = self._direct if self._direct is not None and self._direct.takes(scope) else self._app
+            await app(scope, exchange.receive, exchange.send)
         except Exception as error:
             await self._fail(exchange, error)
         finally:

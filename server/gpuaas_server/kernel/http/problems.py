@@ -104,37 +104,49 @@ async def _tell_gate(request: Request, problem: Problem) -> None:
         log.exception("a denial could not be written", extra={"action": admitted.action, "code": problem.code})
 
 
+away = (pg.OperationalError, PoolTimeout)
+
+
+def _answer(request: Request, problem: Problem) -> Response:
+    return problem_response(problem, request.scope["state"]["correlation_id"])
+
+
+async def answer_problem(request: Request, problem: Problem) -> Response:
+    await _tell_gate(request, problem)
+    return _answer(request, problem)
+
+
+def answer_away(request: Request) -> Response:
+    return _answer(request, Problem("unavailable", "The database did not answer.", headers={"Retry-After": "1"}))
+
+
 def install_problem_handlers(app: FastAPI) -> None:
     """Teach the app to answer every kind of failure with a problem document."""
 
-    def answer(request: Request, problem: Problem) -> Response:
-        return problem_response(problem, request.state.correlation_id)
-
     @app.exception_handler(Problem)
     async def on_problem(request: Request, error: Problem) -> Response:
-        await _tell_gate(request, error)
-        return answer(request, error)
+        return await answer_problem(request, error)
 
     @app.exception_handler(RequestValidationError)
     async def on_validation(request: Request, error: RequestValidationError) -> Response:
-        return answer(request, _from_validation(error))
+        return _answer(request, _from_validation(error))
 
     @app.exception_handler(HTTPException)
     async def on_http(request: Request, error: HTTPException) -> Response:
         problem = _from_http(error)
         if problem.code == "method_not_allowed":
             problem.headers["Allow"] = ", ".join(_methods(request))
-        return answer(request, problem)
+        return _answer(request, problem)
 
     async def on_database_away(request: Request, error: Exception) -> Response:
-        return answer(request, Problem("unavailable", "The database did not answer.", headers={"Retry-After": "1"}))
+        return answer_away(request)
 
     async def on_deadlock(request: Request, error: Exception) -> Response:
         detail = "Others changed the same things at the same moment; nothing was done."
-        return answer(request, Problem("unavailable", detail, headers={"Retry-After": "1"}))
+        return _answer(request, Problem("unavailable", detail, headers={"Retry-After": "1"}))
 
     app.add_exception_handler(pg.DeadlockDetected, on_deadlock)
-    for kind in (pg.OperationalError, PoolTimeout):
+    for kind in away:
         app.add_exception_handler(kind, on_database_away)
 
 

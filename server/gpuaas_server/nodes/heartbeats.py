@@ -1,0 +1,40 @@
+"""Heartbeats: nearly all of them say what the one before said, and then they cost no statement."""
+
+from datetime import datetime, timedelta
+
+from gpuaas_server.kernel.context import Platform
+from gpuaas_server.nodes import agent_calls
+from gpuaas_server.nodes.agent_schemas import Heartbeat, PlatformTrust
+
+# Another replica may have heard something newer: what is remembered here is compared with the database now and then.
+FACTS_LIFE = timedelta(minutes=5)
+TRUST_LIFE = timedelta(seconds=5)
+
+
+class Heartbeats:
+    """What one api process remembers of what agents said, and of what it answers to all of them."""
+
+    def __init__(self, platform: Platform) -> None:
+        self._platform = platform
+        self._facts: dict[str, tuple[tuple[str, ...], datetime]] = {}
+        self._trust: PlatformTrust | None = None
+        self._trust_until: datetime | None = None
+
+    def is_news(self, node_id: str, body: Heartbeat) -> bool:
+        """A host that holds something is always news: what it holds is compared with what is claimed."""
+        known = self._facts.get(node_id)
+        return bool(body.allocations) or known is None or known[0] != _facts(body) or known[1] <= self._platform.clock()
+
+    def remember(self, node_id: str, body: Heartbeat) -> None:
+        self._facts[node_id] = (_facts(body), self._platform.clock() + FACTS_LIFE)
+
+    async def trust(self) -> PlatformTrust:
+        now = self._platform.clock()
+        if self._trust is None or self._trust_until is None or self._trust_until <= now:
+            self._trust = await agent_calls.platform_trust(self._platform)
+            self._trust_until = now + TRUST_LIFE
+        return self._trust.model_copy(update={"server_time": now})
+
+
+def _facts(body: Heartbeat) -> tuple[str, ...]:
+    return (body.agent_version, body.boot_id, body.address, body.ssh_host_public_key)
