@@ -2,6 +2,7 @@
 
 from gpuaas_sdk.access import (
     IssuedSshCertificate,
+    MachineAccess,
     PlatformKey,
     RevokedSshCertificates,
     SshCertificate,
@@ -9,11 +10,13 @@ from gpuaas_sdk.access import (
     SshGrant,
     SshKey,
 )
+from gpuaas_sdk.access_credentials import AccessCredential, CredentialDelivery, NewCredentialDelivery, SecretKey
 from gpuaas_sdk.allocations import Allocation, NewAllocation, Timeline, TimelineEntry
 from gpuaas_sdk.artifacts import Artifact, Evidence, PublishIntent, TrustKey, TrustPolicy
 from gpuaas_sdk.audit import AuditFilter, AuditRecord
 from gpuaas_sdk.calls import Pages
 from gpuaas_sdk.capacity import NewSku, Quota, Sku, Slot
+from gpuaas_sdk.catalog import App, AppVersion, CatalogApp, CatalogVersion, Entitlement
 from gpuaas_sdk.client import Client
 from gpuaas_sdk.credentials import (
     Credentials,
@@ -67,18 +70,32 @@ from gpuaas_sdk.operations import (
 )
 from gpuaas_sdk.projects import Project, ServiceAccount, ServiceAccountKey
 from gpuaas_sdk.reader import Resource
+from gpuaas_sdk.receipts import (
+    Receipt,
+    ReceiptCheck,
+    ReceiptFilter,
+    ReceiptFinding,
+    ReceiptForce,
+    ReceiptProblem,
+)
 from gpuaas_sdk.retries import NO_RETRIES, RetryPolicy
+from gpuaas_sdk.sealed import NotForUs, RecipientKey, SealedBox
 from gpuaas_sdk.waiting import wait_for
 
 __version__ = "0.1.0"
 
 __all__ = [
     "NO_RETRIES",
+    "AccessCredential",
     "Allocation",
+    "App",
+    "AppVersion",
     "Artifact",
     "AuditFilter",
     "AuditRecord",
     "CapacityRefused",
+    "CatalogApp",
+    "CatalogVersion",
     "ClaimedOperation",
     "Client",
     "Conflict",
@@ -86,10 +103,12 @@ __all__ = [
     "ControllerInstance",
     "ControllerMember",
     "ControllerVersion",
+    "CredentialDelivery",
     "Credentials",
     "DeadlineExceeded",
     "Denied",
     "EnrolmentToken",
+    "Entitlement",
     "Event",
     "Evidence",
     "Failure",
@@ -104,13 +123,16 @@ __all__ = [
     "InvalidRequest",
     "IssuedSshCertificate",
     "LeaseRenewed",
+    "MachineAccess",
     "Me",
     "Member",
     "MemberChange",
     "NewAllocation",
+    "NewCredentialDelivery",
     "NewInstance",
     "NewSku",
     "Node",
+    "NotForUs",
     "NotFound",
     "Operation",
     "OperationForced",
@@ -126,10 +148,19 @@ __all__ = [
     "PublishIntent",
     "Quota",
     "RateLimited",
+    "Receipt",
+    "ReceiptCheck",
+    "ReceiptFilter",
+    "ReceiptFinding",
+    "ReceiptForce",
+    "ReceiptProblem",
+    "RecipientKey",
     "Resource",
     "RetryPolicy",
     "RevokedSshCertificates",
     "RoleBinding",
+    "SealedBox",
+    "SecretKey",
     "ServerFailed",
     "ServiceAccount",
     "ServiceAccountCredentials",

@@ -6,10 +6,12 @@ from types import TracebackType
 from typing import TypeVar
 
 from gpuaas_sdk.access import PlatformKeys, SshAccess, SshKeys
+from gpuaas_sdk.access_credentials import AccessCredentials, SecretKeys
 from gpuaas_sdk.allocations import Allocations
 from gpuaas_sdk.artifacts import Artifacts, PublishIntents, Trust
 from gpuaas_sdk.audit import Audit
 from gpuaas_sdk.capacity import Quotas, Skus, Slots
+from gpuaas_sdk.catalog import Apps, AppVersions, Catalog, Entitlements
 from gpuaas_sdk.credentials import Credentials, Token, TokenKeeper, TokenStore
 from gpuaas_sdk.events import Event, Events
 from gpuaas_sdk.identity import Myself, SigningKeys, Tenants, Users
@@ -17,6 +19,7 @@ from gpuaas_sdk.instances import Instances
 from gpuaas_sdk.nodes import EnrolmentTokens, Nodes
 from gpuaas_sdk.operations import ControllerWork, Operations
 from gpuaas_sdk.projects import Projects, ServiceAccounts
+from gpuaas_sdk.receipts import Receipts
 from gpuaas_sdk.retries import RetryPolicy
 from gpuaas_sdk.transport import Transport
 from gpuaas_sdk.waiting import wait_for
@@ -73,10 +76,17 @@ class Client:
         self.instances = Instances(transport)
         self.operations = Operations(transport)
         self.controller = ControllerWork(transport)
+        self.receipts = Receipts(transport)
         self.ssh_keys = SshKeys(transport)
         self.ssh_access = SshAccess(transport)
+        self.access_credentials = AccessCredentials(transport)
+        self.secret_keys = SecretKeys(transport)
         self.events = Events(transport)
         self.audit = Audit(transport)
+        self.apps = Apps(transport)
+        self.app_versions = AppVersions(transport)
+        self.catalog = Catalog(transport)
+        self.entitlements = Entitlements(transport)
 
     def sign_in(self, credentials: Credentials) -> Token:
         """Trade credentials for a token without using it here; to keep it for a later client."""
