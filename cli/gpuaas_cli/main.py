@@ -9,6 +9,7 @@ from gpuaas_cli import __version__
 from gpuaas_cli.command_group import CommandGroup, OutputOption, RootOptions
 from gpuaas_cli.commands import (
     allocations,
+    apps,
     artifacts,
     audit,
     config,
@@ -18,6 +19,7 @@ from gpuaas_cli.commands import (
     platform_keys,
     projects,
     quota,
+    receipts,
     service_accounts,
     sign_in,
     signing_keys,
@@ -30,17 +32,21 @@ from gpuaas_cli.commands import (
     trust,
     up,
     users,
+    versions,
 )
 
 app = CommandGroup("GPU allocations, from the command line.")
 sign_in.add_to(app)
 for name, room in (
     ("allocations", allocations),
+    ("apps", apps),
+    ("versions", versions),
     ("artifacts", artifacts),
     ("trust", trust),
     ("ssh-keys", ssh_keys),
     ("ssh-grants", ssh_grants),
     ("ssh-certificates", ssh_certificates),
+    ("receipts", receipts),
     ("skus", skus),
     ("quota", quota),
     ("events", events),

@@ -8,6 +8,8 @@ from gpuaas_cli.failures import CommandFailed, ExitCode
 from gpuaas_cli.session import Session
 from gpuaas_sdk import (
     Allocation,
+    App,
+    AppVersion,
     Client,
     Member,
     Node,
@@ -19,7 +21,7 @@ from gpuaas_sdk import (
     User,
 )
 
-Thing = TypeVar("Thing", Project, Member, Tenant, User, Node, Sku, Allocation, ServiceAccount, SshKey)
+Thing = TypeVar("Thing", Project, Member, Tenant, User, Node, Sku, Allocation, ServiceAccount, SshKey, App, AppVersion)
 
 
 def is_id(prefix: str, text: str) -> bool:
@@ -140,3 +142,16 @@ def ssh_key_id(client: Client, text: str) -> str:
     if is_id("ssk", text):
         return text
     return only_one("SSH key", text, client.ssh_keys.list(), lambda one: (one.name, one.fingerprint)).id
+
+
+def app_id(client: Client, project_id: str | None, text: str) -> str:
+    """By id or slug, among those of the project; without one, of the platform."""
+    if is_id("app", text):
+        return text
+    return only_one("app", text, client.apps.list(project_id), lambda one: (one.slug,)).id
+
+
+def app_version(client: Client, project_id: str, app_id: str, text: str) -> AppVersion:
+    """By id, or as the app calls it: 1.2.0."""
+    listed = client.app_versions.list(project_id, app_id)
+    return only_one("version", text, listed, lambda one: (one.id, one.version))

@@ -1,0 +1,100 @@
+"""How apps, versions and entitlements look on a terminal."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from gpuaas_cli.rendering import Column, age, print_card
+from gpuaas_cli.session import Session
+from gpuaas_sdk import App, AppVersion, CatalogApp, Entitlement, InvalidRequest
+
+CATALOG: list[Column[CatalogApp]] = [
+    Column("APP", lambda one: one.slug, whole=True),
+    Column("NAME", lambda one: one.display_name),
+    Column("LATEST", lambda one: one.latest, whole=True),
+    Column("CATEGORY", lambda one: one.category),
+    Column("DESCRIPTION", lambda one: one.description),
+]
+APPS: list[Column[App]] = [
+    Column("APP", lambda one: one.slug, whole=True),
+    Column("NAME", lambda one: one.display_name),
+    Column("VISIBILITY", lambda one: one.visibility, whole=True),
+    Column("PROJECT", lambda one: one.project_id, whole=True),
+    Column("AGE", lambda one: age(one.created_at), right=True, whole=True),
+]
+VERSIONS: list[Column[AppVersion]] = [
+    Column("APP", lambda one: one.slug, whole=True),
+    Column("VERSION", lambda one: one.version, whole=True),
+    Column("RUNTIME", lambda one: one.runtime_version, whole=True),
+    Column("STATUS", lambda one: one.status, whole=True),
+    Column("NOTICE", lambda one: one.notice),
+    Column("ID", lambda one: one.id, whole=True),
+]
+ENTITLEMENTS: list[Column[Entitlement]] = [
+    Column("APP", lambda one: one.slug, whole=True),
+    Column("TENANT", lambda one: one.tenant_id, whole=True),
+    Column("AGE", lambda one: age(one.created_at), right=True, whole=True),
+    Column("ID", lambda one: one.id, whole=True),
+]
+
+
+def print_app(session: Session, app: CatalogApp) -> None:
+    shown = app.shown
+    fields = [
+        ("App", f"{app.slug} ({app.display_name})"),
+        ("Description", app.description),
+        ("Category", app.category),
+        ("Keywords", app.keywords),
+        ("Versions", [f"{one.version} ({one.status})" for one in app.versions]),
+        ("Shown", shown and f"{shown.version}, runtime {shown.runtime_version}, {shown.status}"),
+        ("Notice", shown and shown.notice),
+        *_manifest_fields(app.manifest),
+    ]
+    print_card(session, app, fields)
+
+
+def print_version(session: Session, version: AppVersion) -> None:
+    fields = [
+        ("Version", f"{version.slug} {version.version}"),
+        ("Runtime", version.runtime_version),
+        ("Status", version.status),
+        ("Notice", version.notice),
+        ("Retire at", version.retire_at),
+        ("Artifact", f"{version.artifact_kind} {version.artifact_digest}"),
+        *_manifest_fields(version.manifest),
+        ("Id", version.id),
+        ("Registered", version.created_at),
+        ("Activated", version.activated_at),
+        ("Deprecated", version.deprecated_at),
+        ("Retired", version.retired_at),
+        ("You may", version.allowed_actions),
+    ]
+    print_card(session, version, fields)
+
+
+def _manifest_fields(manifest: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    components = manifest.get("components")
+    if isinstance(components, list):
+        yield "Components", [f"{one['key']} {one['min']}-{one['max']}" for one in components]
+    yield "Needs", manifest.get("compatibility")
+    inputs = manifest.get("inputs")
+    if isinstance(inputs, dict):
+        required = inputs.get("required", [])
+        asked = inputs.get("properties", {})
+        yield "Inputs", [f"{name}*" if name in required else name for name in asked]
+
+
+def at_lines(error: InvalidRequest, file: str) -> InvalidRequest:
+    """The faults of a manifest as compilers print them, so that editors find the place."""
+    faults = error.details.get("faults")
+    if error.code != "manifest_invalid" or not isinstance(faults, list):
+        return error
+    lines = [{"fault": f"{file}:{one['line']}:{one['column']}: {_said(one)}"} for one in faults]
+    count = error.details.get("count", len(faults))
+    detail = f"{file} has {count} {'fault' if count == 1 else 'faults'}."
+    return InvalidRequest(
+        replace(error.problem, detail=detail, next_step="Correct them and register it again.", details={"": lines})
+    )
+
+
+def _said(fault: Mapping[str, object]) -> str:
+    return f"{fault['path']}: {fault['message']}" if fault["path"] else str(fault["message"])

@@ -1,0 +1,135 @@
+"""apps: what can be launched, what a project publishes, and who sees it."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gpuaas_cli.catalog_views import APPS, CATALOG, ENTITLEMENTS, VERSIONS, at_lines, print_app
+from gpuaas_cli.command_group import CommandGroup
+from gpuaas_cli.failures import CommandFailed, ExitCode
+from gpuaas_cli.options import ProjectOption, ReasonOption, TenantOption, YesOption
+from gpuaas_cli.references import app_id, home_tenant_id, project_id, tenant_id
+from gpuaas_cli.rendering import print_list
+from gpuaas_cli.session import Session
+from gpuaas_sdk import InvalidRequest
+
+group = CommandGroup("Apps: what can be launched, and what a project publishes.")
+
+SlugArgument = Annotated[str, typer.Argument(help="The app's slug.")]
+AppArgument = Annotated[str, typer.Argument(help="App: slug or id.")]
+TenantArgument = Annotated[str, typer.Argument(help="Tenant: id or slug.")]
+
+
+class Visibility(StrEnum):
+    PRIVATE = "private"
+    ENTITLED = "entitled"
+    PUBLIC = "public"
+
+
+@group.verb("list")
+def list_(
+    session: Session,
+    search: Annotated[str | None, typer.Option("--search", "-s", help="Words to find.")] = None,
+    published: Annotated[bool, typer.Option("--published", help="Those that the project publishes.")] = False,
+    platform: Annotated[bool, typer.Option("--platform", help="All of the platform, for operators.")] = False,
+    project: ProjectOption = None,
+) -> None:
+    """List what the project may launch."""
+    client = session.client
+    if platform:
+        print_list(session, client.apps.list(None), APPS)
+    elif published:
+        print_list(session, client.apps.list(project_id(session, project)), APPS)
+    else:
+        print_list(session, client.catalog.list(project_id(session, project), search), CATALOG)
+
+
+@group.verb("show")
+def show(
+    session: Session,
+    app: SlugArgument,
+    version: Annotated[str | None, typer.Option("--version", help="Else the newest active one.")] = None,
+    project: ProjectOption = None,
+) -> None:
+    """Show an app: versions, components, what it asks and what it needs. With --output json, the whole manifest."""
+    print_app(session, session.client.catalog.show(project_id(session, project), app, version))
+
+
+@group.verb("register")
+def register(
+    session: Session,
+    file: Annotated[Path, typer.Option("--file", "-f", help="The manifest, YAML or JSON.")],
+    project: ProjectOption = None,
+) -> None:
+    """Register a version from its manifest, as a draft. Faults are shown as FILE:LINE:COLUMN."""
+    where = project_id(session, project)
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise CommandFailed(
+            "unreadable_file", f"{file} cannot be read: {why}.", "Check the path.", ExitCode.USAGE
+        ) from error
+    try:
+        made = session.client.app_versions.register(where, text)
+    except InvalidRequest as error:
+        raise error if session.as_json else at_lines(error, str(file)) from error
+    print_list(session, [made], VERSIONS)
+
+
+@group.verb("visibility")
+def visibility(
+    session: Session,
+    app: AppArgument,
+    visibility: Annotated[Visibility, typer.Argument(help="Who sees it beyond its tenant.")],
+    reason: ReasonOption,
+) -> None:
+    """Set who sees an app: its tenant, entitled tenants, or everybody. For platform administrators."""
+    found = app_id(session.client, None, app)
+    print_list(session, [session.client.apps.set_visibility(found, visibility.value, reason)], APPS)
+
+
+@group.verb("entitlements")
+def entitlements(
+    session: Session,
+    app: Annotated[str | None, typer.Option("--app", help="Tenants entitled to this app, for operators.")] = None,
+    tenant: TenantOption = None,
+) -> None:
+    """List the apps that a tenant is entitled to, or the tenants of an app."""
+    if app is not None:
+        found = app_id(session.client, None, app)
+        print_list(session, session.client.apps.entitlements(found), ENTITLEMENTS)
+        return
+    print_list(session, session.client.entitlements.list(_tenant(session, tenant)), ENTITLEMENTS)
+
+
+@group.verb("entitle")
+def entitle(session: Session, app: SlugArgument, tenant: TenantArgument) -> None:
+    """Let a tenant see an app whose visibility is `entitled`."""
+    made = session.client.entitlements.grant(tenant_id(session.client, tenant), app)
+    print_list(session, [made], ENTITLEMENTS)
+
+
+@group.verb("disentitle")
+def disentitle(session: Session, app: SlugArgument, tenant: TenantArgument, yes: YesOption = False) -> None:
+    """Take an app out of a tenant's catalogue. What runs there goes on."""
+    where = tenant_id(session.client, tenant)
+    held = [one for one in session.client.entitlements.list(where) if app in (one.slug, one.app_id)]
+    if not held:
+        raise CommandFailed(
+            "not_found", f"The tenant is not entitled to {app}.", "List what it has.", ExitCode.NOT_FOUND
+        )
+    session.confirm(f"Take {app} out of the catalogue of {tenant}?", yes)
+    session.client.entitlements.revoke(where, held[0].id)
+    session.say(f"{tenant} does not see {app} any more.")
+
+
+def _tenant(session: Session, given: str | None) -> str:
+    found = home_tenant_id(session.client, given)
+    if found is None:
+        raise CommandFailed(
+            "tenant_required", "It is not clear which tenant is meant.", "Name it with --tenant.", ExitCode.USAGE
+        )
+    return found
