@@ -45,6 +45,24 @@ class IssuedSshCertificate(Resource):
     valid_before: datetime | None = None
     revoked_at: datetime | None = None
     created_at: datetime | None = None
+    access_credential_id: str | None = None
+    operation_id: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnreachableAllocation(Resource):
+    allocation_id: str
+    state: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MachineAccess(Resource):
+    """Certificates of an operation, one for each allocation; they end with it."""
+
+    operation_id: str
+    valid_before: datetime | None = None
+    certificates: list[SshCertificate] = field(default_factory=list)
+    unreachable: list[UnreachableAllocation] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,6 +143,12 @@ class SshAccess(Calls):
         path = (*_allocation(project_id, allocation_id), "ssh-certificates")
         return self._change("POST", SshCertificate, *path, body=body)
 
+    def for_operation(self, project_id: str, operation_id: str, lease_token: str, public_key: str) -> MachineAccess:
+        """For the controller that holds the lease: a certificate for each allocation of the operation."""
+        path = ("projects", project_id, "operations", operation_id, "machine-access")
+        body = {"lease_token": lease_token, "public_key": public_key}
+        return self._change("POST", MachineAccess, *path, body=body)
+
     def certificates(self, project_id: str, allocation_id: str) -> Pages[IssuedSshCertificate]:
         return self._pages(IssuedSshCertificate, *_allocation(project_id, allocation_id), "ssh-certificates")
 
@@ -153,9 +177,16 @@ class SshAccess(Calls):
         expires_at: datetime,
         public_key: str | None = None,
         ssh_key_id: str | None = None,
+        access_credential_id: str | None = None,
         note: str | None = None,
     ) -> SshGrant:
-        body = given(public_key=public_key, ssh_key_id=ssh_key_id, expires_at=moment(expires_at), note=note)
+        body = given(
+            public_key=public_key,
+            ssh_key_id=ssh_key_id,
+            access_credential_id=access_credential_id,
+            expires_at=moment(expires_at),
+            note=note,
+        )
         path = (*_allocation(project_id, allocation_id), "ssh-grants")
         return self._change("POST", SshGrant, *path, body=body)
 
