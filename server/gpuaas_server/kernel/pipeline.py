@@ -1,7 +1,7 @@
 """A psycopg pipeline that sends when somebody wants an answer, not after every statement.
 
 psycopg's own flushes each statement by itself: a system call, a wait in the event loop and a waking server every time, which
-for a transaction of ten small statements is more than half of its cost here. See docs/decisions/0012.
+for a transaction of ten small statements is more than half of its cost here. See docs/decisions/0013.
 """
 
 from collections.abc import AsyncIterator
