@@ -14,8 +14,21 @@ from gpuaas_sdk import Resource
 
 Thing = TypeVar("Thing", bound=Resource)
 
-_GOOD = {"active", "ready", "available", "succeeded", "released", "current", "done", "approved"}
-_BAD = {"failed", "release_failed", "lost", "cleanup_blocked", "refused", "expired", "denied", "disabled"}
+_GOOD = {"absent", "clean", "active", "ready", "available", "succeeded", "released", "current", "done", "approved"}
+_BAD = {
+    "failed",
+    "release_failed",
+    "lost",
+    "cleanup_blocked",
+    "refused",
+    "expired",
+    "denied",
+    "disabled",
+    "left",
+    "unseen",
+    "not_seen",
+    "not_verified",
+}
 _MOVING = {
     "requested",
     "provisioning",

@@ -1,0 +1,99 @@
+"""receipts: what was seen on hosts after an app was stopped or removed."""
+
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from gpuaas_cli.command_group import CommandGroup
+from gpuaas_cli.options import LimitOption, ProjectOption
+from gpuaas_cli.references import allocation_id, project_id
+from gpuaas_cli.rendering import Column, cell, print_card, print_list, short_moment
+from gpuaas_cli.session import Session
+from gpuaas_sdk import Receipt, ReceiptCheck, ReceiptFilter
+
+group = CommandGroup("Teardown receipts: the proof that an app took away what it brought.")
+_SHOWN = 5
+
+COLUMNS: list[Column[Receipt]] = [
+    Column("ID", lambda one: one.id, whole=True),
+    Column("STATUS", lambda one: one.status, whole=True),
+    Column("DEPTH", lambda one: one.depth, whole=True),
+    Column("INSTANCE", lambda one: one.instance_id),
+    Column("ALLOCATION", lambda one: one.allocation_id),
+    Column("LEFT", lambda one: one.left, right=True, whole=True),
+    Column("TIME", lambda one: short_moment(one.settled_at or one.created_at), whole=True),
+]
+
+
+@group.verb("list")
+def list_(
+    session: Session,
+    instance: Annotated[str | None, typer.Option("--instance", help="Only of this instance (id).")] = None,
+    operation: Annotated[str | None, typer.Option("--operation", help="Only of this operation (id).")] = None,
+    allocation: Annotated[str | None, typer.Option("--allocation", help="Only of this allocation: id or name.")] = None,
+    status: Annotated[
+        str | None, typer.Option("--status", help="Only pending, clean, left, unseen or not_verified.")
+    ] = None,
+    limit: LimitOption = 50,
+    project: ProjectOption = None,
+) -> None:
+    """List receipts, newest first; also those of instances that are gone."""
+    where = project_id(session, project)
+    place = allocation_id(session.client, where, allocation) if allocation else None
+    wanted = ReceiptFilter(instance_id=instance, operation_id=operation, allocation_id=place, status=status)
+    print_list(session, session.client.receipts.list(where, wanted).first(limit), COLUMNS)
+
+
+@group.verb("show")
+def show(
+    session: Session,
+    receipt: Annotated[str, typer.Argument(help="Receipt (id).")],
+    project: ProjectOption = None,
+) -> None:
+    """Show each check with its verdict and evidence."""
+    found = session.client.receipts.show(project_id(session, project), receipt)
+    why, forced = found.failure, found.forced
+    print_card(
+        session,
+        found,
+        [
+            ("Id", found.id),
+            ("Status", found.status),
+            ("Verified", found.verified),
+            ("Asked", "nothing runs" if found.depth == "stopped" else "nothing is left"),
+            ("Failure", f"{why.message} ({why.code})" if why else None),
+            ("Next", why.next_step if why and not forced else None),
+            ("Forced", f"by {forced.by}: {forced.reason}" if forced else None),
+            ("Instance", found.instance_id),
+            ("Operation", found.operation_id),
+            ("Member", found.member_id),
+            ("Allocation", found.allocation_id),
+            ("Node", found.node_id),
+            ("Baseline", found.baseline_sha256),
+            ("Settled", found.settled_at),
+        ],
+    )
+    if not session.as_json and found.checks:
+        _print_checks(session, found.checks)
+
+
+def _print_checks(session: Session, checks: list[ReceiptCheck]) -> None:
+    table = Table("CHECK", "VERDICT", "EVIDENCE", box=None, pad_edge=False, header_style="bold")
+    for check in checks:
+        table.add_row(check.name, cell(check.verdict), cell(evidence_of(check)))
+    session.out.print()
+    session.out.print(table)
+
+
+def evidence_of(check: ReceiptCheck) -> str:
+    """What counts first: the leftovers, or why it could not look, or what was looked at."""
+    if check.problem:
+        return check.problem
+    left = [f"{one.item} [{one.why}]" for one in check.found if not one.known]
+    if check.left:
+        more = check.left - len(left[:_SHOWN])
+        return "; ".join([*left[:_SHOWN], *([f"and {more} more"] if more else [])])
+    asked = f"{len(check.looked_for)} asked for, " if check.looked_for else ""
+    noted = f", {len(check.noted)} new of no footprint" if check.noted else ""
+    return f"{asked}{check.examined} looked at{noted}"
