@@ -7,6 +7,7 @@ from typing import TypeVar
 from gpuaas_cli.failures import CommandFailed, ExitCode
 from gpuaas_cli.session import Session
 from gpuaas_sdk import (
+    AccessCredential,
     Allocation,
     App,
     AppVersion,
@@ -21,7 +22,21 @@ from gpuaas_sdk import (
     User,
 )
 
-Thing = TypeVar("Thing", Project, Member, Tenant, User, Node, Sku, Allocation, ServiceAccount, SshKey, App, AppVersion)
+Thing = TypeVar(
+    "Thing",
+    AccessCredential,
+    Project,
+    Member,
+    Tenant,
+    User,
+    Node,
+    Sku,
+    Allocation,
+    ServiceAccount,
+    SshKey,
+    App,
+    AppVersion,
+)
 
 
 def is_id(prefix: str, text: str) -> bool:
@@ -136,6 +151,14 @@ def allocation_id(client: Client, project: str, text: str) -> str:
     named = [one for one in client.allocations.list(project) if one.name == text]
     living = [one for one in named if one.ended_at is None]
     return only_one("allocation", text, living or named[:1], lambda one: (one.name,)).id
+
+
+def credential_id(client: Client, project: str, text: str) -> str:
+    """By id; or by name, of which only one can be alive."""
+    if is_id("crd", text):
+        return text
+    living = (one for one in client.access_credentials.list(project) if one.revoked_at is None)
+    return only_one("credential", text, living, lambda one: (one.name,)).id
 
 
 def ssh_key_id(client: Client, text: str) -> str:

@@ -9,7 +9,7 @@ import typer
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.commands.ssh_keys import read_public_key
 from gpuaas_cli.options import ProjectOption, YesOption, expiry
-from gpuaas_cli.references import allocation_id, project_id, ssh_key_id
+from gpuaas_cli.references import allocation_id, credential_id, project_id, ssh_key_id
 from gpuaas_cli.rendering import Column, print_list
 from gpuaas_cli.session import Session
 from gpuaas_sdk import SshGrant
@@ -51,13 +51,16 @@ def create(
         Path | None,
         typer.Option("--key-file", exists=True, dir_okay=False, help="A public key file instead."),
     ] = None,
+    credential: Annotated[
+        str | None, typer.Option("--credential", help="A credential of the project (ssh_key) instead: id or name.")
+    ] = None,
     expires: Annotated[str, typer.Option("--expires", help="90m, 12h, 7d, or a time.")] = "12h",
     note: Annotated[str | None, typer.Option("--note", help="Whose key it is, what for.")] = None,
     project: ProjectOption = None,
 ) -> None:
     """Let a public key in, until it expires or is deleted."""
-    if (key is None) == (key_file is None):
-        raise typer.BadParameter("give either --key or --key-file")
+    if sum(one is not None for one in (key, key_file, credential)) != 1:
+        raise typer.BadParameter("give one of --key, --key-file and --credential")
     until = expiry(expires)
     if until is None:
         raise typer.BadParameter("a grant needs an end")
@@ -68,6 +71,7 @@ def create(
         expires_at=until,
         public_key=read_public_key(key_file) if key_file else None,
         ssh_key_id=ssh_key_id(session.client, key) if key else None,
+        access_credential_id=credential_id(session.client, where, credential) if credential else None,
         note=note,
     )
     print_list(session, [grant], COLUMNS)
