@@ -11,8 +11,14 @@ from gpuaas_server.receipts import service as receipts
 
 
 async def proof_start(held: Held, operation: DictRow, members: Sequence[DictRow]) -> bool:
-    """Whether there is a host to look at; then the operation waits for what it says."""
-    there = [member for member in members if not member["host_gone"]]
+    """Whether there is a host to look at; then the operation waits for what it says.
+
+    Where another member of the instance goes on living, the footprint is there by right: that host is looked at when the
+    last of them goes.
+    """
+    leaving = {member["id"] for member in members}
+    shared = {member["allocation_id"] for member in held.living() if member["id"] not in leaving}
+    there = [one for one in members if not one["host_gone"] and one["allocation_id"] not in shared]
     if not there:
         return False
     targets = [receipts.TeardownTarget(one["id"], one["allocation_id"], one["node_id"]) for one in there]

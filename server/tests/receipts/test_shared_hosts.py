@@ -1,0 +1,51 @@
+"""Two members of one instance on one host: the footprint is the app's, so the host is asked when the last of them goes."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from gpuaas_server.kernel.context import Platform
+from tests_support import apps
+from tests_support.agents import Json
+from tests_support.apps import AppSite
+
+
+@pytest.fixture
+async def world(platform: Platform) -> AsyncIterator[AppSite]:
+    async with apps.opened(platform) as opened:
+        yield opened
+
+
+async def receipts_of(world: AppSite, operation_id: str) -> list[Json]:
+    found: list[Json] = (await world.admin.get(f"{world.path}/receipts?operation_id={operation_id}"))["items"]
+    return found
+
+
+async def remove(world: AppSite, instance_id: str, member_id: str) -> str:
+    answer = await world.change_members(instance_id, "remove", targets=[member_id])
+    assert answer.status_code in (200, 201), answer.text
+    operation_id = str(answer.json()["id"])
+    await world.controller.carry_out(operation_id)
+    await world.settle()
+    return operation_id
+
+
+async def test_a_host_that_another_member_still_uses_is_not_asked_before_the_last_one_goes(world: AppSite) -> None:
+    instance_id = await world.running(nodes=3)
+    members = await world.members(instance_id)
+    head = next(one for one in members if one["component_key"] == "head")
+    nodes = [one for one in members if one["component_key"] == "node"]
+    beside = next(one for one in nodes if one["allocation_id"] == head["allocation_id"])
+    alone = next(one for one in nodes if one["allocation_id"] != head["allocation_id"])
+    first = await remove(world, instance_id, beside["id"])
+    assert (await world.operation(first))["status"] == "succeeded"
+    assert await receipts_of(world, first) == []
+    second = await remove(world, instance_id, alone["id"])
+    assert [(one["status"], one["member_id"]) for one in await receipts_of(world, second)] == [("clean", alone["id"])]
+    world.left = ["echo.service is loaded"]
+    third = await world.asked(instance_id, "decommission")
+    await world.controller.carry_out(third)
+    await world.settle()
+    assert (await world.operation(third))["failure"]["code"] == "teardown_incomplete"
+    asked = {one["allocation_id"] for one in await receipts_of(world, third)}
+    assert head["allocation_id"] in asked

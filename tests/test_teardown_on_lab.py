@@ -1,0 +1,162 @@
+"""A controller says that an app is gone, and a real host is asked: whoever lies is found out, whoever forces is on record."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from gpuaas_lab import Fleet, Host
+from gpuaas_sdk import Receipt, ReceiptFilter
+from gpuaas_sdk.allocations import NewAllocation
+from system_support.door import Door
+from system_support.little_app import LittleApp
+from system_support.server import RunningServer, free_port
+from system_support.world import World
+
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
+
+INSTALL = r"""
+set -e
+sudo useradd --system --no-create-home little
+sudo mkdir -p /opt/little
+sudo tee /opt/little/serve.py >/dev/null <<'PROGRAM'
+import socket, subprocess, time
+subprocess.Popen(["sleep", "7345"], start_new_session=True)
+server = socket.create_server(("0.0.0.0", 7345))
+time.sleep(7345)
+PROGRAM
+sudo tee /etc/systemd/system/little.service >/dev/null <<'UNIT'
+[Service]
+ExecStart=/usr/bin/python3 /opt/little/serve.py
+User=little
+KillMode=process
+UNIT
+sudo systemctl daemon-reload
+sudo systemctl start little.service
+"""
+STOP = "sudo systemctl stop little.service; sudo pkill -fx 'sleep 7345'; true"
+REMOVE = "sudo rm -rf /opt/little /etc/systemd/system/little.service; sudo systemctl daemon-reload; sudo userdel little"
+
+
+@dataclass
+class Place:
+    """One allocation on a real host, and the app on it."""
+
+    world: World
+    app: LittleApp
+    host: Host
+    allocation_id: str
+    door: Door
+
+    def receipt(self, operation_id: str) -> Receipt:
+        client, project = self.world.admin, self.world.project_id
+        [line] = client.receipts.list(project, ReceiptFilter(operation_id=operation_id))
+        return client.receipts.show(project, line.id)
+
+    def left(self, operation_id: str) -> dict[str, list[str]]:
+        checks = self.receipt(operation_id).checks
+        found = {check.name: [one.item for one in check.found if not one.known] for check in checks}
+        return {name: items for name, items in found.items() if items}
+
+    def tell(self, command: str) -> None:
+        done = self.door.knock(command, seconds=30)
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="module")
+def world_and_host() -> Iterator[tuple[World, Host]]:
+    with Fleet(name="teardown", hosts=1) as fleet:
+        bind = f"{fleet.gateway}:{free_port()}"
+        urls = json.dumps([f"https://{bind}"])
+        with RunningServer.start(https_bind=bind, agent_urls=urls, login_rate_per_minute="100000") as server:
+            world = World.create(server)
+            world.offer()
+            token = world.admin.enrolment_tokens.create()
+            fleet.hosts[0].start_agent(token.bundle or "")
+            world._approve_new(set(), 1)
+            yield world, fleet.hosts[0]
+
+
+@pytest.fixture(params=[("h100-node", None), ("h100-slice", 2)], ids=["baremetal", "slice"])
+def place(request: pytest.FixtureRequest, world_and_host: tuple[World, Host], tmp_path: Path) -> Iterator[Place]:
+    world, host = world_and_host
+    sku, gpus = request.param
+    made = world.admin.allocations.create(world.project_id, NewAllocation(sku=sku, gpu_count=gpus))[0]
+    active = list(world.admin.allocations.follow(world.project_id, [made.id], 90.0))[-1]
+    assert active.state == "active", active.failure
+    door = Door(world.admin, world.project_id, made.id, tmp_path)
+    door.get_certificate()
+    yield Place(world, LittleApp.publish(world.admin, world.project_id), host, made.id, door)
+    world.admin.allocations.release(world.project_id, made.id)
+    list(world.admin.allocations.follow(world.project_id, [made.id], 120.0))
+
+
+def deployed(place: Place) -> str:
+    instance_id, operation_id = place.app.launch(place.allocation_id)
+    lease = place.app.claim(operation_id)
+    place.tell(INSTALL)
+    place.app.say_done(operation_id, lease)
+    assert place.app.ended(operation_id).status == "succeeded"
+    return instance_id
+
+
+def test_a_controller_that_lies_is_found_out_and_one_that_works_is_believed(place: Place) -> None:
+    instance_id = deployed(place)
+    lie = place.app.ask(instance_id, "stop")
+    place.app.say_done(lie)
+    ended = place.app.ended(lie)
+    assert ended.status == "failed"
+    assert ended.failure is not None
+    assert ended.failure.code == "teardown_incomplete"
+    assert "little.service is loaded" in ended.failure.message
+    left = place.left(lie)
+    assert left["ports"] == ["tcp 0.0.0.0:7345"]
+    assert len(left["processes"]) == 2  # the server and its job child
+    assert "paths" not in left  # a stopped app keeps its files
+
+    honest = place.app.ask(instance_id, "stop")
+    lease = place.app.claim(honest)
+    place.tell(STOP)
+    place.app.say_done(honest, lease)
+    assert place.app.ended(honest).status == "succeeded"
+    assert (place.receipt(honest).status, place.receipt(honest).depth) == ("clean", "stopped")
+    assert place.receipt(lie).status == "left"  # what was seen then stays what was seen
+
+    gone = place.app.ask(instance_id, "decommission")
+    lease = place.app.claim(gone)
+    place.tell(REMOVE)
+    place.app.say_done(gone, lease)
+    assert place.app.ended(gone).status == "succeeded"
+    assert (place.receipt(gone).verified, place.receipt(gone).depth) == (True, "gone")
+
+
+def test_a_forced_teardown_is_not_verified_for_ever_and_its_receipt_outlives_the_instance(place: Place) -> None:
+    instance_id = deployed(place)
+    lie = place.app.ask(instance_id, "decommission")
+    place.app.say_done(lie)
+    assert place.app.ended(lie).status == "failed"
+    assert {"units", "processes", "ports", "paths", "users"} <= set(place.left(lie))
+    place.world.admin.operations.force(place.world.project_id, lie, "the disk will be shredded")
+    forced = place.receipt(lie)
+    assert (forced.status, forced.verified) == ("not_verified", False)
+    assert forced.forced is not None
+    assert forced.forced.reason == "the disk will be shredded"
+    assert forced.left > 0
+    kept = place.world.admin.receipts.list(place.world.project_id, ReceiptFilter(instance_id=instance_id))
+    assert [one.id for one in kept] == [forced.id]
+
+
+def test_a_host_whose_agent_is_gone_cannot_be_asked_and_says_so(place: Place) -> None:
+    instance_id = deployed(place)
+    place.host.run(["systemctl", "stop", "gpuaas-agent"])
+    operation_id = place.app.ask(instance_id, "decommission")
+    lease = place.app.claim(operation_id)
+    place.tell(f"{STOP}; {REMOVE}")
+    place.app.say_done(operation_id, lease)
+    waiting = place.world.admin.operations.show(place.world.project_id, operation_id)
+    assert (waiting.status, waiting.phase) == ("running", "verifying")
+    assert place.receipt(operation_id).status == "pending"
+    place.host.run(["systemctl", "start", "gpuaas-agent"])  # it comes back in time, and the look goes on
+    assert place.app.ended(operation_id, 110.0).status == "succeeded"
