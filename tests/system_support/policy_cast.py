@@ -1,16 +1,20 @@
 """The cast of the policy matrix: somebody of every kind, and three places to be refused at, all of it real."""
 
 import secrets
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from gpuaas_sdk import Client, Node, PasswordCredentials, ServiceAccountCredentials
 from gpuaas_sdk.allocations import NewAllocation
+from gpuaas_sdk.artifacts import digest_of
 from gpuaas_sdk.capacity import NewSku
 from gpuaas_server.identity.policy import RULES, SCOPES, Level, decide
 from gpuaas_server.identity.policy_document import expected
@@ -115,7 +119,39 @@ def furnish(admin: Client, tenant_id: str, project_id: str) -> dict[str, str]:
         "ended_allocation_id": ended.id,
         "allocation_node": living.node_id or "",
         "grant_id": grant.id,
+        **furnish_artifacts(admin, tenant_id, project_id),
     }
+
+
+def furnish_artifacts(admin: Client, tenant_id: str, project_id: str) -> dict[str, str]:
+    """An open publish intent, two artifacts (one of them to be revoked), and a trust key of the tenant."""
+    artifacts = [_published(admin, project_id) for _ in range(2)]
+    return {
+        "publish_intent_id": admin.publish_intents.create(project_id, "blob", "open").id,
+        "artifact_id": artifacts[0],
+        "doomed_artifact_id": artifacts[1],
+        "absent_operation_id": f"op_{'0' * 26}",
+        "trust_key_id": admin.trust.add_key(tenant_id, "matrix", trust_key()).id,
+    }
+
+
+def _published(admin: Client, project_id: str) -> str:
+    content = secrets.token_bytes(100)
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(content)
+        file.flush()
+        source = Path(file.name)
+        intent = admin.publish_intents.create(project_id, "blob", "matrix")
+        admin.publish_intents.upload(intent, source)
+        admin.publish_intents.complete(project_id, intent.id, digest_of(source))
+    registered = admin.publish_intents.settled(project_id, intent.id, 60.0).artifact_id
+    assert registered is not None
+    return registered
+
+
+def trust_key() -> str:
+    key = generate_private_key(SECP256R1()).public_key()
+    return key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
 
 
 def set_apart(admin: Client, nodes: list[Node], busy: set[str]) -> dict[str, str]:
@@ -160,7 +196,9 @@ def _person(home: World, role: str) -> Caller:
 
 
 def _program(home: World, name: str, scopes: tuple[str, ...]) -> Caller:
-    account = home.admin.service_accounts.create(home.project_id, f"{name} {secrets.token_hex(3)}", scopes)
+    apps = ["echo"] if "apps:control" in scopes else None  # a controller is bound to its apps
+    called = f"{name} {secrets.token_hex(3)}"
+    account = home.admin.service_accounts.create(home.project_id, called, scopes, app_slugs=apps)
     assert account.key is not None
     secret = account.key.secret or ""
     token = Client(home.server.url).sign_in(ServiceAccountCredentials(account.id, secret))

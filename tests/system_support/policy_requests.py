@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from gpuaas_sdk import Client
-from system_support.policy_cast import Caller, Cast, Ids, public_key, tomorrow
+from system_support.policy_cast import Caller, Cast, Ids, public_key, tomorrow, trust_key
 
 Body = Callable[[Caller, Ids], object]
 Fresh = Callable[[Cast, Caller, Ids], Ids]
@@ -130,6 +130,18 @@ def _disabled_slot(cast: Cast, caller: Caller, ids: Ids) -> Ids:
     return {}
 
 
+def _fresh_intent(cast: Cast, caller: Caller, ids: Ids) -> Ids:
+    return {"publish_intent_id": cast.admin.publish_intents.create(ids["project_id"], "blob", "fresh").id}
+
+
+def _fresh_trust_key(cast: Cast, caller: Caller, ids: Ids) -> Ids:
+    return {"trust_key_id": cast.admin.trust.add_key(ids["tenant_id"], "to be revoked", trust_key()).id}
+
+
+def _evidence(caller: Caller, ids: Ids) -> object:
+    return {"kind": "lint", "passed": True, "tool": "none", "summary": "asked by the matrix"}
+
+
 RECIPES: dict[str, Recipe] = {
     **dict.fromkeys(("health", "ready", "metrics", "auth_jwks", "agent_ca", "me_show", "ssh_ca_show"), READ),
     "auth_token": Recipe(_sign_in),
@@ -225,6 +237,33 @@ RECIPES: dict[str, Recipe] = {
     "ssh_grant_list": READ,
     "ssh_grant_create": Recipe(_grant),
     "ssh_grant_delete": Recipe(fresh=_fresh_grant),
+    "publish_intent_create": Recipe({"kind": "blob", "name": "matrix"}),
+    "publish_intent_list": READ,
+    "publish_intent_show": READ,
+    "publish_intent_upload": Recipe({"any": "bytes"}, _fresh_intent),
+    "publish_intent_complete": Recipe({"digest": f"sha256:{'0' * 64}"}, _fresh_intent),
+    "publish_intent_cancel": Recipe(fresh=_fresh_intent),
+    "artifact_list": READ,
+    "artifact_show": READ,
+    "artifact_content": READ,
+    "artifact_evidence_add": Recipe(_evidence),
+    "artifact_evidence_list": READ,
+    "artifact_move": Recipe({"stage": "active", **REASON}, answers=NOT_NOW),  # no draft goes there
+    "artifact_verify": Recipe({}),
+    "artifact_revoke": Recipe(REASON, answers=SUCCESS | NOT_NOW, ids={"artifact_id": "doomed_artifact_id"}),
+    "artifact_pull": Recipe(answers=frozenset({401})),  # by a runtime secret, which nobody here has
+    # Nobody here holds a lease: for who may ask at all, there is no such operation.
+    "runtime_secret_create": Recipe(
+        {"lease_token": "none", "recipient_key": f"{'A' * 43}="},
+        answers=frozenset({404}),
+        ids={"operation_id": "absent_operation_id"},
+    ),
+    "trust_policy_show": READ,
+    "trust_policy_set": Recipe({"require_signature": False, **REASON}),
+    "trust_key_list": READ,
+    "trust_key_create": Recipe(lambda caller, ids: {"name": "new", "public_key": trust_key()}),
+    "trust_key_revoke": Recipe(REASON, _fresh_trust_key),
+    "registry_token": Recipe(answers=NOT_NOW),  # the matrix runs without a registry
     "sku_list": READ,
     "sku_create": Recipe(_sku),
     "sku_update": Recipe({"offered": False}),
