@@ -119,6 +119,7 @@ def furnish(admin: Client, tenant_id: str, project_id: str) -> dict[str, str]:
         "ended_allocation_id": ended.id,
         "allocation_node": living.node_id or "",
         "grant_id": grant.id,
+        "credential_id": admin.access_credentials.create(project_id, f"c-{secrets.token_hex(3)}", "ssh_key").id,
         **furnish_artifacts(admin, tenant_id, project_id),
     }
 

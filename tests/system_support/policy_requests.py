@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from gpuaas_sdk import Client
+from gpuaas_sdk import Client, RecipientKey
 from system_support.policy_cast import Caller, Cast, Ids, public_key, tomorrow, trust_key
 
 Body = Callable[[Caller, Ids], object]
@@ -100,6 +100,18 @@ def _fresh_ssh_key(cast: Cast, caller: Caller, ids: Ids) -> Ids:
     """SSH keys are the caller's own."""
     own = Client(cast.admin.base_url, token=caller.token)
     return {"ssh_key_id": own.ssh_keys.create("to be deleted", public_key()).id}
+
+
+def _fresh_credential(cast: Cast, caller: Caller, ids: Ids) -> Ids:
+    return {"credential_id": cast.admin.access_credentials.create(ids["project_id"], _slug(), "ssh_key").id}
+
+
+def _recipient(caller: Caller, ids: Ids) -> object:
+    return {"recipient_key": RecipientKey.new().public}
+
+
+def _machine_access(caller: Caller, ids: Ids) -> object:
+    return {"lease_token": f"lease_{secrets.token_urlsafe(32)}", "public_key": public_key()}
 
 
 def _spare_signing_key(cast: Cast, caller: Caller, ids: Ids) -> Ids:
@@ -237,6 +249,19 @@ RECIPES: dict[str, Recipe] = {
     "ssh_grant_list": READ,
     "ssh_grant_create": Recipe(_grant),
     "ssh_grant_delete": Recipe(fresh=_fresh_grant),
+    "access_credential_create": Recipe(lambda caller, ids: {"name": _slug(), "kind": "ssh_key"}),
+    "access_credential_list": READ,
+    "access_credential_show": READ,
+    "access_credential_rotate": Recipe({}),
+    "access_credential_revoke": Recipe(REASON, _fresh_credential),
+    "access_credential_deliver": Recipe(_recipient),
+    "credential_delivery_list": READ,
+    # Nobody here holds a lease: for who may ask at all, there is no such operation.
+    "operation_machine_access": Recipe(
+        _machine_access, answers=frozenset({404}), ids={"operation_id": "absent_operation_id"}
+    ),
+    "secret_key_list": READ,
+    "secret_key_rotate": Recipe(REASON),
     "publish_intent_create": Recipe({"kind": "blob", "name": "matrix"}),
     "publish_intent_list": READ,
     "publish_intent_show": READ,
