@@ -34,6 +34,7 @@ class Allocation(Resource):
     phase: str | None = None
     state_since: datetime | None = None
     deadline_at: datetime | None = None
+    release_by: datetime | None = None
     failure: Failure | None = None
     ssh: SshEndpoint | None = None
     wipe_verified: bool | None = None

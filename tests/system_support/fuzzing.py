@@ -13,7 +13,7 @@ from schemathesis.generation.meta import CoveragePhaseData
 from system_support.policy_cast import furnish, set_apart
 from system_support.world import World
 
-_ID = re.compile("[a-z]{3}_[0-7][0-9a-hjkmnp-tv-z]{25}")
+_ID = re.compile("[a-z]{2,3}_[0-7][0-9a-hjkmnp-tv-z]{25}")
 # Filled when the server runs.
 PREY: dict[str, str] = {}
 

@@ -70,6 +70,9 @@ class Snapshot:
     baseline: str | None
     task: HostTask | None
     limits: Limits
+    # The release was asked for: it begins when nothing has to leave any more, and then at the latest.
+    release_by: datetime | None = None
+    guests: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +179,17 @@ def _give_up(now: Snapshot, clock: datetime, reason: Failure) -> Step:
 
 
 def _active(now: Snapshot, clock: datetime) -> Step | Wait:
+    """Access is kept in line also while guests leave: whoever stops them needs the way in."""
+    if now.release_by is None:
+        return _access(now, clock)
+    if not now.guests or clock >= now.release_by:
+        deadline = clock + now.limits.release
+        return Step("releasing", send=CLEANUP[0], attempt=1, deadline_at=deadline, slots="cleaning")
+    step = _access(now, clock)
+    return Wait(min(step.until or now.release_by, now.release_by)) if isinstance(step, Wait) else step
+
+
+def _access(now: Snapshot, clock: datetime) -> Step | Wait:
     if now.access_wanted > now.access_sent:
         deadline = clock + now.limits.provision
         return Step("active", send="sync_access", attempt=1, deadline_at=deadline, access_sent=now.access_wanted)

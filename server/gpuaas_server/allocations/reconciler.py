@@ -8,7 +8,7 @@ from psycopg.rows import DictRow
 
 from gpuaas_server.access import service as access
 from gpuaas_server.access.service import Grant
-from gpuaas_server.allocations import queries, service
+from gpuaas_server.allocations import neighbours, queries, service
 from gpuaas_server.allocations.machine import CLEANUP, HostTask, Limits, Snapshot, Step, Wait, decide
 from gpuaas_server.capacity import service as capacity
 from gpuaas_server.capacity.schemas import Slot
@@ -55,13 +55,20 @@ class AllocationMachine:
         return {
             row["id"]: Loaded(
                 row,
-                _snapshot(row, newest.get(row["id"]), row["node_id"] in lost, self._limits),
+                await self._snapshot(connection, row, newest.get(row["id"]), row["node_id"] in lost),
                 slots.get(row["id"], []),
                 grants.get(row["id"], []),
                 ca_keys,
             )
             for row in rows
         }
+
+    async def _snapshot(
+        self, connection: Connection, row: DictRow, newest: tasks.TaskRecord | None, lost: bool
+    ) -> Snapshot:
+        leaving = row["release_by"] is not None and row["state"] == "active"
+        guests = leaving and await neighbours.guests(connection, row["id"])
+        return _snapshot(row, newest, lost, self._limits, guests)
 
     async def _provisioned(self, connection: Connection, row: DictRow) -> bool:
         """Whether the host ever said that it provisioned: then it must remember, or nothing is proven."""
@@ -85,7 +92,8 @@ class AllocationMachine:
         if isinstance(decision, Wait):
             return decision.until
         row, step = loaded.row, decision
-        changed = await service.change(tx, row, _changes(row, step, tx.now), None)
+        reason = row["release_reason"] if step.state == "releasing" else None
+        changed = await service.change(tx, row, _changes(row, step, tx.now), reason)
         if step.failure is not None and step.state == "active":
             await service.access_not_applied(tx, changed)
         if step.slots is not None:
@@ -142,7 +150,7 @@ def _limits(settings: Settings) -> Limits:
     )
 
 
-def _snapshot(row: DictRow, task: tasks.TaskRecord | None, lost: bool, limits: Limits) -> Snapshot:
+def _snapshot(row: DictRow, task: tasks.TaskRecord | None, lost: bool, limits: Limits, guests: bool) -> Snapshot:
     newest = None
     if task is not None:
         newest = HostTask(
@@ -163,6 +171,8 @@ def _snapshot(row: DictRow, task: tasks.TaskRecord | None, lost: bool, limits: L
         baseline=row["baseline_sha256"],
         task=newest,
         limits=limits,
+        release_by=row["release_by"],
+        guests=guests,
     )
 
 
@@ -197,4 +207,7 @@ def _changes(row: DictRow, step: Step, now: datetime) -> dict[str, object]:
 def _again(row: DictRow, step: Step, now: datetime) -> datetime | None:
     if step.state == "active" and row["access_wanted"] > row["access_sent"]:
         return now  # access changed while we were provisioning
+    if step.state == "active" and row["release_by"] is not None:
+        latest: datetime = row["release_by"]
+        return min(step.deadline_at or latest, latest)
     return step.deadline_at

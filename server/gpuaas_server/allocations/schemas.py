@@ -67,6 +67,9 @@ class Allocation(BaseModel):
     state: AllocationState
     state_since: datetime
     deadline_at: datetime | None = Field(description="When the step in flight counts as failed.")
+    release_by: datetime | None = Field(
+        description="The release waits for what runs on it to stop, until then at the latest."
+    )
     phase: str | None = Field(description="The host task in flight.")
     failure: FailureReason | None
     ssh: SshWayIn | None

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from psycopg.rows import DictRow
 
 from gpuaas_server.access import service as access
 from gpuaas_server.access.service import NewGrants
-from gpuaas_server.allocations import queries
+from gpuaas_server.allocations import neighbours, queries
 from gpuaas_server.allocations.machine import CLEANUP, possible_actions
 from gpuaas_server.allocations.schemas import (
     Allocation,
@@ -38,6 +38,7 @@ from gpuaas_server.work import leases
 WORK = "allocation"
 Roles = frozenset[str]  # what the caller is in this project: decides which actions an answer names
 LIVE = ("requested", "provisioning", "active")
+LONGEST_DEPARTURE = timedelta(minutes=15)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +120,7 @@ def _fresh(row: dict[str, object], roles: Roles) -> Allocation:
         state_since=row["now"],
         created_at=row["now"],
         deadline_at=None,
+        release_by=None,
         phase=None,
         failure=None,
         ssh=None,
@@ -182,11 +184,22 @@ async def allocation_release(
     await leases.enqueue(tx, WORK, [allocation_id])
     row = await _lock(tx, project_id, allocation_id)
     if row["state"] in LIVE:
-        row = await start_release(tx, row, reason)
+        row = await ask_release(tx, row, reason)
     elif row["state"] == "release_failed":
         raise Problem("conflict", "The release failed; retry it with retry-release, or force the clean-up.")
     await record(tx, _audit("allocation_release", row, reason))
     return allocation_of(row, roles)
+
+
+async def ask_release(tx: Tx, row: DictRow, reason: str | None) -> DictRow:
+    """What runs there stops first: the allocation stays active for as long as that takes, but not for ever."""
+    if row["release_by"] is not None:
+        return row
+    if row["state"] != "active" or not await neighbours.wants_release(tx, row["id"]):
+        return await start_release(tx, row, reason)
+    changed = await change(tx, row, {"release_by": tx.now + LONGEST_DEPARTURE, "release_reason": reason}, reason)
+    await emit(tx, _event("allocation.release_wanted", changed))
+    return changed
 
 
 async def start_release(tx: Tx, row: DictRow, reason: str | None) -> DictRow:
@@ -222,6 +235,8 @@ async def change(tx: Tx, row: DictRow, changes: dict[str, object], reason: str |
         data = {"failure": failure.get("code")} if failure else {}
         await emit(tx, _event(f"allocation.{changed['state']}", changed, **data))
         metrics.allocations_ended.labels(changed["state"]).inc()
+        if row["state"] == "active":
+            await neighbours.host_goes(tx, row["id"], reason or f"it is {changed['state']}")
     return changed
 
 
@@ -297,7 +312,7 @@ async def allocations_release_on_node(tx: Tx, node_id: str, reason: str) -> list
         await leases.enqueue(tx, WORK, living)
     for row in await queries.live_on_node(tx.connection, node_id):
         if row["state"] in LIVE:
-            await start_release(tx, row, reason)
+            await ask_release(tx, row, reason)
             await record(tx, _audit("allocation_release", row, reason))
             released.append(str(row["id"]))
     return released

@@ -30,6 +30,9 @@ allocations = sa.Table(
     # Access (grants, revocations) as wanted and as last sent to the host.
     sa.Column("access_wanted", sa.BigInteger, nullable=False, server_default="0"),
     sa.Column("access_sent", sa.BigInteger, nullable=False, server_default="0"),
+    # The release was asked for and waits for what runs on it, until then at the latest.
+    sa.Column("release_by", Timestamp),
+    sa.Column("release_reason", sa.Text),
     sa.Column("ssh_address", sa.Text),
     sa.Column("ssh_port", sa.Integer),
     sa.Column("ssh_user", sa.Text),

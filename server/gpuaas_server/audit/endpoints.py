@@ -16,7 +16,7 @@ from gpuaas_server.kernel.ids import ProjectId, TenantId
 
 router = APIRouter(tags=["audit"])
 
-Id = Annotated[str | None, Query(pattern="^[a-z]{3}_[0-9a-z]{26}$")]
+Id = Annotated[str | None, Query(pattern="^[a-z]{2,3}_[0-9a-z]{26}$")]
 
 
 async def _filter(

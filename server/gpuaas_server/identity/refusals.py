@@ -13,7 +13,7 @@ from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http.call import Admitted
 from gpuaas_server.projects.service import ProjectPlace
 
-_ID = re.compile(r"[a-z]{3}_[0-9a-z]{26}")
+_ID = re.compile(r"[a-z]{2,3}_[0-9a-z]{26}")
 
 
 class Refusals:

@@ -5,8 +5,7 @@ from gpuaas_server.instances.held import Held, hold_any
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.operations import departures
-from gpuaas_server.operations import queries as operation_queries
-from gpuaas_server.operations.ending import concerned, finish
+from gpuaas_server.operations.ending import fail_without_hosts
 from gpuaas_server.operations.machine import failure
 
 NOTHING_RUNS = ("drained", "removed")
@@ -48,12 +47,6 @@ async def _lose(held: Held, allocation_id: str, reason: str) -> None:
     for member in lost:
         held.member_change(member, host_gone=True, leaving=False)
         held.member_become(member, "failed", why.document())
-    for live in await operation_queries.live_of_instance(held.tx.connection, held.id):
-        operation = await operation_queries.operation_lock(held.tx.connection, live["id"])
-        if operation is None or operation["target"] == "bulk" or operation["finished_at"] is not None:
-            continue
-        touched = concerned(held, operation)
-        if touched and all(member["host_gone"] for member in touched):
-            await finish(held, operation, "failed", why)
+    await fail_without_hosts(held, why)
     if held.row["status"] == "running" and all(member["host_gone"] for member in held.living()):
         held.become("failed", why.document())

@@ -79,8 +79,8 @@ async def places_check(
     facts = [_facts(one, places[one.allocation_id], others) for one in wished if one.allocation_id in places]
     members = await _members(connection, living)
     found = gate.refusals(manifest, facts, members, adding=instance_id is not None, project_id=project_id)
-    if unknown:  # what is missing in the counts is missing because of them
-        found = [one for one in found if one.code not in ("component_count_low", "members_missing")]
+    if unknown:  # what is too few without them is too few because of them
+        found = [one for one in found if one.code not in ("component_count_low", "members_missing", "placement_empty")]
     gate.refuse([*unknown, *found])
 
 

@@ -120,6 +120,17 @@ def _let_go(held: Held, member: DictRow, operation: DictRow) -> None:
         held.member_note(member, last_operation_id=operation["id"])
 
 
+async def fail_without_hosts(held: Held, why: Failure) -> None:
+    """Operations all of whose members have lost their hosts: nobody can carry them out any more."""
+    for live in await queries.live_of_instance(held.tx.connection, held.id):
+        operation = await queries.operation_lock(held.tx.connection, live["id"])
+        if operation is None or operation["target"] == "bulk" or operation["finished_at"] is not None:
+            continue
+        touched = concerned(held, operation)
+        if touched and all(member["host_gone"] for member in touched):
+            await finish(held, operation, "failed", why)
+
+
 async def bulk_follow(held: Held, parent_id: str) -> None:
     """A child has changed: count, offer the next, or end."""
     connection = held.tx.connection

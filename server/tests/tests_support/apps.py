@@ -16,6 +16,7 @@ from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.processes.worker import build_worker
 from gpuaas_server.receipts.compare import CHECKS
+from gpuaas_server.receipts.footprint import digest as footprint_digest
 from gpuaas_server.work import leases
 from tests_support import agents, manifests
 from tests_support.agents import Host, Json, MovableClock, Person, Site, inventory, slot
@@ -168,8 +169,8 @@ class AppSite:
             found = [{"item": one, "why": "active", "known": False} for one in self.left] if name == "units" else []
             told = {"name": name, "looked_for": spec["footprint"].get(name, []), "found": found, "left": len(found)}
             checks.append(told | {"noted": [], "examined": 1, "problem": ""})
-        same = ("receipt_id", "allocation_id", "depth", "footprint_sha256")
-        return {**{key: spec[key] for key in same}, "looks": 1, "checks": checks}
+        asked = {key: spec[key] for key in ("receipt_id", "allocation_id", "depth")}
+        return asked | {"footprint_sha256": footprint_digest(spec["footprint"]), "looks": 1, "checks": checks}
 
     async def publish(self, **changes: Any) -> Manifest:
         """A version of the app with its artifact, both active: the other rooms' tests say how they become so."""

@@ -1,6 +1,10 @@
 -- Which apps a service account is the controller of.
 ALTER TABLE service_accounts ADD COLUMN app_slugs TEXT[] DEFAULT '{}' NOT NULL;
 
+-- A release that waits for what runs on the allocation, and until when at the latest.
+ALTER TABLE allocations ADD COLUMN release_by TIMESTAMP WITH TIME ZONE;
+ALTER TABLE allocations ADD COLUMN release_reason TEXT;
+
 CREATE TABLE app_instances (
   id TEXT COLLATE "C" NOT NULL CHECK (id LIKE 'ins\_%'),
   tenant_id TEXT COLLATE "C" NOT NULL,

@@ -1,0 +1,111 @@
+"""Releasing an allocation stops what runs on it first; one that is gone takes its members with it."""
+
+from datetime import timedelta
+
+from gpuaas_server.kernel.database import PLATFORM
+from tests_support.apps import AppSite
+
+
+async def _release(world: AppSite, number: int) -> str:
+    path = f"{world.path}/allocations/{world.allocations[number]}/release"
+    answer = await world.admin.post(path, {"reason": "not needed"})
+    return str(answer["state"])
+
+
+async def _state(world: AppSite, number: int) -> str:
+    return str((await world.admin.get(f"{world.path}/allocations/{world.allocations[number]}"))["state"])
+
+
+async def test_a_member_is_removed_before_its_allocation_is_released(world: AppSite) -> None:
+    instance_id = await world.running()
+    assert await _release(world, 1) == "active"
+    await world.settle()
+    assert await _state(world, 1) == "active"  # for as long as the controller works
+    (item,) = await world.controller.work()
+    assert item["kind"] == "remove"
+    await world.controller.carry_out(item["id"])
+    await world.settle()
+    assert (await world.operation(item["id"]))["status"] == "succeeded"
+    assert await _state(world, 1) == "released"
+    instance = await world.instance(instance_id)
+    assert (instance["status"], instance["member_counts"], instance["health"]) == ("running", {"ready": 2}, "healthy")
+    gone = [one for one in await world.members(instance_id, removed=True) if one["status"] == "removed"]
+    assert [one["verified"] for one in gone] == [True]
+
+
+async def test_an_instance_that_lives_on_one_allocation_is_stopped_before_it_goes(world: AppSite) -> None:
+    instance_id = await world.running(nodes=1)
+    await _release(world, 0)
+    (item,) = await world.controller.work()
+    assert item["kind"] == "stop"
+    await world.controller.carry_out(item["id"])
+    await world.settle()
+    assert await _state(world, 0) == "released"
+    instance = await world.instance(instance_id)
+    assert instance["status"] == "stopped"
+    assert {one["failure"]["code"] for one in await world.members(instance_id)} == {"allocation_gone"}
+    operation_id = await world.asked(instance_id, "decommission")
+    await world.controller.carry_out(operation_id)
+    assert (await world.operation(operation_id))["status"] == "succeeded"  # there is no host left to look at
+
+
+async def test_a_release_waits_for_the_operation_that_is_in_the_way(world: AppSite) -> None:
+    instance_id = await world.running()
+    operation_id = await world.asked(instance_id, "reconcile")
+    await world.controller.does(operation_id, "claim")
+    await _release(world, 1)
+    await world.controller.does(operation_id, "complete")
+    (item,) = await world.controller.work()
+    assert item["kind"] == "remove"
+    await world.controller.carry_out(item["id"])
+    await world.settle()
+    assert await _state(world, 1) == "released"
+
+
+async def test_a_release_does_not_wait_for_ever(world: AppSite) -> None:
+    instance_id = await world.running()
+    await _release(world, 1)
+    world.clock.ahead += timedelta(minutes=14)  # the token lives for 15
+    await world.settle()
+    assert await _state(world, 1) == "active"
+    world.clock.ahead += timedelta(minutes=2)
+    await world.settle()
+    async with world.platform.database.connection(PLATFORM) as connection:
+        cursor = await connection.execute("SELECT state FROM allocations WHERE id = %s", (world.allocations[1],))
+        assert (await cursor.fetchone() or {})["state"] == "released"
+        cursor = await connection.execute(
+            "SELECT status, host_gone FROM app_members WHERE instance_id = %s AND allocation_id = %s",
+            (instance_id, world.allocations[1]),
+        )
+        assert await cursor.fetchall() == [{"status": "failed", "host_gone": True}]
+
+
+async def test_a_failed_departure_lets_the_release_go_on(world: AppSite) -> None:
+    instance_id = await world.running()
+    await _release(world, 1)
+    (item,) = await world.controller.work()
+    await world.controller.does(item["id"], "claim")
+    await world.controller.does(item["id"], "fail", failure={"code": "no_way_in", "message": "The host is silent."})
+    await world.settle()
+    assert await _state(world, 1) == "released"
+    (lost,) = [one for one in await world.members(instance_id) if one["status"] == "failed"]
+    assert (lost["failure"]["code"], lost["allocation_id"]) == ("allocation_gone", world.allocations[1])
+    assert (await world.instance(instance_id))["health"] == "degraded"
+    removing = (await world.change_members(instance_id, "remove", targets=[lost["id"]])).json()["id"]
+    claimed = await world.controller.does(removing, "claim")
+    assert [one["host_gone"] for one in claimed["members"] if one["concerned"]] == [True]
+    ended = await world.controller.does(removing, "complete")
+    assert ended["status"] == "succeeded"
+    assert (await world.instance(instance_id))["health"] == "healthy"
+
+
+async def test_when_every_host_is_gone_the_instance_has_failed(world: AppSite) -> None:
+    instance_id = await world.running(nodes=1)
+    await _release(world, 0)
+    (item,) = await world.controller.work()
+    await world.controller.does(item["id"], "claim")
+    await world.controller.does(item["id"], "fail", failure={"code": "no_way_in", "message": "The host is silent."})
+    await world.settle()
+    instance = await world.instance(instance_id)
+    assert (instance["status"], instance["health"]) == ("failed", "unhealthy")
+    assert await _state(world, 0) == "released"
