@@ -19,6 +19,8 @@ from gpuaas_sdk.capacity import NewSku
 from gpuaas_server.identity.policy import RULES, SCOPES, Level, decide
 from gpuaas_server.identity.policy_document import expected
 from gpuaas_server.identity.principals import ServiceAccountState, service_account_principal
+from system_support.policy_catalog import furnish_catalog
+from system_support.policy_receipts import furnish_receipts
 from system_support.world import MODEL, World
 
 PEOPLE = (
@@ -121,6 +123,8 @@ def furnish(admin: Client, tenant_id: str, project_id: str) -> dict[str, str]:
         "grant_id": grant.id,
         "credential_id": admin.access_credentials.create(project_id, f"c-{secrets.token_hex(3)}", "ssh_key").id,
         **furnish_artifacts(admin, tenant_id, project_id),
+        **furnish_receipts(admin, project_id, living.id),
+        **furnish_catalog(admin, tenant_id, project_id, _published(admin, project_id)),
     }
 
 

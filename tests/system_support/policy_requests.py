@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from gpuaas_sdk import Client, RecipientKey
 from system_support.policy_cast import Caller, Cast, Ids, public_key, tomorrow, trust_key
+from system_support.policy_catalog import draft, manifest
 
 Body = Callable[[Caller, Ids], object]
 Fresh = Callable[[Cast, Caller, Ids], Ids]
@@ -154,6 +155,19 @@ def _evidence(caller: Caller, ids: Ids) -> object:
     return {"kind": "lint", "passed": True, "tool": "none", "summary": "asked by the matrix"}
 
 
+def _manifest(caller: Caller, ids: Ids) -> object:
+    return {"manifest": manifest(_slug(), ids["app_digest"])}
+
+
+def _fresh_draft(cast: Cast, caller: Caller, ids: Ids) -> Ids:
+    version = draft(cast.admin, ids["project_id"], ids["app_digest"])
+    return {"app_id": version.app_id, "version_id": version.id}
+
+
+def _fresh_entitlement(cast: Cast, caller: Caller, ids: Ids) -> Ids:
+    return {"entitlement_id": cast.admin.entitlements.grant(ids["tenant_id"], ids["slug"]).id}
+
+
 RECIPES: dict[str, Recipe] = {
     **dict.fromkeys(("health", "ready", "metrics", "auth_jwks", "agent_ca", "me_show", "ssh_ca_show"), READ),
     "auth_token": Recipe(_sign_in),
@@ -211,6 +225,8 @@ RECIPES: dict[str, Recipe] = {
     "project_audit_list": READ,
     "platform_event_list": READ,
     "project_event_list": READ,
+    "receipt_list": READ,
+    "receipt_show": READ,
     "enrolment_token_create": Recipe({"note": "matrix"}),
     "enrolment_token_list": READ,
     "enrolment_token_revoke": Recipe(fresh=_fresh_token),
@@ -300,4 +316,20 @@ RECIPES: dict[str, Recipe] = {
     "allocation_release": Recipe({}, ids={"allocation_id": "ended_allocation_id"}),
     "allocation_retry_release": Recipe(answers=NOT_NOW),
     "allocation_force_cleanup": Recipe({**REASON, "evidence": "nothing was looked at, of course"}, answers=NOT_NOW),
+    "app_version_register": Recipe(_manifest),
+    "app_list": READ,
+    "app_show": READ,
+    "app_version_list": READ,
+    "app_version_show": READ,
+    "app_version_activate": Recipe(fresh=_fresh_draft),
+    "app_version_deprecate": Recipe({"notice": "use another"}, answers=SUCCESS | NOT_NOW),
+    "app_version_retire": Recipe(REASON, _fresh_draft),
+    "catalog_list": READ,
+    "catalog_show": READ,
+    "app_list_all": READ,
+    "app_visibility_set": Recipe({"visibility": "private", **REASON}),
+    "app_entitlement_list": READ,
+    "tenant_entitlement_list": READ,
+    "entitlement_grant": Recipe(lambda caller, ids: {"app": ids["slug"]}),
+    "entitlement_revoke": Recipe(fresh=_fresh_entitlement),
 }
