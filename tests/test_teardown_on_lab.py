@@ -148,7 +148,25 @@ def test_a_forced_teardown_is_not_verified_for_ever_and_its_receipt_outlives_the
     assert [one.id for one in kept] == [forced.id]
 
 
-def test_a_host_whose_agent_is_gone_cannot_be_asked_and_says_so(place: Place) -> None:
+def test_the_controllers_way_in_ends_with_its_word_and_the_host_shows_it(place: Place, tmp_path: Path) -> None:
+    instance_id = deployed(place)
+    operation_id = place.app.ask(instance_id, "stop")
+    lease = place.app.claim(operation_id)
+    (tmp_path / "controller").mkdir()
+    project, controller = place.world.project_id, place.app.controller
+    door = Door(controller, project, place.allocation_id, tmp_path / "controller")
+    access = controller.ssh_access.for_operation(project, operation_id, lease, door.make_key())
+    [certificate] = access.certificates
+    door.use(certificate)
+    assert door.knock(STOP).returncode == 0
+    place.app.say_done(operation_id, lease)
+    assert place.app.ended(operation_id).status == "succeeded"
+    credentials = next(one for one in place.receipt(operation_id).checks if one.name == "credentials")
+    assert (credentials.verdict, credentials.looked_for) == ("absent", [str(certificate.serial)])
+    assert not door.opens
+
+
+def test_a_host_whose_agent_is_away_is_waited_for_and_asked_when_it_is_back(place: Place) -> None:
     instance_id = deployed(place)
     place.host.run(["systemctl", "stop", "gpuaas-agent"])
     operation_id = place.app.ask(instance_id, "decommission")

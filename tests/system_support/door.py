@@ -4,7 +4,7 @@ import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gpuaas_sdk import Client
+from gpuaas_sdk import Client, SshCertificate
 
 
 @dataclass
@@ -31,7 +31,9 @@ class Door:
         return self.key.with_suffix(".key.pub").read_text().strip()
 
     def get_certificate(self) -> None:
-        issued = self.client.ssh_access.certificate(self.project_id, self.allocation_id, self.make_key())
+        self.use(self.client.ssh_access.certificate(self.project_id, self.allocation_id, self.make_key()))
+
+    def use(self, issued: SshCertificate) -> None:
         (self.directory / f"{self.allocation_id}.key-cert.pub").write_text(issued.certificate + "\n")
         known = self.directory / f"{self.allocation_id}.known"
         known.write_text(issued.known_hosts_line + "\n")
