@@ -49,7 +49,7 @@ class HousekeepingMachine:
         await events.forget_before(tx, decision.events)
         removed = (
             await allocations.history_forget(tx, decision.history, PORTION),
-            await tasks.tasks_forget_replaced(tx, decision.history, PORTION),
+            await tasks.tasks_forget_served(tx, decision.history, PORTION),
             await access.certificates_forget(tx, decision.certificates, PORTION),
             await enrolment.tokens_forget(tx, decision.enrolments, PORTION),
             await audit.forget_before(tx, decision.audit, PORTION),

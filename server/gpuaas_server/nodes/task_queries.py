@@ -132,14 +132,16 @@ async def tasks_delete_of(connection: Connection, resource_ids: Sequence[str]) -
     )
 
 
-async def tasks_delete_replaced(connection: Connection, kinds: Sequence[str], before: datetime, portion: int) -> int:
-    """Finished, and not the newest of their resource: its generation is where the next one counts on from."""
+async def tasks_delete_served(
+    connection: Connection, repeated: Sequence[str], told: Sequence[str], before: datetime, portion: int
+) -> int:
+    """Finished. Of repeated ones the newest of a resource stays: its generation is where the next one counts on from."""
     cursor = await connection.execute(
         "WITH gone AS (DELETE FROM node_tasks WHERE id = ANY(ARRAY(SELECT t.id FROM node_tasks t"
-        " WHERE t.status <> 'pending' AND t.reported_at < %s AND t.kind = ANY(%s) AND EXISTS (SELECT 1"
-        " FROM node_tasks n WHERE n.resource_id = t.resource_id AND n.generation > t.generation)"
+        " WHERE t.status <> 'pending' AND t.reported_at < %s AND (t.kind = ANY(%s) OR (t.kind = ANY(%s) AND EXISTS (SELECT 1"
+        " FROM node_tasks n WHERE n.resource_id = t.resource_id AND n.generation > t.generation)))"
         " ORDER BY t.reported_at LIMIT %s)) RETURNING 1) SELECT count(*) AS n FROM gone",
-        (before, list(kinds), portion),
+        (before, list(told), list(repeated), portion),
     )
     row = await cursor.fetchone()
     return int(row["n"]) if row else 0

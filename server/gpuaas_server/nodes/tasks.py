@@ -184,6 +184,8 @@ async def mark_failed(tx: Tx, task_id: str, failure: dict[str, object]) -> None:
 # Tasks that somebody repeats for as long as the node or the allocation lives. The others are an allocation's evidence, and
 # stay until its history goes as a whole.
 _REPEATED = ("discover", "sync_access")
+# Tasks whose result was written down elsewhere for good: a receipt keeps what the look showed.
+_TOLD = ("inspect",)
 
 
 async def tasks_forget_of(tx: Tx, resource_ids: Sequence[str]) -> None:
@@ -191,5 +193,5 @@ async def tasks_forget_of(tx: Tx, resource_ids: Sequence[str]) -> None:
     await queries.tasks_delete_of(tx.connection, resource_ids)
 
 
-async def tasks_forget_replaced(tx: Tx, before: datetime, portion: int) -> int:
-    return await queries.tasks_delete_replaced(tx.connection, _REPEATED, before, portion)
+async def tasks_forget_served(tx: Tx, before: datetime, portion: int) -> int:
+    return await queries.tasks_delete_served(tx.connection, _REPEATED, _TOLD, before, portion)

@@ -116,6 +116,16 @@ async def test_repeated_tasks_go_but_the_newest_of_a_node_stays_so_that_generati
     assert await column(platform, "SELECT generation FROM node_tasks") == [3]
 
 
+async def test_a_look_at_a_host_goes_when_its_receipt_has_kept_it_long_enough(platform: Platform) -> None:
+    await node(platform)
+    old, young, open_ = (new_id("rcp") for _ in range(3))
+    await task(platform, "inspect", old, 1, days_ago(91))
+    await task(platform, "inspect", young, 1, days_ago(1))
+    await task(platform, "inspect", open_, 1, None)
+    await sweep(platform)
+    assert await column(platform, "SELECT resource_id FROM node_tasks ORDER BY id") == [young, open_]
+
+
 async def test_expired_certificates_and_enrolment_tokens_go(platform: Platform) -> None:
     await node(platform)
     for age in (31, 29, -1):
