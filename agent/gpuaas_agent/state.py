@@ -63,12 +63,19 @@ class TaskJournal:
                 self._write(envelope.resource_id)
             return stored.result
 
-    def forget_task(self, resource_id: str, task_id: str) -> None:
-        """The server has the result, or does not want it. The generation stays."""
+    def forget_task(self, resource_id: str, task_id: str, *, keep_generation: bool = True) -> None:
+        """The server has the result, or does not want it. The generation stays, unless the task only looked: a look that
+        is repeated does no harm, and every receipt would leave a file behind.
+        """
         with self._lock:
             record = self._records.get(resource_id)
-            if record and record.tasks.pop(task_id, None):
+            if record is None or record.tasks.pop(task_id, None) is None:
+                return
+            if keep_generation or record.tasks:
                 self._write(resource_id)
+            else:
+                del self._records[resource_id]
+                durable.remove(self._folder / f"{resource_id}.json")
 
     def open_tasks(self) -> list[tuple[str, StoredTask]]:
         """Every (resource id, task) that is unfinished or unreported, oldest generation first."""

@@ -117,3 +117,15 @@ def test_an_allocation_record_is_the_same_after_a_restart(tmp_path: Path) -> Non
     record = AllocationRecord("alc_1", "gpu_slice", 1, "gpu", address="10.0.0.1", marker=Marker("t", ("/a", "/b")))
     AllocationLedger(tmp_path).put(record)
     assert AllocationLedger(tmp_path).get("alc_1") == record
+
+
+def test_a_resource_that_was_only_looked_at_leaves_no_file_behind(tmp_path: Path) -> None:
+    journal = TaskJournal(tmp_path)
+    first, second = task("tsk_1", 1), task("tsk_2", 2)
+    for one in (first, second):
+        journal.accept(one, parse_envelope(one.envelope))
+    journal.forget_task("alc_1", "tsk_1", keep_generation=False)
+    assert journal.highest_generation("alc_1") == 2  # another task is still open
+    journal.forget_task("alc_1", "tsk_2", keep_generation=False)
+    assert list((tmp_path / "resources").iterdir()) == []
+    assert TaskJournal(tmp_path).highest_generation("alc_1") == -1
