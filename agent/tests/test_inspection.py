@@ -14,7 +14,7 @@ import pytest
 
 from gpuaas_agent.commands import Deadline
 from gpuaas_agent.footprint import Footprint
-from gpuaas_agent.host import app_processes, processes
+from gpuaas_agent.host import app_processes, inspection, processes
 from gpuaas_agent.host.inspection import Depth, Inspection, Look, wire
 from gpuaas_agent.host.mounts import Mount
 from gpuaas_agent.host.processes import Process
@@ -285,3 +285,25 @@ def test_evidence_is_bounded_and_never_hides_what_counts(place: SmallPlace) -> N
     assert len(told["found"]) == 20
     assert not any(one["known"] for one in told["found"])
     assert all(len(one["item"]) <= 200 for one in told["found"])
+
+
+def test_a_name_that_would_play_with_a_terminal_is_told_in_plain_text(place: SmallPlace) -> None:
+    (place.root / "etc/cron.d").mkdir()
+    (place.root / b"etc/cron.d/echo\x1b]0;owned\x07\xff".decode(errors="surrogateescape")).write_text("x")
+    told = wire([look(place, "cron", Footprint(cron=("echo*",)))], 1)
+    text = json.dumps(told, ensure_ascii=False)
+    text.encode()  # no lone surrogate
+    assert "echo?]0;owned??" in text
+
+
+def test_an_old_folder_that_is_too_large_to_walk_is_not_called_clean(
+    place: SmallPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inspection, "_MOST_WALKED", 10)
+    names = [f"/srv/shared/{number}" for number in range(20)]
+    for name in names:
+        place.write(name)
+    place.before.paths = {"/srv/shared", *names}
+    found = look(place, "paths", Footprint(paths=("/srv/shared",)))
+    assert "too much" in found.problem
+    assert not found.settled

@@ -24,6 +24,7 @@ CRON_FOLDERS = ("/etc/cron.d", "/etc/cron.hourly", "/etc/cron.daily", "/etc/cron
 CRON_TABLES = "/var/spool/cron/crontabs"
 MOST_FINDINGS = 20
 _LONGEST = 200
+_MOST_WALKED = 20_000
 _SETTLE_SECONDS, _PAUSE_SECONDS = 5.0, 0.25
 
 
@@ -36,7 +37,7 @@ class Found:
     known: bool
 
     def wire(self) -> dict[str, object]:
-        return {"item": self.item[:_LONGEST], "why": self.why[:_LONGEST], "known": self.known}
+        return {"item": _plain(self.item), "why": _plain(self.why), "known": self.known}
 
 
 @dataclass
@@ -60,9 +61,9 @@ class Look:
             "looked_for": [entry[:_LONGEST] for entry in self.looked_for],
             "found": [one.wire() for one in found[:MOST_FINDINGS]],
             "left": sum(not one.known for one in found),
-            "noted": [line[:_LONGEST] for line in self.noted[:MOST_FINDINGS]],
+            "noted": [_plain(line) for line in self.noted[:MOST_FINDINGS]],
             "examined": self.examined,
-            "problem": self.problem[:_LONGEST],
+            "problem": _plain(self.problem),
         }
 
 
@@ -208,12 +209,15 @@ class Inspection:
         return [path for path in paths if under((entry,), path)]
 
     def _new_under(self, folder: str, look: Look) -> list[str]:
-        """The topmost new entries below; a large old folder is walked only until enough is found."""
+        """The topmost new entries below; an old folder is walked until enough is found, or it is too large to walk."""
+        before = look.examined
         found, waiting = list[str](), [folder]
         while waiting and len(found) < MOST_FINDINGS:
             here = waiting.pop()
             for name in self.place.files.names(here):
                 look.examined += 1
+                if look.examined - before > _MOST_WALKED:
+                    raise ValueError(f"{folder} holds too much to be looked through: name what is the app's in it")
                 path = f"{here}/{name}"
                 if not self.place.before.path(path):
                     found.append(path)
@@ -271,6 +275,11 @@ class Inspection:
     def _was_there(self, user: str) -> bool:
         """The platform itself makes the login user."""
         return user == self.login_user or self.place.before.user(user)
+
+
+def _plain(text: str) -> str:
+    """A tenant chooses the names of files and processes: what reaches somebody's terminal is printable, and short."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text[:_LONGEST])
 
 
 def asked(footprint: Footprint, depth: Depth, revoked_serials: tuple[int, ...]) -> list[Look]:

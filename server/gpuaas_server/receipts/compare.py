@@ -111,7 +111,7 @@ def _check(name: str, told: Mapping[str, object], footprint: Footprint) -> Check
         raise _Malformed(f"looked for other {name}")
     # Of a long list only a part is sent: the count says how many there are.
     left = max(_number(told, "left"), sum(not one.known for one in found))
-    problem = str(told.get("problem") or "")[:_LONGEST]
+    problem = _plain(told.get("problem") or "")
     verdict = "left" if left else "not_seen" if problem else "absent"
     noted = _texts(told, "noted")[:MOST_ITEMS]
     return Check(name, verdict, looked_for, found[:MOST_ITEMS], left, noted, _number(told, "examined"), problem)
@@ -120,7 +120,7 @@ def _check(name: str, told: Mapping[str, object], footprint: Footprint) -> Check
 def _found(one: object) -> Found:
     if not isinstance(one, dict) or not isinstance(one.get("known"), bool):
         raise _Malformed("has a finding that says too little")
-    return Found(str(one.get("item"))[:_LONGEST], str(one.get("why"))[:_LONGEST], one["known"])
+    return Found(_plain(one.get("item")), _plain(one.get("why")), one["known"])
 
 
 def _list(told: Mapping[str, object], key: str) -> list[object]:
@@ -131,7 +131,12 @@ def _list(told: Mapping[str, object], key: str) -> list[object]:
 
 
 def _texts(told: Mapping[str, object], key: str) -> list[str]:
-    return [str(one)[:_LONGEST] for one in _list(told, key)]
+    return [_plain(one) for one in _list(told, key)]
+
+
+def _plain(text: object) -> str:
+    """Names on a host are a tenant's choice: nothing but short, printable text gets as far as a terminal."""
+    return "".join(letter if letter.isprintable() else "?" for letter in str(text)[:_LONGEST])
 
 
 def _number(told: Mapping[str, object], key: str) -> int:

@@ -94,6 +94,13 @@ def test_another_baseline_proves_nothing_but_what_was_seen_is_kept() -> None:
         assert found.checks
 
 
+def test_what_a_host_says_is_kept_as_plain_text() -> None:
+    found = compare(ASKED, answer(units=left("x\x1b[2Jy" + "z" * 999)), EVIDENCE)
+    item = next(check for check in found.checks if check.name == "units").found[0].item
+    assert item.startswith("x?[2Jyz")
+    assert len(item) == 300
+
+
 json = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=20),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=10), inner, max_size=4),
