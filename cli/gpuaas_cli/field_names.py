@@ -8,16 +8,20 @@ from typer.core import TyperArgument, TyperCommand, TyperOption
 # Fields that no option of the same name sets. All others are found by their name.
 _SET_BY = {
     "actor_id": "--actor",
+    "allocation_ids": "ALLOCATION",
+    "component_key": "--component",
     "correlation_id": "--correlation",
     "expires_in_seconds": "--minutes",
     "gpu_count": "--gpus",
     "gpu_counts": "--gpus",
     "gpu_limit": "LIMIT",
     "max_uses": "--uses",
+    "placement_intent": "--place",
     "price_per_gpu_hour_minor": "--price",
     "resource_id": "--resource",
     "scopes": "--scope",
     "ssh_key_ids": "--ssh-key",
+    "targets": "MEMBER",
 }
 _PLACE = re.compile(r"\b(?:body|query|path)\.([a-z_]+)((?:\.\d+)*)")
 _FIELD = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")  # no English word has an underscore

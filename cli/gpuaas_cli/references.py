@@ -12,6 +12,8 @@ from gpuaas_sdk import (
     App,
     AppVersion,
     Client,
+    Instance,
+    InstanceMember,
     Member,
     Node,
     Project,
@@ -36,6 +38,8 @@ Thing = TypeVar(
     SshKey,
     App,
     AppVersion,
+    Instance,
+    InstanceMember,
 )
 
 
@@ -178,3 +182,20 @@ def app_version(client: Client, project_id: str, app_id: str, text: str) -> AppV
     """By id, or as the app calls it: 1.2.0."""
     listed = client.app_versions.list(project_id, app_id)
     return only_one("version", text, listed, lambda one: (one.id, one.version))
+
+
+def instance_id(client: Client, project: str, text: str) -> str:
+    """By id or name; a name may be used again after its instance is decommissioned, so living ones come first."""
+    if is_id("ins", text):
+        return text
+    named = [one for one in client.instances.list(project) if one.name == text]
+    living = [one for one in named if one.decommissioned_at is None]
+    return only_one("instance", text, living or named[:1], lambda one: (one.name,)).id
+
+
+def instance_member_id(client: Client, project: str, instance: str, text: str) -> str:
+    """By id, or as component/ordinal; one that is removed has its id only."""
+    if is_id("mem", text):
+        return text
+    members = client.instances.members(project, instance)
+    return only_one("member", text, members, lambda one: (f"{one.component_key}/{one.ordinal}",)).id

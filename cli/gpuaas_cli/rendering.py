@@ -14,7 +14,19 @@ from gpuaas_sdk import Resource
 
 Thing = TypeVar("Thing", bound=Resource)
 
-_GOOD = {"absent", "clean", "active", "ready", "available", "succeeded", "released", "current", "done", "approved"}
+_GOOD = {
+    "absent",
+    "clean",
+    "active",
+    "ready",
+    "available",
+    "succeeded",
+    "released",
+    "current",
+    "done",
+    "approved",
+    "healthy",
+}
 _BAD = {
     "failed",
     "release_failed",
@@ -28,6 +40,8 @@ _BAD = {
     "unseen",
     "not_seen",
     "not_verified",
+    "unhealthy",
+    "cancelled",
 }
 _MOVING = {
     "requested",
@@ -38,6 +52,14 @@ _MOVING = {
     "pending",
     "discovered",
     "enrolled",
+    "claimed",
+    "degraded",
+    "draining",
+    "joining",
+    "progressing",
+    "removing",
+    "starting",
+    "stopping",
 }
 
 
@@ -85,6 +107,8 @@ def print_json(session: Session, content: object) -> None:
 
 
 def cell(value: object) -> Text:
+    if isinstance(value, Text):
+        return value
     if value is None or value == "":
         return Text("-", style="dim")
     if isinstance(value, bool):

@@ -1,10 +1,12 @@
 """Operations: everything that is asked of an app's controller, and what a controller says about it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from gpuaas_sdk.calls import Calls, Pages, given
+from gpuaas_sdk.events import Events
+from gpuaas_sdk.following import OperationWatch
 from gpuaas_sdk.nodes import Failure
 from gpuaas_sdk.reader import Resource
 
@@ -100,6 +102,12 @@ class Operations(Calls):
     def force(self, project_id: str, operation_id: str, reason: str) -> Operation:
         """End it on your word: what was to be proven is not verified for ever."""
         return self._change("POST", Operation, *_one(project_id, operation_id), "force", body={"reason": reason})
+
+    def follow(self, project_id: str, operation_id: str, deadline: float) -> Iterator[Operation]:
+        """The operation now and after each change, until it has ended or `deadline` seconds are over."""
+        events = Events(self._transport)
+        watch = OperationWatch(events, project_id, operation_id, lambda: self.show(project_id, operation_id))
+        return watch.until(deadline)
 
 
 @dataclass(frozen=True, kw_only=True)

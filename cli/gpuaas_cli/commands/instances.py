@@ -1,0 +1,143 @@
+"""instances: launch an app into allocations, see how it is, and change it as a whole."""
+
+import sys
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gpuaas_cli.command_group import CommandGroup
+from gpuaas_cli.commands import instance_members, instance_verbs
+from gpuaas_cli.failures import CommandFailed, ExitCode
+from gpuaas_cli.instance_inputs import Document, InputForm, read_inputs
+from gpuaas_cli.instance_views import INSTANCES, print_entries, print_entry, print_instance
+from gpuaas_cli.operation_views import watched
+from gpuaas_cli.options import DeadlineOption, LimitOption, ProjectOption, WatchOption
+from gpuaas_cli.references import allocation_id, instance_id, project_id
+from gpuaas_cli.rendering import print_list
+from gpuaas_cli.session import Session
+from gpuaas_sdk import NewInstance, PlacementIntent
+
+group = CommandGroup("App instances: what a project runs on its allocations.")
+FOLLOW_SECONDS = 20  # of one long poll; within the client's timeout
+
+InstanceArgument = Annotated[str, typer.Argument(help="Instance: id or name.")]
+
+
+class Status(StrEnum):
+    CREATED = "created"
+    STARTING = "starting"
+    RUNNING = "running"
+    STOPPING = "stopping"
+    STOPPED = "stopped"
+    FAILED = "failed"
+
+
+@group.verb("deploy")
+def deploy(
+    session: Session,
+    app: Annotated[str, typer.Argument(help="The app's slug; see gpuaas apps list.")],
+    name: Annotated[str, typer.Option("--name", help="A name, to use in place of the id.")],
+    places: Annotated[
+        list[str],
+        typer.Option("--place", help="COMPONENT=ALLOCATION (id or name; several with commas); repeat for more."),
+    ],
+    version: Annotated[str | None, typer.Option("--version", help="Else the newest that may be launched.")] = None,
+    file: Annotated[Path | None, typer.Option("--inputs", "-f", help="The app's inputs, YAML or JSON.")] = None,
+    assignments: Annotated[
+        list[str] | None, typer.Option("--set", help="One input as NAME=VALUE, before the file's; repeat for more.")
+    ] = None,
+    watch: WatchOption = False,
+    deadline: DeadlineOption = 3600,
+    project: ProjectOption = None,
+) -> None:
+    """Launch an app. On a terminal, asks for the inputs that are not given. With --watch, shows the steps to the end."""
+    where = project_id(session, project)
+    intent = _placement(session, where, places)
+    inputs = _inputs(session, where, app, version, file, assignments or ())
+    new = NewInstance(app=app, name=name, version=version, placement_intent=intent, inputs=inputs)
+    started = session.client.instances.create(where, new)
+    if watch:
+        watched(session, where, started.operation, deadline)
+    else:
+        print_list(session, [started.instance], INSTANCES)
+        session.say(f"Follow it: gpuaas operations follow {started.operation.id}")
+
+
+def _placement(session: Session, where: str, places: Sequence[str]) -> list[PlacementIntent]:
+    intent = []
+    for place in places:
+        component, equals, allocations = place.partition("=")
+        if not (component and equals and allocations):
+            raise CommandFailed(
+                "usage", f"--place {place} names no place.", "Write it as COMPONENT=ALLOCATION.", ExitCode.USAGE
+            )
+        for one in allocations.split(","):
+            found = allocation_id(session.client, where, one)
+            intent.append(PlacementIntent(component_key=component, allocation_id=found))
+    return intent
+
+
+def _inputs(
+    session: Session, where: str, app: str, version: str | None, file: Path | None, assignments: Sequence[str]
+) -> Document:
+    schema = session.client.catalog.show(where, app, version).manifest.get("inputs")
+    form = InputForm(schema if isinstance(schema, dict) else {})
+    inputs = {} if file is None else read_inputs(file)
+    inputs |= form.assigned(assignments)
+    if sys.stdin.isatty() and not session.as_json:
+        inputs |= form.asked(inputs, _ask, session.say, everything=file is None and not assignments)
+    return inputs
+
+
+def _ask(question: str, default: str | None) -> str:
+    return str(typer.prompt(question, default=default, show_default=bool(default), err=True))
+
+
+@group.verb("list")
+def list_(
+    session: Session,
+    status: Annotated[Status | None, typer.Option("--status", help="Only those in this status.")] = None,
+    app: Annotated[str | None, typer.Option("--app", help="Only of this app (slug).")] = None,
+    limit: LimitOption = 100,
+    project: ProjectOption = None,
+) -> None:
+    """List instances, newest first."""
+    found = session.client.instances.list(project_id(session, project), status=status, app=app)
+    print_list(session, found.first(limit), INSTANCES)
+
+
+@group.verb("show")
+def show(session: Session, instance: InstanceArgument, project: ProjectOption = None) -> None:
+    """Show an instance: health with every reason, members, what it says of itself, what you may do."""
+    where = project_id(session, project)
+    found = instance_id(session.client, where, instance)
+    members = () if session.as_json else list(session.client.instances.members(where, found))
+    print_instance(session, session.client.instances.show(where, found), members)
+
+
+@group.verb("timeline")
+def timeline(
+    session: Session,
+    instance: InstanceArgument,
+    follow: Annotated[bool, typer.Option("--follow", help="Go on with what happens, until Ctrl-C.")] = False,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=500, help="How many at most.")] = 200,
+    project: ProjectOption = None,
+) -> None:
+    """Show what happened to an instance, its members and operations, oldest first."""
+    where = project_id(session, project)
+    found = instance_id(session.client, where, instance)
+    page = session.client.instances.timeline(where, found, limit=limit)
+    if not follow:
+        print_entries(session, page.items, page.raw.get("items"))
+        return
+    while True:
+        for entry in page.items:
+            print_entry(session, entry)
+        page = session.client.instances.timeline(where, found, after=page.next_cursor, wait=FOLLOW_SECONDS)
+
+
+instance_verbs.add_to(group)
+group.add_typer(instance_members.group, name="members")

@@ -1,0 +1,91 @@
+"""operations: what was asked of apps, how far it is, and the ways out when it does not go on."""
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from gpuaas_cli.command_group import CommandGroup
+from gpuaas_cli.operation_views import OPERATIONS, OperationProgress, print_ended, print_operation
+from gpuaas_cli.options import DeadlineOption, LimitOption, ProjectOption, ReasonOption, YesOption
+from gpuaas_cli.references import instance_id, project_id
+from gpuaas_cli.rendering import print_list
+from gpuaas_cli.session import Session
+
+group = CommandGroup("Operations on app instances and their members.")
+
+OperationArgument = Annotated[str, typer.Argument(help="Operation (id).")]
+
+
+class Status(StrEnum):
+    PENDING = "pending"
+    CLAIMED = "claimed"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    EXPIRED = "expired"
+
+
+@group.verb("list")
+def list_(
+    session: Session,
+    instance: Annotated[str | None, typer.Option("--instance", help="Only of this instance: id or name.")] = None,
+    status: Annotated[Status | None, typer.Option("--status", help="Only those in this status.")] = None,
+    parent: Annotated[str | None, typer.Option("--parent", help="Only the parts of this operation (id).")] = None,
+    limit: LimitOption = 50,
+    project: ProjectOption = None,
+) -> None:
+    """List operations, newest first."""
+    where = project_id(session, project)
+    about = None if instance is None else instance_id(session.client, where, instance)
+    found = session.client.operations.list(where, instance_id=about, parent_id=parent, status=status)
+    print_list(session, found.first(limit), OPERATIONS)
+
+
+@group.verb("show")
+def show(session: Session, operation: OperationArgument, project: ProjectOption = None) -> None:
+    """Show an operation with its steps; when it failed, why and what to do next. Of many, also the parts."""
+    where = project_id(session, project)
+    found = session.client.operations.show(where, operation)
+    print_operation(session, found)
+    if found.target == "bulk" and not session.as_json:
+        session.out.print()
+        print_list(session, session.client.operations.list(where, parent_id=found.id), OPERATIONS)
+
+
+@group.verb("follow")
+def follow(
+    session: Session, operation: OperationArgument, deadline: DeadlineOption = 3600, project: ProjectOption = None
+) -> None:
+    """Show each step as it ends, until the operation has. Exit code 0 only when it succeeded."""
+    where = project_id(session, project)
+    print_ended(session, OperationProgress(session, where).follow(operation, deadline))
+
+
+@group.verb("cancel")
+def cancel(
+    session: Session,
+    operation: OperationArgument,
+    reason: Annotated[str | None, typer.Option("--reason", help="Why, for the audit trail.")] = None,
+    project: ProjectOption = None,
+) -> None:
+    """End one that nobody works on yet, or ask its controller to stop at the next safe place."""
+    where = project_id(session, project)
+    changed = session.client.operations.cancel(where, operation, reason)
+    print_operation(session, changed)
+    if changed.live:
+        session.say(f"Its controller is asked to stop. Follow it: gpuaas operations follow {changed.id}")
+
+
+@group.verb("force")
+def force(
+    session: Session,
+    operation: OperationArgument,
+    reason: ReasonOption,
+    yes: YesOption = False,
+    project: ProjectOption = None,
+) -> None:
+    """End one that is stuck, or accept a teardown that is not proven. Recorded as not verified for ever."""
+    session.confirm(f"Force {operation}? Nothing about its hosts is verified then.", yes)
+    print_operation(session, session.client.operations.force(project_id(session, project), operation, reason))

@@ -1,0 +1,130 @@
+"""How instances, their members and their timelines look."""
+
+import json
+from collections.abc import Mapping, Sequence
+
+from rich.table import Table
+from rich.text import Text
+
+from gpuaas_cli.rendering import Column, age, cell, moment, print_card, print_json, print_list, style_of
+from gpuaas_cli.session import Session
+from gpuaas_sdk import HealthReason, Instance, InstanceMember, InstanceVersion, TimelineEvent
+
+
+def _status(instance: Instance) -> Text:
+    """Running is where an instance is meant to be; everywhere else in the platform it is on the way."""
+    if instance.decommissioned_at is not None:
+        return Text("decommissioned", style="dim")
+    return Text(instance.status, style="green" if instance.status == "running" else style_of(instance.status))
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {status}" for status, count in counts.items())
+
+
+INSTANCES: list[Column[Instance]] = [
+    Column("ID", lambda one: one.id, whole=True),
+    Column("NAME", lambda one: one.name),
+    Column("APP", lambda one: f"{one.app_slug} {one.version}"),
+    Column("STATUS", _status, whole=True),
+    Column("HEALTH", lambda one: one.health, whole=True),
+    Column("MEMBERS", lambda one: _counts(one.member_counts)),
+    Column("AGE", lambda one: age(one.created_at), right=True, whole=True),
+]
+MEMBERS: list[Column[InstanceMember]] = [
+    Column("MEMBER", lambda one: f"{one.component_key}/{one.ordinal}", whole=True),
+    Column("STATUS", lambda one: one.status, whole=True),
+    Column("ALLOCATION", lambda one: one.allocation_id),
+    Column("FAILURE", lambda one: one.failure.code if one.failure else None),
+    Column("AGE", lambda one: age(one.created_at), right=True, whole=True),
+    Column("ID", lambda one: one.id, whole=True),
+]
+
+
+def print_instance(session: Session, instance: Instance, members: Sequence[InstanceMember] = ()) -> None:
+    why = instance.failure
+    fields = [
+        ("Id", instance.id),
+        ("Name", instance.name),
+        ("App", f"{instance.app_slug} {instance.version}, runtime {instance.runtime_version or '-'}"),
+        ("Status", _status(instance)),
+        ("Since", instance.status_since),
+        ("Health", instance.health),
+        ("Because", _lines(instance.health_reasons)),
+        ("Warnings", _lines(instance.flags)),
+        ("Failure", f"{why.message} ({why.code})" if why else None),
+        ("Next", why.next_step if why else None),
+        ("Operation", instance.operation_id),
+        ("Last operation", None if instance.operation_id else instance.last_operation_id),
+        ("Members", _counts(instance.member_counts)),
+        ("Inputs", _document(instance.inputs)),
+        ("Runtime", _document(instance.runtime)),
+        ("Access", _document(instance.access_bundle)),
+        ("Rolls back to", _version(instance.previous_version)),
+        ("Unfinished", _version(instance.attempted_version)),
+        ("You may", [action.removeprefix("instance_") for action in instance.allowed_actions]),
+        ("Created", instance.created_at),
+        ("Decommissioned", instance.decommissioned_at),
+        ("Correlation id", instance.correlation_id),
+    ]
+    print_card(session, instance, fields)
+    if members and not session.as_json:
+        session.out.print()
+        print_list(session, members, MEMBERS)
+
+
+def print_member(session: Session, member: InstanceMember) -> None:
+    why = member.failure
+    fields = [
+        ("Id", member.id),
+        ("Member", f"{member.component_key}/{member.ordinal}"),
+        ("Status", member.status),
+        ("Since", member.status_since),
+        ("Failure", f"{why.message} ({why.code})" if why else None),
+        ("Next", why.next_step if why else None),
+        ("Instance", member.instance_id),
+        ("Allocation", member.allocation_id),
+        ("Node", member.node_id),
+        ("Operation", member.operation_id),
+        ("Last operation", None if member.operation_id else member.last_operation_id),
+        ("Teardown", None if member.verified is None else "verified" if member.verified else "NOT verified"),
+        ("Detail", _document(member.adapter_detail)),
+        ("You may", member.allowed_actions),
+        ("Created", member.created_at),
+        ("Ready", member.ready_at),
+        ("Removed", member.removed_at),
+        ("Correlation id", member.correlation_id),
+    ]
+    print_card(session, member, fields)
+
+
+def print_entry(session: Session, entry: TimelineEvent) -> None:
+    data = ", ".join(f"{name}={value}" for name, value in entry.data.items() if value is not None)[:200]
+    line = Text.assemble((moment(entry.at), "dim"), " ", (entry.type, "bold"), " ", entry.subject, " ", data)
+    session.out.print(line, soft_wrap=True)
+
+
+def print_entries(session: Session, entries: Sequence[TimelineEvent], raw: object) -> None:
+    if session.as_json:
+        print_json(session, raw)
+        return
+    table = Table("TIME", "WHAT", "ABOUT", "DETAIL", box=None, pad_edge=False, header_style="bold")
+    for entry in entries:
+        data = {name: value for name, value in entry.data.items() if value is not None}
+        table.add_row(moment(entry.at), entry.type, entry.subject, cell(data))
+    session.out.print(table)
+
+
+def _lines(reasons: Sequence[HealthReason]) -> str:
+    return "\n".join(
+        " ".join(part for part in (f"{one.message} ({one.code})", one.member_id) if part) for one in reasons
+    )
+
+
+def _document(document: Mapping[str, object] | None) -> str | None:
+    """Whatever the app says of itself, readable as it is nested."""
+    return json.dumps(document, indent=2, ensure_ascii=False) if document else None
+
+
+def _version(version: InstanceVersion | None) -> str | None:
+    return None if version is None else f"{version.version}, runtime {version.runtime_version or '-'}"

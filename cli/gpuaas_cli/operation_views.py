@@ -1,0 +1,159 @@
+"""How operations look, and how one is followed to its end."""
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from gpuaas_cli.failures import ExitCode
+from gpuaas_cli.progress import Progress, style_of_mark
+from gpuaas_cli.rendering import Column, age, cell, moment, print_card, short_moment
+from gpuaas_cli.session import Session
+from gpuaas_sdk import Operation, OperationStep
+
+_MARKS = {"succeeded": "✓", "failed": "✗", "skipped": "–", "running": "•"}
+
+
+def _about(operation: Operation) -> str:
+    return operation.member_id or operation.instance_id
+
+
+def _told(operation: Operation) -> str | None:
+    """The one thing worth knowing in a table: why it failed, else how far it is."""
+    if operation.failure is not None:
+        return operation.failure.code
+    progress = operation.progress
+    if operation.phase is not None or progress is None or progress.percent is None:
+        return operation.phase
+    return f"{progress.percent} %"
+
+
+OPERATIONS: list[Column[Operation]] = [
+    Column("ID", lambda one: one.id, whole=True),
+    Column("KIND", lambda one: one.kind, whole=True),
+    Column("STATUS", lambda one: one.status, whole=True),
+    Column("ABOUT", _about),
+    Column("DETAIL", _told),
+    Column("AGE", lambda one: age(one.created_at), right=True, whole=True),
+]
+
+
+def print_operation(session: Session, operation: Operation) -> None:
+    why, forced = operation.failure, operation.forced
+    fields = [
+        ("Id", operation.id),
+        ("Kind", f"{operation.kind} (of many)" if operation.target == "bulk" else operation.kind),
+        ("Status", operation.status),
+        ("Since", operation.status_since),
+        ("Phase", operation.phase),
+        ("Progress", _progress(operation)),
+        ("Failure", f"{why.message} ({why.code})" if why else None),
+        ("Next", why.next_step if why and not forced else None),
+        ("Forced", f"by {forced.by}, {moment(forced.at)}: {forced.reason} (not verified)" if forced else None),
+        ("Instance", operation.instance_id),
+        ("App", operation.app_slug),
+        ("Member", operation.member_id),
+        ("New member", operation.new_member_id),
+        ("Part of", operation.parent_id),
+        ("Parts", operation.children),
+        ("On failure", operation.on_failure),
+        ("Parameters", operation.parameters),
+        ("Reason", operation.reason),
+        ("Asked by", operation.requested_by_name or operation.requested_by),
+        ("Worked on by", _worker(operation)),
+        ("Cancel asked", operation.cancel_requested_at),
+        ("Created", operation.created_at),
+        ("Finished", operation.finished_at),
+        ("Deadline", None if operation.finished_at else operation.deadline_at),
+        ("You may", operation.allowed_actions),
+        ("Correlation id", operation.correlation_id),
+    ]
+    print_card(session, operation, fields)
+    if operation.steps and not session.as_json:
+        _print_steps(session, operation.steps)
+
+
+def _progress(operation: Operation) -> str | None:
+    progress = operation.progress
+    if progress is None:
+        return None
+    percent = "" if progress.percent is None else f"{progress.percent} %"
+    return " ".join(part for part in (percent, progress.message) if part)
+
+
+def _worker(operation: Operation) -> str | None:
+    if operation.controller_id is None:
+        return None
+    attempt = f", attempt {operation.attempt}" if operation.attempt > 1 else ""
+    return f"{operation.replica} of {operation.controller_id}{attempt}"
+
+
+def _print_steps(session: Session, steps: list[OperationStep]) -> None:
+    table = Table("", "STEP", "STATUS", "AT", "TOOK", "DETAIL", box=None, pad_edge=False, header_style="bold")
+    table.columns[4].justify = "right"
+    for step in steps:
+        mark, took = _MARKS.get(step.status, "•"), _seconds(step)
+        detail = " ".join(part for part in (step.message, step.member_id) if part)
+        table.add_row(
+            Text(mark, style=style_of_mark(mark)),
+            step.name,
+            cell(step.status),
+            short_moment(step.started_at),
+            "" if took is None else f"{took:.1f}s",
+            detail,
+        )
+    session.out.print()
+    session.out.print(table)
+
+
+def _seconds(step: OperationStep) -> float | None:
+    if step.started_at is None or step.finished_at is None:
+        return None
+    return (step.finished_at - step.started_at).total_seconds()
+
+
+class OperationProgress:
+    """Each step when it has ended, and what goes on now."""
+
+    def __init__(self, session: Session, project: str) -> None:
+        self._session = session
+        self._project = project
+        self._shown: set[tuple[str, str | None, object]] = set()
+
+    def follow(self, operation_id: str, deadline: float) -> Operation:
+        with Progress(self._session) as progress:
+            for operation in self._session.client.operations.follow(self._project, operation_id, deadline):
+                self._steps(progress, operation)
+                progress.at(_sentence(operation))
+        return operation
+
+    def _steps(self, progress: Progress, operation: Operation) -> None:
+        for step in operation.steps:
+            key = (step.name, step.member_id, step.finished_at)
+            if step.finished_at is not None and key not in self._shown:
+                self._shown.add(key)
+                said = " ".join(part for part in (f"  {step.name}", step.message, step.member_id) if part)
+                progress.passed(said, _seconds(step), _MARKS.get(step.status, "•"))
+
+
+def _sentence(operation: Operation) -> str:
+    if operation.children is not None:
+        parts = ", ".join(f"{count} {status}" for status, count in operation.children.items())
+        return f"{operation.kind} is {operation.status}: {parts}"
+    if operation.phase == "verifying":
+        return f"{operation.kind} is done; the hosts are looked at"
+    doing = [step.name for step in operation.steps if step.status == "running"]
+    detail = ", ".join(part for part in (_progress(operation), *doing) if part)
+    if operation.status == "pending":
+        detail = "no controller has taken it yet"
+    return f"{operation.kind} is {operation.status}{f': {detail}' if detail and operation.live else ''}"
+
+
+def print_ended(session: Session, operation: Operation) -> None:
+    """The end of a follow: exit code 0 only for success."""
+    print_operation(session, operation)
+    if operation.status != "succeeded":
+        raise typer.Exit(ExitCode.FAILED)
+
+
+def watched(session: Session, project: str, operation: Operation, deadline: float) -> None:
+    print_ended(session, OperationProgress(session, project).follow(operation.id, deadline))
