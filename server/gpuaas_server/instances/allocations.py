@@ -5,7 +5,7 @@ from gpuaas_server.instances.held import Held, hold_any
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.operations import departures
-from gpuaas_server.operations.ending import fail_without_hosts
+from gpuaas_server.operations.ending import call_off, fail_without_hosts
 from gpuaas_server.operations.machine import failure
 
 NOTHING_RUNS = ("drained", "removed")
@@ -24,6 +24,7 @@ async def allocation_wants_release(tx: Tx, allocation_id: str) -> bool:
         if held is None:
             continue
         leaving = [m for m in held.living() if m["allocation_id"] == allocation_id and m["status"] not in NOTHING_RUNS]
+        await call_off(held, leaving)
         for member in leaving:
             held.member_change(member, leaving=True)
         await departures.go_on(held)

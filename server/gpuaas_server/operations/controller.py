@@ -21,7 +21,7 @@ from gpuaas_server.instances.machine import MEMBER_BEGUN, status_begun
 from gpuaas_server.kernel.context import Actor, Platform, Tx
 from gpuaas_server.kernel.database import Connection, Scope
 from gpuaas_server.kernel.errors import Problem, not_found
-from gpuaas_server.operations import queries, steps, teardown
+from gpuaas_server.operations import certificates, queries, steps, teardown
 from gpuaas_server.operations.context import claimed_operation, operation_of
 from gpuaas_server.operations.documents import DETAIL_BYTES, RUNTIME_BYTES, require_size
 from gpuaas_server.operations.ending import bulk_follow, concerned, finish, torn_down
@@ -82,6 +82,8 @@ async def operation_claim(
     claimed = await queries.operation_change(tx.connection, operation_id, changes)
     if operation["attempt"] == 0:
         _begin(held, operation)
+    else:
+        await certificates.end(tx, operation_id)  # whoever held it before is out of the hosts
     held.news("operation.claimed", operation_id, kind=claimed["kind"], attempt=claimed["attempt"], replica=body.replica)
     if claimed["parent_id"] is not None:
         await bulk_follow(held, claimed["parent_id"])
@@ -157,6 +159,7 @@ async def operation_complete(
         changes: dict[str, object] = {"status": "running", "phase": VERIFYING, "deadline_at": deadline}
         changes |= {"lease_digest": None, "lease_until": None}
         ended = await queries.operation_change(tx.connection, operation_id, changes)
+        await certificates.end(tx, operation_id)  # the controller is done: what is looked at stays as it is
         held.news("operation.verifying", operation_id, kind=operation["kind"])
     else:
         ended = await finish(held, operation, "succeeded")

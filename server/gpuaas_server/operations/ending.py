@@ -120,6 +120,18 @@ def _let_go(held: Held, member: DictRow, operation: DictRow) -> None:
         held.member_note(member, last_operation_id=operation["id"])
 
 
+async def call_off(held: Held, leaving: list[DictRow]) -> None:
+    """What was to bring something to a host that goes, and nobody has begun, need not be waited for."""
+    for live in await queries.live_of_instance(held.tx.connection, held.id):
+        operation = await queries.operation_lock(held.tx.connection, live["id"])
+        if operation is None or operation["kind"] not in ("deploy", "add") or operation["target"] == "bulk":
+            continue
+        there = any(member in leaving for member in concerned(held, operation))
+        if there and operation["status"] == "pending" and operation["attempt"] == 0:
+            why = failure("cancelled", "An allocation below it is being released.")
+            await finish(held, operation, "cancelled", why)
+
+
 async def fail_without_hosts(held: Held, why: Failure) -> None:
     """Operations all of whose members have lost their hosts: nobody can carry them out any more."""
     for live in await queries.live_of_instance(held.tx.connection, held.id):

@@ -12,7 +12,7 @@ from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.operations import queries, teardown
 from gpuaas_server.operations.context import forcible, operation_of
 from gpuaas_server.operations.controller import LeasedOperation, lease_of
-from gpuaas_server.operations.ending import bulk_follow, finish, succeeded
+from gpuaas_server.operations.ending import bulk_follow, finish, succeeded, torn_down
 from gpuaas_server.operations.machine import LIVE, TEARDOWNS, VERIFYING, failure
 from gpuaas_server.operations.schemas import Operation
 
@@ -85,13 +85,14 @@ async def operation_force(tx: Tx, roles: Roles, project_id: str, operation_id: s
     if operation["target"] == "bulk" or not forcible(operation):
         raise Problem("conflict", f"It is {operation['status']}, and there is nothing to force.")
     forced: dict[str, object] = {"by": tx.actor.id, "at": tx.now.isoformat(), "reason": reason, "verified": False}
+    members = torn_down(held, operation)  # as they are before they count as gone
     if operation["status"] in LIVE:
         why = failure("forced_end", f"{tx.actor.name} ended it: {reason}")
         changed = await finish(held, operation, "failed", why, verified=False, forced=forced)
     else:
         changed = await _force_ended(held, operation, forced)
     if operation["kind"] in TEARDOWNS:
-        await teardown.proof_forced(tx, operation_id, reason)
+        await teardown.proof_forced(held, operation, members, reason)
     held.news("operation.forced", operation_id, kind=operation["kind"])
     await held.store()
     await _recorded(tx, "operation_force", operation, reason, {"verified": False})

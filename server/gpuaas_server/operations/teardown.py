@@ -21,10 +21,8 @@ async def proof_start(held: Held, operation: DictRow, members: Sequence[DictRow]
     there = [one for one in members if not one["host_gone"] and one["allocation_id"] not in shared]
     if not there:
         return False
-    targets = [receipts.TeardownTarget(one["id"], one["allocation_id"], one["node_id"]) for one in there]
-    depth = "stopped" if operation["kind"] == "stop" else "gone"
     footprint = held.row["manifest"].get("footprint", {})
-    await receipts.receipts_start(held.tx, operation["id"], held.id, targets, footprint, depth)
+    await receipts.receipts_start(held.tx, operation["id"], held.id, _targets(there), footprint, _depth(operation))
     return True
 
 
@@ -33,5 +31,14 @@ async def proof_read(tx: Tx, operation_id: str) -> Evidence:
     return Evidence(verdict.waiting, [str(one) for one in (*verdict.left, *verdict.failed)])
 
 
-async def proof_forced(tx: Tx, operation_id: str, reason: str) -> None:
-    await receipts.receipts_force(tx, operation_id, reason)
+async def proof_forced(held: Held, operation: DictRow, members: Sequence[DictRow], reason: str) -> None:
+    there = [member for member in members if not member["host_gone"]]
+    await receipts.receipts_force(held.tx, operation["id"], held.id, _targets(there), reason, _depth(operation))
+
+
+def _targets(members: Sequence[DictRow]) -> list[receipts.TeardownTarget]:
+    return [receipts.TeardownTarget(one["id"], one["allocation_id"], one["node_id"]) for one in members]
+
+
+def _depth(operation: DictRow) -> str:
+    return "stopped" if operation["kind"] == "stop" else "gone"

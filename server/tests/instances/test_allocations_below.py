@@ -109,3 +109,13 @@ async def test_when_every_host_is_gone_the_instance_has_failed(world: AppSite) -
     instance = await world.instance(instance_id)
     assert (instance["status"], instance["health"]) == ("failed", "unhealthy")
     assert await _state(world, 0) == "released"
+
+
+async def test_a_deploy_that_nobody_began_is_called_off_when_its_allocation_goes(world: AppSite) -> None:
+    instance_id, operation_id = await world.created()
+    await _release(world, 1)
+    await world.settle()
+    assert await _state(world, 1) == "released"
+    assert (await world.operation(operation_id))["status"] == "cancelled"
+    instance = await world.instance(instance_id)
+    assert (instance["status"], instance["failure"]["code"]) == ("failed", "cancelled")
