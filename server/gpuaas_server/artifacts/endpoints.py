@@ -109,8 +109,12 @@ async def publish_intent_upload(
         await publishing.require_open_blob(connection, project_id, publish_intent_id)
     store = places.directory_store(platform.settings)
     measured = await store.write(project_id, publish_intent_id, request.stream())
-    async with platform.transaction(call.admission.scope, call.actor) as tx:
-        await publishing.content_received(tx, project_id, publish_intent_id, measured.digest, measured.size_bytes)
+    try:
+        async with platform.transaction(call.admission.scope, call.actor) as tx:
+            await publishing.content_received(tx, project_id, publish_intent_id, measured.digest, measured.size_bytes)
+    except Problem:
+        store.discard_upload(project_id, publish_intent_id)
+        raise
     return reply(UploadedContent(digest=measured.digest, size_bytes=measured.size_bytes))
 
 

@@ -1,6 +1,6 @@
 """Publishing: an intent names what will come, the bytes go straight to where they stay, and their digest is registered."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from psycopg.rows import DictRow
 
@@ -87,7 +87,10 @@ async def require_open_blob(connection: Connection, project_id: str, intent_id: 
 
 
 async def content_received(tx: Tx, project_id: str, intent_id: str, digest: str, size_bytes: int) -> None:
-    row = _present(await queries.intent_show(tx.connection, project_id, intent_id), intent_id)
+    """The intent may have gone on while the bytes came: then they came too late."""
+    row = _present(await queries.intent_hold(tx.connection, project_id, intent_id), intent_id)
+    if row["state"] != IntentState.OPEN:
+        raise Problem("conflict", f"The intent is {row['state']}: the bytes came too late.")
     await _record(tx, "publish_intent_upload", row, {"digest": digest, "size_bytes": size_bytes})
 
 
@@ -117,6 +120,11 @@ async def publish_intent_cancel(
     await leases.enqueue(tx, WORK, [intent_id])  # its bytes go
     await _record(tx, "publish_intent_cancel", row, {})
     return intent_document(ended or row, settings, roles, None)
+
+
+async def intents_forget(tx: Tx, before: datetime, portion: int) -> int:
+    """Those that ended before then; their artifacts stay."""
+    return await queries.intents_delete_before(tx.connection, before, portion)
 
 
 async def _record(tx: Tx, action: str, row: DictRow, details: dict[str, object]) -> None:

@@ -3,7 +3,7 @@
 import hashlib
 import hmac
 import secrets
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import orjson
 from psycopg.rows import DictRow
@@ -86,6 +86,10 @@ def _where(settings: Settings, artifact: DictRow, seconds: int) -> dict[str, str
 async def secrets_end(tx: Tx, operation_id: str) -> None:
     """The operation has ended: so has everything that was issued for it."""
     await queries.secrets_revoke(tx.connection, operation_id, tx.now)
+
+
+async def secrets_forget(tx: Tx, before: datetime, portion: int) -> int:
+    return await queries.secrets_delete_before(tx.connection, before, portion)
 
 
 class Pulled:

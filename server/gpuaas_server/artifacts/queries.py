@@ -340,6 +340,24 @@ async def secret_used(connection: Connection, secret_id: str, now: datetime) -> 
     await connection.execute("UPDATE runtime_secrets SET last_used_at = %s WHERE id = %s", (now, secret_id))
 
 
+async def secrets_delete_before(connection: Connection, before: datetime, portion: int) -> int:
+    cursor = await connection.execute(
+        "DELETE FROM runtime_secrets WHERE id IN"
+        " (SELECT id FROM runtime_secrets WHERE expires_at < %s ORDER BY expires_at LIMIT %s) RETURNING id",
+        (before, portion),
+    )
+    return len(await cursor.fetchall())
+
+
+async def intents_delete_before(connection: Connection, before: datetime, portion: int) -> int:
+    cursor = await connection.execute(
+        "DELETE FROM publish_intents WHERE id IN"
+        " (SELECT id FROM publish_intents WHERE ended_at < %s ORDER BY ended_at LIMIT %s) RETURNING id",
+        (before, portion),
+    )
+    return len(await cursor.fetchall())
+
+
 async def secrets_revoke(connection: Connection, operation_id: str, now: datetime) -> None:
     await connection.execute(
         "UPDATE runtime_secrets SET revoked_at = %s WHERE operation_id = %s AND revoked_at IS NULL", (now, operation_id)

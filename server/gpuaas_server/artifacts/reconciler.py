@@ -83,7 +83,11 @@ class PublishIntentMachine:
     kind = publishing.WORK
 
     async def load(self, connection: Connection, subject: str) -> DictRow | None:
-        return await queries.intent_load(connection, subject)
+        intent = await queries.intent_load(connection, subject)
+        if intent is None or intent["digest"] is None:
+            return intent
+        known = await queries.artifact_by_digest(connection, intent["project_id"], intent["digest"])
+        return {**intent, "is_artifact": known is not None}
 
     def decide(self, snapshot: DictRow, now: datetime) -> IntentOutcome:
         return IntentOutcome(next_step(IntentState(snapshot["state"]), snapshot["deadline_at"], now))
@@ -102,6 +106,9 @@ class PublishIntentMachine:
         """Nothing is left of what did not become an artifact. An image that is one already keeps its manifest."""
         if intent["kind"] == "blob":
             await places.blob_store(platform.settings).discard(intent["project_id"], intent["id"])
+        elif not intent.get("is_artifact", True) and places.registry_url(platform.settings):
+            repository = publishing.repository_of(intent["project_id"], intent["name"])
+            await (await places.registry(platform)).discard(repository, intent["digest"])
 
     async def apply(self, tx: Tx, snapshot: DictRow, decision: IntentOutcome) -> datetime | None:
         if decision.step is IntentStep.WAIT:

@@ -7,7 +7,6 @@ cannot write to, so that what was checked is what stays.
 import asyncio
 import hashlib
 import os
-import shutil
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -115,7 +114,7 @@ class DirectoryStore:
         target = self._path(key)
         target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         if source.exists():
-            await asyncio.to_thread(shutil.move, source, target)
+            source.replace(target)
         return key if target.exists() else None
 
     async def measure(self, key: str) -> Measured | None:
@@ -136,8 +135,14 @@ class DirectoryStore:
                 yield chunk
 
     async def discard(self, project_id: str, intent_id: str) -> None:
-        for key in (upload_key(project_id, intent_id), settled_key(project_id, intent_id)):
-            self._path(key).unlink(missing_ok=True)
+        self.discard_upload(project_id, intent_id)
+        self._path(settled_key(project_id, intent_id)).unlink(missing_ok=True)
+
+    def discard_upload(self, project_id: str, intent_id: str) -> None:
+        """With what an upload left that was cut off by the end of its process."""
+        path = self._path(upload_key(project_id, intent_id))
+        for left in (path, *path.parent.glob(f".{path.name}.*")):
+            left.unlink(missing_ok=True)
 
     def _path(self, key: str) -> Path:
         """Keys are made of our own ids; a name that left the directory would be a bug, and ends here."""

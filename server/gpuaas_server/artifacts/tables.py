@@ -88,6 +88,7 @@ publish_intents = sa.Table(
     ),
     sa.CheckConstraint("(ended_at IS NULL) = (deadline_at IS NOT NULL)", name="publish_intents_deadline"),
     sa.Index("publish_intents_by_project", "project_id", "id"),
+    sa.Index("publish_intents_by_end", "ended_at", postgresql_where=sa.text("ended_at IS NOT NULL")),
 )
 
 trust_policies = sa.Table(

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 from gpuaas_server.access import service as access
 from gpuaas_server.allocations import service as allocations
+from gpuaas_server.artifacts import publishing, pulling
 from gpuaas_server.audit import service as audit
 from gpuaas_server.events import service as events
 from gpuaas_server.identity import service as identity
@@ -52,6 +53,8 @@ class HousekeepingMachine:
             await tasks.tasks_forget_served(tx, decision.history, PORTION),
             await access.certificates_forget(tx, decision.certificates, PORTION),
             await enrolment.tokens_forget(tx, decision.enrolments, PORTION),
+            await publishing.intents_forget(tx, decision.history, PORTION),
+            await pulling.secrets_forget(tx, decision.history, PORTION),
             await audit.forget_before(tx, decision.audit, PORTION),
         )
         return tx.now + (NEXT_PORTION if max(removed) == PORTION else EVERY)

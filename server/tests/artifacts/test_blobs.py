@@ -1,8 +1,12 @@
 """Blobs: intent, bytes to the store, digest registered and checked against the bytes."""
 
+from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
 
+from gpuaas_server.artifacts import publishing, pulling
+from gpuaas_server.kernel.context import system_actor
+from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.settings import Settings
 from tests_support.agents import MovableClock
 from tests_support.artifacts import Workshop, digest_of
@@ -65,6 +69,33 @@ async def test_after_completion_no_more_bytes_are_taken(shop: Workshop, settings
     await shop.work()
     assert (await shop.intent(intent))["state"] == "registered"
     assert [path.read_bytes() for path in stored(settings)] == [CONTENT]
+
+
+async def test_bytes_that_come_while_the_intent_goes_on_are_not_kept(shop: Workshop, settings: Settings) -> None:
+    intent = await shop.intend()
+
+    async def slowly() -> AsyncIterator[bytes]:
+        yield CONTENT
+        answer = await shop.admin.call("POST", f"{shop.path}/publish-intents/{intent['id']}/cancel")
+        assert answer.status_code == 200
+        await shop.work()
+        yield CONTENT
+
+    headers = {"Authorization": f"Bearer {shop.admin.token}"}
+    path = intent["upload"]["url"].removeprefix("/api/v1")
+    answer = await shop.site.client.put(path, content=slowly(), headers=headers)
+    assert (answer.status_code, answer.json()["code"]) in ((409, "conflict"), (503, "storage_unavailable"))
+    assert stored(settings) == []
+
+
+async def test_what_ended_long_ago_is_forgotten_and_the_artifact_stays(shop: Workshop) -> None:
+    artifact = await shop.publish_blob(CONTENT)
+    async with shop.platform.transaction(PLATFORM, system_actor("test")) as tx:
+        assert await publishing.intents_forget(tx, tx.now - timedelta(days=1), 10) == 0
+        assert await publishing.intents_forget(tx, tx.now + timedelta(days=1), 10) == 1
+        assert await pulling.secrets_forget(tx, tx.now, 10) == 0
+    assert (await shop.admin.get(f"{shop.path}/publish-intents"))["items"] == []
+    assert (await shop.artifact(artifact["id"]))["digest"] == artifact["digest"]
 
 
 async def test_an_intent_that_nobody_completes_expires_and_its_bytes_go(shop: Workshop, settings: Settings) -> None:

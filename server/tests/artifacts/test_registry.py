@@ -64,6 +64,19 @@ async def test_a_layer_that_changed_on_the_registrys_disk_is_found_out(site: Reg
     assert "digest_mismatch" in found["trust_detail"]
 
 
+async def test_an_image_that_failed_its_check_is_not_left_in_the_registry(site: RegistrySite) -> None:
+    digest = await site.push()
+    layer = blobs(site)[-1]
+    layer.write_bytes(b"x" * layer.stat().st_size)
+    intent = await site.shop.intend("oci", "image")
+    await site.shop.complete(intent, digest)
+    await site.shop.work()
+    assert (await site.shop.intent(intent))["failure"]["code"] == "digest_mismatch"
+    assert await asyncio.to_thread(site.repository().manifest, digest) is not None
+    await site.shop.work()
+    assert await asyncio.to_thread(site.repository().manifest, digest) is None
+
+
 async def test_a_registry_that_is_away_delays_and_decides_nothing(site: RegistrySite) -> None:
     artifact = await site.publish()
     intent = await site.shop.intend("oci", "other")

@@ -72,6 +72,7 @@ CREATE TABLE publish_intents (
   CONSTRAINT publish_intents_deadline CHECK ((ended_at IS NULL) = (deadline_at IS NOT NULL))
 );
 CREATE INDEX publish_intents_by_project ON publish_intents (project_id, id);
+CREATE INDEX publish_intents_by_end ON publish_intents (ended_at) WHERE ended_at IS NOT NULL;
 SELECT raise_tenant_wall('publish_intents');
 
 CREATE TABLE trust_policies (
