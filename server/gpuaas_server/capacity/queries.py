@@ -8,7 +8,7 @@ import orjson
 from psycopg.rows import DictRow
 
 from gpuaas_server.capacity.scheduler import FreeSlot, NodeOffer, Placement, Shortage
-from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.database import Connection, refuse_on
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.later import Later
 
@@ -210,6 +210,13 @@ async def shortage(connection: Connection, gpu_model: str, shape: str, wanted: i
     )
     row = await cursor.fetchone()
     return Shortage(wanted, **row) if row else Shortage(wanted, 0, 0)
+
+
+refuse_on(
+    [f"allocation_resource_claims_{name}" for name in ("no_overlap", "one_per_node", "one_per_slot")],
+    "no_capacity",
+    "These GPUs were taken at the same moment; nothing was done. Try again.",
+)
 
 
 def claims_insert(

@@ -3,7 +3,7 @@
 A connection always has a scope before it is handed out; without one the policies show no row at all.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -20,6 +20,7 @@ Connection = AsyncConnection[DictRow]
 
 # What our own SQL functions raise to refuse: MESSAGE is a code of the error catalogue, DETAIL the sentence, HINT the details.
 REFUSED = "GP001"
+_refusing: dict[str, tuple[str, str]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +95,17 @@ class Database:
                     await connection.rollback()
 
 
+def refuse_on(constraints: Sequence[str], code: str, detail: str) -> None:
+    """A room says which of its constraints, when they are violated, are an answer and not a fault."""
+    _refusing.update(dict.fromkeys(constraints, (code, detail)))
+
+
 def _refusal(error: DatabaseError) -> Problem | None:
+    said = error.diag
+    if said.constraint_name in _refusing:
+        return Problem(*_refusing[said.constraint_name])
     if error.sqlstate != REFUSED:
         return None
-    said = error.diag
     return Problem(
         said.message_primary or "internal", said.message_detail or "", orjson.loads(said.message_hint or "{}")
     )
