@@ -106,10 +106,22 @@ async def receipts_settle(tx: Tx, operation_id: str) -> ReceiptsVerdict:
     return _verdict(rows)
 
 
-async def receipts_force(tx: Tx, operation_id: str, reason: str) -> None:
-    """Somebody goes on without the proof. What was seen stays beside it, and so does who said so."""
+async def receipts_force(
+    tx: Tx, operation_id: str, instance_id: str, targets: Sequence[TeardownTarget], reason: str, depth: str = "gone"
+) -> None:
+    """Somebody goes on without the proof. What was seen stays beside it, and so does who said so.
+
+    A host that was never asked gets a receipt too: that nothing was looked at is what it says.
+    """
     forced: dict[str, object] = {"by": tx.actor.id, "at": tx.now.isoformat(), "reason": reason}
-    for row in await queries.receipts_lock(tx.connection, operation_id):
+    rows = await queries.receipts_lock(tx.connection, operation_id)
+    asked = {row["member_id"] for row in rows}
+    never = [target for target in targets if target.member_id not in asked]
+    hosts = await allocation_hosts(tx.connection, [target.allocation_id for target in never]) if never else {}
+    unasked = [_row(tx, operation_id, instance_id, target, hosts[target.allocation_id], depth) for target in never]
+    same: dict[str, object] = {"status": "not_verified", "forced": forced, "attempt": 0, "settled_at": tx.now}
+    tx.later.insert(queries.RECEIPT_INSERT, [row | same for row in unasked])
+    for row in rows:
         if row["status"] in ("pending", "left", "unseen"):
             changes: dict[str, object] = {"status": "not_verified", "forced": forced}
             if row["status"] == "pending":

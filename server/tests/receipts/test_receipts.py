@@ -143,6 +143,16 @@ async def test_force_keeps_what_was_seen_and_is_not_verified_for_ever(ground: Gr
     assert shown["forced"]["reason"] == "the host burnt down"
 
 
+async def test_a_host_that_was_never_asked_has_a_receipt_that_says_so(ground: Ground) -> None:
+    operation = await ground.force_unasked()
+    assert await ground.host.poll() == []
+    [line] = (await ground.site.admin.get(f"/projects/{ground.project}/receipts?operation_id={operation}"))["items"]
+    shown = await ground.show(line["id"])
+    assert (shown["status"], shown["verified"], shown["checks"]) == ("not_verified", False, [])
+    assert shown["forced"]["reason"] == "its controller is gone"
+    assert (await ground.settle(operation)).left == []
+
+
 async def test_a_clean_receipt_cannot_be_forced(ground: Ground) -> None:
     operation, receipt = await ground.start()
     await ground.answer(await ground.look())

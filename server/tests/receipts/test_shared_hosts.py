@@ -49,3 +49,13 @@ async def test_a_host_that_another_member_still_uses_is_not_asked_before_the_las
     assert (await world.operation(third))["failure"]["code"] == "teardown_incomplete"
     asked = {one["allocation_id"] for one in await receipts_of(world, third)}
     assert head["allocation_id"] in asked
+
+
+async def test_a_forced_decommission_that_nobody_carried_out_is_on_record_as_not_verified(world: AppSite) -> None:
+    instance_id = await world.running(nodes=1)
+    operation_id = await world.asked(instance_id, "decommission")
+    await world.controller.does(operation_id, "claim")  # and then it is never heard of again
+    forced = await world.admin.post(f"{world.path}/operations/{operation_id}/force", {"reason": "its team is gone"})
+    assert forced["status"] == "failed"
+    found = await receipts_of(world, operation_id)
+    assert [(one["status"], one["verified"]) for one in found] == [("not_verified", False)] * 2
