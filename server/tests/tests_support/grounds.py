@@ -60,7 +60,14 @@ class Ground:
 
     async def force(self, operation: str, reason: str = "the host burnt down") -> None:
         async with self.transaction() as tx:
-            await service.receipts_force(tx, operation, reason)
+            await service.receipts_force(tx, operation, new_id("ins"), [], reason)
+
+    async def force_unasked(self) -> str:
+        """An operation that never came as far as asking a host."""
+        operation, target = new_id("op"), TeardownTarget(new_id("mem"), self.allocation, self.host.node_id)
+        async with self.transaction() as tx:
+            await service.receipts_force(tx, operation, new_id("ins"), [target], "its controller is gone", "stopped")
+        return operation
 
     async def show(self, receipt: str) -> Json:
         return await self.site.admin.get(f"/projects/{self.project}/receipts/{receipt}")
