@@ -111,6 +111,16 @@ async def operation_certificates_revoke(connection: Connection, operation_id: st
     return await cursor.fetchall()
 
 
+async def allocations_shut_to_operation(connection: Connection, operation_id: str, now: datetime) -> list[str]:
+    """Those whose hosts must know of a revoked certificate that would open them otherwise."""
+    cursor = await connection.execute(
+        "SELECT DISTINCT allocation_id FROM ssh_certificates WHERE operation_id = %s AND valid_before > %s"
+        " AND revoked_at IS NOT NULL ORDER BY allocation_id",
+        (operation_id, now),
+    )
+    return [row["allocation_id"] for row in await cursor.fetchall()]
+
+
 _DELIVERY = (
     "id, credential_id, version, delivered_to, recipient_fingerprint, allocation_id, serial,"
     " correlation_id, delivered_at"

@@ -1,8 +1,8 @@
-"""Somebody was disabled or lost their place: end their ways into allocations. A work row of identity asks for it."""
+"""Ways into allocations that end: of somebody who was disabled or lost their place (identity asks), of an operation."""
 
 from datetime import datetime
 
-from gpuaas_server.access import service
+from gpuaas_server.access import operation_access, service
 from gpuaas_server.allocations import service as allocations
 from gpuaas_server.identity.service import ACCESS_END
 from gpuaas_server.kernel.context import Tx
@@ -24,3 +24,18 @@ class AccessEndMachine:
         opened = await service.holder_leaves(tx, None, holder)
         if opened:
             await allocations.access_changed(tx, *opened)
+
+
+class OperationAccessEndMachine:
+    """The subject is the operation whose certificates were revoked: its hosts are told, within moments."""
+
+    kind = operation_access.HOSTS_TOLD
+
+    async def load(self, connection: Connection, subject: str) -> str:
+        return subject
+
+    def decide(self, operation_id: str, now: datetime) -> str:
+        return operation_id
+
+    async def apply(self, tx: Tx, operation_id: str, decision: str) -> None:
+        await operation_access.hosts_tell(tx, operation_id)

@@ -18,8 +18,10 @@ from gpuaas_server.allocations.service import AllocationAccess
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.kernel.context import Tx
+from gpuaas_server.work import leases
 
 LONGEST = timedelta(minutes=60)
+HOSTS_TOLD = "operation_access_end"
 
 
 class LeasedOperation(Protocol):
@@ -87,13 +89,22 @@ def _reachable(place: AllocationAccess) -> bool:
 
 
 async def certificates_end(tx: Tx, operation_id: str) -> None:
-    """In the transaction that ends the operation, or gives it to another holder. The hosts are told right after it."""
+    """In the transaction that ends the operation, or takes it from its holder. From then on no host that asks would let
+    them in; those that run are told by a work row of our own (see machine.py): the caller holds rows that whoever works on
+    an allocation may wait for.
+    """
     await queries.operation_access_lock(tx.connection, operation_id)
     ended = await queries.operation_certificates_revoke(tx.connection, operation_id, tx.now)
     if not ended:
         return
-    await allocations.access_changed(tx, *sorted({row["allocation_id"] for row in ended}))
+    await leases.enqueue(tx, HOSTS_TOLD, [operation_id])
     details: dict[str, object] = {"serials": sorted(row["serial"] for row in ended)}
     place = (ended[0]["tenant_id"], ended[0]["project_id"])
-    reason = "The operation's lease has ended."
+    reason = "The operation, or its holder's lease, has ended."
     await audit.record(tx, AuditEntry("ssh_certificate_revoke", operation_id, *place, reason=reason, details=details))
+
+
+async def hosts_tell(tx: Tx, operation_id: str) -> None:
+    told = await queries.allocations_shut_to_operation(tx.connection, operation_id, tx.now)
+    if told:
+        await allocations.access_changed(tx, *told)

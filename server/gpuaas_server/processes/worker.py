@@ -9,7 +9,7 @@ from contextlib import suppress
 import uvloop
 from prometheus_client import start_http_server
 
-from gpuaas_server.access.machine import AccessEndMachine
+from gpuaas_server.access.machine import AccessEndMachine, OperationAccessEndMachine
 from gpuaas_server.allocations.reconciler import AllocationMachine
 from gpuaas_server.artifacts.reconciler import ArtifactCheckMachine, PublishIntentMachine
 from gpuaas_server.events.relay import JsonLinesSink, relay
@@ -39,6 +39,7 @@ def build_worker(platform: Platform) -> Worker:
             InstanceHealthMachine(),
             InstanceFlagMachine(),
             AccessEndMachine(),
+            OperationAccessEndMachine(),
             PublishIntentMachine(),
             ArtifactCheckMachine(),
             liveness.NodeLivenessMachine(platform),
