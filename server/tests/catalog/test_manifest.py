@@ -1,10 +1,13 @@
 """What a manifest may say, and that every fault is named at its line."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gpuaas_server.catalog.manifest import Component, Port, parse
+from gpuaas_server.catalog.manifest_schema import SCHEMA_FILE
 from gpuaas_server.kernel.errors import Problem
 from tests_support.manifests import DIGEST, EXAMPLE, document, text_of
 
@@ -171,3 +174,14 @@ def test_probes_and_endpoints_name_components_that_exist() -> None:
     assert complaints(value) == [("probes[0].component", "There is no component nobody.")]
     value = {**document(), "probes": [{"key": "p", "component": "node", "kind": "http"}]}
     assert complaints(value) == [("probes[0]", '"port" is a required property')]
+
+
+def test_the_manifest_in_the_how_to_is_a_good_one() -> None:
+    page = (Path(__file__).parents[3] / "docs/howto/publish-an-app.md").read_text()
+    (shown,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    assert parse(shown).slug == "echo"
+
+
+def test_the_committed_schema_is_the_one_that_is_used() -> None:
+    committed = Path(__file__).parents[3] / "contract/app-manifest.schema.json"
+    assert committed.read_text() == SCHEMA_FILE.read_text()
