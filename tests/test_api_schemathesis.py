@@ -51,6 +51,8 @@ REFUSALS_OF_MEANING = {
     "agent_host_certificate": {"ssh_key_refused"},
     "agent_inventory": {"inventory_invalid"},
     "allocation_create": {"sku_not_offered"},
+    "publish_intent_create": {"body_too_large"},
+    "trust_key_create": {"trust_key_refused"},
 }
 
 

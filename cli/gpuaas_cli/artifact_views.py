@@ -60,4 +60,4 @@ def require_registered(intent: PublishIntent) -> str:
     failure = intent.failure
     if failure is None:
         raise CommandFailed("not_registered", f"The publish intent is {intent.state}.")
-    raise CommandFailed(failure.code, failure.message, failure.next_step, ExitCode.CONFLICT)
+    raise CommandFailed(failure.code, failure.message, failure.next_step or "", ExitCode.CONFLICT)

@@ -15,6 +15,7 @@ from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.settings import Settings
 
 LOOPBACK = ("127.", "localhost", "[::1]")
+EVERYWHERE = ("0.0.0.0", "[::]")
 
 
 def blob_store(settings: Settings) -> BlobStore:
@@ -39,8 +40,10 @@ def registry_url(settings: Settings) -> str:
     """How this process reaches the registry; empty: there is none."""
     if settings.registry_url or not settings.registry_bind:
         return settings.registry_url.rstrip("/")
-    scheme = "http" if settings.registry_bind.startswith(LOOPBACK) else "https"
-    return f"{scheme}://{settings.registry_bind}"
+    if settings.registry_bind.startswith(LOOPBACK):
+        return f"http://{settings.registry_bind}"
+    host, _, port = settings.registry_bind.rpartition(":")
+    return f"https://{'localhost' if host in EVERYWHERE else host}:{port}"
 
 
 def registry_host(settings: Settings) -> str:

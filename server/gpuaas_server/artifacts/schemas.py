@@ -23,7 +23,7 @@ class PublishIntentCreate(Body):
     kind: ArtifactKind
     name: ArtifactName
     media_type: MediaType = "application/octet-stream"
-    size_bytes: int | None = Field(default=None, ge=0, description="When known: more or less is refused.")
+    size_bytes: int | None = Field(default=None, ge=0, le=1 << 50, description="When known: more or less is refused.")
 
 
 class PublishIntentComplete(Body):

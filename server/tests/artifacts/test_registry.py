@@ -4,6 +4,7 @@ import asyncio
 import base64
 import shutil
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -11,10 +12,17 @@ import pytest
 
 from gpuaas_sdk.errors import GpuaasError
 from gpuaas_sdk.registry import IMAGE_MANIFEST
+from gpuaas_server.access import keys
+from gpuaas_server.artifacts import places
+from gpuaas_server.artifacts.oci import Image
 from gpuaas_server.artifacts.registry_tokens import Access, parse_scopes
+from gpuaas_server.kernel.context import Platform, system_actor
+from gpuaas_server.kernel.database import PLATFORM
+from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.settings import Settings
+from gpuaas_server.processes.registry import trust_bundle
 from gpuaas_server.runtime import running_platform
-from tests_support.images import RegistrySite, free_port, push_image, registry_site
+from tests_support.images import RegistrySite, free_port, push_image, registry_site, start_registry
 
 pytestmark = pytest.mark.skipif(shutil.which("docker-registry") is None, reason="docker-registry is not installed")
 
@@ -155,6 +163,36 @@ async def test_the_registry_is_killed_with_the_process_that_runs_it(site: Regist
     async with httpx.AsyncClient() as client:
         with pytest.raises(httpx.TransportError):
             await client.get(f"http://{site.registry}/v2/")
+
+
+async def test_a_registry_for_other_machines_speaks_tls_by_the_platforms_authority(settings: Settings) -> None:
+    remote = settings.model_copy(update={"registry_bind": f"0.0.0.0:{free_port()}"})
+    async with running_platform(remote) as platform:
+        process = await asyncio.to_thread(start_registry, remote)
+        try:
+            assert places.registry_url(remote).startswith("https://localhost:")
+            assert await asyncio.wait_for(_looked_up(platform), 30) is None
+        finally:
+            process.terminate()
+            process.wait(15)
+
+
+async def _looked_up(platform: Platform) -> Image | None:
+    """What the registry says of an image that is not there; asked until it answers at all."""
+    while True:
+        with suppress(Problem):
+            registry = await places.registry(platform)
+            return await registry.check_image("prj_x/none", f"sha256:{'0' * 64}")
+        await asyncio.sleep(0.1)
+
+
+async def test_a_new_key_is_trusted_by_the_registry_before_it_signs(platform: Platform) -> None:
+    first = await places.registry_key(platform)
+    assert (await trust_bundle(platform)).count("BEGIN CERTIFICATE") == 1
+    async with platform.transaction(PLATFORM, system_actor("test")) as tx:
+        await keys.key_rotate(tx, platform.sealer, "registry_token")
+    assert (await trust_bundle(platform)).count("BEGIN CERTIFICATE") == 2
+    assert (await places.registry_key(platform)).certificate == first.certificate
 
 
 def test_scopes_are_read_as_the_protocol_writes_them() -> None:

@@ -115,9 +115,7 @@ async def _answers(registry: str) -> None:
             await asyncio.sleep(0.05)
 
 
-@asynccontextmanager
-async def registry_site(platform: Platform, settings: Settings, port: int) -> AsyncIterator[RegistrySite]:
-    """`settings` name the registry's address and, as the first agent URL, the API on `port`."""
+def start_registry(settings: Settings) -> subprocess.Popen[bytes]:
     environment = {
         **os.environ,
         "GPUAAS_DATABASE_URL": settings.database_url.get_secret_value() if settings.database_url else "",
@@ -126,10 +124,15 @@ async def registry_site(platform: Platform, settings: Settings, port: int) -> As
         "GPUAAS_AGENT_URLS": json.dumps(settings.agent_urls),
         "GPUAAS_LOG_LEVEL": "WARNING",
     }
+    command = [sys.executable, "-m", "gpuaas_server.main", "registry"]
+    return subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+
+
+@asynccontextmanager
+async def registry_site(platform: Platform, settings: Settings, port: int) -> AsyncIterator[RegistrySite]:
+    """`settings` name the registry's address and, as the first agent URL, the API on `port`."""
     async with listening(platform, port), workshop(platform) as shop:
-        command = [sys.executable, "-m", "gpuaas_server.main", "registry"]
-        quiet = {"stderr": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
-        process = await asyncio.to_thread(subprocess.Popen, command, env=environment, **quiet)
+        process = await asyncio.to_thread(start_registry, settings)
         try:
             await _answers(settings.registry_bind)
             yield RegistrySite(shop, settings.agent_urls[0], settings.registry_bind, process, settings.data_dir)
