@@ -20,6 +20,7 @@ from gpuaas_server.identity.policy import RULES, SCOPES, Level, decide
 from gpuaas_server.identity.policy_document import expected
 from gpuaas_server.identity.principals import ServiceAccountState, service_account_principal
 from system_support.policy_catalog import furnish_catalog
+from system_support.policy_instances import furnish_instances
 from system_support.policy_receipts import furnish_receipts
 from system_support.world import MODEL, World
 
@@ -125,6 +126,7 @@ def furnish(admin: Client, tenant_id: str, project_id: str) -> dict[str, str]:
         **furnish_artifacts(admin, tenant_id, project_id),
         **furnish_receipts(admin, project_id, living.id),
         **furnish_catalog(admin, tenant_id, project_id, _published(admin, project_id)),
+        **furnish_instances(admin, project_id, living.id),
     }
 
 

@@ -168,6 +168,21 @@ def _fresh_entitlement(cast: Cast, caller: Caller, ids: Ids) -> Ids:
     return {"entitlement_id": cast.admin.entitlements.grant(ids["tenant_id"], ids["slug"]).id}
 
 
+def _instance(caller: Caller, ids: Ids) -> object:
+    """On an allocation that serves another one already: nothing is used up."""
+    place = {"component_key": "server", "allocation_id": ids["allocation_id"]}
+    return {"app": ids["instance_app"], "name": _slug(), "placement_intent": [place]}
+
+
+def _drain(caller: Caller, ids: Ids) -> object:
+    return {"kind": "drain", "targets": [ids["member_id"]]}
+
+
+_LEASE = {"lease_token": f"lease_{'A' * 43}"}
+# A program of the matrix is bound to another app: the policy lets it pass, the verb does not.
+NOT_ITS_APP = frozenset({403})
+_VERBS = ("deploy", "start", "stop", "restart", "rollback", "reconcile", "repair", "decommission")
+
 RECIPES: dict[str, Recipe] = {
     **dict.fromkeys(("health", "ready", "metrics", "auth_jwks", "agent_ca", "me_show", "ssh_ca_show"), READ),
     "auth_token": Recipe(_sign_in),
@@ -316,6 +331,26 @@ RECIPES: dict[str, Recipe] = {
     "allocation_release": Recipe({}, ids={"allocation_id": "ended_allocation_id"}),
     "allocation_retry_release": Recipe(answers=NOT_NOW),
     "allocation_force_cleanup": Recipe({**REASON, "evidence": "nothing was looked at, of course"}, answers=NOT_NOW),
+    "instance_create": Recipe(_instance, answers=frozenset({422})),
+    "instance_list": READ,
+    "instance_show": READ,
+    "instance_timeline": READ,
+    **{f"instance_{verb}": Recipe({}, answers=SUCCESS | NOT_NOW) for verb in _VERBS},
+    "instance_upgrade": Recipe({"version": "2.0.0"}, answers=NOT_NOW),
+    "instance_health_report": Recipe({"status": "healthy", "generation": 1}, answers=NOT_ITS_APP),
+    "member_list": READ,
+    "member_show": READ,
+    "member_operation_create": Recipe(_drain, answers=NOT_NOW),
+    "operation_list": READ,
+    "operation_show": READ,
+    "operation_cancel": Recipe({}, answers=SUCCESS | NOT_NOW),
+    "operation_force": Recipe(REASON, answers=NOT_NOW),
+    "controller_work": READ,
+    "operation_claim": Recipe({"replica": "matrix"}, answers=NOT_ITS_APP),
+    "operation_report": Recipe(_LEASE, answers=NOT_ITS_APP),
+    "operation_complete": Recipe(_LEASE, answers=NOT_ITS_APP),
+    "operation_fail": Recipe({**_LEASE, "failure": {"code": "no_luck", "message": "No."}}, answers=NOT_ITS_APP),
+    "operation_give_back": Recipe(_LEASE, answers=NOT_ITS_APP),
     "app_version_register": Recipe(_manifest),
     "app_list": READ,
     "app_show": READ,

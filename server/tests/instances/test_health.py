@@ -1,0 +1,89 @@
+"""Health as the controller reports it: against a generation, by the right one, and not believed for ever."""
+
+from datetime import timedelta
+
+from gpuaas_server.instances import service
+from gpuaas_server.kernel.context import system_actor
+from gpuaas_server.kernel.database import PLATFORM
+from tests_support.agents import Json
+from tests_support.apps import AppSite, Controller
+
+
+async def _report(world: AppSite, instance_id: str, by: Controller | None = None, **body: object) -> Json:
+    generation = (await world.instance(instance_id))["generation"]
+    path = f"{world.path}/instances/{instance_id}/health"
+    document = {"status": "healthy", "generation": generation, **body}
+    answer = await (by or world.controller).person.call("PUT", path, document)
+    found: Json = answer.json()
+    return found
+
+
+async def test_a_report_changes_health_with_its_reasons(world: AppSite) -> None:
+    instance_id = await world.running()
+    reasons = [{"code": "queue_long", "message": "The queue is long."}]
+    told = await _report(world, instance_id, status="degraded", reasons=reasons)
+    assert (told["health"], told["health_reasons"][0]["code"]) == ("degraded", "queue_long")
+    instance = await world.instance(instance_id)
+    assert (instance["health"], instance["generation"]) == ("degraded", told["generation"])
+    assert "instance.degraded" in await world.timeline(instance_id)
+    await _report(world, instance_id)
+    assert (await world.instance(instance_id))["health"] == "healthy"
+
+
+async def test_a_report_about_an_earlier_generation_is_refused(world: AppSite) -> None:
+    instance_id = await world.running()
+    generation = (await world.instance(instance_id))["generation"]
+    await world.asked(instance_id, "stop")
+    told = await _report(world, instance_id, generation=generation)
+    assert told["code"] == "stale_generation"
+
+
+async def test_a_report_by_another_apps_controller_is_refused(world: AppSite) -> None:
+    instance_id = await world.running()
+    stranger = await world.another_controller(apps=("other-app",))
+    assert (await _report(world, instance_id, by=stranger))["code"] == "not_the_controller"
+
+
+async def test_members_are_reported_as_long_as_no_operation_works_on_them(world: AppSite) -> None:
+    instance_id = await world.running()
+    members = await world.members(instance_id)
+    failing = {"member_id": members[2]["id"], "status": "failed", "message": "The process died."}
+    told = await _report(world, instance_id, members=[failing])
+    assert told["health"] == "degraded"
+    (failed,) = [one for one in await world.members(instance_id) if one["status"] == "failed"]
+    assert failed["failure"]["message"] == "The process died."
+    recovering = await world.change_members(instance_id, "recover", targets=[failed["id"]])
+    await world.controller.does(recovering.json()["id"], "claim")
+    await _report(world, instance_id, members=[failing])
+    (joining,) = [one for one in await world.members(instance_id) if one["id"] == failed["id"]]
+    assert joining["status"] == "joining"  # the operation decides what it is
+    huge = failing | {"adapter_detail": {"log": "x" * 20_000}}
+    assert (await _report(world, instance_id, members=[huge]))["code"] == "document_too_large"
+
+
+async def test_a_controller_that_falls_silent_is_not_believed_for_ever(world: AppSite) -> None:
+    instance_id = await world.running()
+    await _report(world, instance_id)
+    world.clock.ahead += timedelta(minutes=11)
+    await world.settle()
+    instance = await world.instance(instance_id)
+    assert (instance["health"], instance["health_reasons"][0]["code"]) == ("unknown", "health_not_reported")
+    await _report(world, instance_id)
+    assert (await world.instance(instance_id))["health"] == "healthy"
+
+
+async def test_a_revoked_artifact_flags_what_runs_from_it_until_it_is_upgraded(world: AppSite) -> None:
+    instance_id = await world.running()
+    digest = (await world.instance(instance_id))["digest"]
+    async with world.platform.transaction(PLATFORM, system_actor("test")) as tx:
+        await service.digest_flagged(tx, digest, "the key leaked")
+        assert await service.live_on_digest(tx.connection, digest) == 1
+    await world.settle()
+    instance = await world.instance(instance_id)
+    assert (instance["status"], instance["health"]) == ("running", "degraded")
+    assert instance["flags"][0]["code"] == "artifact_revoked"
+    other = {"kind": "controller", "digest": "sha256:" + "b" * 64}
+    await world.publish(version="1.4.0", artifact=other)
+    await world.controller.carry_out(await world.asked(instance_id, "upgrade", version="1.4.0"))
+    after = await world.instance(instance_id)
+    assert (after["flags"], after["health"], after["digest"]) == ([], "healthy", other["digest"])
