@@ -296,7 +296,7 @@ RECIPES: dict[str, Recipe] = {
     "publish_intent_create": Recipe({"kind": "blob", "name": "matrix"}),
     "publish_intent_list": READ,
     "publish_intent_show": READ,
-    "publish_intent_upload": Recipe({"any": "bytes"}, _fresh_intent),
+    "publish_intent_upload": Recipe({"json": "is not what it takes"}, _fresh_intent, frozenset({415})),
     "publish_intent_complete": Recipe({"digest": f"sha256:{'0' * 64}"}, _fresh_intent),
     "publish_intent_cancel": Recipe(fresh=_fresh_intent),
     "artifact_list": READ,

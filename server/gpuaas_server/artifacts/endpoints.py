@@ -32,6 +32,7 @@ router = APIRouter(tags=["artifacts"])
 _INTENTS = "/projects/{project_id}/publish-intents"
 _ARTIFACTS = "/projects/{project_id}/artifacts"
 _CHANGE = problem_responses("conflict", "idempotency_mismatch", "idempotency_in_progress", "storage_unavailable")
+OCTETS = "application/octet-stream"
 _TAKES_BYTES = re.compile(r"/api/v1/projects/[^/]+/publish-intents/[^/]+/content")
 
 
@@ -92,7 +93,7 @@ async def publish_intent_show(
 @router.put(
     _INTENTS + "/{publish_intent_id}/content",
     response_model=UploadedContent,
-    responses=_CHANGE,
+    responses=problem_responses("unsupported_media_type", "storage_unavailable"),
     openapi_extra={"requestBody": {"required": True, **content.BYTES}},
 )
 async def publish_intent_upload(
@@ -103,6 +104,8 @@ async def publish_intent_upload(
 ) -> Response:
     """The bytes of a blob, where the platform keeps blobs in a directory of its own. Sending them again replaces them."""
     platform = call.platform
+    if request.headers.get("content-type", "").partition(";")[0] != OCTETS:
+        raise Problem("unsupported_media_type", f"The bytes of a blob are sent as {OCTETS}.")
     if not isinstance(places.blob_store(platform.settings), DirectoryStore):
         raise Problem("conflict", "Blobs are in a bucket here: send the bytes to the intent's upload URL.")
     async with platform.database.connection(call.admission.scope) as connection:

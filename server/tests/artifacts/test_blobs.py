@@ -81,7 +81,7 @@ async def test_bytes_that_come_while_the_intent_goes_on_are_not_kept(shop: Works
         await shop.work()
         yield CONTENT
 
-    headers = {"Authorization": f"Bearer {shop.admin.token}"}
+    headers = {"Authorization": f"Bearer {shop.admin.token}", "Content-Type": "application/octet-stream"}
     path = intent["upload"]["url"].removeprefix("/api/v1")
     answer = await shop.site.client.put(path, content=slowly(), headers=headers)
     assert (answer.status_code, answer.json()["code"]) in ((409, "conflict"), (503, "storage_unavailable"))
