@@ -142,8 +142,8 @@ ALTER TABLE platform_keys DROP CONSTRAINT platform_keys_kind;
 ALTER TABLE platform_keys ADD CONSTRAINT platform_keys_kind
   CHECK (kind IN ('task_signing', 'ssh_user_ca', 'ssh_host_ca', 'tls_ca', 'registry_token'));
 
--- What a controller with a lease pulls: the same bytes are the same artifact, whoever published them; its own project's
--- first, and one that nobody revoked.
+-- What a controller with a lease pulls: its own project's artifact, else the first that was published with these bytes. Not
+-- one that happens to be unrevoked: a copy of somebody else's must not undo the publisher's revocation.
 CREATE FUNCTION artifact_to_pull(wanted text, puller text)
   RETURNS TABLE (id text, kind text, digest text, location text, trust text, trust_detail text) LANGUAGE plpgsql AS $$
 DECLARE before CONSTANT text := coalesce(current_setting('gpuaas.platform', true), '');
@@ -151,6 +151,6 @@ BEGIN
   PERFORM set_config('gpuaas.platform', 'on', true);
   RETURN QUERY
     SELECT a.id, a.kind, a.digest, a.location, a.trust, a.trust_detail FROM artifacts a WHERE a.digest = wanted
-    ORDER BY a.trust = 'revoked', a.project_id <> puller, a.id LIMIT 1;
+    ORDER BY a.project_id <> puller, a.id LIMIT 1;
   PERFORM set_config('gpuaas.platform', before, true);
 END $$;
