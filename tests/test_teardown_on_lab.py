@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from gpuaas_cli.main import app
 from gpuaas_lab import Fleet, Host
 from gpuaas_sdk import Receipt, ReceiptFilter
 from gpuaas_sdk.allocations import NewAllocation
@@ -146,6 +148,24 @@ def test_a_forced_teardown_is_not_verified_for_ever_and_its_receipt_outlives_the
     assert forced.left > 0
     kept = place.world.admin.receipts.list(place.world.project_id, ReceiptFilter(instance_id=instance_id))
     assert [one.id for one in kept] == [forced.id]
+
+
+def test_a_viewer_reads_on_the_command_line_what_is_left(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    instance_id = deployed(place)
+    lie = place.app.ask(instance_id, "stop")
+    place.app.say_done(lie)
+    place.app.ended(lie)
+    monkeypatch.setenv("GPUAAS_URL", place.world.server.url)
+    monkeypatch.setenv("GPUAAS_TOKEN", place.world.bearer("project_viewer"))
+    monkeypatch.setenv("GPUAAS_PROJECT", place.world.project_id)
+    monkeypatch.setenv("COLUMNS", "200")
+    listed = CliRunner().invoke(app, ["receipts", "list", "--instance", instance_id, "--status", "left"])
+    receipt_id = place.receipt(lie).id
+    assert receipt_id in listed.stdout
+    shown = CliRunner().invoke(app, ["receipts", "show", receipt_id]).stdout
+    for part in ("CHECK", "VERDICT", "EVIDENCE", "little.service is loaded [little.service]", "teardown_incomplete"):
+        assert part in shown
+    place.world.admin.operations.force(place.world.project_id, lie, "so that the allocation can be released")
 
 
 def test_the_controllers_way_in_ends_with_its_word_and_the_host_shows_it(place: Place, tmp_path: Path) -> None:
