@@ -95,6 +95,11 @@ class TokenKeeper:
     def renewable(self) -> bool:
         return self._credentials is not None or (self._token is not None and self._token.refresh_token is not None)
 
+    def fresh(self, now: float) -> str | None:
+        """The token, when it can be sent as it is: nobody has to be asked, nothing blocks."""
+        token = self._token
+        return token.access_token if token is not None and token.fresh(now) else None
+
     def current(self, exchange: Exchange) -> str | None:
         """The token to send now, renewed when it is about to end and that is possible."""
         with self._lock:

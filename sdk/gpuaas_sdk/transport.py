@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypedDict
 from urllib.parse import quote
 from uuid import uuid4
 
@@ -18,7 +19,7 @@ from gpuaas_sdk.retries import RetryPolicy
 
 API = "/api/v1"
 QueryValue = str | int | bool | None
-_RENEWABLE = frozenset({"token_expired", "token_invalid"})
+RENEWABLE = frozenset({"token_expired", "token_invalid"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,18 +68,11 @@ class Transport:
         self._timeout = timeout
         self._retry = retry or RetryPolicy()
         self._sleep = sleep
-        url = httpx.URL(base_url)
-        loopback = _is_loopback(url.host)
-        if url.scheme not in ("http", "https") or not url.host:
-            raise ValueError(f"not a server address: {base_url!r} (expected https://host[:port])")
-        if url.scheme == "http" and not loopback:
-            raise ValueError("a token must not travel in clear: use https:// for a remote server")
         self._http = httpx.Client(
             base_url=base_url.rstrip("/"),
-            verify=ssl.create_default_context(cafile=str(ca_file)) if ca_file else True,
             timeout=timeout,
-            trust_env=not loopback,  # a proxy for the internet does not lead to this machine
             headers={"User-Agent": user_agent},
+            **verification(base_url, ca_file),
         )
 
     def close(self) -> None:
@@ -93,7 +87,7 @@ class Transport:
             try:
                 return self._once(request, token)
             except GpuaasError as error:
-                if error.code in _RENEWABLE and not renewed and self._replace(token):
+                if error.code in RENEWABLE and not renewed and self._replace(token):
                     renewed = True
                     continue
                 delay = self._retry.delay(error, attempt)
@@ -110,7 +104,7 @@ class Transport:
             with self._open(request, token, timeout) as response:
                 yield response
         except GpuaasError as error:
-            if error.code in _RENEWABLE:
+            if error.code in RENEWABLE:
                 self._replace(token)
             raise
         except httpx.TransportError as error:
@@ -197,6 +191,25 @@ class Transport:
                 if delay is None or (lost_at_most is not None and lost > lost_at_most):
                     raise
             self._sleep(delay)
+
+
+class Verification(TypedDict):
+    verify: ssl.SSLContext | bool
+    trust_env: bool
+
+
+def verification(base_url: str, ca_file: str | Path | None) -> Verification:
+    """How the server is known to be the one that is meant; refuses an address that would give the token away."""
+    url = httpx.URL(base_url)
+    loopback = _is_loopback(url.host)
+    if url.scheme not in ("http", "https") or not url.host:
+        raise ValueError(f"not a server address: {base_url!r} (expected https://host[:port])")
+    if url.scheme == "http" and not loopback:
+        raise ValueError("a token must not travel in clear: use https:// for a remote server")
+    return {
+        "verify": ssl.create_default_context(cafile=str(ca_file)) if ca_file else True,
+        "trust_env": not loopback,  # a proxy for the internet does not lead to this machine
+    }
 
 
 def _may_have_arrived(error: GpuaasError) -> bool:

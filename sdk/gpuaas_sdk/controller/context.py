@@ -1,0 +1,153 @@
+"""What a handler gets: the operation, the instance and its members, the way to the hosts, and its voice."""
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+
+from gpuaas_sdk.controller.doors import Doors
+from gpuaas_sdk.controller.failures import Failed, Interrupted, failure_of, line
+from gpuaas_sdk.controller.hosts import Host
+from gpuaas_sdk.controller.line import Lease
+from gpuaas_sdk.operations import ControllerInstance, ControllerMember, ControllerVersion, Document, Operation
+
+# Asked between the work of a step and the word that it is done: the moment at which a crash hurts most.
+Gate = Callable[[str], None]
+
+
+@dataclass
+class Said:
+    """What the handler has reported so far; it is sent with the end of the operation."""
+
+    members: dict[str, dict[str, object]] = field(default_factory=dict)
+    runtime: Document | None = None
+    access_bundle: Document | None = None
+
+
+@dataclass(frozen=True)
+class Context:
+    lease: Lease
+    doors: Doors
+    gate: Gate
+    said: Said = field(default_factory=Said)
+    narrowed: frozenset[str] | None = None  # ids of the members that this handler works on
+
+    @property
+    def operation(self) -> Operation:
+        return self.lease.claimed.operation
+
+    @property
+    def instance(self) -> ControllerInstance:
+        return self.lease.claimed.instance
+
+    @property
+    def inputs(self) -> Mapping[str, object]:
+        return self.instance.inputs
+
+    @property
+    def version(self) -> ControllerVersion:
+        """What is to run: of an upgrade or rollback, the version to go to."""
+        return self.lease.claimed.target_version or self.instance.version
+
+    @property
+    def manifest(self) -> Document:
+        return self.version.manifest
+
+    @property
+    def everybody(self) -> list[ControllerMember]:
+        """All living members of the instance, also those that this operation does not work on."""
+        return self.lease.claimed.members
+
+    @property
+    def members(self) -> list[ControllerMember]:
+        """Those to work on. One whose host is gone is not among them: there is nothing to do for it."""
+        mine = [one for one in self.everybody if one.concerned and not one.host_gone]
+        return mine if self.narrowed is None else [one for one in mine if one.id in self.narrowed]
+
+    def of(self, component_key: str) -> list[ControllerMember]:
+        """In their order, those of a component that this operation works on."""
+        return sorted((one for one in self.members if one.component_key == component_key), key=lambda one: one.ordinal)
+
+    @property
+    def leaving(self) -> ControllerMember | None:
+        """Of `replace`: the one whose place is taken."""
+        return self._named(self.operation.member_id) if self.operation.kind == "replace" else None
+
+    @property
+    def coming(self) -> ControllerMember | None:
+        """Of `add` and `replace`: the one that joins."""
+        return self._named(self.operation.new_member_id or self.operation.member_id)
+
+    def only(self, *members: ControllerMember) -> "Context":
+        """The same operation for some of its members, so that one handler can be made of others."""
+        return replace(self, narrowed=frozenset(one.id for one in members))
+
+    async def host(self, member: ControllerMember) -> Host:
+        if member.host_gone or member.allocation is None:
+            raise Failed("host_gone", f"The allocation of {member.id} has ended.", next_step="Remove the member.")
+        return await self.doors.open(member.allocation.id)
+
+    @asynccontextmanager
+    async def step(
+        self, name: str, member: ControllerMember | None = None, *, skippable: bool = False
+    ) -> AsyncIterator[bool]:
+        """`async with ctx.step("install") as needed:`. A step must be repeatable: after a crash it runs again, from its
+        beginning. Only one that is `skippable` and was reported done by an earlier attempt gives False.
+        """
+        self._pause()
+        if skippable and self._done_before(name, member):
+            yield False
+            return
+        await self._tell(name, member, "running")
+        self._pause()
+        try:
+            yield True
+            self.gate(name)
+        except Exception as error:
+            await self._tell(name, member, "failed", failure_of(error).message)
+            raise
+        await self._tell(name, member, "succeeded")
+
+    async def progress(self, percent: int, message: str | None = None) -> None:
+        told: dict[str, object] = {"percent": percent}
+        await self.lease.report(progress=told if message is None else told | {"message": line(message)})
+
+    def member(
+        self, member: ControllerMember, status: str, *, message: str | None = None, detail: Document | None = None
+    ) -> None:
+        """ready, degraded, drained or failed; `detail` is opaque to the platform, for debugging."""
+        told: dict[str, object] = {"member_id": member.id, "status": status}
+        if message is not None:
+            told["message"] = line(message)
+        if detail is not None:
+            told["adapter_detail"] = detail
+        self.said.members[member.id] = told
+
+    def runtime(self, **runtime: object) -> None:
+        """Versions, endpoints, detail of what runs now; the next operation and the health check read it."""
+        self.said.runtime = runtime
+
+    def access(self, **bundle: object) -> None:
+        """Exact commands and endpoints for people. Never a secret."""
+        self.said.access_bundle = bundle
+
+    def _pause(self) -> None:
+        """Between two steps is where it is safe to end."""
+        if self.lease.interrupted:
+            raise Interrupted
+        if self.lease.cancel_requested:
+            raise Failed("cancelled", "It was cancelled.", next_step="Ask for it again when it is wanted.")
+
+    def _done_before(self, name: str, member: ControllerMember | None) -> bool:
+        wanted = (name, None if member is None else member.id)
+        return any((one.name, one.member_id) == wanted and one.status == "succeeded" for one in self.operation.steps)
+
+    async def _tell(self, name: str, member: ControllerMember | None, status: str, message: str | None = None) -> None:
+        step: dict[str, object] = {"name": name, "status": status}
+        if member is not None:
+            step["member_id"] = member.id
+        if message is not None:
+            step["message"] = line(message)
+        await self.lease.report(steps=[step])
+
+    def _named(self, member_id: str | None) -> ControllerMember | None:
+        return next((one for one in self.everybody if one.id == member_id), None)

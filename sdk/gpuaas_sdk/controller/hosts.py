@@ -1,0 +1,87 @@
+"""A machine of an operation, reached over SSH: argument lists in, output out. Nothing here is ever a shell's text."""
+
+import asyncio
+import posixpath
+import secrets
+import shlex
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+import asyncssh
+
+from gpuaas_sdk.controller.failures import CommandFailed, HostUnreachable
+
+COMMAND_SECONDS = 60.0
+Connect = Callable[[], Awaitable[asyncssh.SSHClientConnection]]
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    status: int
+    out: str
+    err: str
+
+    @property
+    def ok(self) -> bool:
+        return self.status == 0
+
+
+class Host:
+    """`address` is where the other machines of the instance reach it."""
+
+    def __init__(self, address: str, connect: Connect) -> None:
+        self.address = address
+        self._connect = connect
+        self._connection: asyncssh.SSHClientConnection | None = None
+        self._lock = asyncio.Lock()
+
+    async def run(
+        self, argv: Sequence[str], *, check: bool = True, stdin: str | None = None, timeout: float = COMMAND_SECONDS
+    ) -> Ran:
+        """Run a program as the login user. With `check`, an error status raises `CommandFailed`."""
+        words = [str(word) for word in argv]
+        try:
+            connection = await self._connected()
+            done = await asyncio.wait_for(connection.run(shlex.join(words), input=stdin or ""), timeout)
+        except (OSError, asyncssh.Error) as error:
+            if isinstance(error, TimeoutError):
+                raise
+            raise HostUnreachable(self.address, type(error).__name__) from error
+        ran = Ran(-1 if done.exit_status is None else done.exit_status, _text(done.stdout), _text(done.stderr))
+        if check and not ran.ok:
+            raise CommandFailed(self.address, words, ran.status, ran.err or ran.out)
+        return ran
+
+    async def sudo(
+        self, argv: Sequence[str], *, check: bool = True, stdin: str | None = None, timeout: float = COMMAND_SECONDS
+    ) -> Ran:
+        return await self.run(["sudo", "-n", "--", *argv], check=check, stdin=stdin, timeout=timeout)
+
+    async def put(self, path: str, text: str, mode: int = 0o644) -> bool:
+        """A file of root's with this content, there in one moment or not at all. False: it was so already."""
+        same = await self.sudo(["cat", "--", path], check=False)
+        kept = await self.sudo(["stat", "-c", "%a", "--", path], check=False)
+        if same.ok and same.out == text and kept.out.strip() == f"{mode:o}":
+            return False
+        beside = f"{posixpath.dirname(path)}/.{posixpath.basename(path)}.{secrets.token_hex(4)}"
+        # Made with its mode before anything is in it: what is written may be for few eyes.
+        await self.sudo(["install", "-D", "-m", f"{mode:o}", "/dev/null", beside])
+        await self.sudo(["dd", f"of={beside}", "status=none"], stdin=text)
+        await self.sudo(["mv", "-T", "--", beside, path])
+        return True
+
+    async def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            await self._connection.wait_closed()
+            self._connection = None
+
+    async def _connected(self) -> asyncssh.SSHClientConnection:
+        async with self._lock:
+            if self._connection is None or self._connection.is_closed():
+                self._connection = await self._connect()
+            return self._connection
+
+
+def _text(output: str | bytes | None) -> str:
+    return output.decode(errors="replace") if isinstance(output, bytes) else output or ""

@@ -1,0 +1,57 @@
+"""What a replica counts, as Prometheus reads it, on this machine's own address only."""
+
+import asyncio
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from gpuaas_sdk.operations import Operation
+
+_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
+
+
+@dataclass
+class Metrics:
+    claims: Counter[str] = field(default_factory=Counter)
+    ends: Counter[tuple[str, str]] = field(default_factory=Counter)
+    waited_seconds: float = 0.0  # from the wish to the claim, first attempts only
+    waited_count: int = 0
+
+    def claimed(self, operation: Operation) -> None:
+        self.claims[operation.kind] += 1
+        if operation.attempt == 1 and operation.created_at is not None:
+            self.waited_seconds += max(0.0, (datetime.now(UTC) - operation.created_at).total_seconds())
+            self.waited_count += 1
+
+    def ended(self, kind: str, outcome: str) -> None:
+        self.ends[kind, outcome] += 1
+
+    @property
+    def running(self) -> int:
+        return self.claims.total() - self.ends.total()
+
+    def text(self) -> str:
+        lines = ["# TYPE gpuaas_controller_claims_total counter"]
+        lines += [f'gpuaas_controller_claims_total{{kind="{kind}"}} {n}' for kind, n in sorted(self.claims.items())]
+        lines.append("# TYPE gpuaas_controller_ends_total counter")
+        for (kind, outcome), n in sorted(self.ends.items()):
+            lines.append(f'gpuaas_controller_ends_total{{kind="{kind}",outcome="{outcome}"}} {n}')
+        lines += ["# TYPE gpuaas_controller_running gauge", f"gpuaas_controller_running {self.running}"]
+        lines.append("# TYPE gpuaas_controller_claim_wait_seconds summary")
+        lines.append(f"gpuaas_controller_claim_wait_seconds_sum {self.waited_seconds:.6f}")
+        lines.append(f"gpuaas_controller_claim_wait_seconds_count {self.waited_count}")
+        return "\n".join(lines) + "\n"
+
+    async def serve(self, port: int) -> asyncio.Server:
+        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            try:
+                await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 5)
+                body = self.text().encode()
+                writer.write(_HEAD % len(body) + body)
+                await writer.drain()
+            except (TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ConnectionError):
+                pass
+            finally:
+                writer.close()
+
+        return await asyncio.start_server(answer, "127.0.0.1", port)

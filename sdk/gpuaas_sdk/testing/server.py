@@ -1,0 +1,148 @@
+"""A real control plane as its own processes: `gpuaas-server up` on a free port, with its first administrator."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gpuaas_sdk import Client, PasswordCredentials
+
+START_SECONDS = 60.0
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@dataclass
+class RunningServer:
+    """`with RunningServer.start() as server:`; `server.admin()` is a signed-in client."""
+
+    process: subprocess.Popen[bytes]
+    directory: Path
+    url: str
+    log_file: Path
+    admin_email: str = ""
+    admin_password: str = ""
+    environment: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def start(cls, **settings: str) -> "RunningServer":
+        directory = Path(tempfile.mkdtemp(prefix="gpuaas-system-"))
+        directory.chmod(0o755)  # the database's own account must be able to enter
+        port = free_port()
+        url = f"http://127.0.0.1:{port}"
+        environment = {
+            **os.environ,
+            "GPUAAS_DATA_DIR": str(directory / "var"),
+            "GPUAAS_HTTP_BIND": f"127.0.0.1:{port}",
+            "GPUAAS_AGENT_URLS": json.dumps([url]),
+            "GPUAAS_LOG_LEVEL": "INFO",
+            **{f"GPUAAS_{name.upper()}": value for name, value in settings.items()},
+        }
+        environment.pop("GPUAAS_DATABASE_URL", None) if "database_url" not in settings else None
+        log_file = directory / "server.log"
+        server = cls(cls._spawn(environment, directory, log_file), directory, url, log_file, environment=environment)
+        server.wait_ready()
+        if (directory / "admin.json").exists():  # else somebody was here before, see `replica_of`
+            admin = json.loads((directory / "admin.json").read_text())
+            server.admin_email, server.admin_password = admin["email"], admin["password"]
+        return server
+
+    @classmethod
+    def replica_of(cls, first: "RunningServer", **settings: str) -> "RunningServer":
+        """Another machine, as it were: an api and a worker of its own, on the first one's database."""
+        key_file = str(first.directory / "var" / "keys" / "master.key")
+        shared = {"database_url": first.database_url(), "master_key_file": key_file}
+        server = cls.start(**settings, **shared)
+        server.admin_email, server.admin_password = first.admin_email, first.admin_password
+        return server
+
+    def database_url(self) -> str:
+        """As its api processes were told it."""
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline:
+            for pid in self.children("api"):
+                for entry in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
+                    name, _, value = entry.partition(b"=")
+                    if name == b"GPUAAS_DATABASE_URL":
+                        return value.decode()
+            time.sleep(0.05)
+        raise RuntimeError("there is no api process to ask for the database")
+
+    @staticmethod
+    def _spawn(environment: dict[str, str], directory: Path, log_file: Path) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", "gpuaas_server.main", "up", "--admin-file", str(directory / "admin.json")]
+        with log_file.open("ab") as log:
+            return subprocess.Popen(command, env=environment, stdout=log, stderr=log)
+
+    def restart(self) -> None:
+        """Start again on the same data, after a stop or a kill."""
+        self.process = self._spawn(self.environment, self.directory, self.log_file)
+        self.wait_ready()
+
+    def wait_ready(self) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline:
+            if self.process.poll() is not None:
+                break
+            try:
+                with urllib.request.urlopen(f"{self.url}/readyz", timeout=2):  # noqa: S310
+                    return
+            except OSError:
+                time.sleep(0.05)
+        raise RuntimeError(f"the server did not become ready: {self.log_file.read_text()[-3000:]}")
+
+    def admin(self) -> Client:
+        return Client(self.url, credentials=PasswordCredentials(self.admin_email, self.admin_password))
+
+    def children(self, name: str) -> list[int]:
+        """Process ids of a part: api, worker or postgres."""
+        found = []
+        for pid in _children_of(self.process.pid):
+            command = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+            last = {part.decode(errors="replace") for part in command}
+            if name in last or (name == "postgres" and command[0].endswith(b"/postgres")):
+                found.append(pid)
+        return found
+
+    def kill(self, name: str) -> None:
+        """kill -9 of a part; the supervisor starts it again."""
+        for pid in self.children(name):
+            os.kill(pid, signal.SIGKILL)
+
+    def stop(self, number: int = signal.SIGTERM) -> None:
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+            self.process.wait(30)
+
+    def __enter__(self) -> "RunningServer":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+def _children_of(parent: int) -> list[int]:
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            if int(fields[1]) == parent:
+                found.append(int(entry.name))
+    return found

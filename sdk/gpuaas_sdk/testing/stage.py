@@ -1,0 +1,120 @@
+"""An app on the catalogue and a service account for its controller, brought about as a publisher does it: over the API."""
+
+import secrets
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from gpuaas_sdk.allocations import Allocation, NewAllocation
+from gpuaas_sdk.artifacts import digest_of
+from gpuaas_sdk.catalog import AppVersion
+from gpuaas_sdk.controller.process import ControllerSettings
+from gpuaas_sdk.instances import Instance, MemberChange, NewInstance, PlacementIntent
+from gpuaas_sdk.operations import Operation
+from gpuaas_sdk.receipts import Receipt, ReceiptFilter
+from gpuaas_sdk.testing.world import World
+from gpuaas_sdk.waiting import wait_for
+
+DIGEST = "{digest}"  # where a manifest's text wants the digest of what is published
+SETTLE = 120.0
+PROMOTIONS = ("staged", "canary", "active")
+
+
+@dataclass
+class Stage:
+    """One project with an app in it: `stage.publish(manifest, content)`, `stage.allocate(2)`, `stage.deploy(…)`."""
+
+    world: World
+    slug: str
+
+    @property
+    def project_id(self) -> str:
+        return self.world.project_id
+
+    def publish(self, manifest: str, content: bytes) -> AppVersion:
+        """The bytes as an artifact, promoted to active, and the version of the manifest that names them, active too."""
+        admin, project = self.world.admin, self.project_id
+        with tempfile.TemporaryDirectory() as folder:
+            source = Path(folder) / "artifact"
+            source.write_bytes(content)
+            digest = digest_of(source)
+            if not list(admin.artifacts.list(project, digest=digest)):
+                self._publish_blob(source, digest)
+        version = admin.app_versions.register(project, manifest.replace(DIGEST, digest))
+        return admin.app_versions.activate(project, version.app_id, version.id)
+
+    def _publish_blob(self, source: Path, digest: str) -> None:
+        admin, project = self.world.admin, self.project_id
+        intent = admin.publish_intents.create(
+            project, "blob", self.slug, media_type="application/octet-stream", size_bytes=source.stat().st_size
+        )
+        admin.publish_intents.upload(intent, source)
+        admin.publish_intents.complete(project, intent.id, digest)
+        made = admin.publish_intents.settled(project, intent.id, SETTLE)
+        if made.artifact_id is None:
+            raise RuntimeError(f"the artifact was not taken: {made}")
+        for kind in ("lint", "smoke"):
+            admin.artifacts.add_evidence(project, made.artifact_id, kind, True, tool="testing-kit", summary="passed")
+        for stage in PROMOTIONS:
+            percent = 100 if stage == "canary" else None
+            admin.artifacts.move(project, made.artifact_id, stage, "for a test", canary_percent=percent)
+
+    def controller(self, replica: str = "replica-1") -> ControllerSettings:
+        """A new service account that may control the app here."""
+        name = f"controller-{secrets.token_hex(3)}"
+        accounts = self.world.admin.service_accounts
+        made = accounts.create(self.project_id, name, ["apps:control"], app_slugs=[self.slug])
+        secret = "" if made.key is None else made.key.secret or ""
+        return ControllerSettings(
+            url=self.world.server.url,
+            project_id=self.project_id,
+            client_id=made.id,
+            client_secret=secret,
+            replica=replica,
+        )
+
+    def allocate(self, count: int, sku: str = "h100-slice", gpu_count: int | None = 1) -> list[str]:
+        """The ids of active allocations."""
+        allocations, project = self.world.admin.allocations, self.project_id
+        made = allocations.create(project, NewAllocation(sku=sku, gpu_count=gpu_count, count=count))
+        seen: dict[str, Allocation] = {}
+        for change in allocations.follow(project, [one.id for one in made], SETTLE):
+            seen[change.id] = change
+        states = {one.id: (seen.get(one.id) or one).state for one in made}
+        if set(states.values()) != {"active"}:
+            raise RuntimeError(f"not all became active: {states}")
+        return list(states)
+
+    def deploy(self, name: str, places: list[tuple[str, str]], **inputs: object) -> tuple[str, Operation]:
+        """The instance's id and its deploy. `places` are (component, allocation)."""
+        intent = [PlacementIntent(component_key=key, allocation_id=one) for key, one in places]
+        new = NewInstance(app=self.slug, name=name, placement_intent=intent, inputs=inputs)
+        started = self.world.admin.instances.create(self.project_id, new)
+        return started.instance.id, started.operation
+
+    def operate(self, instance_id: str, verb: str) -> Operation:
+        return self.world.admin.instances.operate(self.project_id, instance_id, verb).operation
+
+    def change_members(self, instance_id: str, change: MemberChange) -> Operation:
+        return self.world.admin.instances.change_members(self.project_id, instance_id, change)
+
+    def ended(self, operation: Operation, seconds: float = SETTLE) -> Operation:
+        """Wait until it is over, whatever came of it."""
+
+        def over() -> Operation | None:
+            now = self.world.admin.operations.show(self.project_id, operation.id)
+            return None if now.live else now
+
+        return wait_for(over, seconds, what=f"the {operation.kind} to end")
+
+    def instance(self, instance_id: str) -> Instance:
+        return self.world.admin.instances.show(self.project_id, instance_id)
+
+    def receipts(self, operation: Operation) -> list[Receipt]:
+        wanted = ReceiptFilter(operation_id=operation.id)
+        return list(self.world.admin.receipts.list(self.project_id, wanted))
+
+
+def as_replica(settings: ControllerSettings, name: str) -> ControllerSettings:
+    """Another replica of the same controller: the same service account."""
+    return replace(settings, replica=name)

@@ -1,0 +1,107 @@
+"""A small world on a running server: a tenant, a project, people of every role, SKUs, and a simulated fleet."""
+
+import contextlib
+import secrets
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gpuaas_sdk import Client, PasswordCredentials
+from gpuaas_sdk.capacity import NewSku
+from gpuaas_sdk.nodes import Node
+from gpuaas_sdk.testing.agents import SimulatedAgents
+from gpuaas_sdk.testing.server import RunningServer
+
+MODEL = "NVIDIA H100 80GB HBM3"
+
+
+@dataclass
+class World:
+    server: RunningServer
+    admin: Client
+    tenant_id: str
+    project_id: str
+
+    @classmethod
+    def create(cls, server: RunningServer) -> "World":
+        admin = server.admin()
+        mark = secrets.token_hex(3)
+        tenant = admin.tenants.create(f"acme-{mark}", "Acme")
+        project = admin.projects.create(tenant.id, f"train-{mark}", "Training")
+        return cls(server, admin, tenant.id, project.id)
+
+    def person(self, role: str) -> Client:
+        """A new user with the role in this project (or tenant), signed in."""
+        return Client(self.server.url, credentials=self.credentials(role))
+
+    def bearer(self, role: str) -> str:
+        """The token of such a user, for requests that the SDK would not send."""
+        return Client(self.server.url).sign_in(self.credentials(role)).access_token
+
+    def credentials(self, role: str) -> PasswordCredentials:
+        email = f"{role.replace('_', '-')}-{secrets.token_hex(3)}@example.test"
+        password = secrets.token_urlsafe(18)
+        if role.startswith("platform_"):
+            user = self.admin.users.create(None, email, role, password)
+            self.admin.users.set_platform_role(user.id, role)
+        else:
+            user = self.admin.users.create(self.tenant_id, email, role, password)
+            if role == "tenant_admin":
+                self.admin.tenants.set_member(self.tenant_id, user.id, role)
+            else:
+                self.admin.projects.set_member(self.project_id, user.id, role)
+        return PasswordCredentials(email, password)
+
+    def offer(self) -> None:
+        """The SKUs of the demo, unless they are there already."""
+        names = {sku.name for sku in self.admin.skus.list()}
+        for name, shape, counts in (("h100-slice", "gpu_slice", [1, 2, 4]), ("h100-node", "baremetal", [8])):
+            if name not in names:
+                self.admin.skus.create(
+                    NewSku(
+                        name=name,
+                        shape=shape,
+                        gpu_model=MODEL,
+                        gpu_counts=counts,
+                        price_per_gpu_hour_minor=250,
+                        currency="USD",
+                    )
+                )
+
+    @contextlib.contextmanager
+    def simulated_fleet(self, nodes: int, *arguments: str, first_index: int = 0) -> Iterator[list[Node]]:
+        """Simulated agents in a process of their own; their slots are approved."""
+        with self.simulated_agents(nodes, *arguments, first_index=first_index) as (enrolled, _):
+            yield enrolled
+
+    @contextlib.contextmanager
+    def simulated_agents(
+        self, nodes: int, *arguments: str, first_index: int = 0
+    ) -> Iterator[tuple[list[Node], SimulatedAgents]]:
+        """As `simulated_fleet`, with a hold on the agents, to kill them."""
+        token = self.admin.enrolment_tokens.create(note="simulated", max_uses=nodes)
+        bundle = self.server.directory / f"bundle-{secrets.token_hex(3)}"
+        bundle.write_text(token.bundle or "")
+        before = {node.id for node in self.admin.nodes.list()}
+        agents = SimulatedAgents(bundle, ["--nodes", str(nodes), "--first-index", str(first_index), *arguments])
+        agents.start()
+        try:
+            enrolled = self._approve_new(before, nodes)
+            yield enrolled, agents
+            for node in enrolled:  # the next test's allocations must not land on agents that are gone
+                current = self.admin.nodes.show(node.id)
+                if current.status != "retired" and not current.cordoned:
+                    self.admin.nodes.cordon(node.id, "the simulated fleet ends")
+        finally:
+            agents.kill()
+
+    def _approve_new(self, before: set[str], count: int) -> list[Node]:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            fresh = [node for node in self.admin.nodes.list() if node.id not in before]
+            if len(fresh) == count and all(self.admin.slots.list(node.id) for node in fresh):
+                for node in fresh:
+                    self.admin.slots.approve(node.id)
+                return [self.admin.nodes.show(node.id) for node in fresh]
+            time.sleep(0.05)
+        raise RuntimeError("the simulated fleet did not enrol in time")

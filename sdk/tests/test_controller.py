@@ -1,0 +1,317 @@
+"""The controller framework against a real server and a simulated fleet: claims, steps, failures, ends, and replicas."""
+
+import asyncio
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import pytest
+
+from gpuaas_sdk import MemberChange, Operation
+from gpuaas_sdk.controller import AppController, Context, Failed, Health, Line, Replica, Watched, connect
+from gpuaas_sdk.controller.failures import Interrupted
+from gpuaas_sdk.testing import RunningServer, Stage, World, as_replica, proving, running
+
+MANIFEST = """\
+manifest: 1
+slug: {slug}
+display_name: Notes
+version: 1.0.0
+runtime_version: "1"
+artifact: {kind: controller, digest: "{digest}"}
+compatibility: {}
+components:
+  - {key: head, min: 1, max: 1}
+  - {key: leaf, min: 0, max: 4}
+footprint: {units: [notes.service]}
+"""
+
+
+@dataclass
+class Notes(AppController):
+    """Writes down what it does. `trouble` is raised in the step `second`; `hold` keeps the step `first` waiting."""
+
+    slug: str = ""
+    done: list[str] = field(default_factory=list)
+    trouble: Exception | None = None
+    hold: asyncio.Event | None = None
+    began: asyncio.Event = field(default_factory=asyncio.Event)
+    health_seconds: float = 0.2
+
+    async def bootstrap(self, ctx: Context) -> None:
+        async with ctx.step("first"):
+            self.done.append("first")
+            self.began.set()
+            if self.hold is not None:
+                await self.hold.wait()
+        async with ctx.step("once", skippable=True) as needed:
+            if needed:
+                self.done.append("once")
+        async with ctx.step("second"):
+            if self.trouble is not None:
+                raise self.trouble
+            self.done.append("second")
+        for member in ctx.members:
+            ctx.member(member, "ready", detail={"seen": True})
+        ctx.runtime(version=ctx.version.runtime_version)
+        ctx.access(talk="nc somewhere 7")
+
+    async def add(self, ctx: Context) -> None:
+        async with ctx.step("join", ctx.coming):
+            self.done.append(f"join {[one.component_key for one in ctx.members]}")
+
+    async def stop(self, ctx: Context) -> None:
+        async with ctx.step("halt"):
+            self.done.append("halt")
+
+    async def start(self, ctx: Context) -> None:
+        async with ctx.step("go"):
+            self.done.append("go")
+
+    async def health(self, watched: Watched) -> Health:
+        health = Health()
+        for member in watched.members:
+            health.member(member, "it hums" if member.component_key == "head" else None)
+        return health
+
+
+@pytest.fixture(scope="module")
+def fleet(server: RunningServer) -> Iterator[World]:
+    world = World.create(server)
+    world.offer()
+    with world.simulated_fleet(1):
+        yield world
+
+
+@pytest.fixture(scope="module")
+def stage(fleet: World) -> Stage:
+    stage = Stage(fleet, f"notes-{fleet.project_id[-6:].lower()}")
+    stage.publish(MANIFEST.replace("{slug}", stage.slug), b"what the controller is made of")
+    return stage
+
+
+@pytest.fixture(scope="module")
+def places(stage: Stage) -> list[str]:
+    return stage.allocate(2)
+
+
+@pytest.fixture
+def begin(stage: Stage, places: list[str]) -> Iterator[Callable[[], tuple[str, Operation]]]:
+    """Ask for an instance; what is left of it at the end is forced away, so that its place is free for the next test."""
+    made: list[str] = []
+
+    def ask() -> tuple[str, Operation]:
+        instance, operation = stage.deploy(f"n{len(made)}", [("head", places[0])])
+        made.append(instance)
+        return instance, operation
+
+    yield ask
+    for instance in made:
+        _put_away(stage, instance)
+
+
+def _put_away(stage: Stage, instance_id: str) -> None:
+    class Away(AppController):
+        async def teardown(self, ctx: Context) -> None:
+            pass
+
+    async def put() -> None:
+        app = Away()
+        app.slug = stage.slug
+        live = stage.instance(instance_id).operation_id
+        if live is not None:
+            stage.world.admin.operations.cancel(stage.project_id, live)
+        async with running(app, stage.controller("away")):
+            if live is not None:
+                await ended(stage, stage.world.admin.operations.show(stage.project_id, live))
+            operation = await asyncio.to_thread(stage.operate, instance_id, "decommission")
+            assert (await ended(stage, operation)).status == "succeeded"
+
+    asyncio.run(put())
+
+
+async def ended(stage: Stage, operation: Operation) -> Operation:
+    return await asyncio.to_thread(stage.ended, operation, 30.0)
+
+
+Begin = Callable[[], tuple[str, Operation]]
+
+
+async def test_what_a_handler_does_and_says_is_there_when_the_operation_has_ended(stage: Stage, begin: Begin) -> None:
+    app = Notes(stage.slug)
+    async with running(app, stage.controller()) as replica:
+        instance, operation = await asyncio.to_thread(begin)
+        done = await ended(stage, operation)
+        assert (done.status, done.attempt, done.failure) == ("succeeded", 1, None)
+        assert [(one.name, one.status) for one in done.steps] == [
+            (name, "succeeded") for name in ("first", "once", "second")
+        ]
+        shown = stage.instance(instance)
+        assert (shown.status, shown.runtime) == ("running", {"version": "1"})
+        assert shown.access_bundle == {"talk": "nc somewhere 7"}
+        server = await replica.metrics.serve(0)
+        port = server.sockets[0].getsockname()[1]
+        text = await asyncio.to_thread(_get, f"http://127.0.0.1:{port}/metrics")
+        assert 'gpuaas_controller_ends_total{kind="deploy",outcome="succeeded"} 1' in text
+        server.close()
+
+
+def _get(url: str) -> str:
+    with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310
+        text: str = answer.read().decode()
+        return text
+
+
+async def test_a_failure_that_the_handler_names_reaches_the_person_who_asked(stage: Stage, begin: Begin) -> None:
+    trouble = Failed("disk_full", "There is no room on /data.", next_step="Make room.", retryable=True)
+    async with running(Notes(stage.slug, trouble=trouble), stage.controller()):
+        _, operation = await asyncio.to_thread(begin)
+        done = await ended(stage, operation)
+    assert done.status == "failed"
+    assert done.failure is not None
+    assert (done.failure.code, done.failure.message) == ("disk_full", "There is no room on /data.")
+    assert (done.failure.next_step, done.failure.retryable) == ("Make room.", True)
+    assert done.steps[-1].status == "failed"
+
+
+async def test_the_text_of_an_error_that_nobody_foresaw_stays_in_the_log(stage: Stage, begin: Begin) -> None:
+    async with running(Notes(stage.slug, trouble=KeyError("hunter2")), stage.controller()):
+        _, operation = await asyncio.to_thread(begin)
+        done = await ended(stage, operation)
+    assert done.failure is not None
+    assert done.failure.code == "controller_error"
+    assert "hunter2" not in str(done.raw)
+    assert "KeyError" in done.failure.message
+
+
+async def test_a_replica_that_ends_gives_its_work_back_and_another_repeats_all_but_skippable_steps(
+    stage: Stage, begin: Begin
+) -> None:
+    settings = stage.controller()
+    hold = asyncio.Event()
+    first, second = Notes(stage.slug, hold=hold), Notes(stage.slug)
+    async with running(first, settings) as replica:
+        _, operation = await asyncio.to_thread(begin)
+        await asyncio.wait_for(first.began.wait(), 10)
+        ending = asyncio.create_task(replica.stop())
+        await asyncio.sleep(0.1)
+        hold.set()
+        await ending
+    assert first.done == ["first"]  # it came to the end of its step, and not into the next one
+    async with running(second, as_replica(settings, "replica-2")):
+        done = await ended(stage, operation)
+    assert (done.status, done.attempt, done.replica) == ("succeeded", 2, "replica-2")
+    assert second.done == ["first", "once", "second"]
+
+
+async def test_a_step_that_is_skippable_is_not_repeated_when_it_was_reported_done(stage: Stage, begin: Begin) -> None:
+    settings, again = stage.controller(), Notes(stage.slug)
+    stopped: list[asyncio.Task[None]] = []
+
+    def gate(step: str) -> None:
+        if step == "second":
+            stopped.append(asyncio.create_task(first.stop()))
+            raise Interrupted
+
+    async with running(Notes(stage.slug), settings, gate) as first:
+        _, operation = await asyncio.to_thread(begin)
+        await until(lambda: bool(stopped))
+    async with running(again, as_replica(settings, "replica-2")):
+        assert (await ended(stage, operation)).status == "succeeded"
+    assert again.done == ["first", "second"]
+
+
+async def test_a_replica_that_died_goes_on_with_its_own_work_when_it_is_back_under_its_name(
+    stage: Stage, begin: Begin
+) -> None:
+    settings, dying = stage.controller("same-name"), Notes(stage.slug, hold=asyncio.Event())
+    async with connect(settings, dying) as client:  # no `running`: that one would give its lease back
+        dead = Replica(dying, Line(client, settings.project_id, settings.replica))
+        work = asyncio.create_task(dead.run())
+        _, operation = await asyncio.to_thread(begin)
+        await asyncio.wait_for(dying.began.wait(), 10)
+    work.cancel()  # without its connection it can say nothing more
+    back = Notes(stage.slug)
+    async with running(back, settings):
+        done = await ended(stage, operation)
+    assert (done.status, done.attempt) == ("succeeded", 2)
+    await dead.stop(grace=0)
+
+
+async def test_a_cancelled_operation_ends_between_two_steps(stage: Stage, begin: Begin) -> None:
+    hold = asyncio.Event()
+    app = Notes(stage.slug, hold=hold)
+    async with running(app, stage.controller()):
+        _, operation = await asyncio.to_thread(begin)
+        await asyncio.wait_for(app.began.wait(), 10)
+        await asyncio.to_thread(stage.world.admin.operations.cancel, stage.project_id, operation.id)
+        hold.set()
+        done = await ended(stage, operation)
+    assert (done.status, app.done) == ("cancelled", ["first"])
+
+
+async def test_a_verb_that_is_made_of_others_runs_them_and_one_that_is_missing_says_so(
+    stage: Stage, begin: Begin
+) -> None:
+    app = Notes(stage.slug)
+    async with running(app, stage.controller()):
+        instance, operation = await asyncio.to_thread(begin)
+        await ended(stage, operation)
+        app.done.clear()
+        restart = await asyncio.to_thread(stage.operate, instance, "restart")
+        assert (await ended(stage, restart)).status == "succeeded"
+        assert app.done == ["halt", "go"]
+        gone = await ended(stage, await asyncio.to_thread(stage.operate, instance, "decommission"))
+    assert gone.failure is not None
+    assert gone.failure.code == "not_supported"
+
+
+async def test_a_member_operation_sees_its_own_member_and_knows_of_the_others(
+    stage: Stage, begin: Begin, places: list[str]
+) -> None:
+    app = Notes(stage.slug)
+    async with running(app, stage.controller()):
+        instance, operation = await asyncio.to_thread(begin)
+        await ended(stage, operation)
+        change = MemberChange(kind="add", component_key="leaf", allocation_ids=[places[1]])
+        added = await asyncio.to_thread(stage.change_members, instance, change)
+        assert (await ended(stage, added)).status == "succeeded"
+    assert app.done[-1] == "join ['leaf']"
+
+
+async def test_health_is_told_on_the_controllers_own_schedule(stage: Stage, begin: Begin) -> None:
+    async with running(Notes(stage.slug), stage.controller()):
+        instance, operation = await asyncio.to_thread(begin)
+        await ended(stage, operation)
+        await until(lambda: stage.instance(instance).health == "degraded")
+    assert "it hums" in {reason.message for reason in stage.instance(instance).health_reasons}
+
+
+async def test_two_replicas_share_the_work_and_no_operation_is_done_twice(stage: Stage, places: list[str]) -> None:
+    settings, apps = stage.controller(), [Notes(stage.slug), Notes(stage.slug)]
+    second = as_replica(settings, "replica-2")
+    async with running(apps[0], settings), running(apps[1], second):
+        begun = [
+            await asyncio.to_thread(stage.deploy, f"shared-{n}", [("head", place)]) for n, place in enumerate(places)
+        ]
+        for _, operation in begun:
+            assert (await ended(stage, operation)).attempt == 1
+    assert sorted(apps[0].done + apps[1].done) == ["first", "first", "once", "once", "second", "second"]
+    for instance, _ in begun:
+        await asyncio.to_thread(_put_away, stage, instance)
+
+
+async def test_the_kit_interrupts_after_every_step_and_runs_the_handler_twice(stage: Stage, begin: Begin) -> None:
+    app = Notes(stage.slug)
+    async with proving(app, stage.controller()) as interruptions:
+        _, operation = await asyncio.to_thread(begin)
+        done = await ended(stage, operation)
+    assert (done.status, done.attempt) == ("succeeded", 4)
+    assert interruptions.seen == ["first", "once", "second"]
+    assert app.done.count("second") == 3  # interrupted after it once, then through, then again
+
+
+async def until(true: Callable[[], bool]) -> None:
+    async with asyncio.timeout(20):
+        while not await asyncio.to_thread(true):
+            await asyncio.sleep(0.05)
