@@ -31,6 +31,7 @@ Snapshot = TypeVar("Snapshot")
 Decision = TypeVar("Decision")
 
 AWAY = (OperationalError, Problem)  # the database, or a free connection to it
+ROUND_PAUSE = 0.01  # the first goes at once; what comes on its heels goes together
 IDLE_LOOK = 30.0  # a wake-up may be lost with a killed process; look anyway
 
 
@@ -105,6 +106,8 @@ class Worker:
             task = asyncio.create_task(self._handle(*share))
             self._running[task] = len(share)
             task.add_done_callback(self._running.pop)
+        if taken:
+            await asyncio.sleep(ROUND_PAUSE)
         if len(taken) == free:
             return 0.0
         return IDLE_LOOK if due is None else min(IDLE_LOOK, max(0.001, (due - now).total_seconds()))

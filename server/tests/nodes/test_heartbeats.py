@@ -2,10 +2,9 @@
 
 from datetime import timedelta
 
-from tests_support.agents import MovableClock, Site, ssh_line
-
 from gpuaas_server.nodes.agent_schemas import Heartbeat
 from gpuaas_server.nodes.heartbeats import FACTS_LIFE, TRUST_LIFE, Heartbeats
+from tests_support.agents import MovableClock, Site, ssh_line
 
 KEY = ssh_line()
 
