@@ -53,6 +53,7 @@ REFUSALS_OF_MEANING = {
     "allocation_create": {"sku_not_offered"},
     "publish_intent_create": {"body_too_large"},
     "trust_key_create": {"trust_key_refused"},
+    "app_version_register": {"manifest_invalid"},
 }
 
 

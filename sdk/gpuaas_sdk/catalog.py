@@ -112,7 +112,7 @@ class Apps(Calls):
 class AppVersions(Calls):
     def register(self, project_id: str, manifest: str) -> AppVersion:
         """A draft from the manifest's text (YAML or JSON). The same content again is the same version."""
-        return self._change("POST", AppVersion, *_apps(project_id), "versions", body={"manifest": manifest})
+        return self._change("POST", AppVersion, "projects", project_id, "app-versions", body={"manifest": manifest})
 
     def list(self, project_id: str, app_id: str) -> Pages[AppVersion]:
         return self._pages(AppVersion, *_apps(project_id), app_id, "versions")

@@ -32,7 +32,7 @@ VersionName = Annotated[str | None, Query(pattern="^[0-9A-Za-z.+-]{5,64}$", desc
 
 
 @router.post(
-    "/projects/{project_id}/apps/versions",
+    "/projects/{project_id}/app-versions",
     status_code=201,
     response_model=AppVersion,
     responses=problem_responses("manifest_invalid", "version_exists", "app_slug_taken"),

@@ -13,7 +13,7 @@ from tests_support.publishing import Publishing
 
 
 async def test_a_manifest_makes_an_app_and_a_draft(publishing: Publishing) -> None:
-    version = await publishing.publisher.made(f"{publishing.path}/versions", {"manifest": EXAMPLE})
+    version = await publishing.publisher.made(f"/projects/{publishing.project_id}/app-versions", {"manifest": EXAMPLE})
     assert (version["slug"], version["version"], version["status"]) == ("echo", "1.2.0", "draft")
     assert (version["runtime_version"], version["artifact_digest"]) == ("24.10", DIGEST)
     assert version["allowed_actions"] == ["app_version_activate", "app_version_retire"]
@@ -27,17 +27,23 @@ async def test_a_manifest_makes_an_app_and_a_draft(publishing: Publishing) -> No
 
 async def test_the_same_content_again_is_the_same_version_and_other_content_is_refused(publishing: Publishing) -> None:
     first = await publishing.register()
-    again = await publishing.publisher.made(f"{publishing.path}/versions", {"manifest": f"# again\n{version_text()}"})
+    again = await publishing.publisher.made(
+        f"/projects/{publishing.project_id}/app-versions", {"manifest": f"# again\n{version_text()}"}
+    )
     assert (again["id"], again["content_digest"]) == (first["id"], first["content_digest"])
     text = version_text(description="Something else")
-    answer = await publishing.publisher.call("POST", f"{publishing.path}/versions", json={"manifest": text})
+    answer = await publishing.publisher.call(
+        "POST", f"/projects/{publishing.project_id}/app-versions", json={"manifest": text}
+    )
     assert (answer.status_code, answer.json()["code"]) == (409, "version_exists")
     assert answer.json()["details"]["version_id"] == first["id"]
 
 
 async def test_a_manifest_with_faults_changes_nothing_and_names_them(publishing: Publishing) -> None:
     text = EXAMPLE.replace("min: 1", "min: 5").replace("users: [echo]", "users: [root]")
-    answer = await publishing.publisher.call("POST", f"{publishing.path}/versions", json={"manifest": text})
+    answer = await publishing.publisher.call(
+        "POST", f"/projects/{publishing.project_id}/app-versions", json={"manifest": text}
+    )
     assert (answer.status_code, answer.json()["code"]) == (422, "manifest_invalid")
     faults = answer.json()["details"]["faults"]
     assert [fault["path"] for fault in faults] == ["max_members", "components[0].min", "footprint.users[0]"]
@@ -48,12 +54,12 @@ async def test_a_manifest_with_faults_changes_nothing_and_names_them(publishing:
 async def test_a_slug_belongs_to_one_project_of_the_whole_platform(publishing: Publishing) -> None:
     await publishing.register()
     boss = await publishing.world.person("boss@other.test", publishing.other_tenant_id, "tenant_admin")
-    path = f"/projects/{publishing.other_project_id}/apps/versions"
+    path = f"/projects/{publishing.other_project_id}/app-versions"
     answer = await boss.call("POST", path, json={"manifest": version_text("9.0.0")})
     assert (answer.status_code, answer.json()["code"]) == (409, "app_slug_taken")
     beside = await publishing.world.project(publishing.tenant_id, "beside")
     answer = await publishing.world.admin.call(
-        "POST", f"/projects/{beside}/apps/versions", json={"manifest": version_text("9.0.0")}
+        "POST", f"/projects/{beside}/app-versions", json={"manifest": version_text("9.0.0")}
     )
     assert (answer.status_code, answer.json()["code"]) == (409, "app_slug_taken")
 

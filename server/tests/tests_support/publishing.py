@@ -28,7 +28,9 @@ class Publishing:
         return f"/projects/{self.project_id}/apps"
 
     async def register(self, version: str = "1.2.0", **changes: Any) -> Json:
-        return await self.publisher.made(f"{self.path}/versions", {"manifest": version_text(version, **changes)})
+        return await self.publisher.made(
+            f"/projects/{self.project_id}/app-versions", {"manifest": version_text(version, **changes)}
+        )
 
     async def artifact(self, stage: str = "active", trust: str = "verified", digest: str = DIGEST) -> str:
         """A row as publishing leaves it; how it comes about is the other room's story."""
