@@ -7,6 +7,8 @@ import pytest
 from gpuaas_server.catalog.machine import TRANSITIONS, VERBS
 from gpuaas_server.catalog.tables import STATUSES
 from gpuaas_server.identity.policy import RULES
+from gpuaas_server.kernel.database import PLATFORM
+from gpuaas_server.kernel.ids import new_id
 from tests_support.manifests import DIGEST, EXAMPLE, version_text
 from tests_support.people import MovableClock
 from tests_support.publishing import Publishing
@@ -137,6 +139,35 @@ async def test_a_version_is_not_retired_before_the_announced_day(publishing: Pub
     refused = await publishing.move(version, "retire", {"reason": "too early"})
     assert (refused["http"], refused["code"]) == (409, "conflict")
     assert day[:10] in refused["detail"]
+
+
+async def test_a_version_that_somebody_runs_is_not_retired_whoever_it_is(
+    publishing: Publishing, clock: MovableClock
+) -> None:
+    """The publisher cannot see instances of other tenants, and is told their number all the same."""
+    await publishing.artifact()
+    version = await publishing.active()
+    async with publishing.world.platform.database.connection(PLATFORM) as connection:
+        await connection.execute(
+            "INSERT INTO app_instances (id, tenant_id, project_id, name, app_id, app_slug, version_id, version, manifest,"
+            " inputs, placement_intent, status, status_since, health, health_since, health_reasons, created_by,"
+            " correlation_id, created_at) VALUES (%s, %s, %s, 'one', %s, 'echo', %s, '1.2.0', '{}', '{}', '[]',"
+            " 'running', now(), 'healthy', now(), '[]', 'usr_x', 'corr-0001', now())",
+            (
+                new_id("ins"),
+                publishing.other_tenant_id,
+                publishing.other_project_id,
+                version["app_id"],
+                version["id"],
+            ),
+        )
+    await publishing.move(version, "deprecate", {"notice": "use 2.0"})
+    clock.ahead = timedelta(minutes=2)
+    refused = await publishing.move(version, "retire", {"reason": "no more"})
+    assert (refused["http"], refused["code"], refused["details"]) == (409, "version_in_use", {"live": 1})
+    async with publishing.world.platform.database.connection(PLATFORM) as connection:
+        await connection.execute("UPDATE app_instances SET decommissioned_at = now()")
+    assert (await publishing.move(version, "retire", {"reason": "no more"}))["status"] == "retired"
 
 
 async def test_a_draft_that_nobody_wants_can_be_given_up(publishing: Publishing) -> None:
