@@ -40,6 +40,14 @@ class Door:
         self.address, self.user, self.port = issued.ssh.address, issued.ssh.user, issued.ssh.port
         self.options = ["-o", f"HostKeyAlias={self.allocation_id}", "-o", f"UserKnownHostsFile={known}"]
 
+    def take_private_key(self, clear: bytes) -> None:
+        """Use this key, without a certificate; who the host is, the certificate of before has told."""
+        (self.directory / f"{self.allocation_id}.key-cert.pub").unlink(missing_ok=True)
+        for path in (self.key, self.key.with_suffix(".key.pub")):
+            path.unlink(missing_ok=True)
+        self.key.touch(mode=0o600)
+        self.key.write_bytes(clear)
+
     def knock(self, command: str = "id -un", seconds: int = 15) -> subprocess.CompletedProcess[str]:
         argv = ["ssh", "-i", str(self.key), "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes"]
         argv += ["-o", "IdentitiesOnly=yes", "-o", f"ConnectTimeout={seconds}", "-p", str(self.port), *self.options]

@@ -1,0 +1,105 @@
+"""Ways into a real host that end before their time: an operation's certificates, and a key in the platform's custody."""
+
+import json
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from gpuaas_lab import Fleet
+from gpuaas_sdk import Conflict
+from gpuaas_sdk.allocations import NewAllocation
+from system_support.door import Door
+from system_support.little_app import LittleApp
+from system_support.server import RunningServer, free_port
+from system_support.world import World
+
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
+SECONDS = 10.0  # within which a host must shut; it takes about one
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[World]:
+    with Fleet(name="access", hosts=1) as fleet:
+        bind = f"{fleet.gateway}:{free_port()}"
+        urls = json.dumps([f"https://{bind}"])
+        with RunningServer.start(https_bind=bind, agent_urls=urls, login_rate_per_minute="100000") as server:
+            made = World.create(server)
+            made.offer()
+            fleet.hosts[0].start_agent(made.admin.enrolment_tokens.create().bundle or "")
+            made._approve_new(set(), 1)
+            yield made
+
+
+@pytest.fixture(scope="module", params=[("h100-node", None), ("h100-slice", 2)], ids=["baremetal", "slice"])
+def allocation_id(world: World, request: pytest.FixtureRequest) -> Iterator[str]:
+    sku, gpus = request.param
+    made = world.admin.allocations.create(world.project_id, NewAllocation(sku=sku, gpu_count=gpus))[0]
+    active = list(world.admin.allocations.follow(world.project_id, [made.id], 90.0))[-1]
+    assert active.state == "active", active.failure
+    yield made.id
+    world.admin.allocations.release(world.project_id, made.id)
+    list(world.admin.allocations.follow(world.project_id, [made.id], 120.0))
+
+
+def shuts(door: Door) -> float:
+    """How long the door still opened."""
+    start = time.monotonic()
+    while door.opens:
+        assert time.monotonic() < start + SECONDS, "the host still lets them in"
+    return time.monotonic() - start
+
+
+def opens(door: Door) -> None:
+    deadline = time.monotonic() + SECONDS
+    while not door.opens:
+        assert time.monotonic() < deadline, door.knock().stderr
+
+
+def test_a_controller_is_on_the_host_while_it_holds_the_operation_and_not_a_moment_longer(
+    world: World, allocation_id: str, tmp_path: Path
+) -> None:
+    app = LittleApp.publish(world.admin, world.project_id)
+    instance_id, operation_id = app.launch(allocation_id)
+    lease, door = app.claim(operation_id), Door(world.admin, world.project_id, allocation_id, tmp_path)
+    given = app.controller.ssh_access.for_operation(world.project_id, operation_id, lease, door.make_key())
+    [certificate] = given.certificates
+    assert certificate.principal == allocation_id
+    door.use(certificate)
+    assert door.knock().stdout.strip() == "gpu"
+    app.say_done(operation_id, lease)
+    shuts(door)
+    assert app.ended(operation_id).status == "succeeded"
+    with pytest.raises(Conflict) as refused:
+        app.controller.ssh_access.for_operation(world.project_id, operation_id, lease, door.make_key())
+    assert refused.value.code == "lease_lost"
+    listed = {one.serial: one for one in world.admin.ssh_access.certificates(world.project_id, allocation_id)}
+    assert listed[int(certificate.serial)].operation_id == operation_id
+    assert listed[int(certificate.serial)].revoked_at is not None
+    gone = app.ask(instance_id, "decommission")
+    app.say_done(gone)
+    assert app.ended(gone).status == "succeeded"  # nothing of it was ever on the host
+
+
+def test_a_key_in_custody_opens_the_host_until_it_is_rotated_or_revoked(
+    world: World, allocation_id: str, tmp_path: Path
+) -> None:
+    admin, project = world.admin, world.project_id
+    credential = admin.access_credentials.create(project, f"robot on {allocation_id}", "ssh_key")
+    until = datetime.now(UTC) + timedelta(hours=1)
+    admin.ssh_access.create_grant(project, allocation_id, expires_at=until, access_credential_id=credential.id)
+    old, new = (Door(admin, project, allocation_id, tmp_path / name) for name in ("old", "new"))
+    for door in (old, new):
+        door.directory.mkdir()
+        door.get_certificate()  # for the host's name and its CA
+    old.take_private_key(admin.access_credentials.private_key(project, credential.id))
+    opens(old)
+    admin.access_credentials.rotate(project, credential.id)
+    new.take_private_key(admin.access_credentials.private_key(project, credential.id))
+    opens(new)
+    shuts(old)
+    admin.access_credentials.revoke(project, credential.id, "the story ends")
+    shuts(new)
+    assert [one.version for one in admin.access_credentials.deliveries(project, credential.id)] == [2, 1]
