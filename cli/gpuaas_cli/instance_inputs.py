@@ -37,8 +37,8 @@ class InputForm:
 
     def __init__(self, schema: Mapping[str, object]) -> None:
         properties, required = schema.get("properties"), schema.get("required")
-        self._properties: Mapping[str, object] = properties if isinstance(properties, Mapping) else {}
-        self._required = frozenset(required if isinstance(required, list) else ())
+        self._required: list[str] = required if isinstance(required, list) else []
+        self._properties = _in_order(properties, self._required) if isinstance(properties, Mapping) else {}
         self._closed = schema.get("additionalProperties") is False
 
     def assigned(self, assignments: Sequence[str]) -> Document:
@@ -73,6 +73,12 @@ class InputForm:
     def _property(self, name: str) -> Mapping[str, object]:
         found = self._properties.get(name)
         return found if isinstance(found, Mapping) else {}
+
+
+def _in_order(properties: Mapping[str, object], required: list[str]) -> Mapping[str, object]:
+    """A stored schema has forgotten the order of names, but not that of lists: required ones first, as they are listed."""
+    first = [name for name in required if name in properties]
+    return {name: properties[name] for name in [*first, *sorted(properties.keys() - set(first))]}
 
 
 def _answer(

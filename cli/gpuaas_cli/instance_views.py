@@ -62,7 +62,7 @@ def print_instance(session: Session, instance: Instance, members: Sequence[Insta
         ("Access", _document(instance.access_bundle)),
         ("Rolls back to", _version(instance.previous_version)),
         ("Unfinished", _version(instance.attempted_version)),
-        ("You may", [action.removeprefix("instance_") for action in instance.allowed_actions]),
+        ("You may", [_command(action) for action in instance.allowed_actions]),
         ("Created", instance.created_at),
         ("Decommissioned", instance.decommissioned_at),
         ("Correlation id", instance.correlation_id),
@@ -113,6 +113,12 @@ def print_entries(session: Session, entries: Sequence[TimelineEvent], raw: objec
         data = {name: value for name, value in entry.data.items() if value is not None}
         table.add_row(moment(entry.at), entry.type, entry.subject, cell(data))
     session.out.print(table)
+
+
+def _command(action: str) -> str:
+    """An action of the policy as the command says it."""
+    names = {"instance_deploy": "redeploy", "member_operation_create": "members add"}
+    return names.get(action, action.removeprefix("instance_"))
 
 
 def _lines(reasons: Sequence[HealthReason]) -> str:

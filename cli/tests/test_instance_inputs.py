@@ -12,11 +12,11 @@ SCHEMA: dict[str, Any] = {
     "type": "object",
     "additionalProperties": False,
     "required": ["greeting", "tries"],
-    "properties": {
-        "greeting": {"type": "string", "x-ui": {"label": "Greeting"}, "description": "what it says first"},
-        "tries": {"type": "integer"},
+    "properties": {  # in the order of a database that sorts names by their length
         "mode": {"enum": ["loud", "quiet"], "default": "quiet"},
+        "tries": {"type": "integer"},
         "labels": {"type": "array"},
+        "greeting": {"type": "string", "x-ui": {"label": "Greeting"}, "description": "what it says first"},
     },
 }
 
@@ -36,22 +36,26 @@ class Person:
 
 
 def test_the_schema_makes_the_questions_and_reads_the_answers() -> None:
-    person = Person("hello", "3", "", '["a"]')
+    person = Person("hello", "3", '["a"]', "")
     answers = InputForm(SCHEMA).asked({}, person.ask, person.told.append, everything=True)
     assert answers == {"greeting": "hello", "tries": 3, "mode": "quiet", "labels": ["a"]}
     assert [text for text, _ in person.asked] == [
         "Greeting (greeting) – what it says first",
         "tries",
-        "mode [loud|quiet]",
         "labels",
+        "mode [loud|quiet]",
     ]
 
 
 def test_what_cannot_be_read_is_asked_again_and_what_is_optional_may_be_left_out() -> None:
-    person = Person("hello", "many", "true", "3", "shouting", "loud", "")
+    person = Person("hello", "many", "true", "3", "", "shouting", "loud")
     answers = InputForm(SCHEMA).asked({}, person.ask, person.told.append, everything=True)
     assert answers == {"greeting": "hello", "tries": 3, "mode": "loud"}
-    assert person.told == ["'many' is not an integer.", "'true' is not an integer.", "'shouting' is none of loud, quiet."]
+    assert person.told == [
+        "'many' is not an integer.",
+        "'true' is not an integer.",
+        "'shouting' is none of loud, quiet.",
+    ]
 
 
 def test_who_gives_something_is_asked_only_for_what_is_needed() -> None:

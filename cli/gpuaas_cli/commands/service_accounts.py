@@ -17,6 +17,10 @@ group.add_typer(keys, name="keys")
 
 AccountArgument = Annotated[str, typer.Argument(help="Service account: id or name.")]
 ScopeOption = Annotated[list[str], typer.Option("--scope", help="What it may do; repeat for several.")]
+AppsOption = Annotated[
+    list[str] | None,
+    typer.Option("--app", help="With scope apps:control, an app (slug) that it controls; repeat for several."),
+]
 COLUMNS: list[Column[ServiceAccount]] = [
     Column("NAME", lambda one: one.name),
     Column("SCOPES", lambda one: one.scopes),
@@ -51,20 +55,27 @@ def create(
     session: Session,
     name: Annotated[str, typer.Argument(help="Name, unique in the project.")],
     scope: ScopeOption,
+    apps: AppsOption = None,
     expires: ExpiresOption = None,
     project: ProjectOption = None,
 ) -> None:
     """Create a service account with a first key, whose secret is shown once."""
     where = project_id(session, project)
-    made = session.client.service_accounts.create(where, name, scope, expiry(expires))
+    made = session.client.service_accounts.create(where, name, scope, expiry(expires), apps)
     _print(session, made)
 
 
 @group.verb("set-scopes")
-def set_scopes(session: Session, account: AccountArgument, scope: ScopeOption, project: ProjectOption = None) -> None:
-    """Replace what a service account may do."""
+def set_scopes(
+    session: Session,
+    account: AccountArgument,
+    scope: ScopeOption,
+    apps: AppsOption = None,
+    project: ProjectOption = None,
+) -> None:
+    """Replace what a service account may do; with --app, also the apps that it controls."""
     where, found = _find(session, project, account)
-    _print(session, session.client.service_accounts.update(where, found, scopes=scope))
+    _print(session, session.client.service_accounts.update(where, found, scopes=scope, app_slugs=apps))
 
 
 @group.verb("disable")
