@@ -13,7 +13,7 @@ from gpuaas_server.catalog import service as catalog
 from gpuaas_server.catalog.gate import MemberFacts, PlacementFacts, Refusal
 from gpuaas_server.catalog.manifest import Manifest, from_document
 from gpuaas_server.instances import queries
-from gpuaas_server.instances.schemas import Placement
+from gpuaas_server.instances.schemas import HealthReason, Placement
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 
@@ -43,6 +43,15 @@ async def version_choose(
     """The version that may be launched here now, or the problem with every reason why none."""
     found = await catalog.launchable(connection, tenant_id, slug, version, project_id)
     return Version(found.app_id, found.version_id, found.manifest, found.digest)
+
+
+async def notices_of(connection: Connection, version_id: str) -> list[HealthReason]:
+    """What the version's publisher wants its users to know: it is deprecated or retired, and what to do."""
+    found = (await catalog.version_notices(connection, [version_id])).get(version_id)
+    if found is None:
+        return []
+    message = f"Version {found.version} is {found.status}: {found.notice or 'use a newer one'}"
+    return [HealthReason(code=f"version_{found.status}", message=message)]
 
 
 def inputs_check(manifest: Manifest, values: dict[str, Any]) -> None:

@@ -95,7 +95,9 @@ async def instance_show(connection: Connection, roles: Roles, project_id: str, i
     row = await queries.instance_show(connection, project_id, instance_id)
     if row is None:
         raise not_found("instance", instance_id)
-    return instance_of(row, roles)
+    shown = instance_of(row, roles)
+    notices = await launching.notices_of(connection, row["version_id"])
+    return shown.model_copy(update={"flags": [*shown.flags, *notices]})
 
 
 async def instance_list(
