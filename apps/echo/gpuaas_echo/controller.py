@@ -1,0 +1,108 @@
+"""What can be asked of the app. Each handler makes the hosts what they should be, from wherever they are."""
+
+import asyncio
+import hashlib
+
+from gpuaas_echo import workload
+from gpuaas_sdk.controller import AppController, Context, ControllerMember, Failed, Health, Watched, main
+
+
+class Echo(AppController):
+    slug = "echo"
+    components = ("hub", "relay")
+
+    async def bootstrap(self, ctx: Context) -> None:
+        """Members come in the manifest's order: relays are of no use before their hub."""
+        require_published(ctx)
+        for member in (*ctx.of("hub"), *ctx.of("relay")):
+            await self._bring_up(ctx, member)
+        await self._describe(ctx)
+
+    reconcile = upgrade = start = bootstrap
+
+    async def add(self, ctx: Context) -> None:
+        require_published(ctx)
+        for member in ctx.members:
+            await self._bring_up(ctx, member)
+
+    async def drain(self, ctx: Context) -> None:
+        for member in ctx.members:
+            async with ctx.step("drain", member):
+                await workload.drain(await ctx.host(member), member.component_key)
+            ctx.member(member, "drained")
+
+    async def stop(self, ctx: Context) -> None:
+        for member in (*ctx.of("relay"), *ctx.of("hub")):
+            async with ctx.step("stop", member):
+                await workload.stop(await ctx.host(member), member.component_key)
+
+    async def remove(self, ctx: Context) -> None:
+        for member in (*ctx.of("relay"), *ctx.of("hub")):
+            async with ctx.step("stop", member):
+                await workload.stop(await ctx.host(member), member.component_key)
+            async with ctx.step("remove", member):
+                await workload.remove(await ctx.host(member), member.component_key)
+
+    teardown = remove
+
+    async def health(self, watched: Watched) -> Health:
+        health = Health()
+        for member in watched.members:
+            place = member.adapter_detail or {}
+            problem = await silence(str(place.get("address")), workload.PORTS[member.component_key])
+            health.member(member, problem)
+        return health
+
+    async def _bring_up(self, ctx: Context, member: ControllerMember) -> None:
+        host, role = await ctx.host(member), member.component_key
+        greeting = str(ctx.inputs.get("greeting", "hello"))
+        hub = await hub_place(ctx) if role == "relay" else None
+        async with ctx.step("install", member):
+            changed = await workload.install(host, role, greeting, hub)
+        async with ctx.step("start", member):
+            # A drained relay runs but no longer listens, and one that a crash left half-way may run the old text.
+            await workload.start(host, role, afresh=changed or member.status in ("joining", "drained", "failed"))
+        ctx.member(member, "ready", detail={"address": host.address})
+
+    async def _describe(self, ctx: Context) -> None:
+        address, port = (await hub_place(ctx)).split(":")
+        ctx.runtime(version=ctx.version.runtime_version, hub=f"{address}:{port}")
+        ctx.access(talk=f"nc {address} {port}", health=f"nc -z {address} {port}")
+
+
+def require_published(ctx: Context) -> None:
+    """What was published and checked is what is put on the hosts; another controller release has another program."""
+    digest = f"sha256:{hashlib.sha256(workload.program().encode()).hexdigest()}"
+    if ctx.version.digest != digest:
+        raise Failed("other_program", "This controller does not carry this version.", next_step="Run its release.")
+
+
+async def hub_place(ctx: Context) -> str:
+    """An operation on a relay alone has no way into the hub's host: what the hub's own said is in the runtime."""
+    known = (ctx.instance.runtime or {}).get("hub")
+    for hub in ctx.of("hub"):
+        return f"{(await ctx.host(hub)).address}:{workload.PORTS['hub']}"
+    if known is None:
+        raise Failed("no_hub", "The hub has not been deployed.", next_step="Deploy the instance first.")
+    return str(known)
+
+
+async def silence(address: str, port: int) -> str | None:
+    """Why there is no echo, or None."""
+    try:
+        async with asyncio.timeout(3):
+            reader, writer = await asyncio.open_connection(address, port)
+            writer.write(b"ping\n")
+            answer = await reader.readline()
+            writer.close()
+    except (OSError, TimeoutError) as error:
+        return f"{address}:{port} does not answer: {type(error).__name__}"
+    return None if answer.endswith(b" ping\n") else f"{address}:{port} does not echo"
+
+
+def run() -> None:
+    main(Echo())
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,84 @@
+"""What can be said about the app without a host; tests/test_echo_on_lab.py has the rest."""
+
+import asyncio
+import hashlib
+import re
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from gpuaas_echo import controller, workload
+
+PACKAGE = Path(controller.__file__).parent
+MANIFEST = (PACKAGE / "manifest.yaml").read_text()
+
+
+def test_the_manifest_names_the_program_that_the_controller_carries() -> None:
+    digest = hashlib.sha256((PACKAGE / "echod").read_bytes()).hexdigest()
+    assert f"digest: sha256:{digest} " in MANIFEST
+    assert workload.program() == (PACKAGE / "echod").read_text()
+
+
+def test_everything_that_the_app_leaves_on_a_host_is_in_its_footprint() -> None:
+    footprint = MANIFEST.partition("footprint:")[2].partition("probes:")[0]
+    for role, port in workload.PORTS.items():
+        assert workload.unit(role) in footprint
+        assert f"port: {port}" in footprint
+        assert f"{workload.UNIT_FILES}/{workload.unit(role)}" in footprint
+    assert workload.FOLDER in footprint
+    assert re.search(rf"users: \[{workload.USER}\]", footprint)
+
+
+def test_the_whole_app_stays_under_three_hundred_lines() -> None:
+    written = [path for path in PACKAGE.iterdir() if path.is_file()]
+    assert sum(len(path.read_text().splitlines()) for path in written) < 300
+
+
+def test_a_greeting_reaches_the_unit_as_the_text_that_it_is() -> None:
+    text = workload.unit_text("relay", "50 % of $HOME", "10.0.0.1:7007")
+    assert 'ExecStart=/opt/echo/echod 7008 "50 %% of $$HOME" 10.0.0.1:7007\n' in text
+
+
+@pytest.fixture
+def ports() -> tuple[int, int]:
+    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as other:
+        return one.getsockname()[1], other.getsockname()[1]
+
+
+@asynccontextmanager
+async def program(*arguments: str) -> AsyncIterator[asyncio.subprocess.Process]:
+    process = await asyncio.create_subprocess_exec(sys.executable, str(PACKAGE / "echod"), *arguments)
+    try:
+        yield process
+    finally:
+        process.kill()
+        await process.wait()
+
+
+async def until(port: int, answers: bool) -> str | None:
+    async with asyncio.timeout(10):
+        while ((problem := await controller.silence("127.0.0.1", port)) is None) is not answers:
+            await asyncio.sleep(0.05)
+    return problem
+
+
+async def test_a_relay_passes_lines_through_its_hub_and_takes_no_more_when_it_is_drained(
+    ports: tuple[int, int],
+) -> None:
+    hub, relay = ports
+    async with program(str(hub), "hub"), program(str(relay), "relay", f"127.0.0.1:{hub}") as process:
+        await until(relay, answers=True)
+        reader, writer = await asyncio.open_connection("127.0.0.1", relay)
+        writer.write(b"one\n")
+        assert await reader.readline() == b"relay hub one\n"
+        process.send_signal(signal.SIGUSR1)
+        assert "does not answer" in str(await until(relay, answers=False))
+        writer.write(b"two\n")
+        assert await reader.readline() == b"relay hub two\n"  # who was there is still served
+        writer.close()
+        assert await controller.silence("127.0.0.1", hub) is None
