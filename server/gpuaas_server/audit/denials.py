@@ -1,7 +1,8 @@
 """Refusals become audit rows of their own: what was refused has rolled back, and the row must stay.
 
 Whoever can be refused could fill the disk with rows, so each caller gets a few a minute for each action and reason;
-the next row says how many were left out. Every process counts for itself, and remembers a bounded number of callers.
+the next row says how many were left out. Every process counts for itself, and remembers a bounded number of marks:
+fewer of strangers, who may come from as many addresses as they like, than of callers who are signed in.
 """
 
 from collections import OrderedDict
@@ -15,6 +16,7 @@ from gpuaas_server.kernel.database import PLATFORM
 
 ROWS_A_MINUTE = 10
 MOST_REMEMBERED = 2_000
+MOST_OF_CALLERS = 20_000  # a hundred callers, each refused every action there is
 _WINDOW = timedelta(minutes=1)
 
 Mark = tuple[str, str, str]  # who (an actor's id, or an address), action, reason
@@ -79,13 +81,15 @@ class Throttle:
 class Denials:
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
-        self._throttle = Throttle()
+        self._strangers = Throttle()
+        self._callers = Throttle(most=MOST_OF_CALLERS)
 
     async def write(self, actor: Actor, entry: AuditEntry, why: str) -> None:
         """In a transaction of its own. A caller who is nobody yet is told apart by the address."""
         metrics.denials.labels(why).inc()
-        who = actor.address if actor.kind == "anonymous" else actor.id
-        left_out = self._throttle.admit((who, entry.action, why), self._platform.clock())
+        stranger = actor.kind == "anonymous"
+        mark = (actor.address if stranger else actor.id, entry.action, why)
+        left_out = (self._strangers if stranger else self._callers).admit(mark, self._platform.clock())
         if left_out is None:
             return
         details = entry.details | {"why": why} | ({"left_out": left_out} if left_out else {})

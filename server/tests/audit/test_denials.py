@@ -1,7 +1,11 @@
 """Refusals leave rows, and cannot fill the disk."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
+from gpuaas_server.audit import denials as denials_room
 from gpuaas_server.audit.denials import Denials, Throttle
 from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.kernel.context import Actor, Platform
@@ -48,3 +52,24 @@ async def test_a_denial_is_a_row_of_its_own_with_the_reason_and_the_number_left_
         rows = await cursor.fetchall()
     assert [row["details"] for row in rows] == [{"why": "hidden"}] * 10 + [{"why": "hidden", "left_out": 3}]
     assert {(row["outcome"], row["resource_id"]) for row in rows} == {("denied", "prj_1")}
+
+
+async def test_a_flood_of_strangers_leaves_no_refusal_of_a_known_caller_out(
+    platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    platform.clock = lambda: NOON
+    denials = Denials(platform)
+    monkeypatch.setattr(denials, "_strangers", Throttle(rows_a_minute=2, most=10))
+    stranger = Actor("", "anonymous", "anonymous", None, "correlation", "", "")
+    for number in range(50):
+        caller = replace(stranger, address=f"192.0.2.{number}")
+        await denials.write(caller, AuditEntry("project_show", "prj_1", None), "token_invalid")
+    ann = Actor("usr_1", "user", "ann", "tnt_1", "correlation", "", "192.0.2.1")
+    actions = [f"action_{number}" for number in range(denials_room.ROWS_A_MINUTE * 20)]
+    for action in actions:
+        await denials.write(ann, AuditEntry(action, "prj_1", "tnt_1"), "hidden")
+    async with platform.database.connection(PLATFORM) as connection:
+        cursor = await connection.execute("SELECT action, actor_id FROM audit_records")
+        rows = await cursor.fetchall()
+    assert sorted(row["action"] for row in rows if row["actor_id"] == "usr_1") == sorted(actions)
+    assert sum(row["actor_id"] != "usr_1" for row in rows) == 10 + 2
