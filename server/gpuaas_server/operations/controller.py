@@ -201,6 +201,7 @@ async def release_lease(held: Held, operation: DictRow) -> DictRow:
     changes: dict[str, object] = {"status": "pending", "status_since": held.tx.now}
     changes |= {"lease_digest": None, "lease_until": None, "replica": None}
     changed = await queries.operation_change(held.tx.connection, operation["id"], changes)
+    await certificates.end(held.tx, operation["id"])  # whoever held it is out of the hosts, also if nobody resumes it
     held.news("operation.pending", operation["id"], kind=operation["kind"], attempt=operation["attempt"])
     held.tx.wakeups.add(controller_topic(operation["project_id"]))
     if operation["parent_id"] is not None:
