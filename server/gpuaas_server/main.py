@@ -1,4 +1,4 @@
-"""`gpuaas-server`: up, api, worker, registry, init, migrate, settings, contract. Heavy imports happen in the command that needs them."""
+"""`gpuaas-server`: up, api, worker, registry, init, migrate, settings, contract. Heavy imports wait for who needs them."""
 
 import argparse
 import asyncio

@@ -1,10 +1,16 @@
 """Migrations go up and down, agree with the tables in the code, and leave no tenant table without its wall."""
 
 import psycopg
+import pytest
 
 from gpuaas_server.embedded import postgres
 from gpuaas_server.migrations import run as migrations
 from gpuaas_server.migrations.schema import tenant_tables
+
+
+@pytest.fixture
+def database_url(fresh_database_url: str) -> str:
+    return fresh_database_url
 
 
 def test_the_head_is_found_without_loading_alembic(database_url: str) -> None:

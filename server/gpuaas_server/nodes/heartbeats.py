@@ -1,14 +1,17 @@
 """Heartbeats: nearly all of them say what the one before said, and then they cost no statement."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from gpuaas_server.kernel.context import Platform
+from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.nodes import agent_calls
 from gpuaas_server.nodes.agent_schemas import Heartbeat, PlatformTrust
+from gpuaas_server.nodes.batching import Batched
 
 # Another replica may have heard something newer: what is remembered here is compared with the database now and then.
 FACTS_LIFE = timedelta(minutes=5)
-TRUST_LIFE = timedelta(seconds=5)
+_EVERYBODY = "everybody"
 
 
 class Heartbeats:
@@ -17,8 +20,7 @@ class Heartbeats:
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
         self._facts: dict[str, tuple[tuple[str, ...], datetime]] = {}
-        self._trust: PlatformTrust | None = None
-        self._trust_until: datetime | None = None
+        self._trust = Batched(self._read_trust)
 
     def is_news(self, node_id: str, body: Heartbeat) -> bool:
         """A host that holds something is always news: what it holds is compared with what is claimed."""
@@ -29,11 +31,14 @@ class Heartbeats:
         self._facts[node_id] = (_facts(body), self._platform.clock() + FACTS_LIFE)
 
     async def trust(self) -> PlatformTrust:
-        now = self._platform.clock()
-        if self._trust is None or self._trust_until is None or self._trust_until <= now:
-            self._trust = await agent_calls.platform_trust(self._platform)
-            self._trust_until = now + TRUST_LIFE
-        return self._trust.model_copy(update={"server_time": now})
+        """Read anew, since keys rotate; one statement for all who ask while one is under way."""
+        trust = await self._trust.ask(_EVERYBODY)
+        if trust is None:
+            raise Problem("unavailable")
+        return trust
+
+    async def _read_trust(self, _: Sequence[str]) -> dict[str, PlatformTrust]:
+        return {_EVERYBODY: await agent_calls.platform_trust(self._platform)}
 
 
 def _facts(body: Heartbeat) -> tuple[str, ...]:

@@ -200,7 +200,7 @@ async def test_a_worker_goes_on_when_its_connections_were_cut(platform: Platform
     async with platform.database.connection(PLATFORM) as connection:
         await connection.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            " WHERE datname = current_database() AND usename = current_user AND pid <> pg_backend_pid()"
         )
     errand.done.clear()
     async with asyncio.timeout(60):
