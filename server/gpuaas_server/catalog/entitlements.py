@@ -33,6 +33,8 @@ async def tenant_entitlement_list(
 
 
 async def app_entitlement_list(connection: Connection, app_id: str, after: str | None, limit: int) -> Page[Entitlement]:
+    if not await queries.app_exists(connection, app_id):
+        raise not_found("app", app_id)
     rows = await queries.entitlement_list(connection, {"app_id": app_id}, after, limit + 1)
     return Page[Entitlement].of([Entitlement(**row) for row in rows], limit)
 

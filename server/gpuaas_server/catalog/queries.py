@@ -74,6 +74,11 @@ async def app_show(connection: Connection, project_id: str, app_id: str) -> Dict
     return await cursor.fetchone()
 
 
+async def app_exists(connection: Connection, app_id: str) -> bool:
+    cursor = await connection.execute("SELECT 1 FROM apps WHERE id = %s", (app_id,))
+    return await cursor.fetchone() is not None
+
+
 async def app_hold(connection: Connection, app_id: str) -> DictRow | None:
     cursor = await connection.execute(f"SELECT {_APP} FROM apps WHERE id = %s FOR UPDATE", (app_id,))
     return await cursor.fetchone()

@@ -6,6 +6,7 @@ import pytest
 from gpuaas_server.catalog import service
 from gpuaas_server.kernel.database import PLATFORM, Scope
 from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.ids import new_id
 from tests_support.publishing import Json, Publishing
 
 
@@ -56,6 +57,17 @@ async def test_an_entitled_app_comes_with_the_entitlement_and_goes_with_it(publi
     assert (await boss.call("DELETE", f"{path}/{entitlement['id']}")).status_code == 403
     assert (await publishing.world.admin.call("DELETE", f"{path}/{entitlement['id']}")).status_code == 204
     assert await publishing.catalog(*mine) == []
+
+
+async def test_the_tenants_of_an_app_are_listed_and_those_of_no_app_are_not_found(publishing: Publishing) -> None:
+    await publishing.artifact()
+    version = await publishing.active()
+    await grant(publishing)
+    admin = publishing.world.admin
+    listed = await admin.get(f"/apps/{version['app_id']}/entitlements")
+    assert [one["tenant_id"] for one in listed.json()["items"]] == [publishing.other_tenant_id]
+    nothing = await admin.get(f"/apps/{new_id('app')}/entitlements")
+    assert (nothing.status_code, nothing.json()["code"]) == (404, "not_found")
 
 
 async def test_an_entitlement_to_a_private_app_shows_nothing(publishing: Publishing) -> None:
