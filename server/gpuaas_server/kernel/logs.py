@@ -47,5 +47,5 @@ def configure_logs(level: str) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
-    for noisy in ("uvicorn.access", "alembic", "psycopg.pool", "asyncio"):
+    for noisy in ("uvicorn.access", "httpx", "httpcore", "alembic", "psycopg.pool", "asyncio"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
