@@ -8,7 +8,7 @@ from math import nan
 
 from rich.console import Console
 
-from benchmarks import claims, polling, reads, report, ssh, startup
+from benchmarks import claims, operations, polling, reads, report, ssh, startup
 from benchmarks.figures import Figure, Size
 
 
@@ -22,6 +22,7 @@ ALL = {
     "claims": Benchmark(claims.run, claims.HOW),
     "reads": Benchmark(reads.run, reads.HOW),
     "polling": Benchmark(polling.run, polling.HOW),
+    "operations": Benchmark(operations.run, operations.HOW),
     "ssh": Benchmark(ssh.run, ssh.HOW),
     "startup": Benchmark(startup.run, startup.HOW),
 }

@@ -1,7 +1,7 @@
 """The benchmarks themselves work: tiny sizes, no clock in any verdict."""
 
 import pytest
-from benchmarks import reads, startup
+from benchmarks import operations, reads, startup
 from benchmarks.claims import measure
 from benchmarks.figures import Figure, Size
 from benchmarks.polling import measure as measure_polling
@@ -22,6 +22,11 @@ def test_every_task_reaches_its_agent_over_two_replicas() -> None:
 
 def test_reads_are_measured_against_a_peer_that_gives_the_same_answer() -> None:
     assert reads.run(Size.smoke())[0].value > 0
+
+
+def test_the_wait_for_a_controller_is_measured_from_outside_and_from_inside() -> None:
+    for delay in operations.delays(Size.smoke()):
+        assert 0 < delay.inside < delay.outside
 
 
 @pytest.mark.slow
