@@ -113,6 +113,7 @@ def deployed(operator: Any, app: str, boxes: list[str], *more: str) -> str:
     places = ("--place", f"head={boxes[0]}", "--place", f"node={boxes[0]}")
     made = operator("instances", "deploy", app, "--name", name, *places, "--set", "greeting=hello", "--watch", *more)
     assert made.code == 0, made.err + made.out
+    assert "nc HOST 7007" in made.out, "who has watched a deploy is told how to reach the app"
     return name
 
 

@@ -61,6 +61,9 @@ def deploy(
     started = session.client.instances.create(where, new)
     if watch:
         watched(session, where, started.operation, deadline)
+        if not session.as_json:  # what it was for: how to reach the app
+            session.out.print()
+            print_instance(session, session.client.instances.show(where, started.instance.id))
     else:
         print_list(session, [started.instance], INSTANCES)
         session.say(f"Follow it: gpuaas operations follow {started.operation.id}")
