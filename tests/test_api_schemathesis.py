@@ -13,7 +13,9 @@ from hypothesis import HealthCheck, settings
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from gpuaas_server.contract import openapi_document
+from gpuaas_server.identity.policy import RULES
 from system_support import fuzzing
+from system_support.fuzzed_controller import ASKED_BY_CONTROLLERS, FuzzedController
 from system_support.nodes import NodeSignature
 from system_support.server import RunningServer
 from system_support.world import World
@@ -54,6 +56,14 @@ REFUSALS_OF_MEANING = {
     "publish_intent_create": {"body_too_large"},
     "trust_key_create": {"trust_key_refused"},
     "app_version_register": {"manifest_invalid"},
+    "instance_create": {"placement_refused", "inputs_invalid"},
+    "member_list": {"invalid_cursor"},  # the id of a member that is not there
+    "member_operation_create": {"invalid_request", "placement_refused"},  # which fields go with which kind
+    "access_credential_deliver": {"invalid_request", "ssh_key_refused"},  # which fields go with which kind
+    "operation_complete": {"document_too_large"},
+    "operation_fail": {"document_too_large"},
+    "instance_health_report": {"document_too_large"},
+    "operation_machine_access": {"ssh_key_refused"},
 }
 
 
@@ -78,6 +88,11 @@ def node(fuzzed: World) -> NodeSignature:
     signature = NodeSignature(fuzzed)
     signature.introduce()
     return signature
+
+
+@pytest.fixture(scope="module")
+def controller(fuzzed: World) -> FuzzedController:
+    return FuzzedController(fuzzed)
 
 
 def send(case: schemathesis.Case[Any], world: World, **how: Any) -> None:
@@ -108,3 +123,18 @@ def test_a_stranger_gets_only_what_is_documented(case: schemathesis.Case[Any], f
 @bounded
 def test_a_node_gets_only_what_is_documented(case: schemathesis.Case[Any], fuzzed: World, node: NodeSignature) -> None:
     send(case, fuzzed, auth=node)
+
+
+@SCHEMA.include(operation_id=ASKED_BY_CONTROLLERS).parametrize()
+@bounded
+def test_a_controller_gets_only_what_is_documented(
+    case: schemathesis.Case[Any], fuzzed: World, controller: FuzzedController
+) -> None:
+    with controller.at_work(case):
+        controller.adapt(case)
+        send(case, fuzzed, headers={"Authorization": f"Bearer {controller.bearer}"})
+
+
+def test_every_call_of_controllers_is_fuzzed_by_one() -> None:
+    scopes = {action for action, rule in RULES.items() if rule.scope == "apps:control"}
+    assert set(ASKED_BY_CONTROLLERS) == scopes
