@@ -42,7 +42,9 @@ class Host:
         words = [str(word) for word in argv]
         try:
             connection = await self._connected()
-            done = await asyncio.wait_for(connection.run(shlex.join(words), input=stdin or ""), timeout)
+            # Without input there is an end of input: a program that reads must not wait for a person who is not there.
+            given = {"input": stdin} if stdin else {"stdin": asyncssh.DEVNULL}
+            done = await asyncio.wait_for(connection.run(shlex.join(words), **given), timeout)
         except (OSError, asyncssh.Error) as error:
             if isinstance(error, TimeoutError):
                 raise

@@ -1,0 +1,162 @@
+"""The way to hosts, against real SSH servers in this process: who is let in, whom we believe, and what arrives."""
+
+import asyncio
+import shlex
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import asyncssh
+import pytest
+
+from gpuaas_sdk.access import MachineAccess, SshCertificate, SshEndpoint, UnreachableAllocation
+from gpuaas_sdk.controller import CommandFailed, Failed, HostUnreachable
+from gpuaas_sdk.controller.doors import Doors
+from gpuaas_sdk.controller.line import Lease
+
+ALLOCATION = "alc_one"
+
+
+@dataclass
+class Authority:
+    """The platform's two CAs, and the answer of its machine-access call."""
+
+    hosts: asyncssh.SSHKey
+    users: asyncssh.SSHKey
+    port: int = 0
+    asked: int = 0
+    life: timedelta = timedelta(minutes=60)
+
+    async def machine_access(self, public_key: str) -> MachineAccess:
+        self.asked += 1
+        key = asyncssh.import_public_key(public_key)
+        signed = self.users.generate_user_certificate(key, "operation", principals=[ALLOCATION])
+        certificate = SshCertificate(
+            certificate=signed.export_certificate("openssh").decode().strip(),
+            ssh=SshEndpoint(address="127.0.0.1", port=self.port, user="gpu"),
+            principal=ALLOCATION,
+            host_ca_keys=[self.hosts.export_public_key("openssh").decode().strip()],
+        )
+        gone = UnreachableAllocation(allocation_id="alc_two", state="released")
+        until = datetime.now(UTC) + self.life
+        return MachineAccess(operation_id="op", valid_before=until, certificates=[certificate], unreachable=[gone])
+
+    def doors(self) -> Doors:
+        lease: Lease = self  # type: ignore[assignment]  # of a lease, the doors use this one call
+        return Doors(lease)
+
+
+@pytest.fixture
+def authority() -> Authority:
+    return Authority(asyncssh.generate_private_key("ssh-ed25519"), asyncssh.generate_private_key("ssh-ed25519"))
+
+
+@asynccontextmanager
+async def host(authority: Authority, certified_for: str | None) -> AsyncIterator[list[str]]:
+    """An SSH server that runs what it is told with this machine's own shell, and keeps what it was told."""
+    told: list[str] = []
+
+    async def serve(process: asyncssh.SSHServerProcess[str]) -> None:
+        told.append(process.command or "")
+        done = await asyncio.create_subprocess_shell(
+            process.command or "",
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        out, err = await done.communicate((await process.stdin.read()).encode())
+        process.stdout.write(out.decode())
+        process.stderr.write(err.decode())
+        process.exit(done.returncode or 0)
+
+    class Server(asyncssh.SSHServer):
+        def validate_ca_key(self, username: str, key: asyncssh.SSHKey) -> bool:
+            return key.public_data == authority.users.public_data
+
+        def public_key_auth_supported(self) -> bool:
+            return True
+
+    own = asyncssh.generate_private_key("ssh-ed25519")
+    certificates = []
+    if certified_for is not None:
+        certificates = [authority.hosts.generate_host_certificate(own, "host", principals=[certified_for])]
+    listener = await asyncssh.create_server(
+        Server,
+        "127.0.0.1",
+        0,
+        server_host_keys=[own],
+        server_host_certs=certificates,
+        process_factory=serve,
+        authorized_client_keys=asyncssh.import_authorized_keys(
+            f'cert-authority,principals="{ALLOCATION}" {authority.users.export_public_key("openssh").decode()}'
+        ),
+    )
+    authority.port = listener.get_port()
+    try:
+        yield told
+    finally:
+        listener.close()
+
+
+async def test_an_argument_list_arrives_as_it_is_whatever_is_in_it(authority: Authority) -> None:
+    words = ["printf", "%s|", "a b", "$HOME", "`id`", "'", '"', "; false", "*", ""]
+    async with host(authority, ALLOCATION) as told:
+        doors = authority.doors()
+        ran = await (await doors.open(ALLOCATION)).run(words)
+        await doors.close()
+    assert ran.out == "".join(f"{word}|" for word in words[2:])
+    assert shlex.split(told[0]) == words
+
+
+async def test_an_error_status_is_an_error_unless_it_is_expected(authority: Authority) -> None:
+    async with host(authority, ALLOCATION):
+        doors = authority.doors()
+        machine = await doors.open(ALLOCATION)
+        assert (await machine.run(["sh", "-c", "exit 3"], check=False)).status == 3
+        with pytest.raises(CommandFailed, match="ended with 1"):
+            await machine.run(["cat", "/nowhere/at/all"], stdin="hunter2")
+        assert (await machine.run(["cat"], stdin="hunter2")).out == "hunter2"
+        assert (await machine.run(["cat"], timeout=5)).out == ""  # nobody will say anything more
+        await doors.close()
+
+
+@pytest.mark.parametrize("certified_for", [None, "alc_other"], ids=["a bare key", "another allocation's certificate"])
+async def test_a_host_that_does_not_prove_itself_is_not_spoken_to(
+    authority: Authority, certified_for: str | None
+) -> None:
+    async with host(authority, certified_for) as told:
+        doors = authority.doors()
+        machine = await doors.open(ALLOCATION)
+        with pytest.raises(HostUnreachable):
+            await machine.run(["true"])
+        await doors.close()
+    assert told == []
+
+
+async def test_certificates_are_asked_for_once_and_again_when_they_are_about_to_end(authority: Authority) -> None:
+    async with host(authority, ALLOCATION):
+        doors = authority.doors()
+        for _ in range(2):
+            await (await doors.open(ALLOCATION)).run(["true"])
+        assert authority.asked == 1
+        authority.life = timedelta(minutes=1)
+        short = authority.doors()
+        await (await short.open(ALLOCATION)).run(["true"])
+        assert authority.asked > 2
+        await doors.close()
+        await short.close()
+
+
+async def test_there_is_no_way_into_an_allocation_that_has_ended_or_is_not_of_the_operation(
+    authority: Authority,
+) -> None:
+    doors = authority.doors()
+    for allocation, why in (("alc_two", "released"), ("alc_stranger", "not of this operation")):
+        with pytest.raises(Failed, match=why):
+            await doors.open(allocation)
+
+
+def test_the_key_of_an_operation_is_its_own(authority: Authority) -> None:
+    public: Callable[[Doors], bytes] = lambda doors: doors._key.export_public_key()  # noqa: E731
+    assert public(authority.doors()) != public(authority.doors())
