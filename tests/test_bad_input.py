@@ -14,7 +14,9 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from gpuaas_sdk import Client, ServiceAccountCredentials
 from gpuaas_sdk.audit import AuditFilter
+from gpuaas_server.identity.policy import RULES
 from gpuaas_server.kernel.errors import CATALOGUE
 from gpuaas_server.kernel.ids import new_id
 from system_support.fuzzing import PREY, prey
@@ -32,7 +34,17 @@ TRACES = {"audit_records", "login_rates", "login_failures", "agent_nonces", "nod
 TRACES |= {"work_items", "outbox_consumers", "alembic_version"}
 AGENT = "/api/v1/agent"
 WRONG: list[object] = [[[]], {"a": []}, 10**30, -1.5]
+TAKE_BYTES = {"publish_intent_upload"}  # and no JSON, see the tests of artifacts
 NO_OBJECTS: list[object] = [[], "text", 1]
+# Where each noun of apps is in a project, and the name of its id.
+NOUNS_OF_APPS = {
+    "apps": "app_id",
+    "artifacts": "artifact_id",
+    "instances": "instance_id",
+    "operations": "operation_id",
+    "receipts": "receipt_id",
+    "access-credentials": "credential_id",
+}
 # Keys of the platform are nobody's prey: their ids are well formed and lead nowhere.
 NOTHING = {"platform_key_id": new_id("pky"), "signing_key_id": new_id("sgk")}
 
@@ -45,11 +57,14 @@ class Door:
     ledger: Ledger
     http: httpx.Client
     operations: dict[str, tuple[str, str]] = field(default_factory=dict)
+    controller: str = ""  # the token of an app's controller: what is for controllers is not for administrators
 
     def ask(self, action: str, ids: dict[str, str] | None = None, body: object = None) -> httpx.Response:
         method, path = self.operations[action]
         known = {name: quote(value, safe="") for name, value in {**NOTHING, **PREY, **(ids or {})}.items()}
-        return self.http.request(method, path.format(**known), json=body)
+        own = not RULES[action].roles and RULES[action].scope == "apps:control"
+        headers = {"Authorization": f"Bearer {self.controller}"} if own else None
+        return self.http.request(method, path.format(**known), json=body, headers=headers)
 
     def content(self) -> dict[str, str]:
         """A digest of every table that a refused request must leave as it was."""
@@ -79,7 +94,16 @@ def open_door(server: RunningServer) -> Iterator[Door]:
         ledger = Ledger(server.database_url())
         idle = "SELECT 1 FROM node_tasks WHERE status = 'pending'"
         until(lambda: not ledger.rows(idle), "the hosts to have done all that was asked of them")
-        yield Door(world, ledger, http, operations)
+        yield Door(world, ledger, http, operations, _controller(world))
+
+
+def _controller(world: World) -> str:
+    """The token of a service account that controls the app of the prey."""
+    apps = [PREY["instance_app"]]
+    account = world.admin.service_accounts.create(world.project_id, "at the door", ["apps:control"], app_slugs=apps)
+    assert account.key is not None
+    secret = account.key.secret or ""
+    return Client(world.server.url).sign_in(ServiceAccountCredentials(account.id, secret)).access_token
 
 
 @pytest.fixture
@@ -100,7 +124,8 @@ def assert_problem(answer: httpx.Response, *codes: str) -> None:
 def bodies() -> dict[str, dict[str, object]]:
     """Every endpoint that takes a body, with a good one. Agents' are signed, and tried below."""
     caller = Caller("somebody", "", "a-password-of-somebody")
-    found = {name: recipe.body_for(caller, PREY) for name, recipe in RECIPES.items() if not name.startswith("agent_")}
+    others = {name for name in RECIPES if name.startswith("agent_")} | TAKE_BYTES
+    found = {name: recipe.body_for(caller, PREY) for name, recipe in RECIPES.items() if name not in others}
     return {name: body for name, body in found.items() if isinstance(body, dict)}
 
 
@@ -128,8 +153,8 @@ def test_ids_that_are_none_and_ids_of_nothing_are_refused_everywhere(door: Door)
     for action, (_, path) in door.operations.items():
         names = [part[1:-1] for part in path.split("/") if part.startswith("{")]
         body = bodies().get(action)
-        for name in names if not action.startswith("agent_") else ():
-            prefix = {**NOTHING, **PREY}[name][:3]
+        for name in names if not action.startswith("agent_") and action not in TAKE_BYTES else ():
+            prefix = {**NOTHING, **PREY}[name].partition("_")[0]
             for bad in (
                 "nope",
                 f"{prefix}_",
@@ -140,7 +165,10 @@ def test_ids_that_are_none_and_ids_of_nothing_are_refused_everywhere(door: Door)
                 "x" * 2000,
             ):
                 assert_problem(door.ask(action, {name: bad}, body), "invalid_request", "not_found")
-            assert_problem(door.ask(action, {name: new_id(prefix)}, body), "not_found")
+            nothing = f"none-{secrets.token_hex(4)}" if name == "slug" else new_id(prefix)
+            # What opens by a secret alone says nothing about what is there.
+            refusal = "bad_credentials" if action == "artifact_pull" else "not_found"
+            assert_problem(door.ask(action, {name: nothing}, body), refusal)
 
 
 def test_a_body_beyond_the_limit_is_refused(door: Door) -> None:
@@ -164,6 +192,7 @@ def test_what_belongs_to_another_tenant_is_not_there_and_the_attempt_is_written_
         f"/projects/{foreign[1]}",
         f"/projects/{foreign[1]}/allocations/{foreign[2]}",
         f"/projects/{foreign[1]}/service-accounts/{foreign[3]}",
+        *(f"/projects/{foreign[1]}/{noun}/{PREY[name]}" for noun, name in NOUNS_OF_APPS.items()),
     ):
         mark = f"foreign-{secrets.token_hex(6)}"
         answer = httpx.get(f"{server.url}/api/v1{path}", headers=headers | {"X-Correlation-ID": mark})
@@ -178,6 +207,9 @@ def test_what_belongs_to_another_tenant_is_not_there_and_the_attempt_is_written_
         ("GET", f"{users}/{PREY['user_id']}", None, PREY["user_id"]),
         ("POST", f"/projects/{own}/allocations/{foreign[2]}/release", {}, foreign[2]),
         ("PUT", f"/projects/{own}/members/{PREY['user_id']}", {"role": "project_viewer"}, PREY["user_id"]),
+        *(("GET", f"/projects/{own}/{noun}/{PREY[name]}", None, PREY[name]) for noun, name in NOUNS_OF_APPS.items()),
+        ("POST", f"/projects/{own}/instances/{PREY['instance_id']}/stop", {}, PREY["instance_id"]),
+        ("POST", f"/projects/{own}/operations/{PREY['operation_id']}/cancel", {}, PREY["operation_id"]),
     ):
         mark = f"foreign-{secrets.token_hex(6)}"
         url = f"{server.url}/api/v1{path}"
