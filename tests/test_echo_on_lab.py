@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -27,6 +28,15 @@ class Ground(Stage):
     """The app in the catalogue, and two whole machines for it."""
 
     places: list[str]
+    fleet: Fleet
+
+    def kill(self, victim: str) -> None:
+        """kill -9; whoever watches over it starts it again."""
+        if victim == "agent":
+            for host in self.fleet.hosts:
+                host.kill_agent()
+        else:
+            self.world.server.kill(victim)
 
     async def does(self, begin: Callable[[], Operation], seconds: float = 120.0) -> Operation:
         operation = await asyncio.to_thread(begin)
@@ -74,6 +84,7 @@ def ground() -> Iterator[Ground]:
                 host.start_agent(token.bundle or "")
             world._approve_new(set(), 2)
             made = Ground(world, Echo.slug)
+            made.fleet = fleet
             app = files("gpuaas_echo")
             made.publish(app.joinpath("manifest.yaml").read_text(), app.joinpath("echod").read_bytes())
             made.places = made.allocate(2, "h100-node", None)
@@ -181,6 +192,57 @@ def test_a_controller_killed_in_the_middle_of_a_deploy_is_followed_by_another_re
 
 def _steps(ground: Ground, operation: Operation) -> bool:
     return bool(ground.world.admin.operations.show(ground.project_id, operation.id).steps)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("victim", ["api", "worker", "postgres", "agent"])
+async def test_whatever_is_killed_during_a_verb_changes_nothing_but_the_time(ground: Ground, victim: str) -> None:
+    async with running(Echo(), ground.controller()):
+        instance, deploy = await asyncio.to_thread(
+            ground.deploy, f"kill-{victim}", [("hub", ground.places[0]), ("relay", ground.places[1])], greeting="hi"
+        )
+        await _killed_during(ground, deploy, victim)
+        assert says(ground.address(instance, "relay"), RELAY) == "hi hi ping"
+        for verb in ("restart", "stop", "start", "decommission"):
+            await _killed_during(ground, await asyncio.to_thread(ground.operate, instance, verb), victim)
+    ends = [one.status for one in ground.world.admin.receipts.list(ground.project_id) if one.instance_id == instance]
+    assert ends == ["clean"] * 4  # two members, at the stop and at the end
+
+
+async def _killed_during(ground: Ground, operation: Operation, victim: str) -> None:
+    await asyncio.to_thread(ground.world.admin.wait_for, lambda: _steps(ground, operation), 60, "a step")
+    ground.kill(victim)
+    done = await asyncio.to_thread(ground.ended, operation)
+    assert done.status == "succeeded", (done.kind, done.failure, done.steps)
+
+
+@pytest.mark.slow
+def test_a_controller_killed_at_every_step_of_a_verb_goes_on_under_its_name(ground: Ground, tmp_path: Path) -> None:
+    settings = ground.controller()
+    running_now = process(settings, tmp_path)
+    kills = 0
+    try:
+        instance, operation = ground.deploy("resumed", [("hub", ground.places[0])], greeting="hi")
+        for verb in ("", "restart", "decommission"):
+            operation = ground.operate(instance, verb) if verb else operation
+            seen: set[tuple[str, str]] = set()
+            while (now := ground.world.admin.operations.show(ground.project_id, operation.id)).live:
+                states = {(one.name, one.status) for one in now.steps}
+                if not states <= seen:
+                    seen |= states
+                    kills += 1
+                    running_now.kill()
+                    running_now.wait(10)
+                    running_now = process(settings, tmp_path)
+                time.sleep(0.02)
+            assert now.status == "succeeded", (now.kind, now.failure, now.steps)
+            if verb != "decommission":
+                assert says(ground.address(instance, "hub"), HUB) == "hi ping"
+        assert {one.status for one in ground.receipts(operation)} == {"clean"}
+        assert kills >= 3
+    finally:
+        running_now.kill()
+        running_now.wait(10)
 
 
 def process(settings: ControllerSettings, folder: Path) -> subprocess.Popen[bytes]:

@@ -9,6 +9,7 @@ from gpuaas_sdk.allocations import Allocation, NewAllocation
 from gpuaas_sdk.artifacts import digest_of
 from gpuaas_sdk.catalog import AppVersion
 from gpuaas_sdk.controller.process import ControllerSettings
+from gpuaas_sdk.errors import ServerFailed, Unreachable
 from gpuaas_sdk.instances import Instance, MemberChange, NewInstance, PlacementIntent
 from gpuaas_sdk.operations import Operation
 from gpuaas_sdk.receipts import Receipt, ReceiptFilter
@@ -99,10 +100,13 @@ class Stage:
         return self.world.admin.instances.change_members(self.project_id, instance_id, change)
 
     def ended(self, operation: Operation, seconds: float = SETTLE) -> Operation:
-        """Wait until it is over, whatever came of it."""
+        """Wait until it is over, whatever came of it; also through a server that a test has killed."""
 
         def over() -> Operation | None:
-            now = self.world.admin.operations.show(self.project_id, operation.id)
+            try:
+                now = self.world.admin.operations.show(self.project_id, operation.id)
+            except (Unreachable, ServerFailed):
+                return None
             return None if now.live else now
 
         return wait_for(over, seconds, what=f"the {operation.kind} to end")
