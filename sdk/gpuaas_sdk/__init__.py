@@ -11,6 +11,7 @@ from gpuaas_sdk.access import (
     SshKey,
 )
 from gpuaas_sdk.access_credentials import AccessCredential, CredentialDelivery, NewCredentialDelivery, SecretKey
+from gpuaas_sdk.aio import AsyncClient
 from gpuaas_sdk.allocations import Allocation, NewAllocation, Timeline, TimelineEntry
 from gpuaas_sdk.artifacts import Artifact, Evidence, PublishIntent, TrustKey, TrustPolicy
 from gpuaas_sdk.audit import AuditFilter, AuditRecord
@@ -91,6 +92,7 @@ __all__ = [
     "App",
     "AppVersion",
     "Artifact",
+    "AsyncClient",
     "AuditFilter",
     "AuditRecord",
     "CapacityRefused",

@@ -38,13 +38,14 @@ class ControllerSettings:
         missing = [name for name in wanted if not environ.get(name)]
         if missing:
             raise SystemExit(f"not set: {', '.join(missing)}")
+        # The secret comes as a file: an environment shows in crash reports, and children inherit it.
         url, project, client_id, secret_file = (environ[name] for name in wanted)
         port = environ.get("GPUAAS_METRICS_PORT")
         return cls(
             url=url,
             project_id=project,
             client_id=client_id,
-            client_secret=Path(secret_file).read_text().strip(),  # a file: other users can read an environment's like
+            client_secret=Path(secret_file).read_text().strip(),
             ca_file=environ.get("GPUAAS_CA_FILE"),
             replica=environ.get("GPUAAS_REPLICA") or socket.gethostname(),
             concurrency=int(environ.get("GPUAAS_CONCURRENCY") or 8),
