@@ -4,7 +4,7 @@ Ids in paths are replaced by real ones most of the time, so that calls get past 
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -95,8 +95,13 @@ def controller(fuzzed: World) -> FuzzedController:
     return FuzzedController(fuzzed)
 
 
-def send(case: schemathesis.Case[Any], world: World, **how: Any) -> None:
-    fuzzing.adapt(case)
+def send(
+    case: schemathesis.Case[Any],
+    world: World,
+    adapt: Callable[[schemathesis.Case[Any]], None] = fuzzing.adapt,
+    **how: Any,
+) -> None:
+    adapt(case)
     answer = case.call(base_url=world.server.url, **how)
     excluded: list[schemathesis.CheckFunction] = []
     operation_id = case.operation.definition.raw["operationId"]
@@ -130,9 +135,7 @@ def test_a_node_gets_only_what_is_documented(case: schemathesis.Case[Any], fuzze
 def test_a_controller_gets_only_what_is_documented(
     case: schemathesis.Case[Any], fuzzed: World, controller: FuzzedController
 ) -> None:
-    with controller.at_work(case):
-        controller.adapt(case)
-        send(case, fuzzed, headers={"Authorization": f"Bearer {controller.bearer}"})
+    send(case, fuzzed, controller.adapt, headers={"Authorization": f"Bearer {controller.bearer}"})
 
 
 def test_every_call_of_controllers_is_fuzzed_by_one() -> None:

@@ -1,14 +1,15 @@
 """A controller for schemathesis: it always has work in hand, so that what it sends gets past the lease."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import re
 from typing import Any
 
 from schemathesis import Case
 
 from gpuaas_sdk import Client, GpuaasError, NewAllocation, ServiceAccountCredentials
-from system_support.fuzzing import PREY
+from system_support import fuzzing
+from system_support.fuzzing import well_formed
 from system_support.little_app import LittleApp
+from system_support.policy_cast import public_key
 from system_support.world import World
 
 # What only an app's controller may ask; everybody else is turned away before the server looks at more than the path.
@@ -23,6 +24,9 @@ ASKED_BY_CONTROLLERS = [
     "operation_report",
     "runtime_secret_create",
 ]
+
+_LEASE = re.compile("lease_[A-Za-z0-9_-]{43}")
+SHORTEST_KEY = 40
 
 
 class FuzzedController:
@@ -48,17 +52,16 @@ class FuzzedController:
         self._operation = deploy
         self._lease = ""
 
-    @contextmanager
-    def at_work(self, case: Case[Any]) -> Iterator[None]:
-        """With an operation that is free to be claimed, or claimed by us; the case is about it, most of the time."""
+    def adapt(self, case: Case[Any]) -> None:
+        """Something to work on, free to be claimed or claimed by us, and the case about it. What is wrong stays wrong."""
+        fuzzing.adapt(case)
         self._ready(claimed=case.operation.definition.raw["operationId"] != "operation_claim")
-        before = dict(PREY)
-        PREY.update(operation_id=self._operation, instance_id=self._instance, member_id=self._member)
-        try:
-            yield
-        finally:
-            PREY.clear()
-            PREY.update(before)
+        ours = {"project_id": self._project, "operation_id": self._operation, "instance_id": self._instance}
+        for name, value in dict(case.path_parameters or {}).items():
+            if name in ours and well_formed(value):
+                case.path_parameters[name] = ours[name]
+        if isinstance(case.body, dict):
+            case.body = self._about_us(case.body)
 
     def _ready(self, claimed: bool) -> None:
         operation = self._admin.operations.show(self._project, self._operation)
@@ -80,20 +83,22 @@ class FuzzedController:
             return False
         return True
 
-    def adapt(self, case: Case[Any]) -> None:
-        """A well-formed lease becomes the real one, and well-formed members and generations those that are there."""
-        body: Any = case.body
-        if not isinstance(body, dict):
-            return
+    def _about_us(self, body: dict[str, Any]) -> dict[str, Any]:
+        """A well-formed lease becomes the real one; so do keys, members and generations."""
         changed = dict(body)
-        token = body.get("lease_token")
-        if isinstance(token, str) and len(token) == len(self._lease) and token.startswith("lease_"):
+        token, key, generation = body.get("lease_token"), body.get("public_key"), body.get("generation")
+        if isinstance(token, str) and _LEASE.fullmatch(token):
             changed["lease_token"] = self._lease
+        if isinstance(key, str) and len(key) > SHORTEST_KEY:
+            changed["public_key"] = public_key()
+        if isinstance(generation, int) and 1 <= generation <= 2**53:
+            changed["generation"] = self._admin.instances.show(self._project, self._instance).generation
         for group in ("members", "steps", "reasons"):
             if isinstance(body.get(group), list):
-                changed[group] = [self._about_us(one) for one in body[group]]
-        case.body = changed
+                changed[group] = [self._of_member(one) for one in body[group]]
+        return changed
 
-    def _about_us(self, told: object) -> object:
-        known = isinstance(told, dict) and str(told.get("member_id", "")).startswith("mem_")
-        return {**told, "member_id": self._member} if known and isinstance(told, dict) else told
+    def _of_member(self, told: object) -> object:
+        if isinstance(told, dict) and well_formed(told.get("member_id")):
+            return {**told, "member_id": self._member}
+        return told

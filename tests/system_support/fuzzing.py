@@ -50,9 +50,13 @@ def _storable(body: Any, inside: bool = False) -> Any:
 
 def _real(name: str, value: object) -> object:
     """Three well-formed ids in four become ids of things that exist."""
-    if isinstance(value, str) and _ID.fullmatch(value) and hashlib.sha256(value.encode()).digest()[0] % 4:
+    if well_formed(value) and hashlib.sha256(str(value).encode()).digest()[0] % 4:
         return PREY.get(name, value)
     return value
+
+
+def well_formed(value: object) -> bool:
+    return isinstance(value, str) and _ID.fullmatch(value) is not None
 
 
 def _drop_leaked_headers(case: Case[Any]) -> None:

@@ -141,9 +141,7 @@ def replace(
     instance: InstanceArgument,
     pairs: Annotated[
         list[str],
-        typer.Argument(
-            help="MEMBER=ALLOCATION: which member moves to which allocation.", metavar="MEMBER=ALLOCATION"
-        ),
+        typer.Argument(help="MEMBER=ALLOCATION: which member moves to which allocation.", metavar="MEMBER=ALLOCATION"),
     ],
     on_failure: OnFailureOption = None,
     reason: WhyOption = None,
