@@ -311,6 +311,33 @@ async def test_the_kit_interrupts_after_every_step_and_runs_the_handler_twice(st
     assert app.done.count("second") == 3  # interrupted after it once, then through, then again
 
 
+@pytest.mark.slow
+async def test_a_handler_that_works_longer_than_a_lease_keeps_its_lease(stage: Stage, begin: Begin) -> None:
+    hold = asyncio.Event()
+    app = Notes(stage.slug, hold=hold)
+    settings = stage.controller()
+    async with running(app, settings), running(Notes(stage.slug), as_replica(settings, "replica-2")):
+        _, operation = await asyncio.to_thread(begin)
+        await asyncio.sleep(70)
+        hold.set()
+        done = await ended(stage, operation)
+    assert (done.status, done.attempt) == ("succeeded", 1)
+
+
+@pytest.mark.slow
+async def test_a_handler_whose_operation_was_ended_by_somebody_else_is_stopped(stage: Stage, begin: Begin) -> None:
+    app = Notes(stage.slug, hold=asyncio.Event())
+    async with running(app, stage.controller()) as replica:
+        _, operation = await asyncio.to_thread(begin)
+        await asyncio.wait_for(app.began.wait(), 10)
+        operations = stage.world.admin.operations
+        await asyncio.to_thread(operations.force, stage.project_id, operation.id, "it takes too long")
+        async with asyncio.timeout(40):  # the next renewal finds out
+            while replica.metrics.running:
+                await asyncio.sleep(0.1)
+        assert replica.metrics.ends["deploy", "lost"] == 1
+
+
 async def until(true: Callable[[], bool]) -> None:
     async with asyncio.timeout(20):
         while not await asyncio.to_thread(true):
