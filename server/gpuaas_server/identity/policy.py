@@ -228,8 +228,6 @@ RULES: dict[str, Rule] = {
     "registry_token": _PUBLIC,  # by credentials of its own, see artifacts/registry_access.py
     "runtime_secret_create": Rule(Level.PROJECT, frozenset(), "apps:control", while_disabled=True),
     "artifact_pull": _PUBLIC,  # by a runtime secret
-    "runtime_secret_create": Rule(Level.PROJECT, frozenset(), "apps:control", while_disabled=True),
-    "artifact_pull": _PUBLIC,  # by a runtime secret
     # App instances, their members, and operations
     "instance_create": _OPERATE_APPS,
     "instance_list": _READ_APPS,

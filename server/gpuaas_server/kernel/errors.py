@@ -333,7 +333,9 @@ _KINDS = [
         "The app's footprint cannot be looked for",
         "Upgrade to a version whose manifest has a sound footprint, or force it with a reason.",
     ),
-    ErrorKind("some_failed", 502, "Not all of it succeeded", "Read the children; ask again for those that failed.", True),
+    ErrorKind(
+        "some_failed", 502, "Not all of it succeeded", "Read the children; ask again for those that failed.", True
+    ),
     ErrorKind(
         "forced_end", 409, "Somebody ended it by force", "Look at the hosts: nothing about them was verified.", False
     ),
@@ -353,7 +355,10 @@ _KINDS = [
     ErrorKind("upload_missing", 409, "The bytes are not there", "Publish again: upload, then complete the intent."),
     ErrorKind("publish_expired", 409, "The publish intent was not completed in time", "Make a new publish intent."),
     ErrorKind(
-        "artifact_invalid", 422, "This is not an artifact that can be checked", "Correct what detail names; publish again."
+        "artifact_invalid",
+        422,
+        "This is not an artifact that can be checked",
+        "Correct what detail names; publish again.",
     ),
     ErrorKind(
         "promotion_refused",
@@ -363,7 +368,10 @@ _KINDS = [
     ),
     ErrorKind("artifact_in_use", 409, "Something still uses the artifact", "End what uses it first."),
     ErrorKind(
-        "artifact_revoked", 409, "The artifact is revoked", "Use another version; a revoked artifact does not come back."
+        "artifact_revoked",
+        409,
+        "The artifact is revoked",
+        "Use another version; a revoked artifact does not come back.",
     ),
     ErrorKind(
         "artifact_untrusted",

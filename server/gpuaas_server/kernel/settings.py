@@ -106,7 +106,8 @@ class Settings(BaseSettings):
         " else with a certificate of the platform's CA. Empty: none.",
     )
     registry_url: str = Field(
-        default="", description="An image registry that trusts our tokens. Empty: the one of GPUAAS_REGISTRY_BIND, if any."
+        default="",
+        description="An image registry that trusts our tokens. Empty: the one of GPUAAS_REGISTRY_BIND, if any.",
     )
     registry_host: str = Field(
         default="", description="What clients call the registry, as host:port. Empty: as we reach it ourselves."
