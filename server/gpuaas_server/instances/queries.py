@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-import orjson
 from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.json_text import as_json
 
 # What a list shows; the rest (inputs, runtime, the manifest) can be large.
 SUMMARY = (
@@ -49,11 +49,11 @@ EVENT_INSERT = (
 
 
 async def instance_insert(connection: Connection, row: dict[str, object]) -> None:
-    await connection.execute(INSTANCE_INSERT, (orjson.dumps([row]).decode(),))
+    await connection.execute(INSTANCE_INSERT, (as_json([row]),))
 
 
 async def members_insert(connection: Connection, rows: Sequence[dict[str, object]]) -> None:
-    await connection.execute(MEMBER_INSERT, (orjson.dumps(list(rows)).decode(),))
+    await connection.execute(MEMBER_INSERT, (as_json(list(rows)),))
 
 
 async def instance_name_taken(connection: Connection, project_id: str, name: str) -> bool:
@@ -169,7 +169,7 @@ _MEMBERS_UPDATE = (
 
 async def members_update(connection: Connection, rows: Sequence[DictRow]) -> None:
     """All that can change of some members, in one statement. The caller holds the instance, and with it its members."""
-    await connection.execute(_MEMBERS_UPDATE, (orjson.dumps(list(rows)).decode(),))
+    await connection.execute(_MEMBERS_UPDATE, (as_json(list(rows)),))
 
 
 async def busy_allocations(connection: Connection, allocation_ids: Sequence[str]) -> dict[str, DictRow]:

@@ -5,7 +5,7 @@ Five statements cost five rounds of protocol and bookkeeping on both sides, whet
 
 from collections.abc import Sequence
 
-import orjson
+from gpuaas_server.kernel.json_text import as_json
 
 
 class Later:
@@ -31,7 +31,7 @@ class Later:
             return None
         written = ", ".join(f"w{number} AS ({statement})" for number, statement in enumerate(inserts))
         called = ", ".join(function for function, _ in calls) or "1"
-        parameters: list[object] = [orjson.dumps(rows).decode() for rows in inserts.values()]
+        parameters: list[object] = [as_json(rows) for rows in inserts.values()]
         for _, own in calls:
             parameters.extend(own)
         return f"{f'WITH {written} ' if inserts else ''}SELECT {called}", parameters

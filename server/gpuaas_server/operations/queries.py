@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-import orjson
 from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.json_text import as_json
 
 COLUMNS = (
     "id, tenant_id, project_id, instance_id, app_slug, kind, target, member_id, new_member_id, parent_id, on_failure,"
@@ -32,7 +32,7 @@ OPERATION_INSERT = (
 
 
 async def operations_insert(connection: Connection, rows: Sequence[dict[str, object]]) -> None:
-    await connection.execute(OPERATION_INSERT, (orjson.dumps(list(rows)).decode(),))
+    await connection.execute(OPERATION_INSERT, (as_json(list(rows)),))
 
 
 async def operation_show(connection: Connection, project_id: str, operation_id: str) -> DictRow | None:

@@ -1,5 +1,7 @@
 """What a transaction costs and promises: late sending, late writing, and refusals that leave nothing."""
 
+from datetime import UTC, datetime
+
 import pytest
 from psycopg.errors import DivisionByZero
 
@@ -82,3 +84,13 @@ def test_rows_of_one_statement_travel_together_in_their_order() -> None:
         ['[{"n":1},{"n":3}]', '[{"n":2}]', 4],
     )
     assert later.take() is None
+
+
+def test_numbers_of_any_size_and_moments_are_written() -> None:
+    later = Later()
+    moment = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+    later.insert("INSERT one %s", [{"n": 10**30, "at": moment, "text": "ö"}])
+    assert later.take() == (
+        "WITH w0 AS (INSERT one %s) SELECT 1",
+        ['[{"n": 1000000000000000000000000000000, "at": "2026-01-02T03:04:05+00:00", "text": "ö"}]'],
+    )

@@ -4,6 +4,8 @@ import asyncio
 import time
 from datetime import timedelta
 
+import pytest
+
 from tests_support.apps import AppSite
 
 
@@ -186,3 +188,26 @@ async def test_a_failed_deploy_says_why_and_can_be_asked_for_again(world: AppSit
     assert {member["status"] for member in await world.members(instance_id)} == {"failed"}
     await world.controller.carry_out(await world.asked(instance_id, "deploy"))
     assert (await world.instance(instance_id))["health"] == "healthy"
+
+
+@pytest.mark.parametrize("verb", ["complete", "fail"])
+async def test_a_controllers_documents_are_kept_whatever_json_they_are(world: AppSite, verb: str) -> None:
+    """Numbers of more than 64 bits, a member named twice, text that only looks like a NUL."""
+    instance_id, operation_id = await world.created(nodes=1)
+    controller = world.controller
+    await controller.does(operation_id, "claim")
+    member = (await world.members(instance_id))[0]["id"]
+    odd = {"large": 10**40, "small": -(10**25), "fraction": 1.5, "text": "\\u0000", "\U000e61fb": [None, {"": []}]}
+    told = [
+        {"member_id": member, "status": "ready", "adapter_detail": None},
+        {"member_id": member, "status": "degraded", "adapter_detail": odd},
+    ]
+    steps = [
+        {"name": "00", "status": "running", "member_id": member},
+        {"name": "p/q", "status": "failed", "message": "°"},
+    ]
+    more = {"failure": {"code": "kuh", "message": "\u0118"}} if verb == "fail" else {"runtime": odd}
+    answer = await controller.send(operation_id, verb, {"steps": steps, "members": told, **more})
+    assert answer.status_code == 200, answer.text
+    kept = {one["id"]: one["adapter_detail"] for one in await world.members(instance_id)}
+    assert kept[member] == odd
