@@ -47,6 +47,8 @@ REFUSALS_OF_MEANING = {
     "tenant_user_create": {"weak_password"},
     "me_password_change": {"weak_password", "account_locked"},
     "auth_token": {"account_locked"},
+    "service_account_create": {"controller_needs_apps"},
+    "service_account_update": {"controller_needs_apps"},
     "ssh_key_create": {"ssh_key_refused"},
     "ssh_certificate_create": {"ssh_key_refused"},
     "ssh_grant_create": {"ssh_key_refused"},

@@ -23,7 +23,12 @@ from gpuaas_server.kernel.ids import KeyId, ProjectId, ServiceAccountId
 router = APIRouter(prefix="/projects/{project_id}/service-accounts", tags=["service accounts"])
 
 
-@router.post("", status_code=201, response_model=NewServiceAccount, responses=problem_responses("already_exists"))
+@router.post(
+    "",
+    status_code=201,
+    response_model=NewServiceAccount,
+    responses=problem_responses("already_exists", "controller_needs_apps"),
+)
 async def service_account_create(
     project_id: ProjectId,
     body: ServiceAccountCreate,
@@ -60,7 +65,9 @@ async def service_account_show(
 
 
 @router.patch(
-    "/{service_account_id}", response_model=ServiceAccount, responses=problem_responses("precondition_failed")
+    "/{service_account_id}",
+    response_model=ServiceAccount,
+    responses=problem_responses("precondition_failed", "controller_needs_apps"),
 )
 async def service_account_update(
     project_id: ProjectId,

@@ -163,7 +163,7 @@ def _require_future(expires_at: datetime | None, now: datetime) -> None:
 def _require_apps(scopes: Sequence[str], app_slugs: Sequence[str]) -> None:
     """A controller of nothing would wait for work for ever, and nobody would know why."""
     if "apps:control" in scopes and not app_slugs:
-        raise Problem("invalid_request", "apps:control needs app_slugs: the apps whose work it may do.")
+        raise Problem("controller_needs_apps")
 
 
 async def _recorded(tx: Tx, action: str, account: DictRow, details: dict[str, object]) -> None:

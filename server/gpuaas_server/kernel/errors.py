@@ -210,6 +210,12 @@ _KINDS = [
         "A version never changes: register the new content under a new version.",
     ),
     ErrorKind(
+        "controller_needs_apps",
+        422,
+        "A controller is bound to the apps whose work it does",
+        "Name at least one app in app_slugs, or leave out the scope apps:control.",
+    ),
+    ErrorKind(
         "app_slug_taken",
         409,
         "The slug belongs to another app",

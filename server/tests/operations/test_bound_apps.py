@@ -8,7 +8,7 @@ from tests_support.apps import AppSite
 async def test_apps_control_needs_an_app(world: AppSite) -> None:
     body = {"name": "aimless", "scopes": ["apps:control"]}
     answer = await world.admin.call("POST", f"{world.path}/service-accounts", body)
-    assert (answer.status_code, answer.json()["code"]) == (422, "invalid_request")
+    assert (answer.status_code, answer.json()["code"]) == (422, "controller_needs_apps")
     account = f"{world.path}/service-accounts/{world.controller.account_id}"
     answer = await world.admin.call("PATCH", account, {"app_slugs": []})
     assert answer.status_code == 422
