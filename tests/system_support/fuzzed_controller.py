@@ -33,8 +33,6 @@ class FuzzedController:
     def __init__(self, world: World) -> None:
         self._admin = world.admin
         self._project = world.project_id
-        # Others may have fuzzed the trust policy before: the little app is not signed.
-        world.admin.trust.set_policy(world.tenant_id, require_signature=False, reason="the app is not signed")
         self.app = LittleApp.publish(world.admin, world.project_id)
         account = world.admin.service_accounts.create(
             self._project, "fuzzed", ["apps:control"], app_slugs=[self.app.slug]
