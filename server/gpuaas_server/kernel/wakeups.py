@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 CHANNEL = "gpuaas"
 RECONNECT_PAUSE = 0.25
-SEND_PAUSE = 0.005  # the first goes at once; what comes on its heels goes together
+SEND_PAUSE = 0.02  # the first goes at once; what comes on its heels goes together
 
 
 class Wakeups:

@@ -24,7 +24,7 @@ from gpuaas_server.runtime import running_platform
 
 SHUTDOWN_SECONDS = 5
 RENEW_SECONDS = 6 * 3600.0
-NEW_GARBAGE_SECONDS = 0.25
+NEW_GARBAGE_SECONDS = 1.0
 ALL_GARBAGE_SECONDS = 600.0
 LOOPBACK = ("127.", "localhost", "[::1]", "::1")
 
@@ -116,7 +116,7 @@ async def _collect_garbage() -> None:
 
     Counts fail here: ten thousand polls live for half a minute, so as many old objects go as new ones come, no threshold
     is reached for minutes, and then one collection walks a million objects while everybody waits. New objects are
-    looked at often and in small numbers; all of them, which takes a good part of a second, seldom.
+    looked at every second and in small numbers; all of them, which takes a good part of a second, seldom.
     """
     gc.collect()
     gc.freeze()  # what start-up made lives as long as the process

@@ -48,7 +48,7 @@ class Supervisor:
             self._start()
             while not self.stopping:
                 self._revive()
-                time.sleep(0.1)
+                time.sleep(0.25)
         finally:
             self._shut_down()
         return 0

@@ -31,7 +31,7 @@ Snapshot = TypeVar("Snapshot")
 Decision = TypeVar("Decision")
 
 AWAY = (OperationalError, Problem)  # the database, or a free connection to it
-ROUND_PAUSE = 0.01  # the first goes at once; what comes on its heels goes together
+ROUND_PAUSE = 0.03  # the first goes at once; what comes on its heels goes together
 IDLE_LOOK = 30.0  # a wake-up may be lost with a killed process; look anyway
 
 
