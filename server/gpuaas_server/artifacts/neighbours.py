@@ -38,7 +38,7 @@ async def active_versions(connection: Connection, project_id: str, digest: str) 
     return await catalog.active_versions_on_digest(connection, project_id, digest)
 
 
-async def digest_flagged(tx: Tx, digest: str, reason: str) -> None:
+async def artifact_flagged(tx: Tx, digest: str, project_id: str) -> None:
     from gpuaas_server.instances import service as instances
 
-    await instances.digest_flagged(tx, digest, reason)
+    await instances.artifact_flagged(tx, digest, project_id)

@@ -228,7 +228,7 @@ class ArtifactCheckMachine:
             await audit.record(tx, AuditEntry("artifact_check", *place, details=change))
             await events.emit(tx, service.changed(after))
         if after["trust"] in (Trust.FAILED, Trust.REVOKED):
-            await neighbours.digest_flagged(tx, after["digest"], f"{after['trust']}: {after['trust_detail']}")
+            await neighbours.artifact_flagged(tx, after["digest"], after["project_id"])
         return None
 
     async def _delayed(self, tx: Tx, artifact: DictRow, failure: Failure) -> datetime | None:

@@ -15,21 +15,32 @@ FLAG = {
 }
 
 
+PORTION = 50
+
+
+def subject_of(digest: str, publisher_project_id: str) -> str:
+    return f"{digest} {publisher_project_id}"
+
+
 class InstanceFlagMachine:
-    """The subject is the digest. What is flagged already is left alone, so that it can run again at any time."""
+    """The subject is an artifact: its digest, and whose it is. In portions, since every tenant may run from it; what is
+    flagged is left alone, so that it can run again at any time.
+    """
 
     kind = WORK
 
     async def load(self, connection: Connection, subject: str) -> Sequence[str]:
-        return await queries.ids_on_digest(connection, subject)
+        digest, _, publisher = subject.partition(" ")
+        return await queries.ids_to_flag(connection, digest, publisher, FLAG["code"], PORTION)
 
     def decide(self, ids: Sequence[str], now: datetime) -> Sequence[str]:
         return ids
 
-    async def apply(self, tx: Tx, ids: Sequence[str], decision: Sequence[str]) -> None:
+    async def apply(self, tx: Tx, ids: Sequence[str], decision: Sequence[str]) -> datetime | None:
         for instance_id in ids:
             held = await hold_any(tx, instance_id)
             if held is not None and FLAG not in held.row["flags"]:
                 held.change(flags=[*held.row["flags"], FLAG])
                 held.news("instance.flagged", code=FLAG["code"])
                 await held.store()
+        return tx.now if len(ids) == PORTION else None

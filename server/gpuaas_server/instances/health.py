@@ -30,7 +30,7 @@ async def instance_health_report(
         raise Problem("conflict", "The instance is decommissioned.")
     if body.generation != row["generation"]:
         raise Problem("stale_generation", f"The instance is at generation {row['generation']}: look again.")
-    first = row["reported_at"] is None
+    watched = row["reported_at"] is not None and row["reported_at"] + REPORT_LIFE > tx.now
     for told in body.members:
         _take_member(held, told)
     reasons = [reason.model_dump(exclude_none=True) for reason in body.reasons]
@@ -39,7 +39,7 @@ async def instance_health_report(
         if value is not None and value != row[name]:
             held.note(**{name: value})
     stored = await held.store()
-    if first:
+    if not watched:
         await leases.enqueue(tx, WORK, [instance_id], run_at=tx.now + REPORT_LIFE)
     tx.audited = True  # a change of health is an event; a thousand reports that nothing changed are none
     return HealthAccepted(
@@ -74,7 +74,7 @@ def _take_member(held: Held, told: MemberHealth) -> None:
 
 
 class InstanceHealthMachine:
-    """Looks again when the last report has become too old: silence is not health."""
+    """Looks when the last report has become too old: silence is not health. The next report begins to watch again."""
 
     kind = WORK
 
@@ -90,4 +90,4 @@ class InstanceHealthMachine:
             return None
         await held.store()
         due: datetime = held.row["reported_at"] + REPORT_LIFE
-        return due if due > tx.now else tx.now + REPORT_LIFE
+        return due if due > tx.now else None

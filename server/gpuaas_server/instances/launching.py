@@ -26,6 +26,7 @@ class Version:
     version_id: str
     manifest: Manifest
     digest: str
+    publisher_project_id: str
 
     def columns(self) -> dict[str, object]:
         return {
@@ -33,6 +34,7 @@ class Version:
             "version": self.manifest.version,
             "runtime_version": self.manifest.runtime_version,
             "digest": self.digest,
+            "publisher_project_id": self.publisher_project_id,
             "manifest": self.manifest.document,
         }
 
@@ -42,7 +44,7 @@ async def version_choose(
 ) -> Version:
     """The version that may be launched here now, or the problem with every reason why none."""
     found = await catalog.launchable(connection, tenant_id, slug, version, project_id)
-    return Version(found.app_id, found.version_id, found.manifest, found.digest)
+    return Version(found.app_id, found.version_id, found.manifest, found.digest, found.publisher_project_id)
 
 
 async def notices_of(connection: Connection, version_id: str) -> list[HealthReason]:

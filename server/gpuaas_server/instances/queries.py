@@ -12,10 +12,12 @@ from gpuaas_server.kernel.json_text import as_json
 SUMMARY = (
     "id, tenant_id, project_id, name, app_id, app_slug, version_id, version, runtime_version, digest, status,"
     " status_since, failure, health, health_since, health_reasons, reported_at, flags, member_counts, operation_id,"
-    " last_operation_id, created_by, correlation_id, created_at, deployed_at, decommissioned_at, generation,"
-    " previous, attempted"
+    " last_operation_id, created_by, correlation_id, created_at, deployed_at, decommissioned_at, generation"
 )
-COLUMNS = f"{SUMMARY}, manifest, inputs, placement_intent, reported, next_ordinal, runtime, access_bundle"
+COLUMNS = (
+    f"{SUMMARY}, publisher_project_id, previous, attempted, manifest, inputs, placement_intent, reported, next_ordinal,"
+    " runtime, access_bundle"
+)
 MEMBER = (
     "id, tenant_id, project_id, instance_id, ordinal, component_key, allocation_id, node_id, status, status_since,"
     " failure, adapter_detail, operation_id, last_operation_id, correlation_id, host_gone, leaving, verified, created_at,"
@@ -24,14 +26,16 @@ MEMBER = (
 
 INSTANCE_INSERT = (
     "INSERT INTO app_instances (id, tenant_id, project_id, name, app_id, app_slug, version_id, version, runtime_version,"
-    " digest, manifest, inputs, placement_intent, status, status_since, health, health_since, health_reasons,"
-    " member_counts, next_ordinal, operation_id, last_operation_id, created_by, correlation_id, created_at)"
-    " SELECT id, tenant_id, project_id, name, app_id, app_slug, version_id, version, runtime_version, digest, manifest,"
-    " inputs, placement_intent, 'created', now, health, now, health_reasons, member_counts, next_ordinal, operation_id,"
-    " operation_id, created_by, correlation_id, now FROM jsonb_to_recordset(%s::jsonb) AS r(id text, tenant_id text,"
+    " digest, publisher_project_id, manifest, inputs, placement_intent, status, status_since, health, health_since,"
+    " health_reasons, member_counts, next_ordinal, operation_id, last_operation_id, created_by, correlation_id, created_at)"
+    " SELECT id, tenant_id, project_id, name, app_id, app_slug, version_id, version, runtime_version, digest,"
+    " publisher_project_id, manifest, inputs, placement_intent, 'created', now, health, now, health_reasons,"
+    " member_counts, next_ordinal, operation_id, operation_id, created_by, correlation_id, now"
+    " FROM jsonb_to_recordset(%s::jsonb) AS r(id text, tenant_id text,"
     " project_id text, name text, app_id text, app_slug text, version_id text, version text, runtime_version text,"
-    " digest text, manifest jsonb, inputs jsonb, placement_intent jsonb, health text, health_reasons jsonb,"
-    " member_counts jsonb, next_ordinal int, operation_id text, created_by text, correlation_id text, now timestamptz)"
+    " digest text, publisher_project_id text, manifest jsonb, inputs jsonb, placement_intent jsonb, health text,"
+    " health_reasons jsonb, member_counts jsonb, next_ordinal int, operation_id text, created_by text,"
+    " correlation_id text, now timestamptz)"
 )
 MEMBER_INSERT = (
     "INSERT INTO app_members (id, tenant_id, project_id, instance_id, ordinal, component_key, allocation_id, node_id,"
@@ -104,7 +108,9 @@ async def instance_list(
             clauses.append(clause)
             values.append(value)
     cursor = await connection.execute(
-        f"SELECT {SUMMARY} FROM app_instances WHERE {' AND '.join(clauses)} ORDER BY id DESC LIMIT %s",
+        # That there is a version to go back to, without its manifest.
+        f"SELECT {SUMMARY}, previous -> 'version' AS previous, attempted -> 'version' AS attempted FROM app_instances"
+        f" WHERE {' AND '.join(clauses)} ORDER BY id DESC LIMIT %s",
         [*values, limit],
     )
     return await cursor.fetchall()
@@ -209,17 +215,23 @@ async def live_instances(connection: Connection, digest: str | None, version_id:
     return int(row["live"]) if row else 0
 
 
-async def ids_on_digest(connection: Connection, digest: str) -> list[str]:
+async def ids_to_flag(
+    connection: Connection, digest: str, publisher_project_id: str, code: str, limit: int
+) -> list[str]:
+    """Of all tenants: those that run from this project's artifact and do not say so yet."""
     cursor = await connection.execute(
-        "SELECT id FROM app_instances WHERE digest = %s AND decommissioned_at IS NULL ORDER BY id", (digest,)
+        "SELECT id FROM app_instances WHERE digest = %s AND publisher_project_id = %s AND decommissioned_at IS NULL"
+        " AND NOT flags @> %s ORDER BY id LIMIT %s",
+        (digest, publisher_project_id, Jsonb([{"code": code}]), limit),
     )
     return [row["id"] for row in await cursor.fetchall()]
 
 
 async def event_list(connection: Connection, instance_id: str, after: str | None, limit: int) -> list[DictRow]:
     cursor = await connection.execute(
-        "SELECT id, at, type, subject, actor, correlation_id, data FROM app_instance_events"
-        " WHERE instance_id = %s AND id > %s ORDER BY id LIMIT %s",
-        (instance_id, after or "", limit),
+        "SELECT id, at, type, subject, actor, correlation_id, data FROM app_instance_events WHERE instance_id = %s"
+        " AND sequence > coalesce((SELECT sequence FROM app_instance_events WHERE id = %s), 0)"
+        " ORDER BY sequence LIMIT %s",
+        (instance_id, after, limit),
     )
     return await cursor.fetchall()

@@ -6,6 +6,7 @@ from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.instances import launching, queries
 from gpuaas_server.instances.allocations import allocation_ended, allocation_guests, allocation_wants_release
 from gpuaas_server.instances.flags import WORK as FLAG_WORK
+from gpuaas_server.instances.flags import subject_of
 from gpuaas_server.instances.held import Held, hold
 from gpuaas_server.instances.machine import InstanceView, judge, possible_verbs
 from gpuaas_server.instances.schemas import (
@@ -30,7 +31,7 @@ __all__ = [
     "allocation_ended",
     "allocation_guests",
     "allocation_wants_release",
-    "digest_flagged",
+    "artifact_flagged",
     "instance_create",
     "instance_list",
     "instance_operate",
@@ -195,6 +196,6 @@ async def live_on_version(connection: Connection, version_id: str) -> int:
     return await queries.live_instances(connection, None, version_id)
 
 
-async def digest_flagged(tx: Tx, digest: str, reason: str) -> None:
-    """The bytes below are not trusted any more. Instances of other tenants too may run from them: see flags.py."""
-    await leases.enqueue(tx, FLAG_WORK, [digest])
+async def artifact_flagged(tx: Tx, digest: str, publisher_project_id: str) -> None:
+    """A project's artifact is not trusted any more. Instances of other tenants too may run from it: see flags.py."""
+    await leases.enqueue(tx, FLAG_WORK, [subject_of(digest, publisher_project_id)])

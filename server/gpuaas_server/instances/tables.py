@@ -18,6 +18,7 @@ app_instances = sa.Table(
     sa.Column("version", sa.Text, nullable=False),
     sa.Column("runtime_version", sa.Text),
     sa.Column("digest", text_id()),
+    sa.Column("publisher_project_id", text_id()),  # whose artifact the digest is: others may have the same bytes
     # The version's manifest as it was launched: what a controller works by, whatever becomes of the catalog.
     sa.Column("manifest", JSONB, nullable=False),
     # The version before the last upgrade, whole; and one that was tried and did not succeed.
@@ -133,5 +134,7 @@ app_instance_events = sa.Table(
     sa.Column("actor", sa.Text, nullable=False),
     sa.Column("correlation_id", sa.Text, nullable=False),
     sa.Column("data", JSONB, nullable=False),
-    sa.Index("app_instance_events_by_instance", "instance_id", "id"),
+    # Its place. Whoever writes here holds the instance, so places are drawn in the order of the commits.
+    sa.Column("sequence", sa.BigInteger, sa.Identity(always=True), nullable=False),
+    sa.Index("app_instance_events_by_instance", "instance_id", "sequence"),
 )

@@ -115,7 +115,10 @@ def _begin(held: Held, operation: DictRow) -> None:
 
 
 async def operation_report(tx: Tx, project_id: str, operation_id: str, body: OperationReport) -> LeaseRenewed:
-    """Steps and progress; each report renews the lease. Touches nothing but the operation, so it never waits for others."""
+    """Steps and progress; each report renews the lease. Only the first waits for others, since it tells the instance."""
+    known = await queries.operation_show(tx.connection, project_id, operation_id)
+    if known is not None and known["status"] == "claimed":
+        await instances.hold(tx, project_id, known["instance_id"])
     row = await queries.report_lock(tx.connection, project_id, operation_id)
     operation = _require_lease(tx.actor, tx.now, row, operation_id, body.lease_token)
     until = tx.now + LIMITS.lease

@@ -5,6 +5,7 @@ from datetime import timedelta
 from gpuaas_server.instances import service
 from gpuaas_server.kernel.context import system_actor
 from gpuaas_server.kernel.database import PLATFORM
+from gpuaas_server.kernel.ids import new_id
 from tests_support.agents import Json
 from tests_support.apps import AppSite, Controller
 
@@ -76,7 +77,7 @@ async def test_a_revoked_artifact_flags_what_runs_from_it_until_it_is_upgraded(w
     instance_id = await world.running()
     digest = (await world.instance(instance_id))["digest"]
     async with world.platform.transaction(PLATFORM, system_actor("test")) as tx:
-        await service.digest_flagged(tx, digest, "the key leaked")
+        await service.artifact_flagged(tx, digest, world.project_id)
         assert await service.live_on_digest(tx.connection, digest) == 1
     await world.settle()
     instance = await world.instance(instance_id)
@@ -87,3 +88,31 @@ async def test_a_revoked_artifact_flags_what_runs_from_it_until_it_is_upgraded(w
     await world.controller.carry_out(await world.asked(instance_id, "upgrade", version="1.4.0"))
     after = await world.instance(instance_id)
     assert (after["flags"], after["health"], after["digest"]) == ([], "healthy", other["digest"])
+
+
+async def test_another_project_that_revokes_its_copy_of_the_same_bytes_flags_nobody_else(world: AppSite) -> None:
+    instance_id = await world.running()
+    digest = (await world.instance(instance_id))["digest"]
+    async with world.platform.transaction(PLATFORM, system_actor("test")) as tx:
+        await service.artifact_flagged(tx, digest, new_id("prj"))
+    await world.settle()
+    assert (await world.instance(instance_id))["flags"] == []
+
+
+async def test_who_reports_again_after_a_silence_is_watched_again(world: AppSite) -> None:
+    instance_id = await world.running()
+    await _report(world, instance_id)
+    assert await _watched(world) == 1
+    world.clock.ahead += timedelta(minutes=11)
+    await world.settle()
+    assert (await world.instance(instance_id))["health"] == "unknown"
+    assert await _watched(world) == 0  # nobody looks again and again at what is silent
+    await _report(world, instance_id)
+    assert await _watched(world) == 1
+
+
+async def _watched(world: AppSite) -> int:
+    async with world.platform.database.connection(PLATFORM) as connection:
+        cursor = await connection.execute("SELECT count(*) AS n FROM work_items WHERE kind = 'instance_health'")
+        row = await cursor.fetchone()
+    return int(row["n"]) if row else 0

@@ -16,6 +16,7 @@ CREATE TABLE app_instances (
   version TEXT NOT NULL,
   runtime_version TEXT,
   digest TEXT COLLATE "C",
+  publisher_project_id TEXT COLLATE "C",
   manifest JSONB NOT NULL,
   previous JSONB,
   attempted JSONB,
@@ -153,9 +154,10 @@ CREATE TABLE app_instance_events (
   actor TEXT NOT NULL,
   correlation_id TEXT NOT NULL,
   data JSONB NOT NULL,
+  sequence BIGINT GENERATED ALWAYS AS IDENTITY NOT NULL,
   PRIMARY KEY (id)
 );
-CREATE INDEX app_instance_events_by_instance ON app_instance_events (instance_id, id);
+CREATE INDEX app_instance_events_by_instance ON app_instance_events (instance_id, sequence);
 
 -- How many instances stand on some bytes, or on a version, whosever they are: a publisher must know before it retires them,
 -- and learns nothing but the number.
