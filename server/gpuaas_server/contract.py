@@ -59,7 +59,7 @@ def render_errors() -> str:
     lines = [
         "# Error codes",
         "",
-        "Generated from `kernel/errors.py`.",
+        "Generated from `kernel/errors/`.",
         "",
         "| code | status | title | retry helps | next step |",
     ]

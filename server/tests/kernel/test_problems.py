@@ -8,6 +8,8 @@ import pytest
 
 from gpuaas_server import app
 from gpuaas_server.kernel.errors import CATALOGUE, Problem
+from gpuaas_server.kernel.errors.apps import APPS
+from gpuaas_server.kernel.errors.foundation import FOUNDATION
 from gpuaas_server.kernel.http.problems import problem_response
 
 SOURCES = Path(app.__file__).parent
@@ -35,6 +37,10 @@ def test_every_code_becomes_a_whole_problem_document(code: str) -> None:
     assert document["detail"].endswith(".")
     assert document["correlation_id"] == "correlation-1"
     assert ("WWW-Authenticate" in answer.headers) == (answer.status_code == 401)
+
+
+def test_no_code_is_in_the_catalogue_twice() -> None:
+    assert len(CATALOGUE) == len(FOUNDATION) + len(APPS)
 
 
 def test_every_code_that_is_raised_is_in_the_catalogue() -> None:
