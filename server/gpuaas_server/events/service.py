@@ -1,8 +1,6 @@
 """Emit events inside a change, and read them: once, waiting, or as a stream."""
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -15,6 +13,7 @@ from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Scope
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.wakeups import LONGEST_PAUSE, Look
 
 ALL = "events"
 UNSETTLED_PAUSE = 0.02
@@ -65,19 +64,14 @@ async def event_page(
 ) -> EventPage:
     """Events after the place; when there are none, wait up to `wait` seconds for the first."""
     topic = f"{ALL}:{wanted.project_id}" if wanted.project_id else ALL
-    deadline = asyncio.get_running_loop().time() + wait
-    async with platform.wakeups.waiting(topic) as woken:
-        while True:
-            woken.clear()
-            async with platform.database.connection(scope) as connection:
-                rows = await queries.event_list(connection, wanted, after, limit)
-                unsettled = not rows and await queries.event_unsettled(connection)
-            left = deadline - asyncio.get_running_loop().time()
-            if rows or left <= 0 or platform.wakeups.ending:
-                return _page(rows, after)
-            with suppress(TimeoutError):
-                pause = min(left, UNSETTLED_PAUSE if unsettled else 15.0)
-                await asyncio.wait_for(woken.wait(), pause)
+
+    async def look() -> Look[list[DictRow]]:
+        async with platform.database.connection(scope) as connection:
+            rows = await queries.event_list(connection, wanted, after, limit)
+            unsettled = not rows and await queries.event_unsettled(connection)
+        return Look(rows, bool(rows), UNSETTLED_PAUSE if unsettled else LONGEST_PAUSE)
+
+    return _page(await platform.wakeups.first(topic, look, wait), after)
 
 
 async def event_tail(platform: Platform, scope: Scope, wanted: EventFilter, count: int) -> EventPage:

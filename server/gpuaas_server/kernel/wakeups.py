@@ -9,6 +9,8 @@ import logging
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from psycopg import AsyncConnection, OperationalError
 
@@ -17,6 +19,17 @@ log = logging.getLogger(__name__)
 CHANNEL = "gpuaas"
 RECONNECT_PAUSE = 0.25
 SEND_PAUSE = 0.02  # the first goes at once; what comes on its heels goes together
+LONGEST_PAUSE = 15.0
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, slots=True)
+class Look(Generic[Found]):
+    """What somebody who waits has found, and whether that is what they wait for."""
+
+    found: Found
+    enough: bool
+    again: float = LONGEST_PAUSE  # seconds after which to look again, though nobody has woken us
 
 
 class Wakeups:
@@ -72,6 +85,23 @@ class Wakeups:
                 if not self._waiters[topic]:
                     del self._waiters[topic]
 
+    async def first(self, topic: str, look: Callable[[], Awaitable[Look[Found]]], seconds: float) -> Found:
+        """The long poll: what a look finds as soon as that is enough, or what there was when `seconds` are over.
+
+        The end of the time is no wake-up, so it is no reason to look once more.
+        """
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + seconds
+        async with self.waiting(topic) as woken:
+            while True:
+                woken.clear()
+                seen = await look()
+                left = deadline - loop.time()
+                if seen.enough or left <= 0 or self.ending:
+                    return seen.found
+                if not await _rest(woken, min(left, seen.again)) and left <= seen.again:
+                    return seen.found
+
     def _set(self, topic: str) -> None:
         for event in self._waiters.get(topic, ()):
             event.set()
@@ -120,3 +150,11 @@ class Wakeups:
         if line:
             payloads.append(line)
         await connection.execute("SELECT pg_notify(%s, p) FROM unnest(%s::text[]) p", (CHANNEL, payloads))
+
+
+async def _rest(woken: asyncio.Event, seconds: float) -> bool:
+    """Whether a wake-up came."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            return await woken.wait()
+    return False

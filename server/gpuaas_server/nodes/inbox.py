@@ -3,10 +3,9 @@
 Subscribe, look, wait: the only statement is the look, and looks of many nodes travel together (batching.py).
 """
 
-import asyncio
 import base64
+import math
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -20,6 +19,7 @@ from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.wakeups import Look
 from gpuaas_server.nodes import task_queries as queries
 from gpuaas_server.nodes.batching import Batched
 from gpuaas_server.nodes.tasks import topic
@@ -47,22 +47,19 @@ class TaskInbox:
     async def poll(self, node_id: str, wait: float, have: frozenset[str]) -> list[SignedTask]:
         """Tasks of the node that it does not have yet; when there are none, the first within `wait` seconds.
 
-        Subscribe, look, wait: a task that commits in between sets the event. The wait is kept below the time after
-        which a silent node counts as lost.
+        The wait is kept below the time after which a silent node counts as lost.
         """
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + min(wait, self._longest_wait)
-        async with self._platform.wakeups.waiting(topic(node_id)) as woken:
-            while True:
-                woken.clear()
-                rows = await self._pending_tasks.ask(node_id)
-                if rows is None:
-                    raise Problem("node_retired")
-                fresh = [row for row in rows if row["id"] not in have]
-                left = deadline - loop.time()
-                ending = self._platform.wakeups.ending
-                if fresh or left <= 0 or ending or not await _rest(woken, left):
-                    return await self._sign(fresh[:MOST_TASKS]) if fresh else []
+
+        async def look() -> Look[list[DictRow]]:
+            rows = await self._pending_tasks.ask(node_id)
+            if rows is None:
+                raise Problem("node_retired")
+            fresh = [row for row in rows if row["id"] not in have]
+            return Look(fresh, bool(fresh), math.inf)  # the next poll looks anyway
+
+        with metrics.agent_polls.track_inprogress():
+            fresh = await self._platform.wakeups.first(topic(node_id), look, min(wait, self._longest_wait))
+        return await self._sign(fresh[:MOST_TASKS]) if fresh else []
 
     async def _pending(self, node_ids: Sequence[str]) -> dict[str, list[DictRow]]:
         async with self._platform.database.connection(PLATFORM) as connection:
@@ -105,15 +102,3 @@ def sign_task(row: DictRow, key: PlatformKey) -> SignedTask:
     )
     signature = base64.b64encode(key.private.sign(SIGNATURE_PREFIX + envelope)).decode()
     return SignedTask(envelope.decode(), key.kid, signature)
-
-
-async def _rest(woken: asyncio.Event, seconds: float) -> bool:
-    """Whether a wake-up came; without one there is nothing new to look at."""
-    metrics.agent_polls.inc()
-    try:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                return await woken.wait()
-        return False
-    finally:
-        metrics.agent_polls.dec()

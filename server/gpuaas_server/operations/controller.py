@@ -3,11 +3,9 @@
 A lease proves who works on an operation. Whoever comes with another token, or as another service account, changes nothing.
 """
 
-import asyncio
 import hashlib
 import secrets
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -21,6 +19,7 @@ from gpuaas_server.instances.machine import MEMBER_BEGUN, status_begun
 from gpuaas_server.kernel.context import Actor, Platform, Tx
 from gpuaas_server.kernel.database import Connection, Scope
 from gpuaas_server.kernel.errors import Problem, not_found
+from gpuaas_server.kernel.wakeups import Look
 from gpuaas_server.operations import certificates, queries, steps, teardown
 from gpuaas_server.operations.context import claimed_operation, operation_of
 from gpuaas_server.operations.documents import DETAIL_BYTES, RUNTIME_BYTES, require_size
@@ -48,17 +47,14 @@ MOST_WORK = 50
 async def controller_work(platform: Platform, scope: Scope, roles: Roles, project_id: str, wait: float) -> WorkList:
     """What waits for a controller of these apps; when nothing does, wait up to `wait` seconds for the first."""
     apps = identity.bound_apps(roles)
-    deadline = asyncio.get_running_loop().time() + wait
-    async with platform.wakeups.waiting(controller_topic(project_id)) as woken:
-        while True:
-            woken.clear()
-            async with platform.database.connection(scope) as connection:
-                rows = await queries.work_list(connection, project_id, apps, MOST_WORK)
-            left = deadline - asyncio.get_running_loop().time()
-            if rows or left <= 0 or platform.wakeups.ending:
-                return WorkList(items=[WorkItem(**row) for row in rows])
-            with suppress(TimeoutError):
-                await asyncio.wait_for(woken.wait(), min(left, 15.0))
+
+    async def look() -> Look[list[DictRow]]:
+        async with platform.database.connection(scope) as connection:
+            rows = await queries.work_list(connection, project_id, apps, MOST_WORK)
+        return Look(rows, bool(rows))
+
+    rows = await platform.wakeups.first(controller_topic(project_id), look, wait)
+    return WorkList(items=[WorkItem(**row) for row in rows])
 
 
 async def operation_claim(

@@ -7,6 +7,7 @@ import psycopg
 from gpuaas_server.embedded.postgres import EmbeddedPostgres
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.settings import Settings
+from gpuaas_server.kernel.wakeups import Look
 from gpuaas_server.runtime import running_platform
 
 
@@ -60,3 +61,73 @@ async def test_when_the_process_is_to_end_every_wait_ends(platform: Platform) ->
     platform.wakeups.end_waits()
     assert await waiting
     assert await heard(platform, "also later")
+
+
+class Shelf:
+    """Something to wait for, and how often it was looked at."""
+
+    def __init__(self, again: float = 15.0) -> None:
+        self.things: list[str] = []
+        self.looks = 0
+        self._again = again
+
+    async def look(self) -> Look[list[str]]:
+        self.looks += 1
+        return Look(list(self.things), bool(self.things), self._again)
+
+
+async def test_a_long_poll_answers_with_what_there_is_at_once(platform: Platform) -> None:
+    shelf = Shelf()
+    shelf.things.append("a")
+    assert await asyncio.wait_for(platform.wakeups.first("shelf", shelf.look, 30), 5) == ["a"]
+    assert shelf.looks == 1
+
+
+async def test_a_long_poll_looks_again_when_woken_and_only_then(platform: Platform) -> None:
+    shelf = Shelf()
+    waiting = asyncio.create_task(platform.wakeups.first("shelf", shelf.look, 30))
+    await asyncio.sleep(0.05)
+    platform.wakeups.wake("shelf")  # for something else: there is still nothing
+    await asyncio.sleep(0.05)
+    assert not waiting.done()
+    shelf.things.append("a")
+    platform.wakeups.wake("other")
+    await asyncio.sleep(0.05)
+    assert not waiting.done()
+    platform.wakeups.wake("shelf")
+    assert await asyncio.wait_for(waiting, 5) == ["a"]
+    assert shelf.looks >= 3
+
+
+async def test_what_comes_while_a_long_poll_looks_is_not_missed(platform: Platform) -> None:
+    things: list[str] = []
+
+    async def look() -> Look[list[str]]:
+        seen = list(things)
+        things.append("came after the look")
+        platform.wakeups.wake("shelf")
+        return Look(seen, bool(seen))
+
+    assert await asyncio.wait_for(platform.wakeups.first("shelf", look, 30), 5)
+
+
+async def test_a_long_poll_that_nobody_wakes_ends_with_nothing_and_without_another_look(platform: Platform) -> None:
+    shelf = Shelf()
+    assert await asyncio.wait_for(platform.wakeups.first("shelf", shelf.look, 0.1), 5) == []
+    assert shelf.looks == 1
+
+
+async def test_a_long_poll_looks_by_its_timer_too(platform: Platform) -> None:
+    shelf = Shelf(again=0.05)
+    waiting = asyncio.create_task(platform.wakeups.first("shelf", shelf.look, 30))
+    await asyncio.sleep(0.1)
+    shelf.things.append("a")
+    assert await asyncio.wait_for(waiting, 5) == ["a"]
+
+
+async def test_when_the_process_is_to_end_a_long_poll_answers_with_what_there_is(platform: Platform) -> None:
+    shelf = Shelf()
+    waiting = asyncio.create_task(platform.wakeups.first("shelf", shelf.look, 30))
+    await asyncio.sleep(0.05)
+    platform.wakeups.end_waits()
+    assert await asyncio.wait_for(waiting, 5) == []
