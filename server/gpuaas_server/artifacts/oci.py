@@ -8,16 +8,18 @@ import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
-
-import httpx
+from typing import TYPE_CHECKING, Any
 
 from gpuaas_server.artifacts.registry_tokens import DELETE, PULL, Access
 from gpuaas_server.artifacts.signatures import ANNOTATION, PAYLOAD_TYPE, Signed, decode_signature, sha256, signature_tag
 from gpuaas_server.artifacts.stores import CHUNK, Meter
 from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.http.outward import calling
 
-TIMEOUT = httpx.Timeout(30.0, connect=5.0)
+if TYPE_CHECKING:
+    import httpx
+
+SECONDS = 30.0
 MAX_MANIFEST = 4 << 20
 MAX_PARTS = 1000
 MAX_SIGNATURES = 50
@@ -134,19 +136,18 @@ class Registry:
     @asynccontextmanager
     async def _request(
         self, method: str, path: str, access: Access, headers: Mapping[str, str]
-    ) -> AsyncIterator[httpx.Response]:
+    ) -> AsyncIterator["httpx.Response"]:
         """The answer when it is good or a plain 404. Whatever else the registry says may be better later."""
         headers = {**headers, "Authorization": f"Bearer {self._mint(access)}"}
-        verify: ssl.SSLContext | bool = self._trusted if self._trusted is not None else True
         try:
             async with (
-                httpx.AsyncClient(timeout=TIMEOUT, verify=verify, follow_redirects=True) as client,
+                calling(SECONDS, trusted=self._trusted, follow_redirects=True) as client,
                 client.stream(method, f"{self._url}{path}", headers=headers) as answer,
             ):
                 if answer.status_code != 404 and not answer.is_success:
                     raise Problem("registry_unavailable", f"The registry answered {answer.status_code}.")
                 yield answer
-        except (httpx.HTTPError, OSError) as error:
+        except OSError as error:
             raise Problem("registry_unavailable", "The registry cannot be reached.") from error
 
 
@@ -157,7 +158,7 @@ class _Manifest:
     content_type: str
 
 
-async def _limited(answer: httpx.Response, limit: int) -> bytes:
+async def _limited(answer: "httpx.Response", limit: int) -> bytes:
     content = b""
     async for chunk in answer.aiter_raw(CHUNK):
         content += chunk

@@ -9,18 +9,21 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
-
-import httpx
 
 from gpuaas_server.artifacts.stores import CHUNK, Measured, Meter, Ticket, settled_key, upload_key
 from gpuaas_server.kernel.clock import Clock, utc_now
 from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.http.outward import CallFailed, calling
+
+if TYPE_CHECKING:
+    import httpx
 
 ALGORITHM = "AWS4-HMAC-SHA256"
 UNSIGNED = "UNSIGNED-PAYLOAD"
 OWN_SECONDS = 900  # for requests that we make at once
-TIMEOUT = httpx.Timeout(30.0, connect=5.0)
+SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,16 +112,16 @@ class S3Store:
     @asynccontextmanager
     async def _request(
         self, method: str, key: str, headers: Mapping[str, str] | None = None
-    ) -> AsyncIterator[httpx.Response]:
+    ) -> AsyncIterator["httpx.Response"]:
         """The answer, when it is a good one or a plain 404; anything else may be better later."""
         url = presign(self._bucket, method, key, self._clock(), OWN_SECONDS, headers)
         try:
             async with (
-                httpx.AsyncClient(timeout=TIMEOUT) as client,
+                calling(SECONDS) as client,
                 client.stream(method, url, headers=dict(headers or {})) as answer,
             ):
                 if answer.status_code != 404 and not answer.is_success:
                     raise Problem("storage_unavailable", f"The blob store answered {answer.status_code}.")
                 yield answer
-        except httpx.HTTPError as error:
+        except CallFailed as error:
             raise Problem("storage_unavailable", "The blob store cannot be reached.") from error

@@ -22,6 +22,7 @@ from psycopg import sql
 
 ACCOUNT = "gpuaas-postgres"
 ROLE = "gpuaas"
+SOCKETS = "s"  # a socket's path may have 107 characters
 START_SECONDS = 30.0
 _PR_SET_PDEATHSIG = 1
 _OPTIONS = {
@@ -47,7 +48,7 @@ class EmbeddedPostgres:
     log_file: Path
 
     def url_of(self, user: str, database: str) -> str:
-        return f"postgresql://{user}@/{database}?host={self.socket_dir}"
+        return _url(self.socket_dir, user, database)
 
     @property
     def superuser_url(self) -> str:
@@ -67,12 +68,21 @@ class EmbeddedPostgres:
                 self.process.wait(5)
 
 
+def url_in(data_dir: Path) -> str:
+    """Where a server on this data directory answers, before it runs."""
+    return _url(_home(data_dir.resolve(), _account()) / SOCKETS, ROLE, ROLE)
+
+
+def _url(socket_dir: Path, user: str, database: str) -> str:
+    return f"postgresql://{user}@/{database}?host={socket_dir}"
+
+
 def start(data_dir: Path, options: dict[str, str] | None = None) -> EmbeddedPostgres:
     """Start, creating the cluster on first use; returns when it answers."""
     account = _account()
     home = _home(data_dir.resolve(), account)
     binaries = _binaries(account)
-    cluster, sockets, log_file = home / "data", home / "s", home / "postgres.log"
+    cluster, sockets, log_file = home / "data", home / SOCKETS, home / "postgres.log"
     for directory, mode in ((home, 0o755), (cluster, 0o700), (sockets, 0o700)):
         directory.mkdir(parents=True, exist_ok=True, mode=mode)
         if account is not None:

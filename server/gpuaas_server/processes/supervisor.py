@@ -1,6 +1,7 @@
 """`gpuaas-server up`: embedded PostgreSQL (unless a URL is set), api and worker in one process group, until Ctrl-C.
 
 A child that dies is started again; children die with the supervisor (PDEATHSIG), so that nothing is left behind.
+Loading is most of what a start takes, so children load while the database starts, and are held until it is ready.
 """
 
 import ctypes
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -30,6 +32,13 @@ class Child:
     process: subprocess.Popen[bytes] | None = None
     started_at: float = 0.0
     restarts: int = 0
+
+    def let_go(self) -> None:
+        """It is loaded, or loads yet: from now on it may use the database."""
+        if self.process is not None and self.process.stdin is not None:
+            with suppress(BrokenPipeError):  # it ended; the next look starts it again
+                self.process.stdin.write(b"\n")
+                self.process.stdin.close()
 
 
 @dataclass(slots=True)
@@ -57,28 +66,31 @@ class Supervisor:
         self.stopping = True
 
     def _start(self) -> None:
-        url = self._database_url()
-        if migrations.current(url) != migrations.head() or not self._initialised().exists():
-            self._initialise()
-        api = [sys.executable, "-m", "gpuaas_server.main", "api"]
-        self.children = [Child(f"api-{n}", api) for n in range(self.settings.api_processes)]
-        self.children.append(Child("worker", [sys.executable, "-m", "gpuaas_server.main", "worker"]))
-        if self.settings.registry_bind:
-            self.children.append(Child("registry", [sys.executable, "-m", "gpuaas_server.main", "registry"]))
+        self.children = self._planned()
         for child in self.children:
             self._spawn(child)
+        if self.settings.database_url is None:
+            self.database = postgres.start(self.settings.data_dir)
+        if migrations.current(self._database_url()) != migrations.head() or not self._initialised().exists():
+            self._initialise()
+        for child in self.children:
+            child.let_go()
+
+    def _planned(self) -> list[Child]:
+        command = [sys.executable, "-m", "gpuaas_server.main"]
+        children = [Child(f"api-{n}", [*command, "api", "--held"]) for n in range(self.settings.api_processes)]
+        children.append(Child("worker", [*command, "worker", "--held"]))
+        if self.settings.registry_bind:
+            children.append(Child("registry", [*command, "registry", "--held"]))
+        return children
 
     def _database_url(self) -> str:
         if self.settings.database_url is not None:
             return self.settings.database_url.get_secret_value()
-        self.database = postgres.start(self.settings.data_dir)
-        return self.database.url
+        return postgres.url_in(self.settings.data_dir)
 
     def _environment(self) -> dict[str, str]:
-        environment = dict(os.environ)
-        if self.database is not None:
-            environment["GPUAAS_DATABASE_URL"] = self.database.url
-        return environment
+        return {**os.environ, "GPUAAS_DATABASE_URL": self._database_url()}
 
     def _initialised(self) -> Path:
         return self.settings.data_dir / ".initialised"
@@ -114,7 +126,9 @@ class Supervisor:
                 os._exit(1)
 
         child.started_at = time.monotonic()
-        child.process = subprocess.Popen(child.arguments, env=self._environment(), preexec_fn=bind_to_parent)
+        child.process = subprocess.Popen(
+            child.arguments, env=self._environment(), stdin=subprocess.PIPE, preexec_fn=bind_to_parent
+        )
 
     def _revive(self) -> None:
         if self.database is not None and self.database.process.poll() is not None:
@@ -130,6 +144,7 @@ class Supervisor:
                 self.say(f"{child.name} ended with {child.process.returncode}; starting it again")
                 time.sleep(min(RESTART_PAUSE * 2**child.restarts, 5.0) if child.restarts > 1 else 0)
                 self._spawn(child)
+                child.let_go()
 
     def _shut_down(self) -> None:
         running = [child.process for child in self.children if child.process is not None]

@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import os
 import signal
 from contextlib import suppress
 
@@ -66,10 +65,6 @@ def _serve_metrics(settings: Settings) -> None:
     (settings.data_dir / METRICS_ADDRESS).write_text(f"{host}:{server.server_port}\n")
 
 
-# Who waits for an answer goes first: when both want the same core, steps that nobody watches can wait for milliseconds.
-NICENESS = 19
-
-
 async def serve(settings: Settings) -> None:
     async with running_platform(settings) as platform:
         stopping = asyncio.Event()
@@ -93,5 +88,4 @@ async def serve(settings: Settings) -> None:
 
 
 def run(settings: Settings) -> None:
-    os.nice(NICENESS)
     uvloop.run(serve(settings))

@@ -7,13 +7,16 @@ import base64
 import logging
 import ssl
 from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Any
-
-import httpx
+from typing import TYPE_CHECKING, Any
 
 from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.http.outward import CallFailed, calling
 from gpuaas_server.kernel.settings import Settings
+
+if TYPE_CHECKING:
+    import httpx
 
 log = logging.getLogger(__name__)
 SECONDS = 5.0
@@ -72,10 +75,12 @@ class OpenBao:
                 raise _unavailable(f"status {answer.status_code} for {method} {path.partition('/')[0]}")
             found: dict[str, Any] = answer.json() if answer.content else {}
             return found
-        except (httpx.HTTPError, OSError, ValueError) as error:
+        except CallFailed as error:
+            raise _unavailable(str(error)) from None
+        except (OSError, ValueError) as error:
             raise _unavailable(type(error).__name__) from None  # its text may quote what was sent
 
-    def _client(self) -> httpx.AsyncClient:
+    def _client(self) -> AbstractAsyncContextManager["httpx.AsyncClient"]:
         """The token is read for every call: an agent of the store renews the file, and nobody has to restart us."""
         token_file, url = self.settings.openbao_token_file, self.settings.openbao_url
         if token_file is None or not url:
@@ -83,10 +88,10 @@ class OpenBao:
         headers = {"X-Vault-Token": token_file.read_text().strip(), "X-Vault-Request": "true"}
         if self.settings.openbao_namespace:
             headers["X-Vault-Namespace"] = self.settings.openbao_namespace
-        trust: ssl.SSLContext | bool = True
+        trusted = None
         if self.settings.openbao_ca_file is not None:
-            trust = ssl.create_default_context(cafile=str(self.settings.openbao_ca_file))
-        return httpx.AsyncClient(base_url=url, headers=headers, timeout=SECONDS, verify=trust, trust_env=False)
+            trusted = ssl.create_default_context(cafile=str(self.settings.openbao_ca_file))
+        return calling(SECONDS, url, headers, trusted, trust_env=False)
 
 
 def _unavailable(why: str) -> Problem:

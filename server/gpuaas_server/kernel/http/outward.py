@@ -1,0 +1,40 @@
+"""Calls from here to another service. httpx is loaded by the first of them: it would be a tenth of every start."""
+
+import ssl
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import httpx
+
+CONNECT_SECONDS = 5.0
+
+
+class CallFailed(OSError):
+    """No answer, or half of one. The text names the kind of failure only: a message may quote what was sent."""
+
+
+@asynccontextmanager
+async def calling(
+    seconds: float,
+    base_url: str = "",
+    headers: Mapping[str, str] | None = None,
+    trusted: ssl.SSLContext | None = None,
+    follow_redirects: bool = False,
+    trust_env: bool = True,
+) -> AsyncIterator["httpx.AsyncClient"]:
+    import httpx
+
+    try:
+        async with httpx.AsyncClient(
+            base_url=base_url,
+            headers=headers,
+            timeout=httpx.Timeout(seconds, connect=CONNECT_SECONDS),
+            verify=trusted if trusted is not None else True,
+            follow_redirects=follow_redirects,
+            trust_env=trust_env,
+        ) as client:
+            yield client
+    except httpx.HTTPError as error:
+        raise CallFailed(type(error).__name__) from error
