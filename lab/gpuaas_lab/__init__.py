@@ -7,5 +7,6 @@ from gpuaas_lab.cleanup import leftovers
 from gpuaas_lab.errors import LabError
 from gpuaas_lab.fleet import Fleet
 from gpuaas_lab.host import Host, wait_for_ssh
+from gpuaas_lab.package_layer import PackageLayer
 
-__all__ = ["Fleet", "Host", "LabError", "leftovers", "wait_for_ssh"]
+__all__ = ["Fleet", "Host", "LabError", "PackageLayer", "leftovers", "wait_for_ssh"]

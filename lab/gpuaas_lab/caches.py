@@ -1,4 +1,4 @@
-"""Root file systems and hardware layers of earlier recipes: removed once nothing uses them.
+"""Root file systems and layers of earlier recipes: removed once nothing uses them.
 
 Each fleet's folder says what its hosts' disks are made of, from before the fleet looks for it until the fleet is gone.
 """
@@ -6,18 +6,19 @@ Each fleet's folder says what its hosts' disks are made of, from before the flee
 import json
 from pathlib import Path
 
-from gpuaas_lab import hardware_layer, records, rootfs
+from gpuaas_lab import hardware_layer, package_layer, records, rootfs
 from gpuaas_lab.errors import LabError
 from gpuaas_lab.files import locked
 from gpuaas_lab.layout import FLEETS_DIR, MAX_GPUS, FleetLayout
+from gpuaas_lab.package_layer import PackageLayer
 from gpuaas_lab.records import LOCK
 
 _NOTE = "layers.json"
 
 
-def note_use(layout: FleetLayout) -> None:
+def note_use(layout: FleetLayout, layer: PackageLayer | None = None) -> None:
     """Call with the lab's lock held."""
-    used = [rootfs.path(), hardware_layer.path(layout.gpus_per_host)]
+    used = [rootfs.path(), hardware_layer.path(layout.gpus_per_host), *([layer.path] if layer else [])]
     layout.directory.mkdir(parents=True, exist_ok=True)
     (layout.directory / _NOTE).write_text(json.dumps([str(folder) for folder in used]) + "\n")
 
@@ -42,6 +43,8 @@ def _prune() -> list[Path]:
     for folder in set(hardware_layer.all_cached()) - current - used:
         hardware_layer.discard_cached(folder)
         removed.append(folder)
+    for folder in {one for one in package_layer.all_cached() if package_layer.of_earlier_root(one)} - used:
+        removed += [folder] * package_layer.discard_cached(folder)
     return removed
 
 

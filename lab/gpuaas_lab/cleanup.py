@@ -5,7 +5,7 @@ Works from names, not from memory: it removes the same things whether the owner 
 
 from pathlib import Path
 
-from gpuaas_lab import cgroups, fabric, records, rootfs
+from gpuaas_lab import cgroups, fabric, package_layer, records, rootfs
 from gpuaas_lab.errors import FleetInUse, FleetNotFound, LabError
 from gpuaas_lab.files import locked, remove_folder
 from gpuaas_lab.layout import (
@@ -42,6 +42,7 @@ def sweep() -> list[str]:
             remove_folder(folder)
             removed.append(f"folder {folder}")
     rootfs.remove_dead_builds()
+    package_layer.remove_dead_builds()
     return removed
 
 

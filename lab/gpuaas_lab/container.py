@@ -13,10 +13,11 @@ SLICE_BASE = "/slice-base"
 SLICE_DIR = "/var/lib/gpuaas/slices"
 
 
-def mount_root(host: HostLayout, rootfs: Path) -> None:
+def mount_root(host: HostLayout, rootfs: Path, packages: Path | None = None) -> None:
     for folder in (host.upper, host.work, host.root, host.slices):
         folder.mkdir(parents=True, exist_ok=True)
-    lower = f"{host.layer}:{ensure_hardware_layer(host.fleet.gpus_per_host)}:{rootfs}"
+    layers = [host.layer, ensure_hardware_layer(host.fleet.gpus_per_host), *([packages] if packages else []), rootfs]
+    lower = ":".join(str(layer) for layer in layers)
     options = f"lowerdir={lower},upperdir={host.upper},workdir={host.work}"
     execute(["mount", "-t", "overlay", host.namespace, "-o", options, str(host.root)])
 

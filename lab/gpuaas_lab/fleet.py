@@ -19,6 +19,7 @@ from gpuaas_lab.errors import FleetExists, FleetNotFound, LabError, RequirementM
 from gpuaas_lab.files import locked
 from gpuaas_lab.host import Host
 from gpuaas_lab.layout import FIRST_NUMBER, FleetLayout
+from gpuaas_lab.package_layer import PackageLayer
 from gpuaas_lab.records import LOCK, LOCK_TIMEOUT, FleetRecord
 from gpuaas_lab.requirements import missing_requirements
 from gpuaas_lab.rootfs import Progress
@@ -43,11 +44,13 @@ class Fleet:
         gpus_per_host: int = 8,
         *,
         agent_source: Path | None = None,
+        layer: PackageLayer | None = None,
         progress: Progress = _say,
     ) -> None:
         # The number is known only once the fleet is reserved; the rest is checked now.
         self._wanted = FleetLayout(name, FIRST_NUMBER, hosts, gpus_per_host)
         self._agent_source = agent_source or _default_agent_source()
+        self._layer = layer
         self._progress = progress
         self._record: FleetRecord | None = None
         self._previous_handler: signal.Handlers | None = None
@@ -67,7 +70,7 @@ class Fleet:
             raise FleetNotFound(f"no fleet {name} is running: start it with `gpuaas-lab up`")
         fleet = cls(record.name, record.hosts, record.gpus_per_host)
         fleet._record = record
-        fleet._make_hosts(image)
+        fleet._make_hosts(image)  # their disks are mounted already
         return fleet
 
     @property
@@ -113,8 +116,9 @@ class Fleet:
         atexit.register(self.close)
         self._reserve()
         image = rootfs.ensure(self._progress)
+        packages = None if self._layer is None else self._layer.ensure(self._progress)
         fabric.create_bridge(self._layout)
-        self._make_hosts(image)
+        self._make_hosts(image, packages)
         with ThreadPoolExecutor(max_workers=len(self.hosts)) as pool:
             list(pool.map(_create_and_boot, self.hosts))
             list(pool.map(Host.wait_ssh, self.hosts))
@@ -154,10 +158,10 @@ class Fleet:
             # In this order: a fleet that we hold but never wrote down is harmless.
             self._record = record
             record.save()
-            caches.note_use(layout)
+            caches.note_use(layout, self._layer)
 
-    def _make_hosts(self, image: Path) -> None:
-        self.hosts = [Host(host, image, self._agent_source) for host in self._layout.hosts()]
+    def _make_hosts(self, image: Path, packages: Path | None = None) -> None:
+        self.hosts = [Host(host, image, self._agent_source, packages) for host in self._layout.hosts()]
 
     def _catch_termination(self) -> None:
         """SIGTERM ends the block as an exception does, unless the program has its own handler."""

@@ -20,9 +20,12 @@ _KILLED = (-9, 128 + 9)  # nsenter ends by the signal that ended its child
 
 
 class Host:
-    def __init__(self, layout: HostLayout, rootfs: Path, agent_source: Path | None) -> None:
+    def __init__(
+        self, layout: HostLayout, rootfs: Path, agent_source: Path | None, packages: Path | None = None
+    ) -> None:
         self._layout = layout
         self._rootfs = rootfs
+        self._packages = packages
         self._agent_source = agent_source
 
     def __repr__(self) -> str:
@@ -69,7 +72,7 @@ class Host:
     def create(self) -> None:
         """Make the host's disk and hardware; it stays off."""
         image.write_layer(self._layout)
-        container.mount_root(self._layout, self._rootfs)
+        container.mount_root(self._layout, self._rootfs, self._packages)
 
     def power_on(self) -> None:
         """Boot on the same disk with the same address; `wait_ssh` tells when it is up."""

@@ -16,6 +16,7 @@ DATA_DIR = Path("/var/lib/gpuaas-lab")
 FLEETS_DIR = DATA_DIR / "fleets"
 ROOTFS_DIR = DATA_DIR / "rootfs"
 HARDWARE_DIR = DATA_DIR / "hardware"
+LAYERS_DIR = DATA_DIR / "layers"
 
 FIRST_NUMBER, LAST_NUMBER = 1, 250
 FIRST_SLICE_OCTET, SLICES_PER_HOST = 64, 8
