@@ -1,30 +1,27 @@
-"""Follow an operation to its end: woken by its events, looking at its steps in between."""
+"""Follow an operation to its end: the server holds each question until there is something newer to see."""
 
 import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from gpuaas_sdk.errors import Denied, ServerFailed, Unreachable, deadline_exceeded
-from gpuaas_sdk.events import Events
+from gpuaas_sdk.errors import ServerFailed, Unreachable, deadline_exceeded
 
 if TYPE_CHECKING:
     from gpuaas_sdk.operations import Operation
 
-# Reported steps are no events: who follows a running operation looks once a second.
-STEPS_WAIT_SECONDS = 1
-IDLE_WAIT_SECONDS = 10
+WAIT_SECONDS = 30
 AWAY_SECONDS = 0.5
+
+# The operation, once its generation is newer than the second number; asked for with so many seconds of patience.
+Look = Callable[[int, int], "Operation"]
 
 
 class OperationWatch:
     """One operation now and after each change. A server that is away for a while is waited for."""
 
-    def __init__(self, events: Events, project_id: str, operation_id: str, look: Callable[[], "Operation"]) -> None:
-        self._events = events
-        self._project = project_id
+    def __init__(self, operation_id: str, look: Look) -> None:
         self._subject = operation_id
         self._look = look
-        self._cursor: str | None = None
         self._last: Operation | None = None
 
     def until(self, deadline: float) -> Iterator["Operation"]:
@@ -42,28 +39,14 @@ class OperationWatch:
                 raise deadline_exceeded(f"{self._subject} did not end within {deadline:g} seconds.")
 
     def _next(self, left: float) -> "Operation | None":
+        wait = min(WAIT_SECONDS, int(left) + 1) if self._last is not None and left > 0 else 0
+        known = 0 if self._last is None else self._last.generation
+        asked = time.monotonic()
         try:
-            self._pause(left)
-            return self._look()
+            found = self._look(wait, known)
         except (Unreachable, ServerFailed):
             time.sleep(min(left, AWAY_SECONDS))
             return None
-
-    def _pause(self, left: float) -> None:
-        """The first time only marks the place in the log. Who may not read the log looks by the clock."""
-        if self._last is None:
-            self._cursor = self._end()
-            return
-        idle = self._last.status == "pending" and self._last.target != "bulk"
-        wait = min(IDLE_WAIT_SECONDS if idle and self._cursor else STEPS_WAIT_SECONDS, int(left) + 1)
-        if self._cursor is None:
-            time.sleep(wait)
-            return
-        page = self._events.page(self._project, after=self._cursor, subject=self._subject, wait=wait)
-        self._cursor = page.next_cursor
-
-    def _end(self) -> str | None:
-        try:
-            return self._events.end(self._project)
-        except Denied:
-            return None
+        if found == self._last and time.monotonic() - asked < wait / 2:  # a server that is about to end does not wait
+            time.sleep(min(left, AWAY_SECONDS))
+        return found

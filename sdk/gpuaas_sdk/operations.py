@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from gpuaas_sdk.calls import Calls, Pages, given
-from gpuaas_sdk.events import Events
 from gpuaas_sdk.following import OperationWatch
 from gpuaas_sdk.nodes import Failure
 from gpuaas_sdk.reader import Resource
+from gpuaas_sdk.transport import Request, path_of
 
 LIVE_STATUSES = frozenset({"pending", "claimed", "running"})
 Document = Mapping[str, object]
@@ -93,8 +93,11 @@ class Operations(Calls):
         wanted = {"instance_id": instance_id, "parent_id": parent_id, "status": status}
         return self._pages(Operation, "projects", project_id, "operations", **wanted)
 
-    def show(self, project_id: str, operation_id: str) -> Operation:
-        return self._read(Operation, *_one(project_id, operation_id))
+    def show(self, project_id: str, operation_id: str, *, wait: int = 0, newer_than: int = 0) -> Operation:
+        """As it is now; or, with `wait`, as soon as its generation is newer or so many seconds are over."""
+        query = {"wait": wait or None, "newer_than": newer_than or None}
+        path = path_of(*_one(project_id, operation_id))
+        return self._record(Operation, Request(method="GET", path=path, query=query, timeout=_patience(wait)))
 
     def cancel(self, project_id: str, operation_id: str, reason: str | None = None) -> Operation:
         return self._change("POST", Operation, *_one(project_id, operation_id), "cancel", body=given(reason=reason))
@@ -105,9 +108,11 @@ class Operations(Calls):
 
     def follow(self, project_id: str, operation_id: str, deadline: float) -> Iterator[Operation]:
         """The operation now and after each change, until it has ended or `deadline` seconds are over."""
-        events = Events(self._transport)
-        watch = OperationWatch(events, project_id, operation_id, lambda: self.show(project_id, operation_id))
-        return watch.until(deadline)
+
+        def look(wait: int, newer_than: int) -> Operation:
+            return self.show(project_id, operation_id, wait=wait, newer_than=newer_than)
+
+        return OperationWatch(operation_id, look).until(deadline)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,7 +211,10 @@ class ControllerWork(Calls):
     """As a controller sees them: with a service account that has `apps:control` and is bound to the app."""
 
     def poll(self, project_id: str, wait: int = 30) -> Sequence[WorkItem]:
-        return self._read(_Work, "projects", project_id, "controller", "work", wait=wait).items
+        """What waits for this controller; when nothing does, the first that comes within `wait` seconds."""
+        path = path_of("projects", project_id, "controller", "work")
+        request = Request(method="GET", path=path, query={"wait": wait}, timeout=_patience(wait))
+        return self._record(_Work, request).items
 
     def claim(self, project_id: str, operation_id: str, replica: str) -> ClaimedOperation:
         body = {"replica": replica}
@@ -285,6 +293,11 @@ class ControllerWork(Calls):
         )
         path = ("projects", project_id, "instances", instance_id, "health")
         return self._change("PUT", HealthAccepted, *path, body=body)
+
+
+def _patience(wait: int) -> float | None:
+    """The time for an answer that the server may hold back for so long; None: the client's own."""
+    return wait + 30.0 if wait else None
 
 
 def _one(project_id: str, operation_id: str) -> tuple[str, ...]:

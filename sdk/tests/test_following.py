@@ -1,14 +1,13 @@
-"""Following an operation: each change once, woken by events, to its end or the deadline."""
+"""Following an operation: each change once, each asked for with what is known, to its end or the deadline."""
 
 import time
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from gpuaas_sdk import Client, DeadlineExceeded, RetryPolicy
-
-EVENTS = {"items": [], "next_cursor": "1.1"}
 
 
 @pytest.fixture
@@ -18,30 +17,47 @@ def client(platform: Any) -> Iterator[Client]:
 
 
 class Platform:
-    """Shows the operation in one status after the other; the log answers as it is told."""
+    """Shows the operation in one status after the other, each a generation of its own; the last one stays."""
 
     def __init__(self, scripted: Any, answer: Any, *statuses: object) -> None:
         self.statuses = list(statuses)
         self.answer = answer
-        self.log = answer(200, EVENTS)
-        self.asked: list[str] = []
+        self.generation = 0
+        self.asked: list[dict[str, str]] = []
         scripted.decide = self.decide
 
     def decide(self, received: Any) -> Any:
-        if "/events" in received.path:
-            self.asked.append(received.path)
-            return self.log
-        shown = self.statuses.pop(0) if len(self.statuses) > 1 else self.statuses[0]
-        return shown if not isinstance(shown, str) else self.answer(200, {"id": "op_1", "status": shown})
+        parts = urlsplit(received.path)
+        assert parts.path.endswith("/projects/prj_1/operations/op_1"), "nothing else is asked"
+        self.asked.append({name: values[0] for name, values in parse_qs(parts.query).items()})
+        last = len(self.statuses) == 1
+        shown = self.statuses[0] if last else self.statuses.pop(0)
+        if not isinstance(shown, str):
+            return shown
+        self.generation += 0 if last and self.generation else 1
+        return self.answer(200, {"id": "op_1", "status": shown, "generation": self.generation})
 
 
 def test_each_change_is_shown_once_up_to_the_end(client: Client, platform: Any, answer: Any) -> None:
-    shown = Platform(platform, answer, "pending", "pending", "claimed", "running", "succeeded")
+    Platform(platform, answer, "pending", "claimed", "running", "succeeded")
     seen = [one.status for one in client.operations.follow("prj_1", "op_1", 30)]
     assert seen == ["pending", "claimed", "running", "succeeded"]
-    assert "tail=0" in shown.asked[0]
-    assert all("subject=op_1" in path for path in shown.asked[1:])
-    assert ["wait=10" in path for path in shown.asked[1:]] == [True, True, False, False], "steps are looked at often"
+
+
+def test_the_server_is_told_what_is_known_and_asked_to_wait_for_more(
+    client: Client, platform: Any, answer: Any
+) -> None:
+    shown = Platform(platform, answer, "pending", "claimed", "succeeded")
+    begun = time.monotonic()
+    assert len(list(client.operations.follow("prj_1", "op_1", 3600))) == 3
+    assert time.monotonic() - begun < 1, "no clock of ours is between a change and who follows it"
+    assert shown.asked == [{}, {"wait": "30", "newer_than": "1"}, {"wait": "30", "newer_than": "2"}]
+
+
+def test_the_patience_of_a_follow_ends_with_its_deadline(client: Client, platform: Any, answer: Any) -> None:
+    shown = Platform(platform, answer, "running", "succeeded")
+    list(client.operations.follow("prj_1", "op_1", 4.5))
+    assert shown.asked[1]["wait"] == "5"
 
 
 def test_one_that_has_ended_is_shown_and_not_waited_for(client: Client, platform: Any, answer: Any) -> None:
@@ -57,19 +73,25 @@ def test_a_server_that_is_away_for_a_while_is_waited_for(
     assert [one.status for one in client.operations.follow("prj_1", "op_1", 30)] == ["running", "succeeded"]
 
 
-def test_who_may_not_read_the_log_looks_by_the_clock(
-    client: Client, platform: Any, answer: Any, problem_answer: Any
+def test_a_server_that_answers_before_anything_changed_is_not_asked_without_pause(
+    client: Client, platform: Any, answer: Any
 ) -> None:
-    shown = Platform(platform, answer, "pending", "succeeded")
-    shown.log = problem_answer("forbidden", 403)
-    begun = time.monotonic()
-    assert [one.status for one in client.operations.follow("prj_1", "op_1", 30)] == ["pending", "succeeded"]
-    assert 0.5 < time.monotonic() - begun < 5
-    assert len(shown.asked) == 1, "it does not ask again for what it may not have"
-
-
-def test_the_deadline_ends_a_follow_and_not_the_operation(client: Client, platform: Any, answer: Any) -> None:
-    Platform(platform, answer, "running")
+    shown = Platform(platform, answer, "running")
     with pytest.raises(DeadlineExceeded) as late:
-        list(client.operations.follow("prj_1", "op_1", 0.3))
+        list(client.operations.follow("prj_1", "op_1", 1.2))
     assert "op_1 did not end" in late.value.detail
+    assert len(shown.asked) <= 6
+
+
+@pytest.mark.parametrize("ask", ["show", "poll"])
+def test_who_asks_the_server_to_wait_waits_for_its_answer(platform: Any, answer: Any, ask: str) -> None:
+    def slowly(received: Any) -> Any:
+        time.sleep(0.6)
+        return answer(200, {"items": []} if ask == "poll" else {"id": "op_1", "status": "running"})
+
+    platform.decide = slowly
+    with Client(platform.url, token="t0", retry=RetryPolicy(attempts=1), timeout=0.3) as impatient:
+        if ask == "poll":
+            assert impatient.controller.poll("prj_1", wait=1) == []
+        else:
+            assert impatient.operations.show("prj_1", "op_1", wait=1, newer_than=1).status == "running"

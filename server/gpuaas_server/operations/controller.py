@@ -126,7 +126,10 @@ async def operation_report(tx: Tx, project_id: str, operation_id: str, body: Ope
     if operation["status"] == "claimed":
         changes |= {"status": "running", "status_since": tx.now}
         await instances.tell(tx, operation, [("operation.running", operation_id, {"kind": operation["kind"]})])
-    changed = await queries.operation_change(tx.connection, operation_id, changes)
+    news = len(changes) > 1  # a renewed lease alone is nobody's news
+    changed = await queries.operation_change(tx.connection, operation_id, changes, grow=news)
+    if news:
+        tx.wakeups.add(instances.topic(operation["instance_id"]))
     tx.audited = True  # what is reported is in the operation itself; the claim and the end are in the trail
     return LeaseRenewed(
         operation_id=operation_id,

@@ -9,7 +9,7 @@ from gpuaas_server.kernel.http.call import Call, admitted, admitted_change, repl
 from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
 from gpuaas_server.kernel.http.problems import problem_responses
 from gpuaas_server.kernel.ids import InstanceId, OperationId, ProjectId
-from gpuaas_server.operations import controller, service
+from gpuaas_server.operations import controller, following, service
 from gpuaas_server.operations.schemas import (
     ClaimedOperation,
     LeaseRenewed,
@@ -28,6 +28,11 @@ from gpuaas_server.operations.schemas import (
 router = APIRouter(tags=["operations"])
 PATH = "/projects/{project_id}/operations"
 Wait = Annotated[int, Query(ge=0, le=60, description="Seconds to wait for the first work.")]
+ChangeWait = Annotated[int, Query(ge=0, le=60, description="Seconds to wait for something newer.")]
+NewerThan = Annotated[
+    int,
+    Query(ge=0, le=2**63 - 1, description="The generation that you know. One that has ended is answered at once."),
+]
 _LEASE = ("lease_lost", "not_the_controller")
 
 
@@ -49,9 +54,16 @@ async def operation_list(
 
 @router.get(f"{PATH}/{{operation_id}}", response_model=Operation, responses=problem_responses())
 async def operation_show(
-    project_id: ProjectId, operation_id: OperationId, call: Annotated[Call, admitted("operation_show")]
+    project_id: ProjectId,
+    operation_id: OperationId,
+    call: Annotated[Call, admitted("operation_show")],
+    wait: ChangeWait = 0,
+    newer_than: NewerThan = 0,
 ) -> Response:
-    return await call.read(lambda c: service.operation_show(c, call.admission.roles, project_id, operation_id))
+    """To follow it, say which generation you know, and how long you would wait for the next."""
+    who = call.admission
+    place = (project_id, operation_id)
+    return reply(await following.operation_follow(call.platform, who.scope, who.roles, *place, newer_than, wait))
 
 
 @router.post(f"{PATH}/{{operation_id}}/cancel", response_model=Operation, responses=problem_responses("conflict"))

@@ -109,12 +109,16 @@ async def work_list(connection: Connection, project_id: str, app_slugs: Sequence
     return await cursor.fetchall()
 
 
-async def operation_change(connection: Connection, operation_id: str, changes: dict[str, object]) -> DictRow:
+async def operation_change(
+    connection: Connection, operation_id: str, changes: dict[str, object], grow: bool = True
+) -> DictRow:
     """The caller holds the row, or (a child) its instance. `changes` are columns of ours."""
     values = {k: Jsonb(v) if isinstance(v, dict | list) else v for k, v in changes.items()}
-    assignments = "".join(f"{column} = %({column})s, " for column in changes)
+    assignments = ", ".join(f"{column} = %({column})s" for column in changes)
+    if grow:
+        assignments += ", generation = generation + 1"
     cursor = await connection.execute(
-        f"UPDATE app_operations SET {assignments} generation = generation + 1 WHERE id = %(id_)s RETURNING {COLUMNS}",
+        f"UPDATE app_operations SET {assignments} WHERE id = %(id_)s RETURNING {COLUMNS}",
         {**values, "id_": operation_id},
     )
     row = await cursor.fetchone()
