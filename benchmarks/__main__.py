@@ -8,7 +8,7 @@ from math import nan
 
 from rich.console import Console
 
-from benchmarks import claims, operations, polling, reads, report, ssh, startup
+from benchmarks import claims, instances, operations, polling, reads, report, ssh, startup
 from benchmarks.figures import Figure, Size
 
 
@@ -23,6 +23,7 @@ ALL = {
     "reads": Benchmark(reads.run, reads.HOW),
     "polling": Benchmark(polling.run, polling.HOW),
     "operations": Benchmark(operations.run, operations.HOW),
+    "instances": Benchmark(instances.run, instances.HOW),
     "ssh": Benchmark(ssh.run, ssh.HOW),
     "startup": Benchmark(startup.run, startup.HOW),
 }

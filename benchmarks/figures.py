@@ -51,10 +51,12 @@ class Size:
     task_rate: int = 200
     task_seconds: float = 20.0
     idle_seconds: float = 30.0
+    instances: int = 10_000
+    watchers: int = 2_000
 
     @staticmethod
     def smoke() -> "Size":
-        return Size(True, 1, 0.3, 1000, 20, 20, 0.5, 0.5)
+        return Size(True, 1, 0.3, 1000, 20, 20, 0.5, 0.5, 200, 20)
 
 
 @dataclass(slots=True)

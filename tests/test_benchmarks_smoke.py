@@ -1,7 +1,7 @@
 """The benchmarks themselves work: tiny sizes, no clock in any verdict."""
 
 import pytest
-from benchmarks import operations, reads, startup
+from benchmarks import instances, operations, reads, startup
 from benchmarks.claims import measure
 from benchmarks.figures import Figure, Size
 from benchmarks.polling import measure as measure_polling
@@ -27,6 +27,13 @@ def test_reads_are_measured_against_a_peer_that_gives_the_same_answer() -> None:
 def test_the_wait_for_a_controller_is_measured_from_outside_and_from_inside() -> None:
     for delay in operations.delays(Size.smoke()):
         assert 0 < delay.inside < delay.outside
+
+
+@pytest.mark.slow
+def test_many_instances_are_measured_against_few_by_every_look_and_stream() -> None:
+    figures = instances.run(Size.smoke())
+    assert len(figures) == len(instances.READS) + len(instances.STREAMS)
+    assert all(figure.value > 0 for figure in figures)
 
 
 @pytest.mark.slow

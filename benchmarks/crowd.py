@@ -1,0 +1,120 @@
+"""Two worlds that differ in nothing but their number of instances: copies, made by SQL, of one that was deployed for real."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+
+from benchmarks.database import superuser
+from benchmarks.operations import MANIFEST, controller, heard
+from benchmarks.people import member_token
+from gpuaas_sdk.testing import RunningServer, Stage, World
+
+QUIET = 100  # instances of the project that is the same in both worlds
+MEMBERS = 10
+EVENTS = 100
+LEFT = 50  # events that a cursor in the middle of an instance's story has still before it
+_SEED = Path(__file__).parent / "instances.sql"
+# A transaction for each event that is to be seeded, as in life: readers see only those below the oldest one running.
+_TRANSACTIONS = """\
+DO $$ BEGIN
+  FOR n IN 1..{count} LOOP PERFORM pg_current_xact_id(); COMMIT; END LOOP;
+END $$"""
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """Where somebody looks: a project, an instance in the middle of it, and cursors from which to go on."""
+
+    id: str
+    instance_id: str
+    cursor: str
+    instance_cursor: str
+    timeline_cursor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    server: RunningServer
+    token: str
+    quiet: Project
+    crowded: Project | None
+
+
+@contextmanager
+def crowd(instances: int) -> Iterator[Crowd]:
+    """`QUIET` instances in one project, and what is beyond that in another."""
+    with RunningServer.start(log_level="WARNING", node_lost_seconds="86400", token_minutes="60") as server:
+        world = World.create(server)
+        world.offer()
+        model = _deployed(world)
+        other = world.admin.projects.create(world.tenant_id, "crowded", "Crowded").id
+        with superuser(server) as connection:
+            _seed(connection, world, model, other, instances)
+            quiet = _project(connection, world.project_id)
+            crowded = _project(connection, other) if instances > QUIET else None
+        yield Crowd(server, member_token(world, other), quiet, crowded)
+
+
+def _deployed(world: World) -> str:
+    stage = Stage(world, "waiting")
+    with world.simulated_fleet(1):
+        stage.publish(MANIFEST, b"nothing to run")
+        with controller(stage.controller(), stage.slug, world.server) as process:
+            instance, deploy = stage.deploy("model", [("one", stage.allocate(1)[0])])
+            heard(process)
+            stage.ended(deploy)
+    return instance
+
+
+def _seed(
+    connection: psycopg.Connection[tuple[object, ...]], world: World, model: str, crowded: str, instances: int
+) -> None:
+    connection.execute("SET synchronous_commit = off")
+    row = connection.execute("SELECT pg_current_xact_id()::text::bigint").fetchone()
+    connection.execute(_TRANSACTIONS.format(count=instances * EVENTS))
+    text = _SEED.read_text().format(
+        instances=instances,
+        quiet=QUIET,
+        members=MEMBERS,
+        events=EVENTS,
+        model=model,
+        slug="waiting",
+        tenant=world.tenant_id,
+        quiet_project=world.project_id,
+        crowded_project=crowded,
+        first_transaction=row[0] if row else 0,
+    )
+    connection.execute(text)
+    connection.execute("VACUUM ANALYZE")
+    connection.execute("CHECKPOINT")
+
+
+def _project(connection: psycopg.Connection[tuple[object, ...]], project_id: str) -> Project:
+    def one(query: str, *values: object) -> str:
+        row = connection.execute(query, values).fetchone()
+        if row is None:
+            raise RuntimeError(f"nothing was seeded: {query}")
+        return str(row[0])
+
+    instance = one(
+        "SELECT id FROM app_instances WHERE project_id = %s ORDER BY id OFFSET"
+        " (SELECT count(*) / 2 FROM app_instances WHERE project_id = %s) LIMIT 1",
+        project_id,
+        project_id,
+    )
+    place = "SELECT transaction_id || '.' || sequence FROM events"
+    newest = "ORDER BY transaction_id DESC, sequence DESC OFFSET %s LIMIT 1"
+    return Project(
+        project_id,
+        instance,
+        one(f"{place} WHERE project_id = %s {newest}", project_id, 2 * LEFT),
+        one(f"{place} WHERE subject = %s {newest}", instance, LEFT),
+        one(
+            "SELECT id FROM app_instance_events WHERE instance_id = %s ORDER BY sequence DESC OFFSET %s LIMIT 1",
+            instance,
+            LEFT,
+        ),
+    )
