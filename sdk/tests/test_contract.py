@@ -20,7 +20,7 @@ from gpuaas_sdk.transport import Request, Transport
 CONTRACT: dict[str, Any] = json.loads((Path(__file__).parents[2] / "contract" / "openapi.json").read_text())
 SCHEMAS: dict[str, Any] = CONTRACT["components"]["schemas"]
 # Spoken by the keeper of the token, by other programs' libraries (JWKS), or by probes.
-NOT_FOR_CLIENTS = {"artifact_pull", "auth_jwks", "auth_token", "auth_logout", "health", "ready", "metrics"}
+NOT_FOR_CLIENTS = {"auth_jwks", "auth_token", "auth_logout", "health", "ready", "metrics"}
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 SKU = sdk.NewSku(name="s", shape="gpu_slice", gpu_model="m", gpu_counts=[1], price_per_gpu_hour_minor=1, currency="USD")
 INSTANCE = sdk.NewInstance(
@@ -48,6 +48,7 @@ CALLS: dict[str, Call] = {
     "artifact_list": lambda c: list(c.artifacts.list("p", stage="active", digest="sha256:0")),
     "artifact_show": lambda c: c.artifacts.show("p", "a"),
     "artifact_content": lambda c: c.artifacts.download("p", "a", Path("/dev/null")),
+    "artifact_pull": lambda c: c.artifacts.pull("/api/v1/artifact-pulls/a", "rts", "secret"),
     "artifact_evidence_add": lambda c: c.artifacts.add_evidence("p", "a", "lint", True, tool="t", summary="s"),
     "artifact_evidence_list": lambda c: list(c.artifacts.evidence("p", "a")),
     "artifact_move": lambda c: c.artifacts.move("p", "a", "canary", "why", canary_percent=5, generation=1),

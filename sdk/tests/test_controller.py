@@ -162,6 +162,20 @@ def _get(url: str) -> str:
         return text
 
 
+async def test_a_handler_has_the_bytes_that_were_published_and_the_mark_of_its_instance(
+    stage: Stage, begin: Begin
+) -> None:
+    class Reads(Notes):
+        async def bootstrap(self, ctx: Context) -> None:
+            self.done = [(await ctx.artifact()).decode(), *ctx.environment.values()]
+
+    app = Reads(stage.slug)
+    async with running(app, stage.controller()):
+        instance, operation = await asyncio.to_thread(begin)
+        assert (await ended(stage, operation)).status == "succeeded"
+    assert app.done == ["what the controller is made of", instance]
+
+
 async def test_a_failure_that_the_handler_names_reaches_the_person_who_asked(stage: Stage, begin: Begin) -> None:
     trouble = Failed("disk_full", "There is no room on /data.", next_step="Make room.", retryable=True)
     async with running(Notes(stage.slug, trouble=trouble), stage.controller()):

@@ -44,7 +44,7 @@ class Authority:
 
     def doors(self) -> Doors:
         lease: Lease = self  # type: ignore[assignment]  # of a lease, the doors use this one call
-        return Doors(lease)
+        return Doors(lease, {"GPUAAS_INSTANCE": "ins_one"})
 
 
 @pytest.fixture
@@ -106,7 +106,17 @@ async def test_an_argument_list_arrives_as_it_is_whatever_is_in_it(authority: Au
         ran = await (await doors.open(ALLOCATION)).run(words)
         await doors.close()
     assert ran.out == "".join(f"{word}|" for word in words[2:])
-    assert shlex.split(told[0]) == words
+    assert shlex.split(told[0]) == ["env", "GPUAAS_INSTANCE=ins_one", *words]
+
+
+async def test_what_is_run_carries_the_mark_of_its_instance_also_as_root(authority: Authority) -> None:
+    async with host(authority, ALLOCATION) as told:
+        doors = authority.doors()
+        machine = await doors.open(ALLOCATION)
+        assert (await machine.run(["sh", "-c", "echo $GPUAAS_INSTANCE"])).out == "ins_one\n"
+        await machine.sudo(["true"], check=False)
+        await doors.close()
+    assert shlex.split(told[1]) == ["sudo", "-n", "--", "env", "GPUAAS_INSTANCE=ins_one", "true"]
 
 
 async def test_an_error_status_is_an_error_unless_it_is_expected(authority: Authority) -> None:

@@ -4,9 +4,10 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
+from gpuaas_sdk.controller.artifact import pulled
 from gpuaas_sdk.controller.doors import Doors
 from gpuaas_sdk.controller.failures import Failed, Interrupted, failure_of, line
-from gpuaas_sdk.controller.hosts import Host
+from gpuaas_sdk.controller.hosts import Host, mark_of
 from gpuaas_sdk.controller.line import Lease
 from gpuaas_sdk.operations import ControllerInstance, ControllerMember, ControllerVersion, Document, Operation
 
@@ -85,6 +86,17 @@ class Context:
         if member.host_gone or member.allocation is None:
             raise Failed("host_gone", f"The allocation of {member.id} has ended.", next_step="Remove the member.")
         return await self.doors.open(member.allocation.id)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """For what a handler leaves running, such as a unit: by this mark the platform knows it again, and its children.
+        `host.run` and `host.sudo` set it for what they start.
+        """
+        return mark_of(self.instance.id)
+
+    async def artifact(self) -> bytes:
+        """The published bytes of `version`, where they are a blob: what was checked is what runs."""
+        return await pulled(self.lease)
 
     @asynccontextmanager
     async def step(

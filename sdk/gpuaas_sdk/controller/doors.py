@@ -3,6 +3,7 @@ themselves to the platform's host CA. Nothing is written to a disk, and no other
 """
 
 import asyncio
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
 import asyncssh
@@ -17,8 +18,9 @@ RENEW_BEFORE = timedelta(minutes=5)
 
 
 class Doors:
-    def __init__(self, lease: Lease) -> None:
+    def __init__(self, lease: Lease, environment: Mapping[str, str]) -> None:
         self._lease = lease
+        self._environment = environment
         self._key = asyncssh.generate_private_key("ssh-ed25519")
         self._access: MachineAccess | None = None
         self._hosts: dict[str, Host] = {}
@@ -28,7 +30,8 @@ class Doors:
         """The machine of an allocation; connected when the first command is run."""
         certificate = await self._certificate(allocation_id)
         if allocation_id not in self._hosts:
-            self._hosts[allocation_id] = Host(certificate.ssh.address, lambda: self._connect(allocation_id))
+            address = certificate.ssh.address
+            self._hosts[allocation_id] = Host(address, lambda: self._connect(allocation_id), self._environment)
         return self._hosts[allocation_id]
 
     async def close(self) -> None:

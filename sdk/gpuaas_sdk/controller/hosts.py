@@ -4,7 +4,7 @@ import asyncio
 import posixpath
 import secrets
 import shlex
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import asyncssh
@@ -26,12 +26,19 @@ class Ran:
         return self.status == 0
 
 
-class Host:
-    """`address` is where the other machines of the instance reach it."""
+def mark_of(instance_id: str) -> dict[str, str]:
+    """What the teardown's receipt looks for in the environment of processes that no unit and no name gives away."""
+    return {"GPUAAS_INSTANCE": instance_id}
 
-    def __init__(self, address: str, connect: Connect) -> None:
+
+class Host:
+    """`address` is where the other machines of the instance reach it; what is run there has `environment`."""
+
+    def __init__(self, address: str, connect: Connect, environment: Mapping[str, str]) -> None:
         self.address = address
         self._connect = connect
+        # By a program: servers take variables from clients only where they are told to, and sudo drops them.
+        self._env = ["env", *(f"{name}={value}" for name, value in environment.items())]
         self._connection: asyncssh.SSHClientConnection | None = None
         self._lock = asyncio.Lock()
 
@@ -39,25 +46,30 @@ class Host:
         self, argv: Sequence[str], *, check: bool = True, stdin: str | None = None, timeout: float = COMMAND_SECONDS
     ) -> Ran:
         """Run a program as the login user. With `check`, an error status raises `CommandFailed`."""
-        words = [str(word) for word in argv]
-        try:
-            connection = await self._connected()
-            # Without input there is an end of input: a program that reads must not wait for a person who is not there.
-            given = {"input": stdin} if stdin else {"stdin": asyncssh.DEVNULL}
-            done = await asyncio.wait_for(connection.run(shlex.join(words), **given), timeout)
-        except (OSError, asyncssh.Error) as error:
-            if isinstance(error, TimeoutError):
-                raise
-            raise HostUnreachable(self.address, type(error).__name__) from error
-        ran = Ran(-1 if done.exit_status is None else done.exit_status, _text(done.stdout), _text(done.stderr))
-        if check and not ran.ok:
-            raise CommandFailed(self.address, words, ran.status, ran.err or ran.out)
-        return ran
+        return self._checked(argv, await self._run([*self._env, *argv], stdin, timeout), check)
 
     async def sudo(
         self, argv: Sequence[str], *, check: bool = True, stdin: str | None = None, timeout: float = COMMAND_SECONDS
     ) -> Ran:
-        return await self.run(["sudo", "-n", "--", *argv], check=check, stdin=stdin, timeout=timeout)
+        """The same, as root."""
+        return self._checked(argv, await self._run(["sudo", "-n", "--", *self._env, *argv], stdin, timeout), check)
+
+    async def _run(self, words: Sequence[str], stdin: str | None, timeout: float) -> Ran:
+        try:
+            connection = await self._connected()
+            # Without input there is an end of input: a program that reads must not wait for a person who is not there.
+            given = {"input": stdin} if stdin else {"stdin": asyncssh.DEVNULL}
+            done = await asyncio.wait_for(connection.run(shlex.join(map(str, words)), **given), timeout)
+        except (OSError, asyncssh.Error) as error:
+            if isinstance(error, TimeoutError):
+                raise
+            raise HostUnreachable(self.address, type(error).__name__) from error
+        return Ran(-1 if done.exit_status is None else done.exit_status, _text(done.stdout), _text(done.stderr))
+
+    def _checked(self, argv: Sequence[str], ran: Ran, check: bool) -> Ran:
+        if check and not ran.ok:
+            raise CommandFailed(self.address, [str(word) for word in argv], ran.status, ran.err or ran.out)
+        return ran
 
     async def put(self, path: str, text: str, mode: int = 0o644) -> bool:
         """A file of root's with this content, there in one moment or not at all. False: it was so already."""

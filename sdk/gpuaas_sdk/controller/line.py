@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from gpuaas_sdk.access import MachineAccess
 from gpuaas_sdk.aio import AsyncClient
+from gpuaas_sdk.artifacts import RuntimeSecret
 from gpuaas_sdk.client import Client
 from gpuaas_sdk.controller.failures import Failure, LeaseLost
 from gpuaas_sdk.errors import Conflict, GpuaasError, NotFound
@@ -29,7 +30,7 @@ class Line:
     async def work(self) -> Sequence[WorkItem]:
         """Held by the server until there is some, so that nothing waits for an interval of ours."""
         project = self.project_id
-        return await self.client.ask(lambda c: c.controller.poll(project, wait=POLL_SECONDS), wait=POLL_SECONDS)
+        return await self.client.ask(lambda c: c.controller.poll(project, wait=POLL_SECONDS))
 
     async def claim(self, operation_id: str) -> "Lease | None":
         """None: another replica was faster, or it is over."""
@@ -93,6 +94,10 @@ class Lease:
     async def machine_access(self, public_key: str) -> MachineAccess:
         project, operation, token = self._place
         return await self._ask(lambda c: c.ssh_access.for_operation(project, operation, token, public_key))
+
+    async def pull_secret(self, recipient_key: str) -> RuntimeSecret:
+        project, operation, token = self._place
+        return await self._ask(lambda c: c.artifacts.pull_secret(project, operation, token, recipient_key))
 
     async def keep(self) -> None:
         """Renew until cancelled. Ends by itself only when the lease is lost."""

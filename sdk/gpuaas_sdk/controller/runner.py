@@ -9,6 +9,7 @@ from gpuaas_sdk.controller.app import AppController
 from gpuaas_sdk.controller.context import Context, Gate, Said
 from gpuaas_sdk.controller.doors import Doors
 from gpuaas_sdk.controller.failures import Failed, Failure, Interrupted, LeaseLost, failure_of
+from gpuaas_sdk.controller.hosts import mark_of
 from gpuaas_sdk.controller.line import Lease
 from gpuaas_sdk.errors import GpuaasError, ServerFailed, Unreachable
 
@@ -46,7 +47,7 @@ async def carry_out(app: AppController, lease: Lease, gate: Gate) -> str:
 
 
 async def _handle(app: AppController, lease: Lease, gate: Gate, said: Said) -> Failure | None:
-    doors = Doors(lease)
+    doors = Doors(lease, mark_of(lease.claimed.instance.id))
     try:
         async with asyncio.timeout(_seconds_left(lease)):
             await app.handler(lease.claimed.operation.kind)(Context(lease, doors, gate, said))
