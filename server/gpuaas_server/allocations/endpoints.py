@@ -37,8 +37,10 @@ async def allocation_create(
 ) -> Response:
     """Ask for GPUs. The claim is made now; provisioning follows: watch the events or the timeline."""
     tenant_id = call.admission.tenant_id
-    return await call.change(
-        lambda tx: service.allocation_create(tx, call.admission.roles, tenant_id, project_id, body), status=201
+    return await call.change_asking(
+        lambda tx: service.allocation_ask(tx, body),
+        lambda tx, asked: service.allocation_create(tx, asked, call.admission.roles, tenant_id, project_id, body),
+        status=201,
     )
 
 

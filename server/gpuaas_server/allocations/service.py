@@ -21,9 +21,8 @@ from gpuaas_server.allocations.schemas import (
 )
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.capacity import service as capacity
-from gpuaas_server.capacity import skus
 from gpuaas_server.capacity.scheduler import Placement
-from gpuaas_server.capacity.service import Wish
+from gpuaas_server.capacity.service import Asked, Wish
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.identity import service as identity
 from gpuaas_server.kernel import metrics
@@ -55,18 +54,22 @@ class AllocationAccess:
     project_id: str
 
 
+async def allocation_ask(tx: Tx, body: AllocationCreate) -> Asked:
+    """What a creation must know before all else."""
+    return await capacity.ask(tx, body.sku, body.gpu_count, body.count)
+
+
 async def allocation_create(
-    tx: Tx, roles: Roles, tenant_id: str, project_id: str, body: AllocationCreate
+    tx: Tx, asked: Asked, roles: Roles, tenant_id: str, project_id: str, body: AllocationCreate
 ) -> AllocationBatch:
     """Claim, write the rows, ask the machine for attention; count against the quota last (it holds a hot row)."""
-    sku, gpu_count = await skus.sku_choose(tx.connection, body.sku, body.gpu_count)
-    wish = Wish(tenant_id, project_id, sku, gpu_count, body.count)
-    claimed = await capacity.claim(tx, wish)
+    wish = await capacity.wish_asked(asked, tenant_id, project_id)
+    claimed = await capacity.claim(tx, wish, asked)
     rows = _new_rows(tx, wish, body.name, claimed)
     tx.later.insert(queries.ALLOCATION_INSERT, rows)
     tx.later.insert(queries.TRANSITION_INSERT, [_first_transition(row) for row in rows])
     ids = [str(row["id"]) for row in rows]
-    details: dict[str, object] = {"sku": sku.name, "gpus": gpu_count}
+    details: dict[str, object] = {"sku": wish.sku.name, "gpus": wish.gpu_count}
     if body.ssh_key_ids:
         until = tx.now + access.LONGEST_GRANT  # they end with the allocation
         wanted = NewGrants(tenant_id, project_id, ids, tx.actor.id, body.ssh_key_ids, until)

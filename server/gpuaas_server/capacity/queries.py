@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 import orjson
+from psycopg import AsyncCursor
 from psycopg.rows import DictRow
 
 from gpuaas_server.capacity.scheduler import FreeSlot, NodeOffer, Placement, Shortage
@@ -164,15 +165,36 @@ class Offers:
     misfits: list[str]
 
 
-async def offers(connection: Connection, gpu_model: str, shape: str, size: int, count: int, patient: bool) -> Offers:
-    """The best nodes for the wish, with their free slots."""
-    cursor = await connection.execute(
-        "SELECT * FROM offer_nodes(%s::text, %s::text, %s::int, %s::int, %s::boolean)",
+_OFFERED = "node_id, slot_id, slot_index, nvlink_group, numa_node"
+
+
+async def offers_ask(
+    connection: Connection, gpu_model: str, shape: str, size: int, count: int, patient: bool
+) -> AsyncCursor[DictRow]:
+    """Lock the best nodes for the wish. `offers_read` has the answer, once somebody waits for it."""
+    return await connection.execute(
+        f"SELECT {_OFFERED} FROM offer_nodes(%s::text, %s::text, %s::int, %s::int, %s::boolean)",
         (gpu_model, shape, size, count, patient),
     )
+
+
+async def offers_ask_by_sku(
+    connection: Connection, id_or_name: str, size: int | None, count: int
+) -> AsyncCursor[DictRow]:
+    """The first, impatient look, for who does not know yet what the SKU is."""
+    return await connection.execute(
+        f"SELECT {_OFFERED} FROM (SELECT gpu_model, shape, coalesce(%(size)s, gpu_counts[1])::int AS size FROM skus"
+        " WHERE (id = %(sku)s OR name = %(sku)s) AND offered AND coalesce(%(size)s, gpu_counts[1]) = ANY(gpu_counts)) s,"
+        " offer_nodes(s.gpu_model, s.shape, s.size, %(count)s::int, false)",
+        {"sku": id_or_name, "size": size, "count": count},
+    )
+
+
+async def offers_read(asked: AsyncCursor[DictRow], size: int) -> Offers:
+    """The offered nodes, with their free slots."""
     free: dict[str, list[FreeSlot]] = {}
     locked = 0
-    for row in await cursor.fetchall():
+    for row in await asked.fetchall():
         if row["node_id"] is None:
             locked = row["slot_index"]
             continue

@@ -5,11 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import orjson
+from psycopg import AsyncCursor
+from psycopg.rows import DictRow
 
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.capacity import queries, scheduler, sku_queries
 from gpuaas_server.capacity.scheduler import Placement
 from gpuaas_server.capacity.schemas import Sku, Slot, SlotApprove, SlotList
+from gpuaas_server.capacity.skus import sku_choose
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
@@ -53,6 +56,17 @@ class Wish:
     sku: Sku
     gpu_count: int
     count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A wish in its own words, and the answers to its first questions, which are on their way."""
+
+    sku: str
+    gpu_count: int | None
+    count: int
+    found: AsyncCursor[DictRow]
+    offers: AsyncCursor[DictRow]
 
 
 async def inventory_apply(tx: Tx, node_id: str, slots: Sequence[DiscoveredSlot]) -> None:
@@ -170,27 +184,48 @@ async def _slot_set(tx: Tx, slot_id: str, status: str, reason: str | None, actio
     return Slot(**row)
 
 
-async def claim(tx: Tx, wish: Wish) -> list[tuple[str, Placement]]:
+async def ask(tx: Tx, sku: str, gpu_count: int | None, count: int) -> Asked:
+    """Send a wish's first questions. They change nothing and wait for no lock, so nobody needs to know yet that the wish
+    will be granted at all; their answers come with those to whatever else the transaction asked.
+    """
+    found = await sku_queries.sku_ask(tx.connection, sku)
+    if count > 1:
+        await queries.offers_begin(tx.connection)
+    offers = await queries.offers_ask_by_sku(tx.connection, sku, gpu_count, count)
+    return Asked(sku, gpu_count, count, found, offers)
+
+
+async def wish_asked(asked: Asked, tenant_id: str, project_id: str) -> Wish:
+    """What was asked for, in the terms of the SKU; or the problem with it."""
+    sku, gpu_count = sku_choose(await asked.found.fetchone(), asked.sku, asked.gpu_count)
+    return Wish(tenant_id, project_id, sku, gpu_count, asked.count)
+
+
+async def claim(tx: Tx, wish: Wish, asked: Asked) -> list[tuple[str, Placement]]:
     """New allocation ids with their placements, claimed; or the problem that says why not. Quotas included."""
-    placements = await _place(tx, wish)
+    placements = await _place(tx, wish, asked.offers)
     claimed = [(new_id("alc"), placement) for placement in placements]
     exclusive = wish.sku.shape == "baremetal"
     queries.claims_insert(tx.later, wish.tenant_id, claimed, exclusive, tx.now)
     return claimed
 
 
-async def _place(tx: Tx, wish: Wish) -> list[Placement]:
+async def _place(tx: Tx, wish: Wish, first: AsyncCursor[DictRow]) -> list[Placement]:
     """First what nobody else is holding; then, before we refuse, wait our turn. Others' changes make us look again.
 
     Who waits lets go of everything first. A single wish that found nothing holds nothing, so it needs no savepoint yet.
     """
-    sku = wish.sku
-    patient = saved = False
+    sku, patient, saved = wish.sku, False, wish.count > 1
+    asked: AsyncCursor[DictRow] | None = first
     for _ in range(PATIENCE):
-        if not saved and (patient or wish.count > 1):
+        if not saved and asked is None:
             await queries.offers_begin(tx.connection)
             saved = True
-        offered = await queries.offers(tx.connection, sku.gpu_model, sku.shape, wish.gpu_count, wish.count, patient)
+        if asked is None:
+            asked = await queries.offers_ask(
+                tx.connection, sku.gpu_model, sku.shape, wish.gpu_count, wish.count, patient
+            )
+        offered, asked = await queries.offers_read(asked, wish.gpu_count), None
         placements = scheduler.place(offered.nodes, wish.gpu_count, wish.count)
         if placements is not None:
             if offered.misfits:

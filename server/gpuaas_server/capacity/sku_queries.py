@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
+from psycopg import AsyncCursor
 from psycopg.rows import DictRow
 
 from gpuaas_server.kernel.database import Connection
@@ -37,9 +38,9 @@ async def sku_list(connection: Connection, after: str | None, limit: int) -> lis
     return await cursor.fetchall()
 
 
-async def sku_find(connection: Connection, id_or_name: str) -> DictRow | None:
-    cursor = await connection.execute(f"SELECT {_SKU} FROM skus WHERE id = %s OR name = %s", (id_or_name, id_or_name))
-    return await cursor.fetchone()
+async def sku_ask(connection: Connection, id_or_name: str) -> AsyncCursor[DictRow]:
+    """Nobody waits yet: the row is there once somebody fetches it."""
+    return await connection.execute(f"SELECT {_SKU} FROM skus WHERE id = %s OR name = %s", (id_or_name, id_or_name))
 
 
 async def sku_lock(connection: Connection, sku_id: str) -> DictRow | None:

@@ -63,9 +63,8 @@ async def sku_update(tx: Tx, sku_id: str, body: SkuUpdate, require_match: Requir
     return Sku(**row)
 
 
-async def sku_choose(connection: Connection, id_or_name: str, gpu_count: int | None) -> tuple[Sku, int]:
+def sku_choose(row: DictRow | None, id_or_name: str, gpu_count: int | None) -> tuple[Sku, int]:
     """The offered SKU and the GPU count to use; a SKU with one count needs none named."""
-    row = await sku_queries.sku_find(connection, id_or_name)
     if row is None or not row["offered"]:
         raise Problem("sku_not_offered", f"There is no SKU {id_or_name} on offer.")
     sku = Sku(**row)

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 
 from gpuaas_server.capacity import service, skus
+from gpuaas_server.capacity.scheduler import Placement
 from gpuaas_server.capacity.schemas import Sku, SkuCreate, SlotApprove
 from gpuaas_server.capacity.service import DiscoveredSlot, Wish
-from gpuaas_server.kernel.context import Platform, system_actor
+from gpuaas_server.kernel.context import Platform, Tx, system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.ids import new_id
 
@@ -54,10 +55,15 @@ async def make_fleet(platform: Platform, nodes: int) -> Fleet:
     return Fleet(ids, part, whole)
 
 
+async def claim_in(tx: Tx, wish: Wish) -> list[tuple[str, Placement]]:
+    """As a request does it: ask first, then claim."""
+    return await service.claim(tx, wish, await service.ask(tx, wish.sku.id, wish.gpu_count, wish.count))
+
+
 async def claim(platform: Platform, wish: Wish) -> list[tuple[str, list[int]]]:
     """(allocation id, slot indexes) of each placement."""
     async with platform.transaction(PLATFORM, ACTOR) as tx:
-        placed = await service.claim(tx, wish)
+        placed = await claim_in(tx, wish)
         service.count_against_quota(tx, wish)
     return [(allocation, [slot.slot_index for slot in placement.slots]) for allocation, placement in placed]
 

@@ -21,6 +21,7 @@ from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http import idempotency
 
 Result = TypeVar("Result", bound=BaseModel)
+Asked = TypeVar("Asked")
 DEADLOCK_TRIES = 3
 
 
@@ -70,24 +71,41 @@ class Call:
         async with self.platform.database.connection(self.admission.scope) as connection:
             return reply(await verb(connection))
 
-    async def change(self, verb: Callable[[Tx], Awaitable[Result | None]], status: int = 200) -> Response:
-        """Run a changing verb in one transaction, with idempotent replay, and insist on its audit row.
+    async def change(self, verb: Callable[[Tx], Awaitable[BaseModel | None]], status: int = 200) -> Response:
+        """Run a changing verb in one transaction, with idempotent replay, and insist on its audit row."""
+        return await self.change_asking(_nothing, lambda tx, _: verb(tx), status)
+
+    async def change_asking(
+        self,
+        ask: Callable[[Tx], Awaitable[Asked]],
+        verb: Callable[[Tx, Asked], Awaitable[BaseModel | None]],
+        status: int = 200,
+    ) -> Response:
+        """As `change`, for a verb in a hurry: `ask` sends its first questions, which change nothing and wait for no lock,
+        so that they travel with ours about the key; the verb runs only when the key is new.
 
         Two that lock the same things in another order lose nothing but time: the one that PostgreSQL ends runs again.
         """
         for _ in range(DEADLOCK_TRIES - 1):
             with suppress(DeadlockDetected):
-                return await self._change(verb, status)
-        return await self._change(verb, status)
+                return await self._change(ask, verb, status)
+        return await self._change(ask, verb, status)
 
-    async def _change(self, verb: Callable[[Tx], Awaitable[Result | None]], status: int) -> Response:
+    async def _change(
+        self,
+        ask: Callable[[Tx], Awaitable[Asked]],
+        verb: Callable[[Tx, Asked], Awaitable[BaseModel | None]],
+        status: int,
+    ) -> Response:
         async with self.platform.transaction(self.admission.scope, self.actor) as tx:
             key = await self._key()
-            if key is not None:
-                stored = await idempotency.recall(tx, key, self.platform.sealer)
+            recalling = None if key is None else await idempotency.ask(tx, key)
+            asked = await ask(tx)
+            if recalling is not None:
+                stored = await idempotency.recall(tx, recalling, self.platform.sealer)
                 if stored is not None:
                     return _replay(stored)
-            result = await verb(tx)
+            result = await verb(tx, asked)
             if not tx.audited:
                 raise RuntimeError("a change must be audited: call audit.service.record in the verb")
             answer = _answer(result, status)
@@ -116,6 +134,10 @@ class Call:
         target = f"{url.path}?{url.query}" if url.query else url.path
         mark = idempotency.fingerprint(self.request.method, target, await self.request.body())
         return idempotency.IdempotencyKey(self.actor.id, self.idempotency_key, mark)
+
+
+async def _nothing(tx: Tx) -> None:
+    """What most verbs ask beforehand."""
 
 
 def _etag(result: BaseModel | None) -> str | None:

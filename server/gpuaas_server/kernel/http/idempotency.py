@@ -8,6 +8,9 @@ from base64 import b64encode
 from dataclasses import dataclass
 from datetime import timedelta
 
+from psycopg import AsyncCursor
+from psycopg.rows import DictRow
+
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.sealing import Sealer
@@ -48,21 +51,35 @@ def fingerprint(method: str, path: str, body: bytes) -> bytes:
     return hashlib.sha256(b"\n".join((method.encode(), path.encode(), body))).digest()
 
 
-async def recall(tx: Tx, key: IdempotencyKey, sealer: Sealer) -> StoredAnswer | None:
-    """The stored answer, or None when this request is the first; holds the key until the transaction ends."""
+@dataclass(frozen=True, slots=True)
+class Recalling:
+    """The questions about a key, on their way; `recall` has the answer."""
+
+    key: IdempotencyKey
+    lock: AsyncCursor[DictRow]
+    look: AsyncCursor[DictRow]
+
+
+async def ask(tx: Tx, key: IdempotencyKey) -> Recalling:
+    """Take the key, if nobody has it, until the transaction ends; and look what is stored under it."""
     # Two statements, and in this order: the second one's snapshot is taken when the lock is held, so it shows what the
     # holder before us has committed. They travel together.
-    locking = await tx.connection.execute("SELECT pg_try_advisory_xact_lock(%s) AS held", (key.lock_number,))
-    looking = await tx.connection.execute(
+    lock = await tx.connection.execute("SELECT pg_try_advisory_xact_lock(%s) AS held", (key.lock_number,))
+    look = await tx.connection.execute(
         "SELECT fingerprint, status, body, etag, expires_at FROM idempotency_keys WHERE owner_id = %s AND key = %s",
         (key.owner_id, key.key),
     )
-    lock, row = await locking.fetchone(), await looking.fetchone()
+    return Recalling(key, lock, look)
+
+
+async def recall(tx: Tx, asked: Recalling, sealer: Sealer) -> StoredAnswer | None:
+    """The stored answer, or None when this request is the first."""
+    lock, row = await asked.lock.fetchone(), await asked.look.fetchone()
     if lock is None or not lock["held"]:
         raise Problem("idempotency_in_progress")
     if row is None or row["expires_at"] <= tx.now:
         return None
-    if bytes(row["fingerprint"]) != key.fingerprint:
+    if bytes(row["fingerprint"]) != asked.key.fingerprint:
         raise Problem("idempotency_mismatch")
     # Answers may hold a secret that is shown once (a service account's key), so they are kept sealed.
     return StoredAnswer(row["status"], sealer.open(bytes(row["body"]), _PURPOSE), row["etag"])
