@@ -42,6 +42,11 @@ class Held:
     _news: list[News] = field(default_factory=list)
     _grows: bool = False
 
+    @classmethod
+    def of(cls, tx: Tx, row: DictRow, members: Sequence[DictRow]) -> "Held":
+        """From rows that this transaction has locked."""
+        return cls(tx, row, {member["id"]: member for member in members})
+
     @property
     def id(self) -> str:
         return str(self.row["id"])
@@ -235,15 +240,16 @@ async def hold(tx: Tx, project_id: str, instance_id: str) -> Held:
     row = await queries.instance_lock(tx.connection, project_id, instance_id)
     if row is None:
         raise not_found("instance", instance_id)
-    return await _with_members(tx, row)
+    return Held.of(tx, row, await queries.members_living(tx.connection, instance_id))
 
 
 async def hold_any(tx: Tx, instance_id: str) -> Held | None:
     """For the platform itself."""
-    row = await queries.instance_hold(tx.connection, instance_id)
-    return None if row is None else await _with_members(tx, row)
+    row, members = await rows_hold(tx.connection, instance_id)
+    return None if row is None else Held.of(tx, row, members)
 
 
-async def _with_members(tx: Tx, row: DictRow) -> Held:
-    members = await queries.members_living(tx.connection, row["id"])
-    return Held(tx, row, {member["id"]: member for member in members})
+async def rows_hold(connection: Connection, instance_id: str) -> tuple[DictRow | None, list[DictRow]]:
+    """For a machine that loads first and changes later, in the same transaction."""
+    row = await queries.instance_hold(connection, instance_id)
+    return row, [] if row is None else await queries.members_living(connection, instance_id)

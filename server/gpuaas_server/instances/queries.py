@@ -127,7 +127,9 @@ async def instance_change(connection: Connection, instance_id: str, changes: dic
         {**values, "id_": instance_id},
     )
     row = await cursor.fetchone()
-    return row or {}
+    if row is None:
+        raise LookupError(instance_id)  # who holds a row and cannot change it is wrong about something
+    return row
 
 
 async def member_list(

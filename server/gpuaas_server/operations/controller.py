@@ -24,6 +24,7 @@ from gpuaas_server.operations import certificates, queries, steps, teardown
 from gpuaas_server.operations.context import claimed_operation, operation_of
 from gpuaas_server.operations.documents import DETAIL_BYTES, RUNTIME_BYTES, require_size
 from gpuaas_server.operations.ending import bulk_follow, concerned, finish, torn_down
+from gpuaas_server.operations.holding import hold
 from gpuaas_server.operations.machine import LEASED, LIMITS, TEARDOWNS, VERIFYING, Failure
 from gpuaas_server.operations.schemas import (
     ClaimedOperation,
@@ -34,6 +35,7 @@ from gpuaas_server.operations.schemas import (
     OperationComplete,
     OperationFail,
     OperationReport,
+    StepReport,
     WorkItem,
     WorkList,
 )
@@ -62,7 +64,7 @@ async def operation_claim(
 ) -> ClaimedOperation:
     until = tx.now + LIMITS.lease
     await leases.enqueue(tx, WORK, [operation_id], run_at=until)
-    held, operation = await _hold(tx, roles, project_id, operation_id)
+    held, operation = await hold(tx, project_id, operation_id, identity.bound_apps(roles))
     _require_claimable(tx, operation, body.replica)
     token = f"lease_{secrets.token_urlsafe(32)}"
     changes: dict[str, object] = {
@@ -147,15 +149,13 @@ async def operation_complete(
     require_size("access_bundle", body.access_bundle, RUNTIME_BYTES)
     deadline = tx.now + LIMITS.verify
     await leases.enqueue(tx, WORK, [operation_id], run_at=deadline)
-    held, operation = await _hold(tx, roles, project_id, operation_id)
+    held, operation = await hold(tx, project_id, operation_id, identity.bound_apps(roles))
     _require_lease(tx.actor, tx.now, operation, operation_id, body.lease_token)
     _take_members(held, operation, body.members)
     for name, value in (("runtime", body.runtime), ("access_bundle", body.access_bundle)):
         if value is not None:
             held.change(**{name: value})
-    if body.steps:
-        kept = steps.merged(operation["steps"], body.steps, tx.now)
-        await queries.operation_change(tx.connection, operation_id, {"steps": kept})
+    await _take_steps(tx, operation, body.steps)
     waits = operation["kind"] in TEARDOWNS
     if waits and await teardown.proof_start(held, operation, torn_down(held, operation)):
         changes: dict[str, object] = {"status": "running", "phase": VERIFYING, "deadline_at": deadline}
@@ -172,15 +172,13 @@ async def operation_complete(
 
 async def operation_fail(tx: Tx, roles: Roles, project_id: str, operation_id: str, body: OperationFail) -> Operation:
     """It did not work, says the controller. Where somebody wanted it cancelled, that is what it is."""
-    held, operation = await _hold(tx, roles, project_id, operation_id)
+    held, operation = await hold(tx, project_id, operation_id, identity.bound_apps(roles))
     _require_lease(tx.actor, tx.now, operation, operation_id, body.lease_token)
     told = body.failure
     next_step = told.next_step or "Read the steps; correct what they name, and ask for it again."
     reason = Failure(told.code, told.message, next_step, told.retryable)
     _take_members(held, operation, body.members, reason.document())
-    if body.steps:
-        kept = steps.merged(operation["steps"], body.steps, tx.now)
-        await queries.operation_change(tx.connection, operation_id, {"steps": kept})
+    await _take_steps(tx, operation, body.steps)
     status = "cancelled" if operation["cancel_requested_at"] is not None else "failed"
     ended = await finish(held, operation, status, reason)
     await held.store()
@@ -190,7 +188,7 @@ async def operation_fail(tx: Tx, roles: Roles, project_id: str, operation_id: st
 
 async def operation_give_back(tx: Tx, roles: Roles, project_id: str, operation_id: str, lease_token: str) -> Operation:
     """A replica that ends in good order does not make the next one wait for its lease to lapse."""
-    held, operation = await _hold(tx, roles, project_id, operation_id)
+    held, operation = await hold(tx, project_id, operation_id, identity.bound_apps(roles))
     _require_lease(tx.actor, tx.now, operation, operation_id, lease_token)
     changed = await release_lease(held, operation)
     await held.store()
@@ -209,6 +207,13 @@ async def release_lease(held: Held, operation: DictRow) -> DictRow:
     if operation["parent_id"] is not None:
         await bulk_follow(held, operation["parent_id"])
     return changed
+
+
+async def _take_steps(tx: Tx, operation: DictRow, reports: Sequence[StepReport]) -> None:
+    """The last of them, told together with the end."""
+    if reports:
+        kept = steps.merged(operation["steps"], reports, tx.now)
+        await queries.operation_change(tx.connection, operation["id"], {"steps": kept})
 
 
 def _take_members(
@@ -234,20 +239,6 @@ def _why(report: MemberReport, failure: dict[str, object] | None) -> dict[str, o
     message = report.message or f"The controller says that it is {report.status}."
     step = "Recover the member, replace it, or remove it."
     return Failure(f"member_{report.status}", message, step, True).document()
-
-
-async def _hold(tx: Tx, roles: Roles, project_id: str, operation_id: str) -> tuple[Held, DictRow]:
-    """The instance first, then the operation, always in this order."""
-    found = await queries.operation_show(tx.connection, project_id, operation_id)
-    if found is None:
-        raise not_found("operation", operation_id)
-    if found["app_slug"] not in identity.bound_apps(roles):
-        raise Problem("not_the_controller", f"It is not bound to {found['app_slug']}.", {"app": found["app_slug"]})
-    held = await instances.hold(tx, project_id, found["instance_id"])
-    operation = await queries.operation_lock(tx.connection, operation_id)
-    if operation is None:
-        raise not_found("operation", operation_id)
-    return held, operation
 
 
 def _require_lease(actor: Actor, now: datetime, operation: DictRow | None, operation_id: str, token: str) -> DictRow:

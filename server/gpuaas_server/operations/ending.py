@@ -1,6 +1,7 @@
 """How an operation ends, and what its instance and members are then. The caller holds the instance, and stores it."""
 
 from collections import Counter
+from collections.abc import Sequence
 
 from psycopg.rows import DictRow
 
@@ -122,25 +123,34 @@ def _let_go(held: Held, member: DictRow, operation: DictRow) -> None:
 
 async def call_off(held: Held, leaving: list[DictRow]) -> None:
     """What was to bring something to a host that goes, and nobody has begun, need not be waited for."""
-    for live in await queries.live_of_instance(held.tx.connection, held.id):
-        operation = await queries.operation_lock(held.tx.connection, live["id"])
-        if operation is None or operation["kind"] not in ("deploy", "add") or operation["target"] == "bulk":
-            continue
-        there = any(member in leaving for member in concerned(held, operation))
-        if there and operation["status"] == "pending" and operation["attempt"] == 0:
-            why = failure("cancelled", "An allocation below it is being released.")
-            await finish(held, operation, "cancelled", why)
+    gone = {member["id"] for member in leaving}
+    bringing = [
+        operation
+        for operation in await queries.live_lock(held.tx.connection, held.id)
+        if operation["kind"] in ("deploy", "add") and (operation["status"], operation["attempt"]) == ("pending", 0)
+        if any(member["id"] in gone for member in concerned(held, operation))
+    ]
+    await _finish_all(held, bringing, "cancelled", failure("cancelled", "An allocation below it is being released."))
 
 
 async def fail_without_hosts(held: Held, why: Failure) -> None:
     """Operations all of whose members have lost their hosts: nobody can carry them out any more."""
-    for live in await queries.live_of_instance(held.tx.connection, held.id):
-        operation = await queries.operation_lock(held.tx.connection, live["id"])
-        if operation is None or operation["target"] == "bulk" or operation["finished_at"] is not None:
-            continue
-        touched = concerned(held, operation)
-        if touched and all(member["host_gone"] for member in touched):
-            await finish(held, operation, "failed", why)
+    hopeless = [
+        operation
+        for operation in await queries.live_lock(held.tx.connection, held.id)
+        if (touched := concerned(held, operation)) and all(member["host_gone"] for member in touched)
+    ]
+    await _finish_all(held, hopeless, "failed", why)
+
+
+async def _finish_all(held: Held, operations: Sequence[DictRow], status: str, why: Failure) -> None:
+    """All of them first, then what follows: a bulk operation that one ends must not end the next one, too."""
+    for operation in operations:
+        await finish(held, operation, status, why, follow=False)
+    for parent_id in sorted({operation["parent_id"] for operation in operations} - {None}):
+        await bulk_follow(held, parent_id)
+    if operations:
+        await departures.go_on(held)
 
 
 async def bulk_follow(held: Held, parent_id: str) -> None:
@@ -152,12 +162,10 @@ async def bulk_follow(held: Held, parent_id: str) -> None:
     children = await queries.children_of(connection, parent_id)
     views = [(child["id"], child["status"], child["held"]) for child in children]
     step = decide_bulk(parent["status"], parent["on_failure"], views)
-    for child_id in step.cancel:
-        child = await queries.operation_lock(connection, child_id)
-        if child is not None:
-            why = failure("cancelled", "One before it did not succeed.")
-            await finish(held, child, "cancelled", why, follow=False)
     if step.cancel:
+        why = failure("cancelled", "One before it did not succeed.")
+        for child in await queries.operations_lock(connection, step.cancel):
+            await finish(held, child, "cancelled", why, follow=False)
         await bulk_follow(held, parent_id)
         return
     if step.offer is not None:

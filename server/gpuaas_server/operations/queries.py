@@ -55,6 +55,26 @@ async def operation_lock(connection: Connection, operation_id: str) -> DictRow |
     return await cursor.fetchone()
 
 
+async def operations_lock(connection: Connection, operation_ids: Sequence[str]) -> list[DictRow]:
+    """After their instance is locked. In the order of their ids, so that a reporter is never waited for in a circle."""
+    if not operation_ids:
+        return []
+    cursor = await connection.execute(
+        f"SELECT {COLUMNS} FROM app_operations WHERE id = ANY(%s) ORDER BY id FOR UPDATE", (list(operation_ids),)
+    )
+    return await cursor.fetchall()
+
+
+async def live_lock(connection: Connection, instance_id: str) -> list[DictRow]:
+    """What works, or is to work, on the instance or a member; as operations_lock."""
+    cursor = await connection.execute(
+        f"SELECT {COLUMNS} FROM app_operations WHERE instance_id = %s AND finished_at IS NULL AND target <> 'bulk'"
+        " ORDER BY id FOR UPDATE",
+        (instance_id,),
+    )
+    return await cursor.fetchall()
+
+
 async def operation_list(
     connection: Connection,
     project_id: str,
@@ -78,15 +98,6 @@ async def operation_list(
     cursor = await connection.execute(
         f"SELECT {COLUMNS} FROM app_operations WHERE {' AND '.join(clauses)} ORDER BY id DESC LIMIT %s",
         [*values, limit],
-    )
-    return await cursor.fetchall()
-
-
-async def live_of_instance(connection: Connection, instance_id: str) -> list[DictRow]:
-    cursor = await connection.execute(
-        "SELECT id, kind, target, member_id, new_member_id, parent_id, status FROM app_operations"
-        " WHERE instance_id = %s AND finished_at IS NULL ORDER BY id",
-        (instance_id,),
     )
     return await cursor.fetchall()
 
@@ -122,7 +133,9 @@ async def operation_change(
         {**values, "id_": operation_id},
     )
     row = await cursor.fetchone()
-    return row or {}
+    if row is None:
+        raise LookupError(operation_id)  # who holds a row and cannot change it is wrong about something
+    return row
 
 
 async def report_lock(connection: Connection, project_id: str, operation_id: str) -> DictRow | None:

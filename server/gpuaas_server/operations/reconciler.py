@@ -12,37 +12,56 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.operations import queries, teardown
 from gpuaas_server.operations.controller import release_lease
 from gpuaas_server.operations.ending import finish
-from gpuaas_server.operations.machine import VERIFYING, Snapshot, Step, Wait, decide
+from gpuaas_server.operations.machine import VERIFYING, Evidence, Snapshot, Step, Wait, decide
 from gpuaas_server.operations.starting import WORK
+from gpuaas_server.receipts import settling
+from gpuaas_server.receipts.settling import Judgement, Proof
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    operation_id: str
-    instance_id: str
+    """All of it held until the step is stored: who reports at the same moment is either before it or after."""
+
+    instance: DictRow
+    members: list[DictRow]
+    operation: DictRow
+    proof: Proof | None  # of a teardown that is being verified
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    step: Step | Wait
+    judgement: Judgement | None = None
 
 
 class OperationMachine:
-    """It decides in `apply`, when the instance is held: who reports at the same moment is either before it or after."""
-
     kind = WORK
 
     async def load(self, connection: Connection, subject: str) -> Loaded | None:
+        """The instance first, then the operation, as everybody does."""
         instance_id = await queries.operation_instance(connection, subject)
-        return None if instance_id is None else Loaded(subject, instance_id)
-
-    def decide(self, loaded: Loaded, now: datetime) -> None:
-        """Nothing yet: see `apply`."""
-
-    async def apply(self, tx: Tx, loaded: Loaded, decision: None) -> datetime | None:
-        held = await instances.hold_any(tx, loaded.instance_id)
-        operation = await queries.operation_lock(tx.connection, loaded.operation_id)
-        if held is None or operation is None:
+        if instance_id is None:
             return None
-        step = decide(await _snapshot(tx, operation), tx.now)
-        if isinstance(step, Wait):
-            return step.until
-        return await self._take(held, operation, step)
+        instance, members = await instances.rows_hold(connection, instance_id)
+        operation = await queries.operation_lock(connection, subject)
+        if instance is None or operation is None:
+            return None
+        verifying = operation["phase"] == VERIFYING
+        proof = await settling.proof_load(connection, subject) if verifying else None
+        return Loaded(instance, members, operation, proof)
+
+    def decide(self, loaded: Loaded, now: datetime) -> Decision:
+        judgement = None if loaded.proof is None else settling.judge(loaded.proof, now)
+        evidence = None if judgement is None else teardown.evidence_of(judgement)
+        return Decision(decide(_snapshot(loaded.operation, evidence), now), judgement)
+
+    async def apply(self, tx: Tx, loaded: Loaded, decision: Decision) -> datetime | None:
+        if decision.judgement is not None:
+            await settling.judgement_store(tx, decision.judgement)
+        if isinstance(decision.step, Wait):
+            return decision.step.until
+        held = Held.of(tx, loaded.instance, loaded.members)
+        return await self._take(held, loaded.operation, decision.step)
 
     async def _take(self, held: Held, operation: DictRow, step: Step) -> datetime | None:
         if step.status == "pending":
@@ -56,8 +75,7 @@ class OperationMachine:
         return again
 
 
-async def _snapshot(tx: Tx, row: DictRow) -> Snapshot:
-    verifying = row["phase"] == VERIFYING
+def _snapshot(row: DictRow, evidence: Evidence | None) -> Snapshot:
     return Snapshot(
         id=row["id"],
         kind=row["kind"],
@@ -68,5 +86,5 @@ async def _snapshot(tx: Tx, row: DictRow) -> Snapshot:
         lease_until=row["lease_until"],
         deadline_at=row["deadline_at"],
         cancel_requested=row["cancel_requested_at"] is not None,
-        evidence=await teardown.proof_read(tx, row["id"]) if verifying else None,
+        evidence=evidence,
     )

@@ -3,7 +3,6 @@
 from psycopg.rows import DictRow
 
 from gpuaas_server.audit.service import AuditEntry, record
-from gpuaas_server.instances import held as instances
 from gpuaas_server.instances.held import Held
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
@@ -13,6 +12,7 @@ from gpuaas_server.operations import queries, teardown
 from gpuaas_server.operations.context import forcible, operation_of
 from gpuaas_server.operations.controller import LeasedOperation, lease_of
 from gpuaas_server.operations.ending import bulk_follow, finish, succeeded, torn_down
+from gpuaas_server.operations.holding import hold
 from gpuaas_server.operations.machine import LIVE, TEARDOWNS, VERIFYING, failure
 from gpuaas_server.operations.schemas import Operation
 
@@ -44,7 +44,7 @@ async def operation_list(
 
 async def operation_cancel(tx: Tx, roles: Roles, project_id: str, operation_id: str, reason: str | None) -> Operation:
     """At once while nobody works on it; otherwise the controller is asked to stop at the next safe place."""
-    held, operation = await _hold(tx, project_id, operation_id)
+    held, operation = await hold(tx, project_id, operation_id)
     if operation["status"] not in LIVE:
         raise Problem("conflict", f"It is {operation['status']} already.")
     if operation["phase"] == VERIFYING:
@@ -71,17 +71,17 @@ async def _cancel(held: Held, operation: DictRow, follow: bool = True) -> DictRo
 
 async def _cancel_children(held: Held, parent: DictRow) -> None:
     connection = held.tx.connection
-    for child in await queries.children_of(connection, parent["id"]):
-        row = await queries.operation_lock(connection, child["id"]) if child["status"] in LIVE else None
-        if row is not None and row["phase"] != VERIFYING:
-            await _cancel(held, row, follow=False)
+    live = [child["id"] for child in await queries.children_of(connection, parent["id"]) if child["status"] in LIVE]
+    for child in await queries.operations_lock(connection, live):
+        if child["phase"] != VERIFYING:
+            await _cancel(held, child, follow=False)
     await queries.operation_change(connection, parent["id"], {"cancel_requested_at": held.tx.now})
     await bulk_follow(held, parent["id"])
 
 
 async def operation_force(tx: Tx, roles: Roles, project_id: str, operation_id: str, reason: str) -> Operation:
     """End what cannot end otherwise. A teardown then counts as done, and as not verified for ever."""
-    held, operation = await _hold(tx, project_id, operation_id)
+    held, operation = await hold(tx, project_id, operation_id)
     if operation["target"] == "bulk" or not forcible(operation):
         raise Problem("conflict", f"It is {operation['status']}, and there is nothing to force.")
     forced: dict[str, object] = {"by": tx.actor.id, "at": tx.now.isoformat(), "reason": reason, "verified": False}
@@ -111,17 +111,6 @@ async def _force_ended(held: Held, operation: DictRow, forced: dict[str, object]
         raise Problem("conflict", "Something else was done since then.", {"operation_id": live} if live else {})
     succeeded(held, operation, verified=False)
     return await queries.operation_change(held.tx.connection, operation["id"], {"forced": forced})
-
-
-async def _hold(tx: Tx, project_id: str, operation_id: str) -> tuple[Held, DictRow]:
-    found = await queries.operation_show(tx.connection, project_id, operation_id)
-    if found is None:
-        raise not_found("operation", operation_id)
-    held = await instances.hold(tx, project_id, found["instance_id"])
-    operation = await queries.operation_lock(tx.connection, operation_id)
-    if operation is None:
-        raise not_found("operation", operation_id)
-    return held, operation
 
 
 async def _recorded(

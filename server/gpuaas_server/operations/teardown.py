@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from psycopg.rows import DictRow
 
 from gpuaas_server.instances.held import Held
-from gpuaas_server.kernel.context import Tx
 from gpuaas_server.operations.machine import Evidence
 from gpuaas_server.receipts import service as receipts
+from gpuaas_server.receipts.settling import Judgement
 
 
 async def proof_start(held: Held, operation: DictRow, members: Sequence[DictRow]) -> bool:
@@ -26,8 +26,8 @@ async def proof_start(held: Held, operation: DictRow, members: Sequence[DictRow]
     return True
 
 
-async def proof_read(tx: Tx, operation_id: str) -> Evidence:
-    verdict = await receipts.receipts_settle(tx, operation_id)
+def evidence_of(judgement: Judgement) -> Evidence:
+    verdict = judgement.verdict
     return Evidence(verdict.waiting, [str(one) for one in (*verdict.left, *verdict.failed)])
 
 

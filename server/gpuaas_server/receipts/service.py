@@ -1,8 +1,10 @@
-"""The verbs of receipts. An operation starts them, settles them, or goes on without the proof; people read them."""
+"""The verbs of receipts. An operation starts them, or goes on without the proof; people read them.
+
+What comes of those that were started is in settling.py.
+"""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
@@ -10,21 +12,18 @@ from psycopg.rows import DictRow
 
 from gpuaas_server.access import service as access
 from gpuaas_server.allocations.hosts import AllocationHost, allocation_hosts
-from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import CATALOGUE, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
-from gpuaas_server.nodes import service as nodes
 from gpuaas_server.nodes import tasks
 from gpuaas_server.receipts import footprint as footprints
 from gpuaas_server.receipts import queries
-from gpuaas_server.receipts.compare import Asked, Comparison
-from gpuaas_server.receipts.machine import INSPECTION, Again, HostLook, Snapshot, Wait, decide
+from gpuaas_server.receipts.compare import Comparison
+from gpuaas_server.receipts.machine import INSPECTION
 from gpuaas_server.receipts.schemas import Receipt, ReceiptLine, ReceiptProblem
-
-NOTIFY = "operation"  # the work row that goes on when a host has answered
+from gpuaas_server.receipts.settling import changed, inspection, left_count, settled
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,40 +31,6 @@ class TeardownTarget:
     member_id: str
     allocation_id: str
     node_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class Leftover:
-    receipt_id: str
-    allocation_id: str
-    check: str
-    item: str
-
-    def __str__(self) -> str:
-        return f"{self.check}: {self.item} (on {self.allocation_id})"
-
-
-@dataclass(frozen=True, slots=True)
-class Unseen:
-    """A host that could not be looked at, and why."""
-
-    receipt_id: str
-    allocation_id: str
-    code: str
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.code}: {self.message} (on {self.allocation_id})"
-
-
-@dataclass(frozen=True, slots=True)
-class ReceiptsVerdict:
-    """All clean when nothing is waited for, left or failed. `until`: the latest moment at which a wait ends."""
-
-    waiting: bool
-    left: list[Leftover] = field(default_factory=list)
-    failed: list[Unseen] = field(default_factory=list)
-    until: datetime | None = None
 
 
 async def receipts_start(
@@ -84,26 +49,14 @@ async def receipts_start(
         wanted = footprints.normal(footprint)
     except footprints.FootprintInvalid as problem:
         failed = Comparison("unseen", "footprint_invalid", f"The app's footprint cannot be looked for: {problem}.")
-        rows = [row | _settled(failed, tx.now) for row in rows]
+        rows = [row | settled(failed, tx.now) for row in rows]
     else:
         for row in rows:
             serials = await access.revoked_serials(tx.connection, str(row["allocation_id"]), tx.now)
             row |= {"footprint": wanted, "footprint_sha256": footprints.digest(wanted), "revoked_serials": serials}
-        await tasks.tasks_create(tx, [_task(row, 1) for row in rows])
+        await tasks.tasks_create(tx, [inspection(row, 1) for row in rows])
     tx.later.insert(queries.RECEIPT_INSERT, rows)
     return [str(row["id"]) for row in rows]
-
-
-async def receipts_settle(tx: Tx, operation_id: str) -> ReceiptsVerdict:
-    """Judge what has come in, ask again where that helps, and say how the teardown stands. Safe to repeat."""
-    rows = await queries.receipts_lock(tx.connection, operation_id)
-    pending = [row for row in rows if row["status"] == "pending"]
-    if pending:
-        looks = await tasks.newest_tasks(tx.connection, [row["id"] for row in pending])
-        lost = await nodes.nodes_lost(tx.connection, [row["node_id"] for row in pending])
-        changed = {row["id"]: await _advance(tx, row, looks.get(row["id"]), row["node_id"] in lost) for row in pending}
-        rows = [changed.get(row["id"], row) for row in rows]
-    return _verdict(rows)
 
 
 async def receipts_force(
@@ -126,7 +79,7 @@ async def receipts_force(
             changes: dict[str, object] = {"status": "not_verified", "forced": forced}
             if row["status"] == "pending":
                 changes["settled_at"] = tx.now
-            await _changed(tx, row, changes)
+            await changed(tx, row, changes)
 
 
 async def receipt_show(connection: Connection, project_id: str, receipt_id: str) -> Receipt:
@@ -141,25 +94,6 @@ async def receipt_list(
 ) -> Page[ReceiptLine]:
     rows = await queries.receipt_list(connection, project_id, wanted, after, limit + 1)
     return Page[ReceiptLine].of([ReceiptLine(**_line(row)) for row in rows], limit)
-
-
-async def _advance(tx: Tx, row: DictRow, task: tasks.TaskRecord | None, lost: bool) -> DictRow:
-    decision = decide(_snapshot(row, task, lost), tx.now)
-    if isinstance(decision, Wait):
-        return row
-    if isinstance(decision, Again):
-        await tasks.tasks_create(tx, [_task(row, decision.attempt)])
-        return await queries.receipt_change(tx.connection, row["id"], {"attempt": decision.attempt})
-    return await _changed(tx, row, _settled(decision, tx.now))
-
-
-async def _changed(tx: Tx, row: DictRow, changes: Mapping[str, object]) -> DictRow:
-    changed = await queries.receipt_change(tx.connection, row["id"], changes)
-    data: dict[str, object] = {name: row[name] for name in ("instance_id", "operation_id", "allocation_id")}
-    data |= {"left": _count(changed), "code": changed["code"]}
-    place = (changed["id"], changed["tenant_id"], changed["project_id"])
-    await emit(tx, NewEvent(f"receipt.{changed['status']}", *place, data=data))
-    return changed
 
 
 async def _end_certificates(tx: Tx, operation_id: str) -> None:
@@ -197,57 +131,6 @@ def _row(
     }
 
 
-def _settled(found: Comparison, now: datetime) -> dict[str, object]:
-    return {
-        "status": found.status,
-        "code": found.code,
-        "message": found.message or None,
-        "checks": [check.document() for check in found.checks],
-        "settled_at": now,
-    }
-
-
-def _task(row: Mapping[str, object], attempt: int) -> tasks.NewTask:
-    """The receipt is the resource: its looks are counted apart from the allocation's own tasks."""
-    same = ("instance_id", "allocation_id", "shape", "depth", "footprint", "revoked_serials")
-    spec: dict[str, object] = {"receipt_id": row["id"], **{name: row[name] for name in same}}
-    deadline = row["deadline_at"]
-    if not isinstance(deadline, datetime):
-        raise TypeError("a deadline is a time")
-    subject = (str(row["id"]), attempt, spec, deadline, NOTIFY, str(row["operation_id"]))
-    return tasks.NewTask(str(row["node_id"]), "inspect", *subject)
-
-
-def _snapshot(row: DictRow, task: tasks.TaskRecord | None, lost: bool) -> Snapshot:
-    look = None
-    if task is not None:
-        look = HostLook(task.generation, task.status, task.result or {}, task.evidence or {}, task.failure)
-    same = ("allocation_id", "depth", "footprint", "footprint_sha256", "baseline_sha256")
-    asked = Asked(row["id"], **{name: row[name] for name in same})
-    return Snapshot(row["status"], row["attempt"], row["deadline_at"], lost, asked, look)
-
-
-def _verdict(rows: Sequence[DictRow]) -> ReceiptsVerdict:
-    """Only when all have answered: whoever hears of the first leftover must hear of the others too."""
-    waiting = [row["deadline_at"] for row in rows if row["status"] == "pending"]
-    if waiting:
-        return ReceiptsVerdict(True, until=max(waiting))
-    left = [
-        Leftover(row["id"], row["allocation_id"], check["name"], found["item"])
-        for row in rows
-        if row["status"] == "left"
-        for check in row["checks"]
-        for found in check["found"]
-        if not found["known"]
-    ]
-    unseen = (row for row in rows if row["status"] == "unseen")
-    return ReceiptsVerdict(False, left, [Unseen(*_told(row)) for row in unseen])
-
-
-def _told(row: DictRow) -> tuple[str, str, str, str]:
-    return row["id"], row["allocation_id"], row["code"], row["message"]
-
-
 def _line(row: DictRow) -> dict[str, Any]:
     same = (
         "id",
@@ -262,11 +145,7 @@ def _line(row: DictRow) -> dict[str, Any]:
     )
     line: dict[str, Any] = {name: row[name] for name in (*same, "correlation_id", "created_at", "settled_at")}
     line["verified"] = None if row["status"] == "pending" else row["status"] == "clean"
-    line["left"] = _count(row)
+    line["left"] = left_count(row)
     kind = CATALOGUE.get(row["code"] or "")
     line["failure"] = kind and ReceiptProblem(code=kind.code, message=row["message"], next_step=kind.next_step)
     return line
-
-
-def _count(row: DictRow) -> int:
-    return sum(int(check["left"]) for check in row["checks"])

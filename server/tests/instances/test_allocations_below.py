@@ -2,7 +2,12 @@
 
 from datetime import timedelta
 
+import pytest
+
+from gpuaas_server.instances import queries
 from gpuaas_server.kernel.database import PLATFORM
+from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.operations import queries as operations
 from tests_support.apps import AppSite
 
 
@@ -119,3 +124,26 @@ async def test_a_deploy_that_nobody_began_is_called_off_when_its_allocation_goes
     assert (await world.operation(operation_id))["status"] == "cancelled"
     instance = await world.instance(instance_id)
     assert (instance["status"], instance["failure"]["code"]) == ("failed", "cancelled")
+
+
+async def test_a_row_of_adds_is_called_off_as_a_whole_and_each_of_them_once(world: AppSite) -> None:
+    instance_id = await world.running(nodes=1)
+    wanted = {"kind": "add", "component_key": "node", "allocation_ids": world.allocations[1:4], "on_failure": "stop"}
+    bulk = await world.asked(instance_id, "member-operations", **wanted)
+    await _release(world, 2)
+    ended = await world.operation(bulk)
+    assert (ended["status"], ended["children"]) == ("cancelled", {"cancelled": 3})
+    children = (await world.admin.get(f"{world.path}/operations?parent_id={bulk}"))["items"]
+    assert {child["failure"]["code"] for child in children} == {"cancelled"}
+    assert (await world.timeline(instance_id)).count("operation.cancelled") == 4
+    await world.settle()
+    assert await _state(world, 2) == "released"
+    assert (await world.instance(instance_id))["health"] == "healthy"
+
+
+async def test_a_change_that_changes_nothing_is_not_silent(world: AppSite) -> None:
+    async with world.platform.database.connection(PLATFORM) as connection:
+        with pytest.raises(LookupError):
+            await operations.operation_change(connection, new_id("op"), {"held": False})
+        with pytest.raises(LookupError):
+            await queries.instance_change(connection, new_id("ins"), {"flags": []}, grow=True)

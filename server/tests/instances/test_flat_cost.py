@@ -78,7 +78,7 @@ async def test_list_show_and_work_touch_few_pages_among_many(crowded: tuple[AppS
             "operations": lambda c: operations.operation_list(c, project, None, None, None, None, 51),
             "operations of one": lambda c: operations.operation_list(c, project, instance_id, None, None, None, 51),
             "failed operations": lambda c: operations.operation_list(c, project, None, None, "failed", None, 51),
-            "live": lambda c: operations.live_of_instance(c, instance_id),
+            "live": lambda c: operations.live_lock(c, instance_id),
             "children": lambda c: operations.children_of(c, new_id("op")),
             "work": lambda c: operations.work_list(c, project, ["echo", "crowd-7"], 50),
         }

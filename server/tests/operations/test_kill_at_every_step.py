@@ -10,7 +10,7 @@ import pytest
 
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import PLATFORM, Connection
-from gpuaas_server.operations.reconciler import Loaded, OperationMachine
+from gpuaas_server.operations.reconciler import Decision, Loaded, OperationMachine
 from gpuaas_server.work import leases
 from gpuaas_server.work.worker import Worker
 from tests_support.apps import AppSite, Controller
@@ -81,10 +81,11 @@ class Disturbed:
         self._strike("load")
         return await self.machine.load(connection, subject)
 
-    def decide(self, loaded: Loaded, now: datetime) -> None:
+    def decide(self, loaded: Loaded, now: datetime) -> Decision:
         self._strike("decide")
+        return self.machine.decide(loaded, now)
 
-    async def apply(self, tx: Tx, loaded: Loaded, decision: None) -> datetime | None:
+    async def apply(self, tx: Tx, loaded: Loaded, decision: Decision) -> datetime | None:
         self._strike("apply")
         again = await self.machine.apply(tx, loaded, decision)
         self._strike("after_apply")

@@ -11,9 +11,10 @@ from gpuaas_server.allocations.reconciler import AllocationMachine
 from gpuaas_server.kernel.context import Platform, Tx, system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.ids import new_id
-from gpuaas_server.receipts import service
+from gpuaas_server.receipts import service, settling
 from gpuaas_server.receipts.compare import CHECKS
-from gpuaas_server.receipts.service import ReceiptsVerdict, TeardownTarget
+from gpuaas_server.receipts.service import TeardownTarget
+from gpuaas_server.receipts.settling import ReceiptsVerdict
 from gpuaas_server.work import leases
 from gpuaas_server.work.worker import Worker
 from tests_support.agents import Host, Json, Site
@@ -56,7 +57,9 @@ class Ground:
 
     async def settle(self, operation: str) -> ReceiptsVerdict:
         async with self.transaction() as tx:
-            return await service.receipts_settle(tx, operation)
+            judgement = settling.judge(await settling.proof_load(tx.connection, operation), tx.now)
+            await settling.judgement_store(tx, judgement)
+        return judgement.verdict
 
     async def force(self, operation: str, reason: str = "the host burnt down") -> None:
         async with self.transaction() as tx:

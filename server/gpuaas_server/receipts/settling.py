@@ -1,0 +1,168 @@
+"""How the proof of a teardown goes on: load what the hosts have said, judge it (pure), store the judgement.
+
+Three parts, so that the operation that waits for the proof can decide by it as by everything else that it loads.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from psycopg.rows import DictRow
+
+from gpuaas_server.events.service import NewEvent, emit
+from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.database import Connection
+from gpuaas_server.nodes import service as nodes
+from gpuaas_server.nodes import tasks
+from gpuaas_server.receipts import queries
+from gpuaas_server.receipts.compare import Asked, Comparison
+from gpuaas_server.receipts.machine import Again, HostLook, Snapshot, Wait, decide
+
+NOTIFY = "operation"  # the work row that goes on when a host has answered
+
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    receipt_id: str
+    allocation_id: str
+    check: str
+    item: str
+
+    def __str__(self) -> str:
+        return f"{self.check}: {self.item} (on {self.allocation_id})"
+
+
+@dataclass(frozen=True, slots=True)
+class Unseen:
+    """A host that could not be looked at, and why."""
+
+    receipt_id: str
+    allocation_id: str
+    code: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.message} (on {self.allocation_id})"
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiptsVerdict:
+    """All clean when nothing is waited for, left or failed. `until`: the latest moment at which a wait ends."""
+
+    waiting: bool
+    left: list[Leftover] = field(default_factory=list)
+    failed: list[Unseen] = field(default_factory=list)
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """The receipts of an operation, held, and what is known of the hosts that have not answered for good."""
+
+    receipts: Sequence[DictRow]
+    looks: Mapping[str, tasks.TaskRecord]  # by receipt
+    lost: frozenset[str]  # nodes
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What becomes of the receipts that change, and how the teardown stands then."""
+
+    steps: Sequence[tuple[DictRow, Comparison | Again]]
+    verdict: ReceiptsVerdict
+
+
+async def proof_load(connection: Connection, operation_id: str) -> Proof:
+    rows = await queries.receipts_lock(connection, operation_id)
+    pending = [row for row in rows if row["status"] == "pending"]
+    if not pending:
+        return Proof(rows, {}, frozenset())
+    looks = await tasks.newest_tasks(connection, [row["id"] for row in pending])
+    lost = await nodes.nodes_lost(connection, [row["node_id"] for row in pending])
+    return Proof(rows, looks, frozenset(lost))
+
+
+def judge(proof: Proof, now: datetime) -> Judgement:
+    steps: list[tuple[DictRow, Comparison | Again]] = []
+    after = {row["id"]: row for row in proof.receipts}
+    for row in proof.receipts:
+        decision = decide(_snapshot(row, proof.looks.get(row["id"]), row["node_id"] in proof.lost), now)
+        if isinstance(decision, Wait):
+            continue
+        steps.append((row, decision))
+        if isinstance(decision, Comparison):
+            after[row["id"]] = {**row, **settled(decision, now)}
+    return Judgement(steps, _verdict(list(after.values())))
+
+
+async def judgement_store(tx: Tx, judgement: Judgement) -> None:
+    for row, step in judgement.steps:
+        if isinstance(step, Again):
+            await tasks.tasks_create(tx, [inspection(row, step.attempt)])
+            await queries.receipt_change(tx.connection, row["id"], {"attempt": step.attempt})
+        else:
+            await changed(tx, row, settled(step, tx.now))
+
+
+async def changed(tx: Tx, row: DictRow, changes: Mapping[str, object]) -> DictRow:
+    after = await queries.receipt_change(tx.connection, row["id"], changes)
+    data: dict[str, object] = {name: row[name] for name in ("instance_id", "operation_id", "allocation_id")}
+    data |= {"left": left_count(after), "code": after["code"]}
+    place = (after["id"], after["tenant_id"], after["project_id"])
+    await emit(tx, NewEvent(f"receipt.{after['status']}", *place, data=data))
+    return after
+
+
+def settled(found: Comparison, now: datetime) -> dict[str, object]:
+    return {
+        "status": found.status,
+        "code": found.code,
+        "message": found.message or None,
+        "checks": [check.document() for check in found.checks],
+        "settled_at": now,
+    }
+
+
+def inspection(row: Mapping[str, object], attempt: int) -> tasks.NewTask:
+    """The receipt is the resource: its looks are counted apart from the allocation's own tasks."""
+    same = ("instance_id", "allocation_id", "shape", "depth", "footprint", "revoked_serials")
+    spec: dict[str, object] = {"receipt_id": row["id"], **{name: row[name] for name in same}}
+    deadline = row["deadline_at"]
+    if not isinstance(deadline, datetime):
+        raise TypeError("a deadline is a time")
+    subject = (str(row["id"]), attempt, spec, deadline, NOTIFY, str(row["operation_id"]))
+    return tasks.NewTask(str(row["node_id"]), "inspect", *subject)
+
+
+def _snapshot(row: DictRow, task: tasks.TaskRecord | None, lost: bool) -> Snapshot:
+    look = None
+    if task is not None:
+        look = HostLook(task.generation, task.status, task.result or {}, task.evidence or {}, task.failure)
+    same = ("allocation_id", "depth", "footprint", "footprint_sha256", "baseline_sha256")
+    asked = Asked(row["id"], **{name: row[name] for name in same})
+    return Snapshot(row["status"], row["attempt"], row["deadline_at"], lost, asked, look)
+
+
+def _verdict(rows: Sequence[DictRow]) -> ReceiptsVerdict:
+    """Only when all have answered: whoever hears of the first leftover must hear of the others too."""
+    waiting = [row["deadline_at"] for row in rows if row["status"] == "pending"]
+    if waiting:
+        return ReceiptsVerdict(True, until=max(waiting))
+    left = [
+        Leftover(row["id"], row["allocation_id"], check["name"], found["item"])
+        for row in rows
+        if row["status"] == "left"
+        for check in row["checks"]
+        for found in check["found"]
+        if not found["known"]
+    ]
+    unseen = (row for row in rows if row["status"] == "unseen")
+    return ReceiptsVerdict(False, left, [Unseen(*_told(row)) for row in unseen])
+
+
+def _told(row: DictRow) -> tuple[str, str, str, str]:
+    return row["id"], row["allocation_id"], row["code"], row["message"]
+
+
+def left_count(row: DictRow) -> int:
+    return sum(int(check["left"]) for check in row["checks"])
