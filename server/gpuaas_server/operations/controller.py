@@ -26,6 +26,7 @@ from gpuaas_server.operations.documents import DETAIL_BYTES, RUNTIME_BYTES, requ
 from gpuaas_server.operations.ending import bulk_follow, concerned, finish, torn_down
 from gpuaas_server.operations.holding import hold
 from gpuaas_server.operations.machine import LEASED, LIMITS, TEARDOWNS, VERIFYING, Failure
+from gpuaas_server.operations.reach import allocations_opened
 from gpuaas_server.operations.schemas import (
     ClaimedOperation,
     LeaseRenewed,
@@ -297,7 +298,7 @@ async def lease_of(
         project_id,
         operation["app_slug"],
         operation["kind"],
-        tuple(sorted({member["allocation_id"] for member in mine if not member["host_gone"]})),
+        allocations_opened((version or instance)["manifest"]["components"], members, mine),
         (version or instance)["digest"],
         operation["deadline_at"],
         operation["lease_until"],

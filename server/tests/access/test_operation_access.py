@@ -160,3 +160,14 @@ async def test_a_certificate_cannot_slip_out_while_the_operation_ends(world: App
         given = {one["serial"] for a in answers if a.status_code == 201 for one in a.json()["certificates"]}
         told = await revoked(world)
         assert given <= {serial for serials in told.values() for serial in serials}
+
+
+async def test_an_operation_on_a_member_opens_the_machines_of_the_components_that_it_depends_on(world: AppSite) -> None:
+    instance_id = await world.running()
+    head, newcomer, bystander = world.allocations[0], world.allocations[2], world.allocations[1]
+    added = await world.change_members(instance_id, "add", component_key="node", allocation_ids=[newcomer])
+    operation_id = added.json()["id"]
+    await world.controller.does(operation_id, "claim")
+    opened = set(issued(await machine_access(world.controller, operation_id)))
+    assert opened == {head, newcomer}  # a node depends on the head, and on no other node
+    assert bystander not in opened
