@@ -133,7 +133,7 @@ access_credentials = sa.Table(
     ),
 )
 
-# Only ever added to: who got what, when, and sealed to which key.
+# Only ever added to, until they have served their time: who got what, when, and sealed to which key.
 credential_deliveries = sa.Table(
     "credential_deliveries",
     metadata,

@@ -119,6 +119,7 @@ app_members = sa.Table(
     sa.Index("app_members_by_instance", "instance_id", "ordinal", unique=True),
     sa.Index("app_members_live", "instance_id", "ordinal", postgresql_where=sa.text("removed_at IS NULL")),
     sa.Index("app_members_by_allocation", "allocation_id", postgresql_where=sa.text("removed_at IS NULL")),
+    sa.Index("app_members_busy", "instance_id", postgresql_where=sa.text("operation_id IS NOT NULL")),
 )
 
 # The timeline. The same things are in the event log of the project, which forgets sooner.

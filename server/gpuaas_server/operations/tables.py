@@ -47,6 +47,7 @@ app_operations = sa.Table(
     sa.Column("created_at", Timestamp, nullable=False),
     sa.Column("claimed_at", Timestamp),
     sa.Column("finished_at", Timestamp),
+    sa.Column("kept_at", Timestamp),  # ended long ago, and something still referred to it then
     sa.Column("deadline_at", Timestamp, nullable=False),
     sa.Column("generation", sa.BigInteger, nullable=False, server_default="1"),
     sa.CheckConstraint(
@@ -78,6 +79,11 @@ app_operations = sa.Table(
     sa.Index("app_operations_by_status", "project_id", "status", "id"),
     sa.Index("app_operations_by_instance", "instance_id", "id"),
     sa.Index("app_operations_live", "instance_id", "id", postgresql_where=sa.text("finished_at IS NULL")),
+    sa.Index(
+        "app_operations_ended",
+        sa.text("coalesce(kept_at, finished_at)"),
+        postgresql_where=sa.text("finished_at IS NOT NULL"),
+    ),
     sa.Index("app_operations_by_parent", "parent_id", "id", postgresql_where=sa.text("parent_id IS NOT NULL")),
     sa.Index(
         "app_operations_work",
