@@ -41,6 +41,7 @@ bounded = settings(
     deadline=None,
     suppress_health_check=list(HealthCheck),
 )
+VERBS = ("deploy", "start", "stop", "restart", "upgrade", "rollback", "reconcile", "repair", "decommission")
 # Refusals of what a schema cannot forbid: the request is well formed, and its meaning is refused with a code of its own.
 REFUSALS_OF_MEANING = {
     "user_create": {"weak_password"},
@@ -59,8 +60,13 @@ REFUSALS_OF_MEANING = {
     "trust_key_create": {"trust_key_refused"},
     "app_version_register": {"manifest_invalid"},
     "instance_create": {"placement_refused", "inputs_invalid"},
+    **{f"instance_{verb}": {"options_invalid"} for verb in VERBS},
     "member_list": {"invalid_cursor"},  # the id of a member that is not there
-    "member_operation_create": {"invalid_request", "placement_refused"},  # which fields go with which kind
+    "member_operation_create": {
+        "invalid_request",
+        "placement_refused",
+        "options_invalid",
+    },  # which fields go with which kind
     "access_credential_deliver": {"invalid_request", "ssh_key_refused"},  # which fields go with which kind
     "operation_complete": {"document_too_large"},
     "operation_fail": {"document_too_large"},

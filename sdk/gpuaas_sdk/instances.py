@@ -151,6 +151,7 @@ class MemberChange:
     targets: Sequence[str] = ()
     replacements: Sequence[tuple[str, str]] = ()
     on_failure: str | None = None
+    options: Mapping[str, object] = field(default_factory=dict)  # what the app's manifest takes with this kind
     reason: str | None = None
     deadline_seconds: int | None = None
 
@@ -163,6 +164,7 @@ class MemberChange:
             targets=list(self.targets) or None,
             replacements=pairs or None,
             on_failure=self.on_failure,
+            options=dict(self.options) or None,
             reason=self.reason,
             deadline_seconds=self.deadline_seconds,
         )
@@ -190,11 +192,12 @@ class Instances(Calls):
         instance_id: str,
         verb: str,
         *,
+        options: Mapping[str, object] | None = None,
         reason: str | None = None,
         deadline_seconds: int | None = None,
     ) -> InstanceStarted:
         """deploy (again), start, stop, restart, rollback, reconcile, repair or decommission."""
-        body = given(reason=reason, deadline_seconds=deadline_seconds)
+        body = given(options=options or None, reason=reason, deadline_seconds=deadline_seconds)
         return self._change("POST", InstanceStarted, *_one(project_id, instance_id), verb, body=body)
 
     def upgrade(
@@ -203,10 +206,11 @@ class Instances(Calls):
         instance_id: str,
         version: str,
         *,
+        options: Mapping[str, object] | None = None,
         reason: str | None = None,
         deadline_seconds: int | None = None,
     ) -> InstanceStarted:
-        body = given(version=version, reason=reason, deadline_seconds=deadline_seconds)
+        body = given(version=version, options=options or None, reason=reason, deadline_seconds=deadline_seconds)
         return self._change("POST", InstanceStarted, *_one(project_id, instance_id), "upgrade", body=body)
 
     def members(self, project_id: str, instance_id: str, *, removed: bool = False) -> Pages[InstanceMember]:

@@ -4,6 +4,7 @@ A group of its own name, `members`, is about people and their roles in a project
 """
 
 from collections.abc import Sequence
+from dataclasses import replace as replace_
 from enum import StrEnum
 from typing import Annotated
 
@@ -12,6 +13,7 @@ import typer
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.failures import CommandFailed, ExitCode
 from gpuaas_cli.instance_views import MEMBERS, print_member
+from gpuaas_cli.operation_options import SetOption, options_of
 from gpuaas_cli.operation_views import OPERATIONS, watched
 from gpuaas_cli.options import DeadlineOption, LimitOption, ProjectOption, WatchOption, YesOption
 from gpuaas_cli.references import allocation_id, instance_id, instance_member_id, project_id
@@ -68,6 +70,7 @@ def add(
     ],
     component: Annotated[str, typer.Option("--component", "-c", help="Which component of the app.")],
     on_failure: OnFailureOption = None,
+    assignments: SetOption = None,
     reason: WhyOption = None,
     watch: WatchOption = False,
     deadline: DeadlineOption = 3600,
@@ -79,7 +82,7 @@ def add(
     change = MemberChange(
         kind="add", component_key=component, allocation_ids=places, on_failure=on_failure, reason=reason
     )
-    _change(session, where, found, change, watch, deadline)
+    _change(session, where, found, change, assignments, watch, deadline)
 
 
 @group.verb("drain")
@@ -88,6 +91,7 @@ def drain(
     instance: InstanceArgument,
     members: MembersArgument,
     on_failure: OnFailureOption = None,
+    assignments: SetOption = None,
     reason: WhyOption = None,
     watch: WatchOption = False,
     deadline: DeadlineOption = 3600,
@@ -96,7 +100,7 @@ def drain(
     """Let members finish what they do and take nothing new. `recover` brings them back."""
     where, found = _find(session, project, instance)
     change = _of_targets(session, where, found, "drain", members, on_failure, reason)
-    _change(session, where, found, change, watch, deadline)
+    _change(session, where, found, change, assignments, watch, deadline)
 
 
 @group.verb("remove")
@@ -105,6 +109,7 @@ def remove(
     instance: InstanceArgument,
     members: MembersArgument,
     on_failure: OnFailureOption = None,
+    assignments: SetOption = None,
     reason: WhyOption = None,
     watch: WatchOption = False,
     deadline: DeadlineOption = 3600,
@@ -115,7 +120,7 @@ def remove(
     session.confirm(f"Remove {', '.join(members)} from {instance}? What runs there ends.", yes)
     where, found = _find(session, project, instance)
     change = _of_targets(session, where, found, "remove", members, on_failure, reason)
-    _change(session, where, found, change, watch, deadline)
+    _change(session, where, found, change, assignments, watch, deadline)
 
 
 @group.verb("recover")
@@ -124,6 +129,7 @@ def recover(
     instance: InstanceArgument,
     members: MembersArgument,
     on_failure: OnFailureOption = None,
+    assignments: SetOption = None,
     reason: WhyOption = None,
     watch: WatchOption = False,
     deadline: DeadlineOption = 3600,
@@ -132,7 +138,7 @@ def recover(
     """Bring failed, degraded or drained members back, on the allocations that they have."""
     where, found = _find(session, project, instance)
     change = _of_targets(session, where, found, "recover", members, on_failure, reason)
-    _change(session, where, found, change, watch, deadline)
+    _change(session, where, found, change, assignments, watch, deadline)
 
 
 @group.verb("replace")
@@ -144,6 +150,7 @@ def replace(
         typer.Argument(help="MEMBER=ALLOCATION: which member moves to which allocation.", metavar="MEMBER=ALLOCATION"),
     ],
     on_failure: OnFailureOption = None,
+    assignments: SetOption = None,
     reason: WhyOption = None,
     watch: WatchOption = False,
     deadline: DeadlineOption = 3600,
@@ -155,7 +162,7 @@ def replace(
     where, found = _find(session, project, instance)
     moves = [_pair(session, where, found, pair) for pair in pairs]
     change = MemberChange(kind="replace", replacements=moves, on_failure=on_failure, reason=reason)
-    _change(session, where, found, change, watch, deadline)
+    _change(session, where, found, change, assignments, watch, deadline)
 
 
 def _pair(session: Session, where: str, instance: str, text: str) -> tuple[str, str]:
@@ -184,8 +191,17 @@ def _find(session: Session, project: str | None, instance: str) -> tuple[str, st
     return where, instance_id(session.client, where, instance)
 
 
-def _change(session: Session, where: str, instance: str, change: MemberChange, watch: bool, deadline: float) -> None:
-    operation = session.client.instances.change_members(where, instance, change)
+def _change(
+    session: Session,
+    where: str,
+    instance: str,
+    change: MemberChange,
+    assignments: Sequence[str] | None,
+    watch: bool,
+    deadline: float,
+) -> None:
+    options = options_of(session, where, instance, change.kind, assignments)
+    operation = session.client.instances.change_members(where, instance, replace_(change, options=options))
     if watch:
         watched(session, where, operation, deadline)
     else:

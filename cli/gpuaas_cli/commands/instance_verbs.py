@@ -6,6 +6,7 @@ import typer
 
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.failures import CommandFailed, ExitCode
+from gpuaas_cli.operation_options import SetOption, options_of
 from gpuaas_cli.operation_views import OPERATIONS, print_operation, watched
 from gpuaas_cli.options import DeadlineOption, ProjectOption, ReasonOption, WatchOption, YesOption
 from gpuaas_cli.references import instance_id, project_id
@@ -48,13 +49,15 @@ def _add_harmless(group: CommandGroup, name: str, verb: str, help_: str) -> None
     def operate(
         session: Session,
         instance: InstanceArgument,
+        assignments: SetOption = None,
         reason: WhyOption = None,
         watch: WatchOption = False,
         deadline: DeadlineOption = 3600,
         project: ProjectOption = None,
     ) -> None:
         where, found = _find(session, project, instance)
-        started = session.client.instances.operate(where, found, verb, reason=reason)
+        options = options_of(session, where, found, verb, assignments)
+        started = session.client.instances.operate(where, found, verb, options=options, reason=reason)
         _after(session, where, started.operation, watch, deadline)
 
     operate.__doc__ = help_
@@ -65,6 +68,7 @@ def _add_ending(group: CommandGroup, verb: str, question: str, help_: str) -> No
     def operate(
         session: Session,
         instance: InstanceArgument,
+        assignments: SetOption = None,
         reason: WhyOption = None,
         watch: WatchOption = False,
         deadline: DeadlineOption = 3600,
@@ -73,7 +77,8 @@ def _add_ending(group: CommandGroup, verb: str, question: str, help_: str) -> No
     ) -> None:
         session.confirm(question.format(instance), yes)
         where, found = _find(session, project, instance)
-        started = session.client.instances.operate(where, found, verb, reason=reason)
+        options = options_of(session, where, found, verb, assignments)
+        started = session.client.instances.operate(where, found, verb, options=options, reason=reason)
         _after(session, where, started.operation, watch, deadline)
 
     operate.__doc__ = help_
@@ -84,6 +89,7 @@ def upgrade(
     session: Session,
     instance: InstanceArgument,
     version: Annotated[str, typer.Argument(help="The app's version to go to, as in 1.3.0.")],
+    assignments: SetOption = None,
     reason: WhyOption = None,
     watch: WatchOption = False,
     deadline: DeadlineOption = 3600,
@@ -91,7 +97,8 @@ def upgrade(
 ) -> None:
     """Go to another version of the app. The one before stays known, for `rollback`."""
     where, found = _find(session, project, instance)
-    started = session.client.instances.upgrade(where, found, version, reason=reason)
+    options = options_of(session, where, found, "upgrade", assignments)
+    started = session.client.instances.upgrade(where, found, version, options=options, reason=reason)
     _after(session, where, started.operation, watch, deadline)
 
 

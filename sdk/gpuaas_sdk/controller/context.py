@@ -45,6 +45,12 @@ class Context:
         return self.instance.inputs
 
     @property
+    def options(self) -> Mapping[str, object]:
+        """What was said with the request, as the manifest's `options` for this kind of operation take it."""
+        said = self.operation.parameters.get("options")
+        return said if isinstance(said, Mapping) else {}
+
+    @property
     def version(self) -> ControllerVersion:
         """What is to run: of an upgrade or rollback, the version to go to."""
         return self.lease.claimed.target_version or self.instance.version

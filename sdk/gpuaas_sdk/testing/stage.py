@@ -93,8 +93,8 @@ class Stage:
         started = self.world.admin.instances.create(self.project_id, new)
         return started.instance.id, started.operation
 
-    def operate(self, instance_id: str, verb: str) -> Operation:
-        return self.world.admin.instances.operate(self.project_id, instance_id, verb).operation
+    def operate(self, instance_id: str, verb: str, **options: object) -> Operation:
+        return self.world.admin.instances.operate(self.project_id, instance_id, verb, options=options).operation
 
     def change_members(self, instance_id: str, change: MemberChange) -> Operation:
         return self.world.admin.instances.change_members(self.project_id, instance_id, change)

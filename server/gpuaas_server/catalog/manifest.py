@@ -84,7 +84,7 @@ class Dimension:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """`document` is the manifest as data, for the wire and the database; `inputs` and `ui` are passed through as they are."""
+    """`document` is the manifest as data, for the wire and the database; `inputs`, `options` and `ui` pass as they are."""
 
     slug: str
     display_name: str
@@ -96,6 +96,7 @@ class Manifest:
     max_members: int
     components: tuple[Component, ...]
     inputs: Json
+    options: Json  # schemas by kind of operation
     footprint: Footprint
     probes: tuple[Probe, ...]
     ui: Json
@@ -128,7 +129,7 @@ def _faults(document: Document) -> list[Fault]:
     faults = manifest_schema.faults(document)
     value = document.value
     if isinstance(value, dict):
-        faults += manifest_schema.input_faults(document, value.get("inputs"))
+        faults += manifest_schema.asked_faults(document, value)
         if not faults:
             faults += [document.fault(path, message) for path, message in manifest_sense.complaints(value)]
     return sorted(set(faults))
@@ -158,6 +159,7 @@ def from_document(document: Json) -> Manifest:
         max_members=document.get("max_members", manifest_sense.MOST_MEMBERS),
         components=components,
         inputs=document.get("inputs", {"type": "object", "additionalProperties": False}),
+        options=document.get("options", {}),
         footprint=_footprint(document["footprint"]),
         probes=tuple(Probe(**item) for item in document.get("probes", ())),
         ui=document.get("ui", {}),

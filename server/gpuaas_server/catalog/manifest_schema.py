@@ -53,19 +53,25 @@ def _explain(document: Document, error: jsonschema_rs.ValidationError) -> Iterat
         yield document.fault(path, shortened(error.message))
 
 
-def input_faults(document: Document, schema: object) -> list[Fault]:
-    """`inputs` must itself be a JSON Schema (2020-12) of an object."""
+def asked_faults(document: Document, manifest: dict[str, Any]) -> list[Fault]:
+    """What people are asked, when launching (`inputs`) and with an operation (`options`): JSON Schemas of objects."""
+    options = manifest.get("options")
+    asked: list[tuple[Path, object]] = [(("inputs",), manifest.get("inputs"))]
+    asked += [(("options", kind), schema) for kind, schema in options.items()] if isinstance(options, dict) else []
+    return [fault for root, schema in asked for fault in _schema_faults(document, schema, root)]
+
+
+def _schema_faults(document: Document, schema: object, root: Path) -> list[Fault]:
     if not isinstance(schema, dict):
         return []  # absent, or refused by the manifest's schema already
-    root: Path = ("inputs",)
     found = [
-        document.fault_at_key(path, "References are not taken in inputs; write it out.")
+        document.fault_at_key(path, f"References are not taken in {root[0]}; write it out.")
         for path in _referring(schema, root)
     ]
     if schema.get("$schema", META_SCHEMA) != META_SCHEMA:
-        found.append(document.fault((*root, "$schema"), f"Inputs are {META_SCHEMA}."))
+        found.append(document.fault((*root, "$schema"), f"{str(root[0]).capitalize()} are {META_SCHEMA}."))
     if schema.get("type") != "object":
-        found.append(document.fault((*root, "type"), "The root of inputs has the type object."))
+        found.append(document.fault((*root, "type"), f"The root of {root[0]} has the type object."))
     if found:
         return found
     errors = list(_schemas().iter_errors(schema))[:MOST_FAULTS]

@@ -30,7 +30,7 @@ from gpuaas_server.operations.schemas import Operation
 router = APIRouter(tags=["instances"])
 PATH = "/projects/{project_id}/instances"
 ONE = f"{PATH}/{{instance_id}}"
-_VERB = problem_responses("conflict", "operation_in_progress")
+_VERB = problem_responses("conflict", "operation_in_progress", "options_invalid")
 
 
 @router.post(
@@ -233,7 +233,7 @@ async def member_show(
     f"{ONE}/member-operations",
     status_code=201,
     response_model=Operation,
-    responses=problem_responses("conflict", "operation_in_progress", "placement_refused"),
+    responses=problem_responses("conflict", "operation_in_progress", "placement_refused", "options_invalid"),
 )
 async def member_operation_create(
     project_id: ProjectId,

@@ -16,6 +16,10 @@ from gpuaas_server.instances import queries
 from gpuaas_server.instances.schemas import HealthReason, Placement
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.json_text import as_json
+
+MOST_OPTION_BYTES = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,15 @@ async def notices_of(connection: Connection, version_id: str) -> list[HealthReas
 
 def inputs_check(manifest: Manifest, values: dict[str, Any]) -> None:
     inputs.check(manifest.inputs, values)
+
+
+def options_check(manifest: Manifest, kind: str, values: dict[str, Any]) -> None:
+    """An app that says nothing of a kind takes no options with it."""
+    size = len(as_json(values))
+    if size > MOST_OPTION_BYTES:  # the operation, its audit row and its events carry them
+        raise Problem("options_invalid", f"The options have {size} bytes; at most {MOST_OPTION_BYTES} are kept.")
+    schema = manifest.options.get(kind, {"type": "object", "additionalProperties": False})
+    inputs.check(schema, values, "options_invalid", "option")
 
 
 @dataclass(frozen=True, slots=True)

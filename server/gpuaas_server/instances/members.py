@@ -8,7 +8,7 @@ from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.instances import launching, queries
 from gpuaas_server.instances.held import Held, hold
 from gpuaas_server.instances.launching import Taken
-from gpuaas_server.instances.machine import MEMBER_FROM
+from gpuaas_server.instances.machine import MEMBER_FROM, members_changeable
 from gpuaas_server.instances.schemas import InstanceMember, MemberOperationCreate, Placement
 from gpuaas_server.instances.views import member_of
 from gpuaas_server.kernel.context import Tx
@@ -37,8 +37,7 @@ async def member_list(
     if after is not None and place is None:
         raise Problem("invalid_cursor")
     rows = await queries.member_list(connection, instance_id, removed, place, limit + 1)
-    busy = instance["operation_id"] is not None
-    return Page[InstanceMember].of([member_of(row, busy, roles) for row in rows], limit)
+    return Page[InstanceMember].of([member_of(row, instance, roles) for row in rows], limit)
 
 
 async def member_show(
@@ -48,7 +47,7 @@ async def member_show(
     row = await queries.member_show(connection, instance_id, member_id)
     if row is None:
         raise not_found("member", member_id)
-    return member_of(row, instance["operation_id"] is not None, roles)
+    return member_of(row, instance, roles)
 
 
 async def _instance(connection: Connection, project_id: str, instance_id: str) -> DictRow:
@@ -67,6 +66,7 @@ async def member_operation_create(
     taken = await launching.places_take(tx, project_id, wished) if wished else Taken({}, {})
     held = await hold(tx, project_id, instance_id)
     _require_running(held)
+    launching.options_check(launching.manifest_of(held.row), body.kind, body.options)
     if body.kind == "add":
         targets = await _add(held, body, taken)
     elif body.kind == "replace":
@@ -75,7 +75,8 @@ async def member_operation_create(
         targets = [Target(new_id("op"), member) for member in _targets(held, body.kind, body.targets or [])]
         if body.kind == "remove":
             held.unwanted(target.member for target in targets)
-    wish = Wish(body.kind, body.reason, body.deadline_seconds, on_failure=body.on_failure)
+    parameters: dict[str, object] = {"options": body.options} if body.options else {}
+    wish = Wish(body.kind, body.reason, body.deadline_seconds, parameters, body.on_failure)
     operation_id = await member_operations_start(held, wish, targets)
     row = await held.store()
     facts: dict[str, object] = {"kind": body.kind, "operation": operation_id, "targets": len(targets)}
@@ -104,7 +105,7 @@ def _require_running(held: Held) -> None:
     whole = row["operation_id"]
     if whole is not None:
         raise Problem("operation_in_progress", f"{whole} is not finished.", {"operation_id": whole})
-    if row["deployed_at"] is None or row["status"] not in ("running", "failed"):
+    if not members_changeable(row["status"], row["deployed_at"] is not None, False, None):
         raise Problem("conflict", f"The instance is {row['status']}: its members cannot be changed now.")
 
 

@@ -21,6 +21,9 @@ VersionText = Annotated[str, StringConstraints(pattern=r"^[0-9A-Za-z][0-9A-Za-z.
 DeadlineSeconds = Annotated[int, Field(ge=30, le=86_400, description="When it counts as failed. Absent: an hour.")]
 
 
+OPTIONS = "What the app's `options` schema for this kind of operation takes."
+
+
 class Placement(Body):
     component_key: ComponentKey
     allocation_id: AllocationId
@@ -103,6 +106,7 @@ class InstanceStarted(BaseModel):
 class InstanceVerb(Body):
     reason: Reason | None = None
     deadline_seconds: DeadlineSeconds | None = None
+    options: Document = Field(default={}, description=OPTIONS)
 
 
 class InstanceUpgrade(InstanceVerb):
@@ -151,6 +155,7 @@ class MemberOperationCreate(Body):
         default="continue",
         description="Of many: go on with the others, or begin one after the other and none after the first failure.",
     )
+    options: Document = Field(default={}, description=OPTIONS)
     reason: Reason | None = None
     deadline_seconds: DeadlineSeconds | None = None
 

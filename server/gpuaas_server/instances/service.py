@@ -3,6 +3,7 @@
 from psycopg.rows import DictRow
 
 from gpuaas_server.audit.service import AuditEntry, record
+from gpuaas_server.catalog.manifest import Manifest
 from gpuaas_server.instances import launching, queries
 from gpuaas_server.instances.allocations import allocation_ended, allocation_guests, allocation_wants_release
 from gpuaas_server.instances.flags import WORK as FLAG_WORK
@@ -120,11 +121,11 @@ async def instance_operate(
     """Any verb on the whole instance that needs nothing but its name."""
     held = await hold(tx, project_id, instance_id)
     _require_possible(held, kind)
-    parameters: dict[str, object] = {}
+    parameters = _options(launching.manifest_of(held.row), kind, body)
     if kind == "rollback":
         target = _rollback_target(held.row)
         held.change(attempted=target)
-        parameters = {"version": target["version"], "from": held.row["version"]}
+        parameters |= {"version": target["version"], "from": held.row["version"]}
     wish = Wish(kind, body.reason, body.deadline_seconds, parameters)
     operation_id = await instance_operation_start(held, wish)
     return await _started(held, roles, operation_id, f"instance_{kind}", parameters, body.reason)
@@ -143,11 +144,18 @@ async def instance_upgrade(
         raise Problem("conflict", f"The instance is of version {body.version} already.")
     launching.inputs_check(version.manifest, held.row["inputs"])
     await launching.version_fits(tx.connection, project_id, version.manifest, held.living())
+    parameters = _options(version.manifest, "upgrade", body)
     held.change(attempted=version.columns())
-    parameters: dict[str, object] = {"version": version.manifest.version, "from": held.row["version"]}
+    parameters |= {"version": version.manifest.version, "from": held.row["version"]}
     wish = Wish("upgrade", body.reason, body.deadline_seconds, parameters)
     operation_id = await instance_operation_start(held, wish)
     return await _started(held, roles, operation_id, "instance_upgrade", parameters, body.reason)
+
+
+def _options(manifest: Manifest, kind: str, body: InstanceVerb) -> dict[str, object]:
+    """As the operation keeps them. Whoever reads the operation reads them: they are no place for a secret."""
+    launching.options_check(manifest, kind, body.options)
+    return {"options": body.options} if body.options else {}
 
 
 def _require_possible(held: Held, kind: str) -> None:

@@ -78,6 +78,12 @@ APPS = [
         "The inputs do not fit the app",
         "Correct every fault in details.faults and send them again.",
     ),
+    ErrorKind(
+        "options_invalid",
+        422,
+        "The options do not fit this operation of the app",
+        "Correct every fault in details.faults; the manifest's options say what each operation takes.",
+    ),
     # Operations on app instances and members
     ErrorKind(
         "operation_in_progress",
