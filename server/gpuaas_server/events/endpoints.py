@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Query
 from starlette.responses import Response, StreamingResponse
 
-from gpuaas_server.events import service
+from gpuaas_server.events import service, streaming
 from gpuaas_server.events.schemas import EventPage
 from gpuaas_server.events.service import EventFilter, Place
 from gpuaas_server.kernel.http.call import Call, admitted, reply
@@ -70,6 +70,6 @@ async def _events(
     place = service.parse_cursor(after) or Place()
     scope = call.admission.scope
     if "text/event-stream" in call.request.headers.get("accept", ""):
-        stream = service.event_stream(call.platform, scope, wanted, place, call.is_still_admitted)
+        stream = streaming.event_stream(call.platform, scope, wanted, place, call.is_still_admitted)
         return StreamingResponse(stream, media_type="text/event-stream")
     return reply(await service.event_page(call.platform, scope, wanted, place, wait, limit))

@@ -1,6 +1,5 @@
-"""Emit events inside a change, and read them: once, waiting, or as a stream."""
+"""Emit events inside a change, and read them: once, or waiting; streaming.py makes a stream of it."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -10,7 +9,7 @@ from gpuaas_server.events import queries
 from gpuaas_server.events.queries import EventFilter, Place
 from gpuaas_server.events.schemas import Event, EventPage
 from gpuaas_server.kernel.context import Platform, Tx
-from gpuaas_server.kernel.database import Scope
+from gpuaas_server.kernel.database import Connection, Scope
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.wakeups import LONGEST_PAUSE, Look
@@ -59,19 +58,27 @@ def parse_cursor(text: str | None) -> Place | None:
     return place
 
 
+def topic_of(wanted: EventFilter) -> str:
+    """What wakes those who wait for such events."""
+    return f"{ALL}:{wanted.project_id}" if wanted.project_id else ALL
+
+
 async def event_page(
     platform: Platform, scope: Scope, wanted: EventFilter, after: Place, wait: float, limit: int
 ) -> EventPage:
     """Events after the place; when there are none, wait up to `wait` seconds for the first."""
-    topic = f"{ALL}:{wanted.project_id}" if wanted.project_id else ALL
 
-    async def look() -> Look[list[DictRow]]:
+    async def look() -> Look[list[Event]]:
         async with platform.database.connection(scope) as connection:
-            rows = await queries.event_list(connection, wanted, after, limit)
-            unsettled = not rows and await queries.event_unsettled(connection)
-        return Look(rows, bool(rows), UNSETTLED_PAUSE if unsettled else LONGEST_PAUSE)
+            return await event_look(connection, wanted, after, limit)
 
-    return _page(await platform.wakeups.first(topic, look, wait), after)
+    return _page(await platform.wakeups.first(topic_of(wanted), look, wait), after)
+
+
+async def event_look(connection: Connection, wanted: EventFilter, after: Place, limit: int) -> Look[list[Event]]:
+    rows = await queries.event_list(connection, wanted, after, limit)
+    unsettled = not rows and await queries.event_unsettled(connection)
+    return Look([_event(row) for row in rows], bool(rows), UNSETTLED_PAUSE if unsettled else LONGEST_PAUSE)
 
 
 async def event_tail(platform: Platform, scope: Scope, wanted: EventFilter, count: int) -> EventPage:
@@ -79,29 +86,10 @@ async def event_tail(platform: Platform, scope: Scope, wanted: EventFilter, coun
     async with platform.database.connection(scope) as connection:
         end = await queries.event_end(connection)
         rows = await queries.event_tail(connection, wanted, count) if count else []
-    return _page(rows, end)
+    return _page([_event(row) for row in rows], end)
 
 
-async def event_stream(
-    platform: Platform, scope: Scope, wanted: EventFilter, after: Place, allowed: Callable[[], Awaitable[bool]]
-) -> AsyncIterator[bytes]:
-    """Server-sent events; a comment every 15 s keeps the connection alive. Resume with Last-Event-ID.
-
-    It ends with the caller's token or role: `allowed` is asked again before each look.
-    """
-    yield b": stream open\n\n"
-    while not platform.wakeups.ending and await allowed():
-        page = await event_page(platform, scope, wanted, after, 15.0, 200)
-        for event in page.items:
-            body = event.__pydantic_serializer__.to_json(event)
-            yield b"id: " + event.cursor.encode() + b"\nevent: " + event.type.encode() + b"\ndata: " + body + b"\n\n"
-        if not page.items:
-            yield b": still here\n\n"
-        after = parse_cursor(page.next_cursor) or after
-
-
-def _page(rows: list[DictRow], after: Place) -> EventPage:
-    items = [_event(row) for row in rows]
+def _page(items: list[Event], after: Place) -> EventPage:
     return EventPage(items=items, next_cursor=items[-1].cursor if items else str(after))
 
 
@@ -119,9 +107,10 @@ __all__ = [
     "NewEvent",
     "Place",
     "emit",
+    "event_look",
     "event_page",
-    "event_stream",
     "event_tail",
     "forget_before",
     "parse_cursor",
+    "topic_of",
 ]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpuaas_server.events import service
+from gpuaas_server.events import service, streaming
 from gpuaas_server.events.relay import JsonLinesSink, relay
 from gpuaas_server.events.schemas import Event
 from gpuaas_server.events.service import EventFilter, NewEvent, Place
@@ -110,17 +110,17 @@ async def test_a_stream_ends_when_its_reader_may_no_longer_read(platform: Platfo
     async def until_revoked() -> bool:
         return next(answers)
 
-    stream = service.event_stream(platform, PLATFORM, EventFilter(PROJECT), Place(), until_revoked)
+    stream = streaming.event_stream(platform, PLATFORM, EventFilter(PROJECT), Place(), until_revoked)
     assert len([chunk async for chunk in stream]) == 2  # the opening and the one event
 
 
 async def test_a_stream_resumes_after_the_last_event_id(platform: Platform) -> None:
     await emit(platform, "a", "b")
-    stream = service.event_stream(platform, PLATFORM, EventFilter(PROJECT), Place(), allowed)
+    stream = streaming.event_stream(platform, PLATFORM, EventFilter(PROJECT), Place(), allowed)
     chunks = [await anext(stream) for _ in range(2)]
     await stream.aclose()  # type: ignore[attr-defined]
     last = chunks[1].split(b"\n")[0].removeprefix(b"id: ").decode()
-    resumed = service.event_stream(
+    resumed = streaming.event_stream(
         platform, PLATFORM, EventFilter(PROJECT), service.parse_cursor(last) or Place(), allowed
     )
     assert await anext(resumed) == b": stream open\n\n"
