@@ -8,7 +8,7 @@ from math import nan
 
 from rich.console import Console
 
-from benchmarks import claims, instances, operations, polling, reads, report, ssh, startup
+from benchmarks import claims, fanout, instances, operations, polling, reads, report, ssh, startup
 from benchmarks.figures import Figure, Size
 
 
@@ -24,6 +24,7 @@ ALL = {
     "polling": Benchmark(polling.run, polling.HOW),
     "operations": Benchmark(operations.run, operations.HOW),
     "instances": Benchmark(instances.run, instances.HOW),
+    "fanout": Benchmark(fanout.run, fanout.HOW),
     "ssh": Benchmark(ssh.run, ssh.HOW),
     "startup": Benchmark(startup.run, startup.HOW),
 }

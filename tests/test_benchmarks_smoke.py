@@ -1,7 +1,7 @@
 """The benchmarks themselves work: tiny sizes, no clock in any verdict."""
 
 import pytest
-from benchmarks import instances, operations, reads, startup
+from benchmarks import fanout, instances, operations, reads, startup
 from benchmarks.claims import measure
 from benchmarks.figures import Figure, Size
 from benchmarks.polling import measure as measure_polling
@@ -27,6 +27,15 @@ def test_reads_are_measured_against_a_peer_that_gives_the_same_answer() -> None:
 def test_the_wait_for_a_controller_is_measured_from_outside_and_from_inside() -> None:
     for delay in operations.delays(Size.smoke()):
         assert 0 < delay.inside < delay.outside
+
+
+@pytest.mark.slow
+def test_an_event_reaches_every_watcher_of_the_platform_and_of_its_peer() -> None:
+    size = Size.smoke()
+    series = fanout.measured(size)
+    for source in ("platform", "peer"):
+        assert len(series.rounds[f"{source}/all"]) == fanout.PER_ROUND
+        assert 0 < series.median(f"{source}/p50") <= series.median(f"{source}/all")
 
 
 @pytest.mark.slow
