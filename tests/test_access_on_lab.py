@@ -69,8 +69,14 @@ def test_a_controller_is_on_the_host_while_it_holds_the_operation_and_not_a_mome
     assert certificate.principal == allocation_id
     door.use(certificate)
     assert door.knock().stdout.strip() == "gpu"
-    app.say_done(operation_id, lease)
-    shuts(door)
+    own = Door(world.admin, world.project_id, allocation_id, tmp_path / "own")
+    own.directory.mkdir()
+    own.get_certificate()
+    with door.staying() as controllers, own.staying() as persons:
+        app.say_done(operation_id, lease)
+        shuts(door)
+        controllers.wait(SECONDS)  # hung up on, in the middle of a command
+        assert persons.poll() is None
     assert app.ended(operation_id).status == "succeeded"
     with pytest.raises(Conflict) as refused:
         app.controller.ssh_access.for_operation(world.project_id, operation_id, lease, door.make_key())
@@ -96,7 +102,9 @@ def test_a_key_in_custody_opens_the_host_until_it_is_rotated_or_revoked(
         door.get_certificate()  # for the host's name and its CA
     old.take_private_key(admin.access_credentials.private_key(project, credential.id))
     opens(old)
-    admin.access_credentials.rotate(project, credential.id)
+    with old.staying() as session:
+        admin.access_credentials.rotate(project, credential.id)
+        session.wait(SECONDS)
     new.take_private_key(admin.access_credentials.private_key(project, credential.id))
     opens(new)
     shuts(old)

@@ -125,6 +125,11 @@ def stored_grants(grants: Iterable[Grant]) -> tuple[StoredGrant, ...]:
     )
 
 
+def keys_taken_back(record: AllocationRecord, grants: Iterable[Grant]) -> list[str]:
+    """Public keys that had a grant, and have none among these."""
+    return sorted({grant.public_key for grant in record.grants} - {grant.public_key for grant in grants})
+
+
 def live_grants(record: AllocationRecord, now: datetime) -> list[Grant]:
     grants = [
         Grant(

@@ -1,6 +1,8 @@
 """A person at an allocation's door: a key of their own, a certificate from the API, and the system's ssh."""
 
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -49,16 +51,31 @@ class Door:
         self.key.write_bytes(clear)
 
     def knock(self, command: str = "id -un", seconds: int = 15) -> subprocess.CompletedProcess[str]:
-        argv = ["ssh", "-i", str(self.key), "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes"]
-        argv += ["-o", "IdentitiesOnly=yes", "-o", f"ConnectTimeout={seconds}", "-p", str(self.port), *self.options]
         return subprocess.run(
-            [*argv, f"{self.user}@{self.address}", command],
+            self._ssh(command, seconds),
             capture_output=True,
             text=True,
             timeout=seconds + 30,
             check=False,
             stdin=subprocess.DEVNULL,
         )
+
+    @contextmanager
+    def staying(self, seconds: int = 120) -> Iterator[subprocess.Popen[str]]:
+        """A session that is open, and stays so until somebody ends it."""
+        command = self._ssh(f"echo in; exec sleep {seconds}", 15)
+        with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as session:
+            try:
+                assert session.stdout is not None
+                assert session.stdout.readline() == "in\n"
+                yield session
+            finally:
+                session.kill()
+
+    def _ssh(self, command: str, seconds: int) -> list[str]:
+        argv = ["ssh", "-i", str(self.key), "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes"]
+        argv += ["-o", "IdentitiesOnly=yes", "-o", f"ConnectTimeout={seconds}", "-p", str(self.port), *self.options]
+        return [*argv, f"{self.user}@{self.address}", command]
 
     @property
     def opens(self) -> bool:

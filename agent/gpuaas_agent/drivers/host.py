@@ -12,6 +12,7 @@ from gpuaas_agent import log
 from gpuaas_agent.allocations import (
     AllocationLedger,
     AllocationRecord,
+    keys_taken_back,
     live_grants,
     stored_grants,
 )
@@ -28,6 +29,7 @@ from gpuaas_agent.host.baseline import (
     observe_live,
 )
 from gpuaas_agent.host.inspection import Inspection, wire
+from gpuaas_agent.host.sessions import end_sessions
 from gpuaas_agent.host.whole_host import HostBefore, WholeHost
 from gpuaas_agent.host.wipe import Wiper
 from gpuaas_agent.phases import Step
@@ -76,6 +78,7 @@ class HostDriver:
             grants = live_grants(record, now)
             if not record.released and len(grants) < len(record.grants):
                 self._ssh.write_grants(record.login_user, grants, now)
+                end_sessions((), keys_taken_back(record, grants))
                 self._ledger.change(record.allocation_id, grants=stored_grants(grants))
                 log.event("grants_expired", allocation_id=record.allocation_id)
 
@@ -146,12 +149,13 @@ class HostDriver:
 
     def sync_access(self, spec: AccessSpec, context: TaskContext) -> Plan:
         def write() -> str:
-            self._ledger.require_served(spec.allocation_id)
+            record = self._ledger.require_served(spec.allocation_id)
             self._ssh.revoke_serials(spec, context.deadline)
             with self._access:
                 self._ssh.admit(spec, datetime.now(UTC))
+                ended = end_sessions(spec.revoked_serials, keys_taken_back(record, spec.grants))
                 self._ledger.change(spec.allocation_id, principal=spec.principal, grants=stored_grants(spec.grants))
-            return f"{len(spec.grants)} grants, {len(spec.revoked_serials)} revoked serials"
+            return f"{len(spec.grants)} grants, {len(spec.revoked_serials)} revoked serials, {ended} sessions ended"
 
         return Plan(steps=[Step("write_access", write)])
 

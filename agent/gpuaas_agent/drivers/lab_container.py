@@ -15,6 +15,7 @@ from gpuaas_agent import log
 from gpuaas_agent.allocations import (
     AllocationLedger,
     AllocationRecord,
+    keys_taken_back,
     live_grants,
     stored_grants,
 )
@@ -24,6 +25,7 @@ from gpuaas_agent.drivers.seam import Plan, TaskContext
 from gpuaas_agent.drivers.slice_place import SlicePlace
 from gpuaas_agent.failures import TaskFailure
 from gpuaas_agent.host import cgroups, drives, inspection, marker, mounts, processes, units
+from gpuaas_agent.host.sessions import end_sessions
 from gpuaas_agent.host.verify import Check, Finding, check, wire
 from gpuaas_agent.phases import Step
 from gpuaas_agent.specs import AccessSpec, InspectSpec, ProvisionSpec, ReleaseSpec
@@ -70,6 +72,7 @@ class LabContainerDriver:
             grants, slice_ = live_grants(record, now), self._find(record.allocation_id)
             if len(grants) < len(record.grants):
                 slice_.ssh.write_grants(record.login_user, grants, now)
+                end_sessions((), keys_taken_back(record, grants))
                 self._ledger.change(record.allocation_id, grants=stored_grants(grants))
                 log.event("grants_expired", allocation_id=record.allocation_id)
 
@@ -113,13 +116,14 @@ class LabContainerDriver:
 
     def sync_access(self, spec: AccessSpec, context: TaskContext) -> Plan:
         def write() -> str:
-            self._ledger.require_served(spec.allocation_id)
+            record = self._ledger.require_served(spec.allocation_id)
             slice_ = self._find(spec.allocation_id)
             slice_.ssh.revoke_serials(spec, context.deadline)
             with self._access:
                 slice_.ssh.admit(spec, datetime.now(UTC))
+                ended = end_sessions(spec.revoked_serials, keys_taken_back(record, spec.grants))
                 self._ledger.change(spec.allocation_id, principal=spec.principal, grants=stored_grants(spec.grants))
-            return f"{len(spec.grants)} grants, {len(spec.revoked_serials)} revoked serials"
+            return f"{len(spec.grants)} grants, {len(spec.revoked_serials)} revoked serials, {ended} sessions ended"
 
         return Plan(steps=[Step("write_access", write)])
 

@@ -39,6 +39,7 @@ AuthorizedKeysFile .ssh/authorized_keys /etc/gpuaas/ssh/keys/%u
 PasswordAuthentication no
 KbdInteractiveAuthentication no
 PermitRootLogin no
+ExposeAuthInfo yes
 HostKey /etc/ssh/ssh_host_ed25519_key
 HostCertificate /etc/gpuaas/ssh/host_key-cert.pub
 """
