@@ -117,6 +117,23 @@ def possible_verbs(status: str, deployed: bool, gone: bool, busy: bool, can_roll
     return [verb for verb in verbs if verb != "rollback" or can_roll_back]
 
 
+def members_changeable(status: str, deployed: bool, gone: bool, live: str | None) -> bool:
+    """Whether member operations could be asked for at all; an operation on one member leaves the others free."""
+    return deployed and not gone and live != "instance" and status in ("running", "failed")
+
+
+def possible_actions(status: str, deployed: bool, gone: bool, live: str | None, can_roll_back: bool) -> list[str]:
+    """As actions of the policy: nothing that would be refused. `live`: what operations work on, `instance` or `member`."""
+    verbs = possible_verbs(status, deployed, gone, live is not None, can_roll_back)
+    more = ["member_operation_create"] if members_changeable(status, deployed, gone, live) else []
+    return [*(f"instance_{verb}" for verb in verbs), *more]
+
+
+def possible_member_kinds(status: str, busy: bool, changeable: bool) -> list[str]:
+    """Kinds of operations that could be asked for on a member; `changeable`: members_changeable of its instance."""
+    return [kind for kind, before in MEMBER_FROM.items() if changeable and not busy and status in before]
+
+
 @dataclass(frozen=True, slots=True)
 class MemberView:
     id: str

@@ -5,7 +5,7 @@ from typing import Any
 from psycopg.rows import DictRow
 
 from gpuaas_server.identity import service as identity
-from gpuaas_server.instances.machine import MEMBER_FROM, possible_verbs
+from gpuaas_server.instances.machine import members_changeable, possible_actions, possible_member_kinds
 from gpuaas_server.instances.schemas import (
     HealthReason,
     Instance,
@@ -50,14 +50,15 @@ def _shared(row: DictRow, roles: frozenset[str]) -> dict[str, Any]:
 
 
 def _allowed(row: DictRow, roles: frozenset[str]) -> list[str]:
-    """`operation_in_progress` may still answer a verb: what works on single members is not looked at here."""
     back = row["previous"] is not None or row["attempted"] is not None
-    gone, busy = row["decommissioned_at"] is not None, row["operation_id"] is not None
-    verbs = possible_verbs(row["status"], row["deployed_at"] is not None, gone, busy, back)
-    actions = [f"instance_{verb}" for verb in verbs]
-    if not gone and not busy and row["deployed_at"] is not None and row["status"] in ("running", "failed"):
-        actions.append("member_operation_create")
+    actions = possible_actions(row["status"], *_standing(row), back)
     return identity.allowed_actions(roles, actions)
+
+
+def _standing(row: DictRow) -> tuple[bool, bool, str | None]:
+    """Deployed once; gone for good; and what operations work on now."""
+    live = "instance" if row["operation_id"] is not None else "member" if row["members_busy"] else None
+    return row["deployed_at"] is not None, row["decommissioned_at"] is not None, live
 
 
 def _version(document: DictRow | None) -> InstanceVersion | None:
@@ -66,11 +67,11 @@ def _version(document: DictRow | None) -> InstanceVersion | None:
     return InstanceVersion(**{name: document[name] for name in InstanceVersion.model_fields})
 
 
-def member_of(row: DictRow, instance_busy: bool, roles: frozenset[str]) -> InstanceMember:
+def member_of(row: DictRow, instance: DictRow, roles: frozenset[str]) -> InstanceMember:
     """`allowed_actions` are kinds of member operations, for those who may ask for them."""
     failure = row["failure"]
-    free = not instance_busy and row["operation_id"] is None
-    kinds = [kind for kind, before in MEMBER_FROM.items() if free and row["status"] in before]
+    changeable = members_changeable(instance["status"], *_standing(instance))
+    kinds = possible_member_kinds(row["status"], row["operation_id"] is not None, changeable)
     may = bool(identity.allowed_actions(roles, ["member_operation_create"]))
     return InstanceMember(
         **{name: row[name] for name in _MEMBER},

@@ -26,7 +26,8 @@ _PLAIN = Operation.model_fields.keys() - {"steps", "progress", "failure", "force
 
 
 def operation_of(row: DictRow, roles: frozenset[str]) -> Operation:
-    possible = possible_actions(row["status"], row["target"], row["cancel_requested_at"] is not None, forcible(row))
+    asked = row["cancel_requested_at"] is not None
+    possible = possible_actions(row["status"], row["phase"], row["target"], asked, forcible(row))
     return Operation(
         **{name: row[name] for name in _PLAIN},
         steps=[OperationStep(**step) for step in row["steps"]],

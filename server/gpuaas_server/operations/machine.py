@@ -151,10 +151,10 @@ def _sentence(left: Sequence[str]) -> str:
     return f"Left on the hosts: {named}{more}."
 
 
-def possible_actions(status: str, target: str, cancel_requested: bool, forcible: bool) -> list[str]:
+def possible_actions(status: str, phase: str | None, target: str, cancel_requested: bool, forcible: bool) -> list[str]:
     """What could be done with the operation now, as actions of the policy; who may do it is not decided here."""
     actions = []
-    if status in LIVE and not cancel_requested:
+    if status in LIVE and not cancel_requested and phase != VERIFYING:
         actions.append("operation_cancel")
     if target != "bulk" and forcible:
         actions.append("operation_force")
