@@ -62,6 +62,7 @@ class Footprint:
     users: tuple[str, ...] = ()
     mounts: tuple[str, ...] = ()
     containers: tuple[str, ...] = ()
+    cron: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

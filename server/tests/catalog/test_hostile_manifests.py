@@ -98,7 +98,7 @@ SHELL = [
 
 
 @pytest.mark.parametrize("hostile", SHELL)
-@pytest.mark.parametrize("kind", ["units", "processes", "paths", "users", "mounts", "containers"])
+@pytest.mark.parametrize("kind", ["units", "processes", "paths", "users", "mounts", "containers", "cron"])
 def test_no_name_of_a_footprint_means_something_to_a_shell(kind: str, hostile: str) -> None:
     forms = {"units": "{}.service", "paths": "/opt/{}", "mounts": "/srv/{}"}
     name = forms.get(kind, "{}").format(hostile)
