@@ -44,9 +44,7 @@ class Notes(AppController):
             self.began.set()
             if self.hold is not None:
                 await self.hold.wait()
-        async with ctx.step("once", skippable=True) as needed:
-            if needed:
-                self.done.append("once")
+        await ctx.once("once", self._once)
         async with ctx.step("second"):
             if self.trouble is not None:
                 raise self.trouble
@@ -55,6 +53,9 @@ class Notes(AppController):
             ctx.member(member, "ready", detail={"seen": True})
         ctx.runtime(version=ctx.version.runtime_version)
         ctx.access(talk="nc somewhere 7")
+
+    async def _once(self) -> None:
+        self.done.append("once")
 
     async def add(self, ctx: Context) -> None:
         async with ctx.step("join", ctx.coming):
@@ -198,9 +199,7 @@ async def test_the_text_of_an_error_that_nobody_foresaw_stays_in_the_log(stage: 
     assert "KeyError" in done.failure.message
 
 
-async def test_a_replica_that_ends_gives_its_work_back_and_another_repeats_all_but_skippable_steps(
-    stage: Stage, begin: Begin
-) -> None:
+async def test_a_replica_that_ends_gives_its_work_back_and_another_begins_anew(stage: Stage, begin: Begin) -> None:
     settings = stage.controller()
     hold = asyncio.Event()
     first, second = Notes(stage.slug, hold=hold), Notes(stage.slug)
@@ -218,7 +217,7 @@ async def test_a_replica_that_ends_gives_its_work_back_and_another_repeats_all_b
     assert second.done == ["first", "once", "second"]
 
 
-async def test_a_step_that_is_skippable_is_not_repeated_when_it_was_reported_done(stage: Stage, begin: Begin) -> None:
+async def test_what_is_to_be_done_once_is_not_repeated_when_it_was_reported_done(stage: Stage, begin: Begin) -> None:
     settings, again = stage.controller(), Notes(stage.slug)
     stopped: list[asyncio.Task[None]] = []
 
@@ -323,6 +322,39 @@ async def test_the_kit_interrupts_after_every_step_and_runs_the_handler_twice(st
     assert (done.status, done.attempt) == ("succeeded", 4)
     assert interruptions.seen == ["first", "once", "second"]
     assert app.done.count("second") == 3  # interrupted after it once, then through, then again
+    assert app.done.count("once") == 2  # again only after the attempt that ended before its word
+
+
+@dataclass
+class Fetching(AppController):
+    """Downloads for each member, once; only what is new is unpacked, and the start comes last."""
+
+    slug: str = ""
+    done: list[str] = field(default_factory=list)
+    health_seconds: float = 60.0
+
+    async def bootstrap(self, ctx: Context) -> None:
+        for member in ctx.members:
+            await ctx.once("fetch", self._fetch, member)
+        async with ctx.step("unpack"):
+            self.done.append("unpack")
+        async with ctx.step("start"):
+            self.done.append("start")
+
+    async def _fetch(self) -> None:
+        self.done.append("fetch")
+
+
+async def test_the_proof_reaches_the_steps_after_one_that_is_not_repeated(stage: Stage, begin: Begin) -> None:
+    app = Fetching(stage.slug)
+    async with proving(app, stage.controller()) as interruptions:
+        _, operation = await asyncio.to_thread(begin)
+        done = await ended(stage, operation)
+    members = len({step.member_id for step in done.steps if step.name == "fetch"})
+    assert interruptions.seen == [*["fetch"] * members, "unpack", "start"]
+    assert (done.status, done.attempt) == ("succeeded", members + 3)
+    assert app.done.count("fetch") == 2 * members  # each was interrupted before its word, and done again just once
+    assert {step.status for step in done.steps} == {"succeeded"}
 
 
 @pytest.mark.slow

@@ -1,6 +1,6 @@
 """What a handler gets: the operation, the instance and its members, the way to the hosts, and its voice."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
@@ -22,6 +22,7 @@ class Said:
     members: dict[str, dict[str, object]] = field(default_factory=dict)
     runtime: Document | None = None
     access_bundle: Document | None = None
+    done: set[tuple[str, str | None]] = field(default_factory=set)  # steps, by name and member, of this attempt
 
 
 @dataclass(frozen=True)
@@ -105,25 +106,32 @@ class Context:
         return await pulled(self.lease)
 
     @asynccontextmanager
-    async def step(
-        self, name: str, member: ControllerMember | None = None, *, skippable: bool = False
-    ) -> AsyncIterator[bool]:
-        """`async with ctx.step("install") as needed:`. A step must be repeatable: after a crash it runs again, from its
-        beginning. Only one that is `skippable` and was reported done by an earlier attempt gives False.
-        """
+    async def step(self, name: str, member: ControllerMember | None = None) -> AsyncIterator[None]:
+        """`async with ctx.step("install"):`. A step must be repeatable: after a crash it runs again, from its beginning."""
         self._pause()
-        if skippable and self._done_before(name, member):
-            yield False
-            return
         await self._tell(name, member, "running")
         self._pause()
         try:
-            yield True
+            yield
             self.gate(name)
         except Exception as error:
             await self._tell(name, member, "failed", failure_of(error).message)
             raise
         await self._tell(name, member, "succeeded")
+        self.said.done.add(_place(name, member))
+
+    async def once(
+        self, name: str, work: Callable[[], Awaitable[object]], member: ControllerMember | None = None
+    ) -> None:
+        """`await ctx.once("fetch", fetch)`: a step that is not run again when this operation has seen it done, for what
+        takes long and stays. It must be repeatable all the same: a crash may fall between its end and the word of it.
+        """
+        if not self._is_done(name, member):
+            async with self.step(name, member):
+                await work()
+            return
+        self._pause()
+        self.gate(name)  # the attempt has come this far, as if it had run
 
     async def progress(self, percent: int, message: str | None = None) -> None:
         told: dict[str, object] = {"percent": percent}
@@ -155,9 +163,10 @@ class Context:
         if self.lease.cancel_requested:
             raise Failed("cancelled", "It was cancelled.", next_step="Ask for it again when it is wanted.")
 
-    def _done_before(self, name: str, member: ControllerMember | None) -> bool:
-        wanted = (name, None if member is None else member.id)
-        return any((one.name, one.member_id) == wanted and one.status == "succeeded" for one in self.operation.steps)
+    def _is_done(self, name: str, member: ControllerMember | None) -> bool:
+        """In this attempt, or in an earlier one: the platform keeps what those have reported."""
+        before = {(one.name, one.member_id) for one in self.operation.steps if one.status == "succeeded"}
+        return _place(name, member) in before | self.said.done
 
     async def _tell(self, name: str, member: ControllerMember | None, status: str, message: str | None = None) -> None:
         step: dict[str, object] = {"name": name, "status": status}
@@ -169,3 +178,7 @@ class Context:
 
     def _named(self, member_id: str | None) -> ControllerMember | None:
         return next((one for one in self.everybody if one.id == member_id), None)
+
+
+def _place(name: str, member: ControllerMember | None) -> tuple[str, str | None]:
+    return name, None if member is None else member.id
