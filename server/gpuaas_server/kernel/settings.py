@@ -65,6 +65,18 @@ class Settings(BaseSettings):
     task_attempts: int = Field(
         default=3, ge=1, le=20, description="How often a retryable host task is tried in one phase."
     )
+    operation_lease_seconds: int = Field(
+        default=60,
+        ge=5,
+        le=3600,
+        description="Silence of a controller after which another one may resume its operation.",
+    )
+    operation_verify_seconds: int = Field(
+        default=900, ge=10, description="After a teardown, the hosts must have said by then what is left on them."
+    )
+    operation_attempts: int = Field(
+        default=10, ge=1, le=1000, description="Claims of an operation that may end without a word, before it fails."
+    )
     idempotency_hours: int = Field(default=24, ge=1, description="How long answers are kept for replay.")
     event_retention_days: int = Field(default=30, ge=1, description="How long events are kept.")
     audit_retention_days: int = Field(

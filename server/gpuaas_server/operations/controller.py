@@ -25,7 +25,7 @@ from gpuaas_server.operations.context import claimed_operation, operation_of
 from gpuaas_server.operations.documents import DETAIL_BYTES, RUNTIME_BYTES, require_size
 from gpuaas_server.operations.ending import bulk_follow, concerned, finish, torn_down
 from gpuaas_server.operations.holding import hold
-from gpuaas_server.operations.machine import LEASED, LIMITS, TEARDOWNS, VERIFYING, Failure
+from gpuaas_server.operations.machine import LEASED, TEARDOWNS, VERIFYING, Failure, Limits
 from gpuaas_server.operations.reach import allocations_opened
 from gpuaas_server.operations.schemas import (
     ClaimedOperation,
@@ -61,9 +61,9 @@ async def controller_work(platform: Platform, scope: Scope, roles: Roles, projec
 
 
 async def operation_claim(
-    tx: Tx, roles: Roles, project_id: str, operation_id: str, body: OperationClaim
+    tx: Tx, limits: Limits, roles: Roles, project_id: str, operation_id: str, body: OperationClaim
 ) -> ClaimedOperation:
-    until = tx.now + LIMITS.lease
+    until = tx.now + limits.lease
     await leases.enqueue(tx, WORK, [operation_id], run_at=until)
     held, operation = await hold(tx, project_id, operation_id, identity.bound_apps(roles))
     _require_claimable(tx, operation, body.replica)
@@ -113,14 +113,16 @@ def _begin(held: Held, operation: DictRow) -> None:
             held.member_become(member, status)
 
 
-async def operation_report(tx: Tx, project_id: str, operation_id: str, body: OperationReport) -> LeaseRenewed:
+async def operation_report(
+    tx: Tx, limits: Limits, project_id: str, operation_id: str, body: OperationReport
+) -> LeaseRenewed:
     """Steps and progress; each report renews the lease. Only the first waits for others, since it tells the instance."""
     known = await queries.operation_show(tx.connection, project_id, operation_id)
     if known is not None and known["status"] == "claimed":
         await instances.hold(tx, project_id, known["instance_id"])
     row = await queries.report_lock(tx.connection, project_id, operation_id)
     operation = _require_lease(tx.actor, tx.now, row, operation_id, body.lease_token)
-    until = tx.now + LIMITS.lease
+    until = tx.now + limits.lease
     changes: dict[str, object] = {"lease_until": until}
     if body.steps:
         changes["steps"] = steps.merged(operation["steps"], body.steps, tx.now)
@@ -143,12 +145,12 @@ async def operation_report(tx: Tx, project_id: str, operation_id: str, body: Ope
 
 
 async def operation_complete(
-    tx: Tx, roles: Roles, project_id: str, operation_id: str, body: OperationComplete
+    tx: Tx, limits: Limits, roles: Roles, project_id: str, operation_id: str, body: OperationComplete
 ) -> Operation:
     """Done, says the controller. After a teardown the hosts are asked too, before it counts."""
     require_size("runtime", body.runtime, RUNTIME_BYTES)
     require_size("access_bundle", body.access_bundle, RUNTIME_BYTES)
-    deadline = tx.now + LIMITS.verify
+    deadline = tx.now + limits.verify
     await leases.enqueue(tx, WORK, [operation_id], run_at=deadline)
     held, operation = await hold(tx, project_id, operation_id, identity.bound_apps(roles))
     _require_lease(tx.actor, tx.now, operation, operation_id, body.lease_token)

@@ -10,6 +10,7 @@ from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
 from gpuaas_server.kernel.http.problems import problem_responses
 from gpuaas_server.kernel.ids import InstanceId, OperationId, ProjectId
 from gpuaas_server.operations import controller, following, service
+from gpuaas_server.operations.machine import Limits
 from gpuaas_server.operations.schemas import (
     ClaimedOperation,
     LeaseRenewed,
@@ -114,7 +115,7 @@ async def operation_claim(
 ) -> Response:
     """The right to work on it, for as long as you report. Nobody else gets it until the lease lapses."""
     return await call.change(
-        lambda tx: controller.operation_claim(tx, call.admission.roles, project_id, operation_id, body)
+        lambda tx: controller.operation_claim(tx, _limits(call), call.admission.roles, project_id, operation_id, body)
     )
 
 
@@ -126,7 +127,7 @@ async def operation_report(
     call: Annotated[Call, admitted_change("operation_report")],
 ) -> Response:
     """Steps and progress. Each report renews the lease, an empty one too."""
-    return await call.change(lambda tx: controller.operation_report(tx, project_id, operation_id, body))
+    return await call.change(lambda tx: controller.operation_report(tx, _limits(call), project_id, operation_id, body))
 
 
 @router.post(
@@ -142,7 +143,9 @@ async def operation_complete(
 ) -> Response:
     """Done. After a teardown the operation stays running until the hosts are proven clean."""
     return await call.change(
-        lambda tx: controller.operation_complete(tx, call.admission.roles, project_id, operation_id, body)
+        lambda tx: controller.operation_complete(
+            tx, _limits(call), call.admission.roles, project_id, operation_id, body
+        )
     )
 
 
@@ -173,3 +176,7 @@ async def operation_give_back(
     return await call.change(
         lambda tx: controller.operation_give_back(tx, call.admission.roles, project_id, operation_id, body.lease_token)
     )
+
+
+def _limits(call: Call) -> Limits:
+    return Limits.of(call.platform.settings)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gpuaas_server.kernel.errors import CATALOGUE
+from gpuaas_server.kernel.settings import Settings
 
 # Which states may follow which; the docs' diagram and the property tests read this table.
 TRANSITIONS: dict[str, frozenset[str]] = {
@@ -48,12 +49,17 @@ VERIFYING = "verifying"
 class Limits:
     """How long and how often."""
 
-    lease: timedelta = timedelta(seconds=60)
-    verify: timedelta = timedelta(minutes=15)
-    attempts: int = 10
+    lease: timedelta
+    verify: timedelta
+    attempts: int
 
-
-LIMITS = Limits()
+    @classmethod
+    def of(cls, settings: Settings) -> "Limits":
+        return cls(
+            timedelta(seconds=settings.operation_lease_seconds),
+            timedelta(seconds=settings.operation_verify_seconds),
+            settings.operation_attempts,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +81,8 @@ class Snapshot:
     lease_until: datetime | None
     deadline_at: datetime
     cancel_requested: bool
+    most_attempts: int
     evidence: Evidence | None = None  # in the phase `verifying`
-    limits: Limits = LIMITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +135,7 @@ def _leased(now: Snapshot, lease_until: datetime, clock: datetime) -> Step | Wai
         return Wait(min(lease_until, now.deadline_at))
     if now.cancel_requested:
         return Step("cancelled", failure("cancelled", "It was cancelled, and its controller is silent."))
-    if now.attempt >= now.limits.attempts:
+    if now.attempt >= now.most_attempts:
         return Step("failed", failure("controller_lost", f"{now.attempt} attempts ended without a word."))
     return Step("pending")  # another replica resumes
 

@@ -7,12 +7,12 @@ from psycopg.rows import DictRow
 
 from gpuaas_server.instances import held as instances
 from gpuaas_server.instances.held import Held
-from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.operations import queries, teardown
 from gpuaas_server.operations.controller import release_lease
 from gpuaas_server.operations.ending import finish
-from gpuaas_server.operations.machine import VERIFYING, Evidence, Snapshot, Step, Wait, decide
+from gpuaas_server.operations.machine import VERIFYING, Evidence, Limits, Snapshot, Step, Wait, decide
 from gpuaas_server.operations.starting import WORK
 from gpuaas_server.receipts import settling
 from gpuaas_server.receipts.settling import Judgement, Proof
@@ -37,6 +37,9 @@ class Decision:
 class OperationMachine:
     kind = WORK
 
+    def __init__(self, platform: Platform) -> None:
+        self._limits = Limits.of(platform.settings)
+
     async def load(self, connection: Connection, subject: str) -> Loaded | None:
         """The instance first, then the operation, as everybody does."""
         instance_id = await queries.operation_instance(connection, subject)
@@ -53,7 +56,7 @@ class OperationMachine:
     def decide(self, loaded: Loaded, now: datetime) -> Decision:
         judgement = None if loaded.proof is None else settling.judge(loaded.proof, now)
         evidence = None if judgement is None else teardown.evidence_of(judgement)
-        return Decision(decide(_snapshot(loaded.operation, evidence), now), judgement)
+        return Decision(decide(_snapshot(loaded.operation, evidence, self._limits.attempts), now), judgement)
 
     async def apply(self, tx: Tx, loaded: Loaded, decision: Decision) -> datetime | None:
         if decision.judgement is not None:
@@ -75,7 +78,7 @@ class OperationMachine:
         return again
 
 
-def _snapshot(row: DictRow, evidence: Evidence | None) -> Snapshot:
+def _snapshot(row: DictRow, evidence: Evidence | None, attempts: int) -> Snapshot:
     return Snapshot(
         id=row["id"],
         kind=row["kind"],
@@ -86,5 +89,6 @@ def _snapshot(row: DictRow, evidence: Evidence | None) -> Snapshot:
         lease_until=row["lease_until"],
         deadline_at=row["deadline_at"],
         cancel_requested=row["cancel_requested_at"] is not None,
+        most_attempts=attempts,
         evidence=evidence,
     )

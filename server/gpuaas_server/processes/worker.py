@@ -34,7 +34,7 @@ def build_worker(platform: Platform) -> Worker:
         platform,
         [
             AllocationMachine(platform),
-            OperationMachine(),
+            OperationMachine(platform),
             InstanceHealthMachine(),
             InstanceFlagMachine(),
             AccessEndMachine(),

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -139,6 +139,27 @@ async def test_a_lease_that_is_never_renewed_fails_in_the_end(world: AppSite) ->
     ended = await world.operation(operation_id)
     assert (ended["status"], ended["failure"]["code"]) == ("failed", "controller_lost")
     assert (await world.instance(instance_id))["status"] == "failed"
+
+
+async def test_how_long_and_how_often_is_the_operators_to_say(world: AppSite) -> None:
+    wanted = {"operation_lease_seconds": 20, "operation_attempts": 1, "operation_verify_seconds": 120}
+    world.platform.settings = world.platform.settings.model_copy(update=wanted)
+    instance_id = await world.running()
+    operation_id = await world.asked(instance_id, "stop")
+    claimed = await world.controller.does(operation_id, "claim")
+    renewed = await world.controller.does(operation_id, "report")
+    for until in (claimed["lease_until"], renewed["lease_until"]):
+        assert 15 < (datetime.fromisoformat(until) - world.clock()).total_seconds() <= 20
+    ended = await world.controller.does(operation_id, "complete")
+    assert 115 < (datetime.fromisoformat(ended["deadline_at"]) - world.clock()).total_seconds() <= 120
+    world.clock.ahead += timedelta(seconds=121)  # the hosts say nothing
+    await world.settle(answering=False)
+    assert (await world.operation(operation_id))["failure"]["code"] == "teardown_incomplete"
+    again = await world.asked(instance_id, "repair")
+    await world.controller.does(again, "claim")
+    world.clock.ahead += timedelta(seconds=21)
+    await world.settle()
+    assert (await world.operation(again))["failure"]["code"] == "controller_lost"
 
 
 async def test_past_its_deadline_an_operation_expires_with_a_way_out(world: AppSite) -> None:

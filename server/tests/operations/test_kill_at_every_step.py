@@ -114,7 +114,7 @@ async def test_a_worker_killed_at_any_stage_neither_loses_nor_doubles_an_end(wor
     instance_id = await world.running()
     operation_id = await world.asked(instance_id, "stop", deadline_seconds=60)
     world.clock.ahead += timedelta(seconds=90)
-    machine = Disturbed(OperationMachine(), stage)
+    machine = Disturbed(OperationMachine(world.platform), stage)
     await _run(world, machine)
     assert machine.struck
     assert (await world.operation(operation_id))["status"] == "expired"

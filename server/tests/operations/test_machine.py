@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from gpuaas_server.operations.machine import (
     INSTANCE_KINDS,
-    LIMITS,
     LIVE,
     MEMBER_KINDS,
     TRANSITIONS,
@@ -26,7 +25,7 @@ LATER = NOW + timedelta(hours=1)
 
 
 def snapshot(**given: object) -> Snapshot:
-    base = Snapshot("op_1", "deploy", "instance", "pending", None, 0, None, LATER, False)
+    base = Snapshot("op_1", "deploy", "instance", "pending", None, 0, None, LATER, False, most_attempts=10)
     return replace(base, **given)  # type: ignore[arg-type]
 
 
@@ -56,7 +55,7 @@ def test_a_lease_is_not_waited_for_beyond_the_deadline() -> None:
 
 
 def test_controllers_that_vanish_again_and_again_are_not_tried_for_ever() -> None:
-    step = decide(leased(attempt=LIMITS.attempts), LATER - timedelta(minutes=1))
+    step = decide(leased(attempt=10), LATER - timedelta(minutes=1))
     assert isinstance(step, Step)
     assert step.failure is not None
     assert (step.status, step.failure.code) == ("failed", "controller_lost")
@@ -96,9 +95,8 @@ def test_every_step_is_legal_and_every_wait_of_a_live_operation_has_an_end(
     evidence: Evidence | None,
 ) -> None:
     until = None if lease is None else NOW + timedelta(seconds=lease)
-    now = Snapshot(
-        "op", kind, target, status, phase, attempt, until, NOW + timedelta(seconds=deadline), cancel, evidence
-    )
+    by = NOW + timedelta(seconds=deadline)
+    now = Snapshot("op", kind, target, status, phase, attempt, until, by, cancel, most_attempts=10, evidence=evidence)
     step = decide(now, NOW)
     if isinstance(step, Step):
         assert step.status in TRANSITIONS[status] or (status == "pending" and phase == VERIFYING)
