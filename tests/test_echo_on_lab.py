@@ -1,147 +1,177 @@
-"""The reference app on real hosts, through the public API alone: every verb, a controller killed in the middle, and a lie."""
+"""The reference app on real hosts, through the public API alone: what goes wrong, the way out of it, and lies.
+
+Every verb in a row, with everything that takes part in it killed meanwhile, is in test_echo_killed_on_lab.py.
+"""
 
 import asyncio
-import json
-import os
-import signal
-import socket
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
-from importlib.resources import files
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 
 from gpuaas_echo.controller import Echo
-from gpuaas_lab import Fleet
-from gpuaas_sdk import InstanceMember, MemberChange, Operation
-from gpuaas_sdk.controller import Context, ControllerSettings
-from gpuaas_sdk.testing import RunningServer, Stage, World, as_replica, free_port, proving, running
+from gpuaas_sdk import InstanceMember
+from gpuaas_sdk.controller import Context
+from gpuaas_sdk.testing import proving
+from system_support.echo_ground import NEW, OLD, RELAY, Ground, at_work, echo_ground, says
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
-HUB, RELAY = 7007, 7008
-
-
-class Ground(Stage):
-    """The app in the catalogue, and two whole machines for it."""
-
-    places: list[str]
-    fleet: Fleet
-
-    def kill(self, victim: str) -> None:
-        """kill -9; whoever watches over it starts it again."""
-        if victim == "agent":
-            for host in self.fleet.hosts:
-                host.kill_agent()
-        else:
-            self.world.server.kill(victim)
-
-    async def does(self, begin: Callable[[], Operation], seconds: float = 120.0) -> Operation:
-        operation = await asyncio.to_thread(begin)
-        return await asyncio.to_thread(self.ended, operation, seconds)
-
-    async def succeeds(self, begin: Callable[[], Operation], seconds: float = 120.0) -> Operation:
-        done = await self.does(begin, seconds)
-        assert done.status == "succeeded", (done.kind, done.failure, done.steps)
-        return done
-
-    async def deployed(self, name: str) -> str:
-        """A hub on the first machine."""
-        instance, operation = await asyncio.to_thread(self.deploy, name, [("hub", self.places[0])], greeting="hi $1 %n")
-        await self.succeeds(lambda: operation)
-        return instance
-
-    async def verb(self, instance: str, verb: str) -> Operation:
-        return await self.succeeds(lambda: self.operate(instance, verb))
-
-    async def torn_down(self, instance: str) -> None:
-        gone = await self.verb(instance, "decommission")
-        assert {(one.status, one.verified, one.depth) for one in self.receipts(gone)} == {("clean", True, "gone")}
-
-    async def member_verb(self, instance: str, kind: str, member: InstanceMember) -> Operation:
-        return await self.succeeds(lambda: self.change_members(instance, MemberChange(kind=kind, targets=[member.id])))
-
-    def member(self, instance: str, component: str) -> InstanceMember:
-        members = self.world.admin.instances.members(self.project_id, instance)
-        return next(one for one in members if one.component_key == component)
-
-    def address(self, instance: str, component: str) -> str:
-        return str((self.member(instance, component).adapter_detail or {})["address"])
+BLOCKED = ["touch", "/opt/echo"]  # a file where the app wants its folder
+OPENED = ["rm", "-f", "/opt/echo"]
 
 
 @pytest.fixture(scope="module")
 def ground() -> Iterator[Ground]:
-    with Fleet(name="echo", hosts=2) as fleet:
-        bind = f"{fleet.gateway}:{free_port()}"
-        urls = json.dumps([f"https://{bind}"])
-        with RunningServer.start(https_bind=bind, agent_urls=urls, login_rate_per_minute="100000") as server:
-            world = World.create(server)
-            world.offer()
-            token = world.admin.enrolment_tokens.create(max_uses=2)
-            for host in fleet.hosts:
-                host.start_agent(token.bundle or "")
-            world._approve_new(set(), 2)
-            made = Ground(world, Echo.slug)
-            made.fleet = fleet
-            app = files("gpuaas_echo")
-            made.publish(app.joinpath("manifest.yaml").read_text(), app.joinpath("echod").read_bytes())
-            made.places = made.allocate(2, "h100-node", None)
-            yield made
+    with echo_ground("echo") as made:
+        yield made
 
 
-def says(address: str, port: int, line: str = "ping") -> str:
-    """What comes back, or nothing where nobody listens."""
-    try:
-        with socket.create_connection((address, port), 5) as peer:
-            peer.sendall(line.encode() + b"\n")
-            return peer.makefile().readline().strip()
-    except OSError:
-        return ""
+def shown(ground: Ground, host: int, role: str = "hub") -> str:
+    """What the host's own systemd says of the unit."""
+    asked = ["systemctl", "show", "--value", "--property=Description,Environment", f"echo-{role}.service"]
+    return ground.hosts[host].run(asked).stdout
 
 
-async def test_every_verb_does_on_real_hosts_what_it_says(ground: Ground) -> None:
-    async with running(Echo(), ground.controller()):
-        instance = await ground.deployed("story")
-        hub = ground.address(instance, "hub")
-        assert says(hub, HUB) == "hi $1 %n ping"
-        assert ground.instance(instance).access_bundle == {"talk": f"nc {hub} {HUB}", "health": f"nc -z {hub} {HUB}"}
+def test_the_unit_shows_the_version_that_runs_and_the_instance_that_it_is_of(ground: Ground) -> None:
+    with at_work(Echo(), ground.controller()):
+        instance, deploy = ground.hub("versions")
+        ground.succeeds(deploy)
+        address = ground.hosts[0].address
+        assert ground.instance(instance).access_bundle == {
+            "talk": f"nc {address} 7007",
+            "health": f"nc -z {address} 7007",
+        }
+        assert ground.answers(instance) == "hi $1 %n ping"
+        for version, change in ((OLD, "reconcile"), (NEW, "upgrade"), (OLD, "rollback")):
+            upgrade = change == "upgrade"
+            ground.succeeds(ground.upgrade(instance, NEW) if upgrade else ground.operate(instance, change))
+            assert f"echo hub {version}" in shown(ground, 0)
+            assert f"GPUAAS_INSTANCE={instance}" in shown(ground, 0)
+            now = ground.instance(instance)
+            assert (now.version, (now.runtime or {})["version"]) == (version, version)
+        ground.torn_down(instance)
 
-        add = MemberChange(kind="add", component_key="relay", allocation_ids=[ground.places[1]])
-        await ground.succeeds(lambda: ground.change_members(instance, add))
-        relay = ground.address(instance, "relay")
-        assert relay != hub
-        assert says(relay, RELAY) == "hi $1 %n hi $1 %n ping"  # through the hub on the other machine
 
-        await ground.verb(instance, "stop")
-        assert (says(hub, HUB), says(relay, RELAY), ground.instance(instance).status) == ("", "", "stopped")
-        for verb in ("start", "restart", "reconcile"):
-            await ground.verb(instance, verb)
-            assert says(relay, RELAY) == "hi $1 %n hi $1 %n ping"
+def test_an_upgrade_that_breaks_off_leaves_the_version_and_a_rollback_restores_it(ground: Ground) -> None:
+    with at_work(Echo(), ground.controller()):
+        instance, deploy = ground.deploy(
+            "half", [("hub", ground.places[0]), ("relay", ground.places[1])], greeting="hi"
+        )
+        ground.succeeds(deploy)
+        relay = ground.hosts[1]
+        relay.run(["sh", "-c", "systemctl stop echo-relay; rm -r /opt/echo; touch /opt/echo"])
+        broken = ground.fails(ground.upgrade(instance, NEW), "command_failed")
+        assert broken.steps[-1].member_id == ground.member(instance, "relay").id
+        now = ground.instance(instance)
+        assert (now.version, ground.answers(instance)) == (OLD, "hi, ping")  # half-way: the hub is ahead
+        relay.run(OPENED)
+        ground.succeeds(ground.operate(instance, "rollback"))
+        assert (ground.answers(instance, "relay"), ground.instance(instance).version) == ("hi hi ping", OLD)
+        ground.torn_down(instance)
 
-        await ground.member_verb(instance, "drain", ground.member(instance, "relay"))
-        assert says(relay, RELAY) == ""
-        removed = await ground.member_verb(instance, "remove", ground.member(instance, "relay"))
-        [receipt] = ground.receipts(removed)
-        assert (receipt.status, receipt.verified, receipt.allocation_id) == ("clean", True, ground.places[1])
-        assert says(hub, HUB) == "hi $1 %n ping"
 
-        await ground.torn_down(instance)
-        assert says(hub, HUB) == ""
+def test_a_first_deploy_that_failed_can_be_asked_for_again(ground: Ground) -> None:
+    with at_work(Echo(), ground.controller()):
+        ground.hosts[0].run(BLOCKED)
+        instance, deploy = ground.hub("blocked")
+        ground.fails(deploy, "command_failed")
+        assert ground.instance(instance).status == "failed"
+        ground.hosts[0].run(OPENED)
+        ground.succeeds(ground.operate(instance, "deploy"))
+        assert ground.answers(instance) == "hi $1 %n ping"
+        ground.torn_down(instance)
+
+
+@pytest.mark.parametrize(("policy", "second"), [("continue", "ready"), ("stop", None)])
+def test_of_many_members_one_fails_the_policy_decides_about_the_rest_and_the_failed_one_recovers(
+    ground: Ground, policy: str, second: str | None
+) -> None:
+    with at_work(Echo(), ground.controller()):
+        instance, deploy = ground.hub(f"bulk-{policy}")
+        ground.succeeds(deploy)
+        ground.hosts[1].run(BLOCKED)
+        bulk = ground.fails(ground.add(instance, *ground.places[1:], on_failure=policy), "some_failed")
+        assert bulk.children == {"failed": 1, "succeeded" if second else "cancelled": 1}
+        relays = {one.allocation_id: one for one in ground.members(instance, "relay")}
+        failed = relays.pop(ground.places[1])
+        assert (failed.status, failed.failure and failed.failure.code) == ("failed", "command_failed")
+        assert [one.status for one in relays.values()] == ([second] if second else [])
+        ground.hosts[1].run(OPENED)
+        ground.succeeds(ground.change(instance, "recover", failed))
+        assert says(ground.hosts[1].address, RELAY, "ping") == "hi $1 %n hi $1 %n ping"
+        ground.succeeds(ground.change(instance, "remove", *ground.members(instance, "relay")))
+        ground.torn_down(instance)
+
+
+def test_a_member_whose_host_lost_power_is_noticed_and_recovers_when_the_host_is_back(ground: Ground) -> None:
+    app = Echo()
+    app.health_seconds = 1.0
+    with at_work(app, ground.controller()):
+        instance, deploy = ground.deploy(
+            "dark", [("hub", ground.places[0]), ("relay", ground.places[1])], greeting="hi"
+        )
+        ground.succeeds(deploy)
+        ground.hosts[1].run(["systemctl", "disable", "echo-relay"])  # so that it does not come back by itself
+        ground.hosts[1].power_cut()
+        lost = _silent_relay(ground, instance)
+        assert ground.instance(instance).health == "degraded"
+        ground.fails(ground.change(instance, "recover", lost), "host_unreachable")
+        ground.hosts[1].power_on()
+        ground.hosts[1].wait_ssh()
+        ground.succeeds(ground.change(instance, "recover", lost))
+        assert ground.answers(instance, "relay") == "hi hi ping"
+        ground.torn_down(instance)
+
+
+def _silent_relay(ground: Ground, instance: str) -> InstanceMember:
+    def look() -> InstanceMember | None:
+        relay = ground.member(instance, "relay")
+        return relay if relay.status == "degraded" else None
+
+    return ground.world.admin.wait_for(look, 60, "the health check to miss the relay")
+
+
+def test_the_hub_moves_to_another_machine_and_the_relays_follow_at_the_next_reconcile(ground: Ground) -> None:
+    with at_work(Echo(), ground.controller()):
+        instance, deploy = ground.deploy(
+            "moves", [("hub", ground.places[0]), ("relay", ground.places[1])], greeting="hi"
+        )
+        ground.succeeds(deploy)
+        moved = ground.succeeds(ground.replace(instance, ground.member(instance, "hub"), ground.places[2]))
+        assert [(one.status, one.allocation_id) for one in ground.receipts(moved)] == [("clean", ground.places[0])]
+        ground.succeeds(ground.operate(instance, "reconcile"))
+        assert (ground.answers(instance), ground.answers(instance, "relay")) == ("hi ping", "hi hi ping")
+        ground.torn_down(instance)
+
+
+def test_an_operation_that_is_cancelled_between_two_steps_ends_there_and_can_be_asked_for_again(ground: Ground) -> None:
+    def cancel(step: str) -> None:
+        [live] = ground.world.admin.operations.list(ground.project_id, status="running")
+        if live.kind == "restart" and step == "stop" and live.cancel_requested_at is None:
+            ground.world.admin.operations.cancel(ground.project_id, live.id, "changed my mind")
+
+    with at_work(Echo(), ground.controller(), cancel):
+        instance, deploy = ground.hub("cancelled")
+        ground.succeeds(deploy)
+        ended = ground.ended(ground.operate(instance, "restart"))
+        assert (ended.status, [one.name for one in ended.steps]) == ("cancelled", ["stop"])
+        assert (ground.instance(instance).status, ground.answers(instance)) == ("failed", "")
+        ground.succeeds(ground.operate(instance, "start"))
+        assert ground.answers(instance) == "hi $1 %n ping"
+        ground.torn_down(instance)
 
 
 async def test_handlers_interrupted_after_every_step_and_run_twice_leave_what_one_quiet_run_leaves(
     ground: Ground,
 ) -> None:
     async with proving(Echo(), ground.controller()) as interruptions:
-        instance = await ground.deployed("proof")
+        instance, deploy = await asyncio.to_thread(ground.hub, "proof")
+        await asyncio.to_thread(ground.succeeds, deploy)
         assert interruptions.seen == ["install", "start"]
-        assert says(ground.address(instance, "hub"), HUB) == "hi $1 %n ping"
+        assert ground.answers(instance) == "hi $1 %n ping"
         for verb, steps in (("restart", ["stop", "install", "start"]), ("stop", ["stop"])):
-            await ground.verb(instance, verb)
+            await asyncio.to_thread(ground.succeeds, ground.operate(instance, verb))
             assert interruptions.seen == steps
-        await ground.torn_down(instance)
+        await asyncio.to_thread(ground.torn_down, instance)
         assert interruptions.seen == ["stop", "remove"]
 
 
@@ -151,113 +181,38 @@ class Liar(Echo):
             pass
 
 
-async def test_a_controller_that_only_says_that_it_tore_down_is_found_out(ground: Ground) -> None:
-    async with running(Echo(), ground.controller()):
-        instance = await ground.deployed("lie")
-    async with running(Liar(), ground.controller()):
-        lie = await ground.does(lambda: ground.operate(instance, "decommission"))
-    assert (lie.status, lie.failure and lie.failure.code) == ("failed", "teardown_incomplete")
+def test_a_controller_that_only_says_that_it_tore_down_is_found_out(ground: Ground) -> None:
+    with at_work(Echo(), ground.controller()):
+        instance, deploy = ground.hub("lie")
+        ground.succeeds(deploy)
+    with at_work(Liar(), ground.controller()):
+        lie = ground.fails(ground.operate(instance, "decommission"), "teardown_incomplete")
     assert lie.failure is not None
     assert "echo-hub.service" in lie.failure.message
     assert {one.verified for one in ground.receipts(lie)} == {False}
-    async with running(Echo(), ground.controller()):
-        await ground.torn_down(instance)
+    with at_work(Echo(), ground.controller()):
+        ground.torn_down(instance)
 
 
-def test_a_controller_killed_in_the_middle_of_a_deploy_is_followed_by_another_replica(
-    ground: Ground, tmp_path: Path
-) -> None:
-    settings = ground.controller()
-    first = process(settings, tmp_path)
-    try:
-        instance, operation = ground.deploy("killed", [("hub", ground.places[0])], greeting="hi")
-        ground.world.admin.wait_for(lambda: _steps(ground, operation), 30, "the first step")
-        os.kill(first.pid, signal.SIGKILL)
-    finally:
-        first.kill()
-        first.wait(10)
-    second = process(as_replica(settings, "replica-2"), tmp_path)
-    try:
-        done = ground.ended(operation)
-        assert (done.status, done.attempt, done.replica) == ("succeeded", 2, "replica-2"), done.failure
-        assert says(ground.address(instance, "hub"), HUB) == "hi ping"
-        gone = ground.ended(ground.operate(instance, "decommission"))
-        assert {(one.status, one.verified) for one in ground.receipts(gone)} == {("clean", True)}
-        second.send_signal(signal.SIGTERM)
-        assert second.wait(20) == 0
-    finally:
-        second.kill()
-        second.wait(10)
+class Litterer(Echo):
+    """Starts something beside its unit, under a name and an account that say nothing, and forgets it."""
+
+    async def start(self, ctx: Context) -> None:
+        await super().start(ctx)
+        for member in ctx.of("hub"):
+            forgotten = "setsid sleep 9999 >/dev/null 2>&1 </dev/null &"
+            await (await ctx.host(member)).sudo(["sh", "-c", forgotten])
 
 
-def _steps(ground: Ground, operation: Operation) -> bool:
-    return bool(ground.world.admin.operations.show(ground.project_id, operation.id).steps)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("victim", ["api", "worker", "postgres", "agent"])
-async def test_whatever_is_killed_during_a_verb_changes_nothing_but_the_time(ground: Ground, victim: str) -> None:
-    async with running(Echo(), ground.controller()):
-        instance, deploy = await asyncio.to_thread(
-            ground.deploy, f"kill-{victim}", [("hub", ground.places[0]), ("relay", ground.places[1])], greeting="hi"
-        )
-        await _killed_during(ground, deploy, victim)
-        assert says(ground.address(instance, "relay"), RELAY) == "hi hi ping"
-        for verb in ("restart", "stop", "start", "decommission"):
-            await _killed_during(ground, await asyncio.to_thread(ground.operate, instance, verb), victim)
-    ends = [one.status for one in ground.world.admin.receipts.list(ground.project_id) if one.instance_id == instance]
-    assert ends == ["clean"] * 4  # two members, at the stop and at the end
-
-
-async def _killed_during(ground: Ground, operation: Operation, victim: str) -> None:
-    await asyncio.to_thread(ground.world.admin.wait_for, lambda: _steps(ground, operation), 60, "a step")
-    ground.kill(victim)
-    done = await asyncio.to_thread(ground.ended, operation)
-    assert done.status == "succeeded", (done.kind, done.failure, done.steps)
-
-
-@pytest.mark.slow
-def test_a_controller_killed_at_every_step_of_a_verb_goes_on_under_its_name(ground: Ground, tmp_path: Path) -> None:
-    settings = ground.controller()
-    running_now = process(settings, tmp_path)
-    kills = 0
-    try:
-        instance, operation = ground.deploy("resumed", [("hub", ground.places[0])], greeting="hi")
-        for verb in ("", "restart", "decommission"):
-            operation = ground.operate(instance, verb) if verb else operation
-            seen: set[tuple[str, str]] = set()
-            while (now := ground.world.admin.operations.show(ground.project_id, operation.id)).live:
-                states = {(one.name, one.status) for one in now.steps}
-                if not states <= seen:
-                    seen |= states
-                    kills += 1
-                    running_now.kill()
-                    running_now.wait(10)
-                    running_now = process(settings, tmp_path)
-                time.sleep(0.02)
-            assert now.status == "succeeded", (now.kind, now.failure, now.steps)
-            if verb != "decommission":
-                assert says(ground.address(instance, "hub"), HUB) == "hi ping"
-        assert {one.status for one in ground.receipts(operation)} == {"clean"}
-        assert kills >= 3
-    finally:
-        running_now.kill()
-        running_now.wait(10)
-
-
-def process(settings: ControllerSettings, folder: Path) -> subprocess.Popen[bytes]:
-    """The controller as its users run it."""
-    secret = folder / "secret"
-    secret.write_text(settings.client_secret)
-    environment = {
-        **os.environ,
-        "GPUAAS_URL": settings.url,
-        "GPUAAS_PROJECT": settings.project_id,
-        "GPUAAS_CLIENT_ID": settings.client_id,
-        "GPUAAS_CLIENT_SECRET_FILE": str(secret),
-        "GPUAAS_REPLICA": settings.replica,
-    }
-    with (folder / f"{settings.replica}.log").open("ab") as log:
-        return subprocess.Popen(
-            [sys.executable, "-m", "gpuaas_echo.controller"], env=environment, stdout=log, stderr=log
-        )
+def test_a_process_that_a_handler_started_and_left_behind_is_found_by_its_mark(ground: Ground) -> None:
+    with at_work(Litterer(), ground.controller()):
+        instance, deploy = ground.hub("litter")
+        ground.succeeds(deploy)
+        ground.succeeds(ground.operate(instance, "restart"))
+        left = ground.fails(ground.operate(instance, "stop"), "teardown_incomplete")
+        [receipt] = ground.receipts(left)
+        checks = ground.world.admin.receipts.show(ground.project_id, receipt.id).checks
+        [processes] = [one for one in checks if one.name == "processes"]
+        assert [one.why for one in processes.found] == ["carries the instance's mark"]
+        ground.hosts[0].run(["pkill", "-x", "sleep"])
+        ground.torn_down(instance)

@@ -144,6 +144,23 @@ async def test_a_host_that_does_not_prove_itself_is_not_spoken_to(
     assert told == []
 
 
+async def test_a_host_that_is_silent_is_unreachable_and_a_program_that_does_not_end_is_not(
+    authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gpuaas_sdk.controller.doors.LOGIN_SECONDS", 0.2)
+    silent = await asyncio.start_server(lambda reader, writer: None, "127.0.0.1", 0)
+    authority.port = silent.sockets[0].getsockname()[1]
+    with pytest.raises(HostUnreachable):
+        await (await authority.doors().open(ALLOCATION)).run(["true"])
+    silent.close()
+    monkeypatch.undo()
+    async with host(authority, ALLOCATION):
+        doors = authority.doors()
+        with pytest.raises(TimeoutError):
+            await (await doors.open(ALLOCATION)).run(["sleep", "5"], timeout=0.5)
+        await doors.close()
+
+
 async def test_certificates_are_asked_for_once_and_again_when_they_are_about_to_end(authority: Authority) -> None:
     async with host(authority, ALLOCATION):
         doors = authority.doors()

@@ -1,6 +1,7 @@
 """What the app is on one host: a program, a user, a unit. Every function looks first, and may be repeated."""
 
-from importlib.resources import files
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from gpuaas_sdk.controller import Failed, Host
 
@@ -9,34 +10,43 @@ FOLDER, PROGRAM, USER = "/opt/echo", "/opt/echo/echod", "echo"
 UNIT_FILES = "/etc/systemd/system"
 
 
-def program() -> str:
-    """What was published, and so what runs."""
-    return files("gpuaas_echo").joinpath("echod").read_text()
+@dataclass(frozen=True)
+class Setup:
+    """What is to run: the published program, the words of its version, and where a relay finds its hub."""
+
+    program: str
+    version: str
+    greeting: str
+    environment: Mapping[str, str]
+    hub: str | None = None
 
 
 def unit(role: str) -> str:
     return f"echo-{role}.service"
 
 
-def unit_text(role: str, greeting: str, hub: str | None) -> str:
+def unit_text(role: str, setup: Setup) -> str:
     # In systemd's own quotes a percent sign and a dollar are doubled; the manifest allows no quote and no backslash.
-    said = greeting.replace("%", "%%").replace("$", "$$")
-    words = [PROGRAM, str(PORTS[role]), f'"{said}"', *([hub] if hub else [])]
+    said = setup.greeting.replace("%", "%%").replace("$", "$$")
+    words = [PROGRAM, str(PORTS[role]), f'"{said}"', *([setup.hub] if setup.hub else [])]
+    marks = "".join(f"Environment={name}={value}\n" for name, value in setup.environment.items())
     return (
-        f"[Unit]\nDescription=echo {role}\nAfter=network.target\n\n"
-        f"[Service]\nExecStart={' '.join(words)}\nUser={USER}\nRestart=on-failure\n\n"
+        f"[Unit]\nDescription=echo {role} {setup.version}\nAfter=network.target\n\n"
+        f"[Service]\nExecStart={' '.join(words)}\nUser={USER}\n{marks}Restart=on-failure\n\n"
         f"[Install]\nWantedBy=multi-user.target\n"
     )
 
 
-async def install(host: Host, role: str, greeting: str, hub: str | None) -> bool:
-    """Whether anything was not yet as it should be."""
+async def install(host: Host, role: str, setup: Setup) -> None:
     if not (await host.run(["id", "-u", USER], check=False)).ok:
         await host.sudo(["useradd", "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", USER])
-    new_program = await host.put(PROGRAM, program(), 0o755)
-    new_unit = await host.put(f"{UNIT_FILES}/{unit(role)}", unit_text(role, greeting, hub))
+    files = (PROGRAM, setup.program, 0o755), (f"{UNIT_FILES}/{unit(role)}", unit_text(role, setup), 0o644)
+    if not all([await host.has(*file) for file in files]):
+        # Stopped first: a controller that dies between two files leaves nothing that runs from what is no longer there.
+        await host.sudo(["systemctl", "stop", unit(role)], check=False)
+    for file in files:
+        await host.put(*file)
     await host.sudo(["systemctl", "daemon-reload"])
-    return new_program or new_unit
 
 
 async def start(host: Host, role: str, *, afresh: bool = False) -> None:

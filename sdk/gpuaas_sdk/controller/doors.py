@@ -13,7 +13,7 @@ from gpuaas_sdk.controller.failures import Failed
 from gpuaas_sdk.controller.hosts import Host
 from gpuaas_sdk.controller.line import Lease
 
-CONNECT_SECONDS = 20.0
+CONNECT_SECONDS, LOGIN_SECONDS = 10.0, 20.0  # a host that answers at all may be slow
 RENEW_BEFORE = timedelta(minutes=5)
 
 
@@ -52,7 +52,7 @@ class Doors:
             agent_path=None,
             preferred_auth="publickey",
             connect_timeout=CONNECT_SECONDS,
-            login_timeout=CONNECT_SECONDS,
+            login_timeout=LOGIN_SECONDS,
             keepalive_interval=15,
         )
 

@@ -55,14 +55,14 @@ class Host:
         return self._checked(argv, await self._run(["sudo", "-n", "--", *self._env, *argv], stdin, timeout), check)
 
     async def _run(self, words: Sequence[str], stdin: str | None, timeout: float) -> Ran:
+        connection = await self._connected()
         try:
-            connection = await self._connected()
             # Without input there is an end of input: a program that reads must not wait for a person who is not there.
             given = {"input": stdin} if stdin else {"stdin": asyncssh.DEVNULL}
             done = await asyncio.wait_for(connection.run(shlex.join(map(str, words)), **given), timeout)
+        except TimeoutError:  # the host is there, and the program takes its time
+            raise
         except (OSError, asyncssh.Error) as error:
-            if isinstance(error, TimeoutError):
-                raise
             raise HostUnreachable(self.address, type(error).__name__) from error
         return Ran(-1 if done.exit_status is None else done.exit_status, _text(done.stdout), _text(done.stderr))
 
@@ -71,11 +71,15 @@ class Host:
             raise CommandFailed(self.address, [str(word) for word in argv], ran.status, ran.err or ran.out)
         return ran
 
-    async def put(self, path: str, text: str, mode: int = 0o644) -> bool:
-        """A file of root's with this content, there in one moment or not at all. False: it was so already."""
+    async def has(self, path: str, text: str, mode: int = 0o644) -> bool:
+        """Whether the file is there with this content and mode."""
         same = await self.sudo(["cat", "--", path], check=False)
         kept = await self.sudo(["stat", "-c", "%a", "--", path], check=False)
-        if same.ok and same.out == text and kept.out.strip() == f"{mode:o}":
+        return same.ok and same.out == text and kept.out.strip() == f"{mode:o}"
+
+    async def put(self, path: str, text: str, mode: int = 0o644) -> bool:
+        """A file of root's with this content, there in one moment or not at all. False: it was so already."""
+        if await self.has(path, text, mode):
             return False
         beside = f"{posixpath.dirname(path)}/.{posixpath.basename(path)}.{secrets.token_hex(4)}"
         # Made with its mode before anything is in it: what is written may be for few eyes.
@@ -93,7 +97,10 @@ class Host:
     async def _connected(self) -> asyncssh.SSHClientConnection:
         async with self._lock:
             if self._connection is None or self._connection.is_closed():
-                self._connection = await self._connect()
+                try:
+                    self._connection = await self._connect()
+                except (OSError, asyncssh.Error) as error:
+                    raise HostUnreachable(self.address, type(error).__name__) from error
             return self._connection
 
 

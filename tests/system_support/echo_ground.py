@@ -1,0 +1,198 @@
+"""The reference app on real hosts: three whole machines, two published versions, and the story of all its verbs."""
+
+import asyncio
+import hashlib
+import json
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.resources import files
+
+from gpuaas_echo.controller import Echo
+from gpuaas_lab import Fleet, Host
+from gpuaas_sdk import InstanceMember, MemberChange, NewInstance, Operation, PlacementIntent
+from gpuaas_sdk.controller import AppController, ControllerSettings
+from gpuaas_sdk.controller.context import Gate
+from gpuaas_sdk.controller.replica import open_gate
+from gpuaas_sdk.testing import RunningServer, Stage, World, free_port, running
+
+HUB, RELAY = 7007, 7008
+OLD, NEW = "0.1.0", "0.2.0"
+Do = Callable[[Operation], Operation]  # from an operation that was asked for to its end
+
+
+class Ground(Stage):
+    """`places` are allocations, one a host, in the order of the hosts."""
+
+    places: list[str]
+    fleet: Fleet
+
+    @property
+    def hosts(self) -> list[Host]:
+        return self.fleet.hosts
+
+    def kill(self, victim: str) -> None:
+        """kill -9; whoever watches over it starts it again."""
+        if victim == "agent":
+            for host in self.hosts:
+                host.kill_agent()
+        else:
+            self.world.server.kill(victim)
+
+    def succeeds(self, operation: Operation) -> Operation:
+        done = self.ended(operation)
+        assert done.status == "succeeded", (done.kind, done.failure, done.steps)
+        return done
+
+    def fails(self, operation: Operation, code: str) -> Operation:
+        done = self.ended(operation)
+        assert (done.status, done.failure and done.failure.code) == ("failed", code), (done.failure, done.steps)
+        return done
+
+    def deploy(self, name: str, places: list[tuple[str, str]], **inputs: object) -> tuple[str, Operation]:
+        """The version before the newest, so that there is one to go to."""
+        intent = [PlacementIntent(component_key=key, allocation_id=one) for key, one in places]
+        new = NewInstance(app=self.slug, name=name, placement_intent=intent, version=OLD, inputs=inputs)
+        started = self.world.admin.instances.create(self.project_id, new)
+        return started.instance.id, started.operation
+
+    def hub(self, name: str) -> tuple[str, Operation]:
+        return self.deploy(name, [("hub", self.places[0])], greeting="hi $1 %n")
+
+    def upgrade(self, instance: str, version: str) -> Operation:
+        return self.world.admin.instances.upgrade(self.project_id, instance, version).operation
+
+    def add(self, instance: str, *places: str, on_failure: str | None = None) -> Operation:
+        wish = MemberChange(kind="add", component_key="relay", allocation_ids=places, on_failure=on_failure)
+        return self.change_members(instance, wish)
+
+    def change(self, instance: str, kind: str, *members: InstanceMember) -> Operation:
+        return self.change_members(instance, MemberChange(kind=kind, targets=[one.id for one in members]))
+
+    def replace(self, instance: str, member: InstanceMember, place: str) -> Operation:
+        return self.change_members(instance, MemberChange(kind="replace", replacements=[(member.id, place)]))
+
+    def members(self, instance: str, component: str) -> list[InstanceMember]:
+        members = self.world.admin.instances.members(self.project_id, instance)
+        return [one for one in members if one.component_key == component]
+
+    def member(self, instance: str, component: str) -> InstanceMember:
+        [found] = self.members(instance, component)
+        return found
+
+    def answers(self, instance: str, component: str = "hub", line: str = "ping") -> str:
+        """What its users hear, or nothing where nobody listens."""
+        place = self.member(instance, component).allocation_id
+        return says(self.hosts[self.places.index(place)].address, HUB if component == "hub" else RELAY, line)
+
+    def torn_down(self, instance: str) -> None:
+        gone = self.succeeds(self.operate(instance, "decommission"))
+        assert {(one.status, one.verified, one.depth) for one in self.receipts(gone)} == {("clean", True, "gone")}
+
+
+@contextmanager
+def echo_ground(name: str) -> Iterator[Ground]:
+    with Fleet(name=name, hosts=3) as fleet:
+        bind = f"{fleet.gateway}:{free_port()}"
+        urls = json.dumps([f"https://{bind}"])
+        with RunningServer.start(https_bind=bind, agent_urls=urls, login_rate_per_minute="100000") as server:
+            world = World.create(server)
+            world.offer()
+            token = world.admin.enrolment_tokens.create(max_uses=len(fleet.hosts))
+            for host in fleet.hosts:
+                host.start_agent(token.bundle or "")
+            world._approve_new(set(), len(fleet.hosts))
+            made = Ground(world, Echo.slug)
+            made.fleet = fleet
+            _publish(made)
+            made.places = _by_host(made, made.allocate(len(fleet.hosts), "h100-node", None))
+            yield made
+
+
+def _publish(ground: Ground) -> None:
+    """The app as it is, and a next version of it, which sets a comma after the greeting."""
+    app = files("gpuaas_echo")
+    manifest, program = app.joinpath("manifest.yaml").read_text(), app.joinpath("echod").read_bytes()
+    changed = program.replace(b'b" " + line', b'b", " + line')
+    assert changed != program
+    ground.publish(manifest, program)
+    before, after = (f"sha256:{hashlib.sha256(content).hexdigest()}" for content in (program, changed))
+    ground.publish(manifest.replace(OLD, NEW).replace(before, after), changed)
+
+
+def _by_host(ground: Ground, places: list[str]) -> list[str]:
+    found = {}
+    for place in places:
+        node = ground.world.admin.allocations.show(ground.project_id, place).node_id
+        found[ground.world.admin.nodes.show(node or "").name] = place
+    return [found[host.name] for host in ground.hosts]
+
+
+def says(address: str, port: int, line: str) -> str:
+    try:
+        with socket.create_connection((address, port), 5) as peer:
+            peer.sendall(line.encode() + b"\n")
+            return peer.makefile().readline().strip()
+    except OSError:
+        return ""
+
+
+@contextmanager
+def at_work(app: AppController, settings: ControllerSettings, gate: Gate = open_gate) -> Iterator[None]:
+    """A replica in an event loop of its own, so that a test reads as what its users do, one thing after the other."""
+    ready, end = threading.Event(), asyncio.Event()
+    loop = asyncio.new_event_loop()
+
+    async def work() -> None:
+        async with running(app, settings, gate):
+            ready.set()
+            await end.wait()
+
+    thread = threading.Thread(target=loop.run_until_complete, args=(work(),))
+    thread.start()
+    try:
+        assert ready.wait(30)
+        yield
+    finally:
+        loop.call_soon_threadsafe(end.set)
+        thread.join(60)
+        loop.close()
+
+
+def every_verb(ground: Ground, name: str, do: Do) -> list[Operation]:
+    """Each verb once, and what its users hear after it. `do` sees each operation to its end, in whatever way."""
+    instance, deploy = ground.deploy(name, [("hub", ground.places[0])], greeting="hi")
+    done = [do(deploy)]
+
+    def then(operation: Operation, hub: str, relay: str | None = None) -> None:
+        ended = do(operation)
+        done.append(ended)
+        assert ended.status == "succeeded", (ended.kind, ended.failure, ended.steps)
+        heard = (ground.answers(instance), None if relay is None else ground.answers(instance, "relay"))
+        assert heard == (hub, relay), ended.kind
+
+    def relay() -> InstanceMember:
+        return ground.member(instance, "relay")
+
+    assert ground.answers(instance) == "hi ping"
+    then(ground.add(instance, ground.places[1]), "hi ping", "hi hi ping")
+    then(ground.change(instance, "drain", relay()), "hi ping", "")
+    then(ground.change(instance, "recover", relay()), "hi ping", "hi hi ping")
+    then(ground.replace(instance, relay(), ground.places[2]), "hi ping", "hi hi ping")
+    then(ground.upgrade(instance, NEW), "hi, ping", "hi, hi, ping")
+    then(ground.operate(instance, "rollback"), "hi ping", "hi hi ping")
+    then(ground.operate(instance, "restart"), "hi ping", "hi hi ping")
+    ground.hosts[2].run(["systemctl", "stop", "echo-relay.service"])
+    then(ground.operate(instance, "reconcile"), "hi ping", "hi hi ping")
+    ground.hosts[0].run(["rm", "-r", "/opt/echo", "/etc/systemd/system/echo-hub.service"])
+    then(ground.operate(instance, "repair"), "hi ping", "hi hi ping")
+    then(ground.operate(instance, "stop"), "", "")
+    then(ground.operate(instance, "start"), "hi ping", "hi hi ping")
+    then(ground.change(instance, "remove", relay()), "hi ping")
+    done.append(do(ground.operate(instance, "decommission")))
+    assert says(ground.hosts[0].address, HUB, "ping") == ""
+    kept = [one for one in ground.world.admin.receipts.list(ground.project_id) if one.instance_id == instance]
+    assert {one.status for one in kept} == {"clean"}
+    assert len(kept) == 5  # replaced, two stopped, removed, gone
+    return done
