@@ -19,10 +19,10 @@ up: setup ## Start platform and lab fleet; stays up until Ctrl-C
 	@exec $(PY) -m gpuaas_lab.demo --stay
 
 test: setup ## Run every test on real parts
-	@tools/test
+	@tools/test-parts && tools/test
 
 test-slow: setup ## The long tiers: more examples, more kills, larger fleets
-	@GPUAAS_TEST_SLOW=1 tools/test -m "slow or not slow"
+	@tools/test-parts && GPUAAS_TEST_SLOW=1 tools/test -m "slow or not slow"
 
 lint: setup ## ruff, mypy --strict, import-linter, word check
 	@tools/lint
@@ -40,7 +40,7 @@ bench: setup ## Measure, and write benchmarks/RESULTS.md
 	@exec $(PY) -m benchmarks
 
 lock: setup ## Compile the requirements again (pinned, with hashes)
-	@for f in bootstrap build runtime dev; do .venv/bin/uv pip compile -q --generate-hashes --no-emit-index-url --no-header --python-version 3.11 requirements/$$f.in -o requirements/$$f.txt; done
+	@for f in bootstrap build runtime dev parts; do .venv/bin/uv pip compile -q --generate-hashes --no-emit-index-url --no-header --python-version 3.11 requirements/$$f.in -o requirements/$$f.txt; done
 
 clean: ## Remove data, caches and leftovers of the lab
 	@if [ -x .venv/bin/gpuaas-lab ] && [ "$$(id -u)" = 0 ]; then .venv/bin/gpuaas-lab down --all; fi

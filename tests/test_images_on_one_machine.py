@@ -2,7 +2,6 @@
 
 import json
 import secrets
-import shutil
 import time
 from collections.abc import Iterator
 
@@ -11,12 +10,12 @@ import pytest
 from gpuaas_sdk import Client, GpuaasError
 from gpuaas_sdk.registry import IMAGE_MANIFEST, Repository
 from system_support.server import RunningServer, free_port
-
-pytestmark = pytest.mark.skipif(shutil.which("docker-registry") is None, reason="docker-registry is not installed")
+from tests_support.parts import part
 
 
 @pytest.fixture(scope="module")
 def machine() -> Iterator[RunningServer]:
+    part("docker-registry")
     with RunningServer.start(registry_bind=f"127.0.0.1:{free_port()}") as running:
         yield running
 

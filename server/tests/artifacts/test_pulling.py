@@ -2,7 +2,6 @@
 
 import base64
 import json
-import shutil
 from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 from types import SimpleNamespace
@@ -121,7 +120,6 @@ async def site(settings: Settings) -> AsyncIterator[RegistrySite]:
         yield running
 
 
-@pytest.mark.skipif(shutil.which("docker-registry") is None, reason="docker-registry is not installed")
 async def test_an_image_is_pulled_by_the_token_protocol_and_nothing_beside_it(site: RegistrySite, leased: Json) -> None:
     artifact = await site.publish()
     await site.push("other")

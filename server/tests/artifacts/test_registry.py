@@ -2,7 +2,6 @@
 
 import asyncio
 import base64
-import shutil
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
@@ -23,8 +22,6 @@ from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.processes.registry import trust_bundle
 from gpuaas_server.runtime import running_platform
 from tests_support.images import RegistrySite, free_port, push_image, registry_site, start_registry
-
-pytestmark = pytest.mark.skipif(shutil.which("docker-registry") is None, reason="docker-registry is not installed")
 
 
 @pytest.fixture

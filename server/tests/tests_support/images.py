@@ -22,6 +22,7 @@ from gpuaas_server.app import build_app
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.settings import Settings
 from tests_support.artifacts import Json, Workshop, digest_of, workshop
+from tests_support.parts import part
 
 
 def free_port() -> int:
@@ -116,6 +117,7 @@ async def _answers(registry: str) -> None:
 
 
 def start_registry(settings: Settings) -> subprocess.Popen[bytes]:
+    part("docker-registry")
     environment = {
         **os.environ,
         "GPUAAS_DATABASE_URL": settings.database_url.get_secret_value() if settings.database_url else "",
