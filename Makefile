@@ -30,8 +30,8 @@ lint: setup ## ruff, mypy --strict, import-linter, word check
 format: setup ## Format the code
 	@.venv/bin/ruff format . && .venv/bin/ruff check --fix .
 
-contract: setup ## Write contract/ and the generated reference
-	@$(PY) -m gpuaas_server.main contract && $(PY) -m gpuaas_cli.reference > docs/reference/cli.md
+contract: setup ## Write contract/, the SDK's generated files and the generated reference
+	@$(PY) -m gpuaas_server.main contract && tools/sdk-client && $(PY) -m gpuaas_cli.reference > docs/reference/cli.md
 
 contract-check: setup ## Refuse a stale or breaking contract
 	@tools/contract-check

@@ -21,7 +21,7 @@ from benchmarks.fleet import SeededFleet
 from benchmarks.load import Order, drive, request
 from benchmarks.peer import AUDIENCE
 from benchmarks.people import member_token
-from gpuaas_sdk.allocations import NewAllocation
+from gpuaas_sdk import NewAllocation
 from system_support.server import RunningServer, free_port
 from system_support.world import World
 

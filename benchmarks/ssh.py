@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks.figures import Figure, Series, Size
 from gpuaas_lab import Fleet, Host
-from gpuaas_sdk.allocations import Allocation, NewAllocation
+from gpuaas_sdk import Allocation, NewAllocation
 from system_support.door import Door
 from system_support.server import RunningServer, free_port
 from system_support.world import World

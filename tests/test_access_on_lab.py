@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from gpuaas_lab import Fleet
-from gpuaas_sdk import Conflict
-from gpuaas_sdk.allocations import NewAllocation
+from gpuaas_sdk import Conflict, NewAllocation, NewSshGrant
 from system_support.door import Door
 from system_support.little_app import LittleApp
 from system_support.server import RunningServer, free_port
@@ -93,9 +92,11 @@ def test_a_key_in_custody_opens_the_host_until_it_is_rotated_or_revoked(
     world: World, allocation_id: str, tmp_path: Path
 ) -> None:
     admin, project = world.admin, world.project_id
-    credential = admin.access_credentials.create(project, f"robot on {allocation_id}", "ssh_key")
+    credential = admin.access_credentials.create(project, f"robot on {allocation_id}", kind="ssh_key")
     until = datetime.now(UTC) + timedelta(hours=1)
-    admin.ssh_access.create_grant(project, allocation_id, expires_at=until, access_credential_id=credential.id)
+    admin.ssh_access.create_grant(
+        project, allocation_id, NewSshGrant(expires_at=until, access_credential_id=credential.id)
+    )
     old, new = (Door(admin, project, allocation_id, tmp_path / name) for name in ("old", "new"))
     for door in (old, new):
         door.directory.mkdir()

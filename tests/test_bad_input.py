@@ -15,7 +15,6 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from gpuaas_sdk import Client, ServiceAccountCredentials
-from gpuaas_sdk.audit import AuditFilter
 from gpuaas_server.identity.policy import RULES
 from gpuaas_server.kernel.errors import CATALOGUE
 from gpuaas_server.kernel.ids import new_id
@@ -197,7 +196,7 @@ def test_what_belongs_to_another_tenant_is_not_there_and_the_attempt_is_written_
         mark = f"foreign-{secrets.token_hex(6)}"
         answer = httpx.get(f"{server.url}/api/v1{path}", headers=headers | {"X-Correlation-ID": mark})
         assert_problem(answer, "not_found")
-        trail = open_door.world.admin.audit.list(AuditFilter(correlation_id=mark))
+        trail = open_door.world.admin.audit.list(correlation_id=mark)
         assert [(record.outcome, record.tenant_id) for record in trail] == [("denied", stranger.tenant_id)]
     users = f"/tenants/{stranger.tenant_id}/users"
     for method, path, body, target in (
@@ -215,7 +214,7 @@ def test_what_belongs_to_another_tenant_is_not_there_and_the_attempt_is_written_
         url = f"{server.url}/api/v1{path}"
         answer = httpx.request(method, url, json=body, headers=headers | {"X-Correlation-ID": mark})
         assert_problem(answer, "not_found")
-        (record,) = open_door.world.admin.audit.list(AuditFilter(correlation_id=mark))
+        (record,) = open_door.world.admin.audit.list(correlation_id=mark)
         assert (record.outcome, record.resource_id, record.tenant_id) == ("denied", target, stranger.tenant_id)
         assert record.details == {"why": "not_found"}
     assert open_door.content() == before

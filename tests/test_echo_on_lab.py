@@ -147,7 +147,7 @@ def test_an_operation_that_is_cancelled_between_two_steps_ends_there_and_can_be_
     def cancel(step: str) -> None:
         [live] = ground.world.admin.operations.list(ground.project_id, status="running")
         if live.kind == "restart" and step == "stop" and live.cancel_requested_at is None:
-            ground.world.admin.operations.cancel(ground.project_id, live.id, "changed my mind")
+            ground.world.admin.operations.cancel(ground.project_id, live.id, reason="changed my mind")
 
     with at_work(Echo(), ground.controller(), cancel):
         instance, deploy = ground.hub("cancelled")

@@ -30,7 +30,7 @@ def _repository(client: Client, project: str) -> Repository:
     intent = client.publish_intents.create(project, "oci", "image")
     assert intent.push is not None
     token = client.artifacts.registry_token
-    return Repository(intent.push.registry, intent.push.repository, lambda scope: token(scope).token)
+    return Repository(intent.push.registry, intent.push.repository, lambda scope: token(scope=[scope]).token)
 
 
 def _push(repository: Repository) -> str:

@@ -14,8 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from gpuaas_sdk import GpuaasError
-from gpuaas_sdk.allocations import NewAllocation
+from gpuaas_sdk import GpuaasError, NewAllocation
 from system_support.agents import SimulatedAgents
 from system_support.ledger import Ledger, until
 from system_support.server import RunningServer

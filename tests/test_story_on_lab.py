@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gpuaas_lab import Fleet, Host
-from gpuaas_sdk.allocations import Allocation, NewAllocation
+from gpuaas_sdk import Allocation, NewAllocation, NewSshGrant
 from system_support.door import Door
 from system_support.server import RunningServer, free_port
 from system_support.world import World
@@ -175,7 +175,8 @@ def test_a_granted_key_opens_until_the_grant_is_taken_back(site: Site, tmp_path:
     assert not door.opens  # the bare key, without certificate or grant
     access = site.world.admin.ssh_access
     until = datetime.now(UTC) + timedelta(minutes=5)
-    grant = access.create_grant(site.world.project_id, live.id, public_key=door.make_key(), expires_at=until)
+    new = NewSshGrant(public_key=door.make_key(), expires_at=until)
+    grant = access.create_grant(site.world.project_id, live.id, new)
     wait_until(lambda: door.opens, "the granted key opens")
     access.delete_grant(site.world.project_id, live.id, grant.id)
     wait_until(lambda: not door.opens, "the key no longer opens")
@@ -192,11 +193,11 @@ def test_a_revoked_certificate_no_longer_opens_while_another_still_does(site: Si
     assert kept.opens
     access = site.world.admin.ssh_access
     [newer, older] = access.certificates(site.world.project_id, live.id)
-    ended = access.revoke_certificates(site.world.project_id, live.id, serial=older.serial, reason="laptop lost")
+    ended = access.revoke_certificate(site.world.project_id, live.id, serial=older.serial, reason="laptop lost")
     assert ended.revoked == [older.serial]
     wait_until(lambda: not lost.opens, "the revoked certificate no longer opens")
     assert kept.opens
-    access.revoke_certificates(site.world.project_id, live.id, issued_to=newer.issued_to, reason="all of them")
+    access.revoke_certificate(site.world.project_id, live.id, issued_to=newer.issued_to, reason="all of them")
     wait_until(lambda: not kept.opens, "no certificate of the holder opens")
     site.release(live)
     assert site.settle(live).state == "released"

@@ -4,9 +4,7 @@ import time
 
 import pytest
 
-from gpuaas_sdk import GpuaasError
-from gpuaas_sdk.allocations import Allocation, NewAllocation
-from gpuaas_sdk.audit import AuditFilter
+from gpuaas_sdk import Allocation, GpuaasError, NewAllocation
 from system_support.world import World
 
 
@@ -75,7 +73,7 @@ def test_a_released_allocation_is_found_again_by_its_correlation_id(world: World
     with world.simulated_fleet(1, first_index=300):
         made = world.admin.allocations.create(world.project_id, NewAllocation(sku="h100-node"))[0]
         settle(world, [made.id])
-        audit = list(world.admin.audit.list(AuditFilter(correlation_id=made.correlation_id)))
+        audit = list(world.admin.audit.list(correlation_id=made.correlation_id))
         assert [record.action for record in audit] == ["allocation_create"]
         assert audit[0].resource_id == made.id
         world.admin.allocations.release(world.project_id, made.id)

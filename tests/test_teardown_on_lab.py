@@ -10,8 +10,7 @@ from typer.testing import CliRunner
 
 from gpuaas_cli.main import app
 from gpuaas_lab import Fleet, Host
-from gpuaas_sdk import Receipt, ReceiptFilter
-from gpuaas_sdk.allocations import NewAllocation
+from gpuaas_sdk import NewAllocation, Receipt
 from system_support.door import Door
 from system_support.little_app import LittleApp
 from system_support.server import RunningServer, free_port
@@ -54,7 +53,7 @@ class Place:
 
     def receipt(self, operation_id: str) -> Receipt:
         client, project = self.world.admin, self.world.project_id
-        [line] = client.receipts.list(project, ReceiptFilter(operation_id=operation_id))
+        [line] = client.receipts.list(project, operation_id=operation_id)
         return client.receipts.show(project, line.id)
 
     def left(self, operation_id: str) -> dict[str, list[str]]:
@@ -146,7 +145,7 @@ def test_a_forced_teardown_is_not_verified_for_ever_and_its_receipt_outlives_the
     assert forced.forced is not None
     assert forced.forced.reason == "the disk will be shredded"
     assert forced.left > 0
-    kept = place.world.admin.receipts.list(place.world.project_id, ReceiptFilter(instance_id=instance_id))
+    kept = place.world.admin.receipts.list(place.world.project_id, instance_id=instance_id)
     assert [one.id for one in kept] == [forced.id]
 
 

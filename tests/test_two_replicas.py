@@ -11,8 +11,7 @@ from functools import partial
 import httpx
 import pytest
 
-from gpuaas_sdk import Client, PasswordCredentials
-from gpuaas_sdk.allocations import NewAllocation
+from gpuaas_sdk import Client, NewAllocation, PasswordCredentials
 from system_support.ledger import Ledger, until
 from system_support.server import RunningServer
 from system_support.world import World
@@ -106,7 +105,7 @@ def test_the_same_key_on_both_replicas_at_once_makes_one_allocation(pair: Pair) 
 
 def test_a_token_of_one_replica_is_good_on_the_other_and_ends_on_both(pair: Pair) -> None:
     email, password = "leaving@example.test", "a-long-phrase-for-leaving"
-    user = pair.world.admin.users.create(pair.world.tenant_id, email, "Leaving", password)
+    user = pair.world.admin.users.create(pair.world.tenant_id, email, "Leaving", password=password)
     token = Client(pair.first.url).sign_in(PasswordCredentials(email, password)).access_token
     headers = {"Authorization": f"Bearer {token}"}
     me = [httpx.get(f"{server.url}/api/v1/me", headers=headers).status_code for server in pair.both()]

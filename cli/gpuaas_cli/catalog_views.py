@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from gpuaas_cli.rendering import Column, age, print_card
 from gpuaas_cli.session import Session
-from gpuaas_sdk import App, AppVersion, CatalogApp, Entitlement, InvalidRequest
+from gpuaas_sdk import App, AppVersion, AppVersionDetail, CatalogApp, CatalogEntry, Entitlement, InvalidRequest
 
 CATALOG: list[Column[CatalogApp]] = [
     Column("APP", lambda one: one.slug, whole=True),
@@ -37,7 +37,7 @@ ENTITLEMENTS: list[Column[Entitlement]] = [
 ]
 
 
-def print_app(session: Session, app: CatalogApp) -> None:
+def print_app(session: Session, app: CatalogEntry) -> None:
     shown = app.shown
     fields = [
         ("App", f"{app.slug} ({app.display_name})"),
@@ -52,7 +52,7 @@ def print_app(session: Session, app: CatalogApp) -> None:
     print_card(session, app, fields)
 
 
-def print_version(session: Session, version: AppVersion) -> None:
+def print_version(session: Session, version: AppVersionDetail) -> None:
     fields = [
         ("Version", f"{version.slug} {version.version}"),
         ("Runtime", version.runtime_version),

@@ -8,10 +8,10 @@ from rich.text import Text
 
 from gpuaas_cli.rendering import Column, age, cell, moment, print_card, print_json, print_list, style_of
 from gpuaas_cli.session import Session
-from gpuaas_sdk import HealthReason, Instance, InstanceMember, InstanceVersion, TimelineEvent
+from gpuaas_sdk import HealthReason, Instance, InstanceMember, InstanceSummary, InstanceVersion, TimelineEvent
 
 
-def _status(instance: Instance) -> Text:
+def _status(instance: InstanceSummary) -> Text:
     """Running is where an instance is meant to be; everywhere else in the platform it is on the way."""
     if instance.decommissioned_at is not None:
         return Text("decommissioned", style="dim")
@@ -22,7 +22,7 @@ def _counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {status}" for status, count in counts.items())
 
 
-INSTANCES: list[Column[Instance]] = [
+INSTANCES: list[Column[InstanceSummary]] = [
     Column("ID", lambda one: one.id, whole=True),
     Column("NAME", lambda one: one.name),
     Column("APP", lambda one: f"{one.app_slug} {one.version}"),

@@ -21,6 +21,6 @@ def options_of(
     if not assignments:
         return {}
     shown = session.client.instances.show(where, instance)
-    offered = session.client.catalog.show(where, shown.app_slug, shown.version).manifest.get("options")
+    offered = session.client.catalog.show(where, shown.app_slug, version=shown.version).manifest.get("options")
     schema = offered.get(kind) if isinstance(offered, dict) else None
     return dict(InputForm(schema if isinstance(schema, dict) else {}).assigned(assignments))

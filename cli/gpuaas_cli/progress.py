@@ -84,8 +84,8 @@ class AllocationProgress:
 
     def _entries(self, progress: Progress, timeline: Timeline) -> None:
         for entry in timeline.items:
-            key = (entry.name, entry.at.isoformat())
-            history = self._since is not None and entry.at < self._since
+            key = (entry.name, str(entry.at))
+            history = self._since is not None and entry.at is not None and entry.at < self._since
             if entry.finished_at is not None and key not in self._shown and not history:
                 self._shown.add(key)
                 progress.passed(label_of(entry), entry.seconds, mark_of(entry))

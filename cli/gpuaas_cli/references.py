@@ -12,8 +12,8 @@ from gpuaas_sdk import (
     App,
     AppVersion,
     Client,
-    Instance,
     InstanceMember,
+    InstanceSummary,
     Member,
     Node,
     Project,
@@ -38,7 +38,7 @@ Thing = TypeVar(
     SshKey,
     App,
     AppVersion,
-    Instance,
+    InstanceSummary,
     InstanceMember,
 )
 

@@ -39,7 +39,7 @@ def test_a_key_goes_from_custody_into_a_file_of_its_own(admin: Any, world: World
 
 
 def test_the_key_of_the_store_is_rotated_and_the_old_one_destroyed(admin: Any, world: World) -> None:
-    world.admin.access_credentials.create(world.project_id, "kept", "ssh_key")
+    world.admin.access_credentials.create(world.project_id, "kept", kind="ssh_key")
     [made] = admin("secret-keys", "rotate", "--reason", "yearly", "--yes", "-o", "json").items
 
     def settled() -> bool:

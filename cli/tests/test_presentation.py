@@ -15,7 +15,7 @@ from gpuaas_cli.reference import reference
 from gpuaas_cli.references import only_one
 from gpuaas_cli.rendering import age, money, print_list
 from gpuaas_cli.session import Session
-from gpuaas_sdk import Allocation, GpuaasError, Problem, SshEndpoint, Tenant, Timeline, TimelineEntry
+from gpuaas_sdk import Allocation, GpuaasError, Problem, SshWayIn, Tenant, Timeline, TimelineEntry
 
 
 def allocation(number: int) -> Allocation:
@@ -25,7 +25,7 @@ def allocation(number: int) -> Allocation:
         name=f"a-rather-long-name-of-a-run-{number}",
         sku_name="h100-slice",
         gpu_count=8,
-        ssh=SshEndpoint(address="fd00:1234:5678:9abc::1", port=20022, user="gpu"),
+        ssh=SshWayIn(address="fd00:1234:5678:9abc::1", port=20022, user="gpu"),
         created_at=datetime.now(UTC),
     )
 
@@ -142,9 +142,9 @@ def test_the_timeline_shows_the_verdict_of_the_last_verification(
 ) -> None:
     moment = datetime.now(UTC)
     entries = [
-        TimelineEntry(at=moment, name="releasing", status="left"),
+        TimelineEntry(at=moment, kind="state", name="releasing", status="left"),
         TimelineEntry(at=moment, kind="phase", name="verify_wipe", status="succeeded"),
-        TimelineEntry(at=moment, name=after, status="current"),
+        TimelineEntry(at=moment, kind="state", name=after, status="current"),
     ]
     print_timeline(Session(), Timeline(allocation_id="alc_1", items=entries, wipe_evidence={"clean": clean}))
     [line] = [line for line in capsys.readouterr().out.splitlines() if "verify_wipe" in line]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gpuaas_cli.ssh_session import ephemeral_key, public_key_of, run_ssh, ssh_arguments
-from gpuaas_sdk import SshCertificate, SshEndpoint
+from gpuaas_sdk import SshCertificate, SshTarget
 
 ALLOCATION = "alc_01m7f6xnrfe0brcs8qc0d8gk8t"
 HOST_CA = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHostCaHostCaHostCaHostCaHostCaHostCaHost host-ca"
@@ -20,7 +20,7 @@ HOST_CA = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHostCaHostCaHostCaHostCaHostCaHo
 def issued() -> SshCertificate:
     return SshCertificate(
         certificate="ssh-ed25519-cert-v01@openssh.com AAAA",
-        ssh=SshEndpoint(address="10.1.2.3", port=2222, user="gpu"),
+        ssh=SshTarget(address="10.1.2.3", port=2222, user="gpu"),
         host_ca_keys=[HOST_CA],
     )
 

@@ -1,24 +1,6 @@
-"""Client for the gpuaas public API. `Client` is the door, `GpuaasError` what it raises."""
+"""Client for the gpuaas public API. `Client` and `AsyncClient` are the doors, `GpuaasError` is what they raise."""
 
-from gpuaas_sdk.access import (
-    IssuedSshCertificate,
-    MachineAccess,
-    PlatformKey,
-    RevokedSshCertificates,
-    SshCertificate,
-    SshEndpoint,
-    SshGrant,
-    SshKey,
-)
-from gpuaas_sdk.access_credentials import AccessCredential, CredentialDelivery, NewCredentialDelivery, SecretKey
-from gpuaas_sdk.aio import AsyncClient
-from gpuaas_sdk.allocations import Allocation, NewAllocation, Timeline, TimelineEntry
-from gpuaas_sdk.artifacts import Artifact, Evidence, PublishIntent, TrustKey, TrustPolicy
-from gpuaas_sdk.audit import AuditFilter, AuditRecord
-from gpuaas_sdk.calls import Pages
-from gpuaas_sdk.capacity import NewSku, Quota, Sku, Slot
-from gpuaas_sdk.catalog import App, AppVersion, CatalogApp, CatalogVersion, Entitlement
-from gpuaas_sdk.client import Client
+from gpuaas_sdk.aio.client import AsyncClient
 from gpuaas_sdk.credentials import (
     Credentials,
     PasswordCredentials,
@@ -40,152 +22,43 @@ from gpuaas_sdk.errors import (
     Unauthenticated,
     Unreachable,
 )
-from gpuaas_sdk.events import Event
-from gpuaas_sdk.identity import Me, Member, RoleBinding, SigningKey, Tenant, User
-from gpuaas_sdk.instances import (
-    HealthReason,
-    Instance,
-    InstanceMember,
-    InstanceStarted,
-    InstanceTimeline,
-    InstanceVersion,
-    MemberChange,
-    NewInstance,
-    PlacementIntent,
-    TimelineEvent,
-)
-from gpuaas_sdk.nodes import EnrolmentToken, Failure, Node, Phase, Task
-from gpuaas_sdk.operations import (
-    ClaimedOperation,
-    ControllerAllocation,
-    ControllerInstance,
-    ControllerMember,
-    ControllerVersion,
-    HealthAccepted,
-    LeaseRenewed,
-    Operation,
-    OperationForced,
-    OperationProgress,
-    OperationStep,
-    WorkItem,
-)
-from gpuaas_sdk.projects import Project, ServiceAccount, ServiceAccountKey
+from gpuaas_sdk.generated import models
+from gpuaas_sdk.generated.models import *  # noqa: F403 (every model is public; its __all__ says so)
 from gpuaas_sdk.reader import Resource
-from gpuaas_sdk.receipts import (
-    Receipt,
-    ReceiptCheck,
-    ReceiptFilter,
-    ReceiptFinding,
-    ReceiptForce,
-    ReceiptProblem,
-)
 from gpuaas_sdk.retries import NO_RETRIES, RetryPolicy
-from gpuaas_sdk.sealed import NotForUs, RecipientKey, SealedBox
-from gpuaas_sdk.waiting import wait_for
+from gpuaas_sdk.sealed import NotForUs, RecipientKey
+from gpuaas_sdk.sync.calls import Pages
+from gpuaas_sdk.sync.client import Client
+from gpuaas_sdk.sync.waiting import wait_for
 
 __version__ = "0.1.0"
 
 __all__ = [
     "NO_RETRIES",
-    "AccessCredential",
-    "Allocation",
-    "App",
-    "AppVersion",
-    "Artifact",
     "AsyncClient",
-    "AuditFilter",
-    "AuditRecord",
     "CapacityRefused",
-    "CatalogApp",
-    "CatalogVersion",
-    "ClaimedOperation",
     "Client",
     "Conflict",
-    "ControllerAllocation",
-    "ControllerInstance",
-    "ControllerMember",
-    "ControllerVersion",
-    "CredentialDelivery",
     "Credentials",
     "DeadlineExceeded",
     "Denied",
-    "EnrolmentToken",
-    "Entitlement",
-    "Event",
-    "Evidence",
-    "Failure",
     "GpuaasError",
-    "HealthAccepted",
-    "HealthReason",
-    "Instance",
-    "InstanceMember",
-    "InstanceStarted",
-    "InstanceTimeline",
-    "InstanceVersion",
     "InvalidRequest",
-    "IssuedSshCertificate",
-    "LeaseRenewed",
-    "MachineAccess",
-    "Me",
-    "Member",
-    "MemberChange",
-    "NewAllocation",
-    "NewCredentialDelivery",
-    "NewInstance",
-    "NewSku",
-    "Node",
     "NotForUs",
     "NotFound",
-    "Operation",
-    "OperationForced",
-    "OperationProgress",
-    "OperationStep",
     "Pages",
     "PasswordCredentials",
-    "Phase",
-    "PlacementIntent",
-    "PlatformKey",
     "Problem",
-    "Project",
-    "PublishIntent",
-    "Quota",
     "RateLimited",
-    "Receipt",
-    "ReceiptCheck",
-    "ReceiptFilter",
-    "ReceiptFinding",
-    "ReceiptForce",
-    "ReceiptProblem",
     "RecipientKey",
     "Resource",
     "RetryPolicy",
-    "RevokedSshCertificates",
-    "RoleBinding",
-    "SealedBox",
-    "SecretKey",
     "ServerFailed",
-    "ServiceAccount",
     "ServiceAccountCredentials",
-    "ServiceAccountKey",
-    "SigningKey",
-    "Sku",
-    "Slot",
-    "SshCertificate",
-    "SshEndpoint",
-    "SshGrant",
-    "SshKey",
-    "Task",
-    "Tenant",
-    "Timeline",
-    "TimelineEntry",
-    "TimelineEvent",
     "Token",
     "TokenStore",
-    "TrustKey",
-    "TrustPolicy",
     "Unauthenticated",
     "Unreachable",
-    "User",
-    "WorkItem",
     "wait_for",
 ]
+__all__ += models.__all__

@@ -1,7 +1,7 @@
 """Opening what was sealed to you: HPKE base mode (RFC 9180), DHKEM(X25519), HKDF-SHA256, AES-256-GCM.
 
 mine = RecipientKey.new()
-delivery = client.access_credentials.deliver_key(project, credential, mine.public)
+delivery = client.access_credentials.deliver(project, credential, recipient_key=mine.public)
 private_key = mine.open(delivery.sealed_private_key)
 """
 
@@ -12,14 +12,9 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
 
+from gpuaas_sdk.generated.models import SealedBox
+
 FORMAT = "hpke-x25519-hkdf-sha256-aes256gcm.v1"
-
-
-@dataclass(frozen=True, kw_only=True)
-class SealedBox:
-    format: str = ""
-    info: str = ""
-    box: str = ""
 
 
 class NotForUs(ValueError):

@@ -31,6 +31,11 @@ def public_pem(key: ec.EllipticCurvePrivateKey) -> str:
     return public.public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo).decode()
 
 
+def digest_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
+
+
 def sign_blob(key: ec.EllipticCurvePrivateKey, digest: str) -> str:
     """The signature of the bytes with this digest, as `cosign sign-blob` prints it."""
     mark = bytes.fromhex(digest.removeprefix("sha256:"))

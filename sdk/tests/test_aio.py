@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from gpuaas_sdk import NotFound, RetryPolicy, ServiceAccountCredentials
-from gpuaas_sdk.aio import AsyncClient
+from gpuaas_sdk import AsyncClient, NotFound, RetryPolicy, ServiceAccountCredentials
 
 QUICK = RetryPolicy(attempts=3, first_delay=0.01, max_delay=0.01)
 WHO = ServiceAccountCredentials("sva_1", "secret")
@@ -22,7 +21,7 @@ async def test_pages_are_followed_to_the_last_one(platform: Any, answer: Callabl
     two = answer(body={"items": [{"id": "op_2", "status": "pending"}], "next_cursor": None})
     platform.answers(token, one, two)
     async with client(platform) as asked:
-        found = await asked.ask(lambda c: list(c.operations.list("prj_1")))
+        found = await asked.operations.list("prj_1").all()
     assert [operation.id for operation in found] == ["op_1", "op_2"]
     assert [one.path.partition("?")[0] for one in platform.received] == [
         "/api/v1/auth/token",
@@ -39,7 +38,7 @@ async def test_a_change_is_repeated_with_the_same_key(
         token, problem_answer("unavailable", 503, True), answer(body={"id": "op_1", "status": "cancelled"})
     )
     async with client(platform) as asked:
-        ended = await asked.ask(lambda c: c.operations.cancel("prj_1", "op_1"))
+        ended = await asked.operations.cancel("prj_1", "op_1")
     assert ended.status == "cancelled"
     keys = {one.headers["idempotency-key"] for one in platform.received[1:]}
     assert len(platform.received) == 3
@@ -53,7 +52,7 @@ async def test_a_token_that_is_refused_is_replaced_once(
     shown = answer(body={"id": "op_1", "status": "running"})
     platform.answers(first, problem_answer("token_expired", 401), second, shown)
     async with client(platform) as asked:
-        await asked.ask(lambda c: c.operations.show("prj_1", "op_1"))
+        await asked.operations.show("prj_1", "op_1")
     assert platform.received[-1].headers["authorization"] == "Bearer t2"
 
 
@@ -63,4 +62,4 @@ async def test_a_problem_is_the_same_exception(
     platform.answers(answer(body={"access_token": "t1", "expires_in": 900}), problem_answer("not_found", 404))
     async with client(platform) as asked:
         with pytest.raises(NotFound):
-            await asked.ask(lambda c: c.operations.show("prj_1", "op_1"))
+            await asked.operations.show("prj_1", "op_1")

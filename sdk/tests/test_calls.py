@@ -45,7 +45,7 @@ def test_a_call_carries_token_correlation_and_key(client: Client, platform: Any,
     assert call.headers["authorization"] == "Bearer t0"
     assert len(call.headers["idempotency-key"]) >= 8
     assert len(call.headers["x-correlation-id"]) >= 8
-    assert json.loads(call.body) == {"sku": "h200", "gpu_count": 2, "count": 1}
+    assert json.loads(call.body) == {"sku": "h200", "gpu_count": 2}
 
 
 def test_a_repeated_post_reuses_its_idempotency_key(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from gpuaas_sdk import MemberChange, Operation
+from gpuaas_sdk import NewMemberOperation, Operation
 from gpuaas_sdk.controller import AppController, Context, Failed, Health, Line, Replica, Watched, connect
 from gpuaas_sdk.controller.failures import Interrupted
 from gpuaas_sdk.testing import RunningServer, Stage, World, as_replica, proving, running
@@ -286,7 +286,7 @@ async def test_a_member_operation_sees_its_own_member_and_knows_of_the_others(
     async with running(app, stage.controller()):
         instance, operation = await asyncio.to_thread(begin)
         await ended(stage, operation)
-        change = MemberChange(kind="add", component_key="leaf", allocation_ids=[places[1]])
+        change = NewMemberOperation(kind="add", component_key="leaf", allocation_ids=[places[1]])
         added = await asyncio.to_thread(stage.change_members, instance, change)
         assert (await ended(stage, added)).status == "succeeded"
     assert app.done[-1] == "join ['leaf']"

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 import asyncssh
 import pytest
 
-from gpuaas_sdk.access import MachineAccess, SshCertificate, SshEndpoint, UnreachableAllocation
+from gpuaas_sdk import MachineAccess, SshCertificate, SshTarget, UnreachableAllocation
 from gpuaas_sdk.controller import CommandFailed, Failed, HostUnreachable
 from gpuaas_sdk.controller.doors import Doors
 from gpuaas_sdk.controller.line import Lease
@@ -34,7 +34,7 @@ class Authority:
         signed = self.users.generate_user_certificate(key, "operation", principals=[ALLOCATION])
         certificate = SshCertificate(
             certificate=signed.export_certificate("openssh").decode().strip(),
-            ssh=SshEndpoint(address="127.0.0.1", port=self.port, user="gpu"),
+            ssh=SshTarget(address="127.0.0.1", port=self.port, user="gpu"),
             principal=ALLOCATION,
             host_ca_keys=[self.hosts.export_public_key("openssh").decode().strip()],
         )

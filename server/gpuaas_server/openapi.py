@@ -5,6 +5,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from gpuaas_server.calls import NAMED, call_of
 from gpuaas_server.identity.policy import RULES, Level
 from gpuaas_server.kernel.http.problems import ProblemDocument
 
@@ -35,9 +36,12 @@ def describe(app: FastAPI) -> dict[str, Any]:
         schemas["ProblemDocument"] = ProblemDocument.model_json_schema()
         for unused in ("HTTPValidationError", "ValidationError"):
             schemas.pop(unused, None)
+        collections = {part for path in document["paths"] for part in path.split("/")}
         for methods in document["paths"].values():
             for operation in methods.values():
                 operation["security"] = _security(operation["operationId"])
+                if operation["security"] == [{"bearer": []}] or operation["operationId"] in NAMED:
+                    operation["x-call"] = call_of(operation["operationId"], collections)
                 for parameter in operation.get("parameters", ()):
                     parameter["schema"] = _on_the_wire(parameter["schema"])
         app.openapi_schema = document

@@ -33,7 +33,7 @@ class Door:
         return self.key.with_suffix(".key.pub").read_text().strip()
 
     def get_certificate(self) -> None:
-        self.use(self.client.ssh_access.certificate(self.project_id, self.allocation_id, self.make_key()))
+        self.use(self.client.ssh_access.create_certificate(self.project_id, self.allocation_id, self.make_key()))
 
     def use(self, issued: SshCertificate) -> None:
         (self.directory / f"{self.allocation_id}.key-cert.pub").write_text(issued.certificate + "\n")

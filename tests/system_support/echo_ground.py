@@ -11,7 +11,7 @@ from importlib.resources import files
 
 from gpuaas_echo.controller import Echo
 from gpuaas_lab import Fleet, Host
-from gpuaas_sdk import InstanceMember, MemberChange, NewInstance, Operation, PlacementIntent
+from gpuaas_sdk import InstanceMember, NewInstance, NewMemberOperation, Operation, Placement, ReplaceTarget
 from gpuaas_sdk.controller import AppController, ControllerSettings
 from gpuaas_sdk.controller.context import Gate
 from gpuaas_sdk.controller.replica import open_gate
@@ -52,7 +52,7 @@ class Ground(Stage):
 
     def deploy(self, name: str, places: list[tuple[str, str]], **inputs: object) -> tuple[str, Operation]:
         """The version before the newest, so that there is one to go to."""
-        intent = [PlacementIntent(component_key=key, allocation_id=one) for key, one in places]
+        intent = [Placement(component_key=key, allocation_id=one) for key, one in places]
         new = NewInstance(app=self.slug, name=name, placement_intent=intent, version=OLD, inputs=inputs)
         started = self.world.admin.instances.create(self.project_id, new)
         return started.instance.id, started.operation
@@ -64,14 +64,17 @@ class Ground(Stage):
         return self.world.admin.instances.upgrade(self.project_id, instance, version).operation
 
     def add(self, instance: str, *places: str, on_failure: str | None = None) -> Operation:
-        wish = MemberChange(kind="add", component_key="relay", allocation_ids=places, on_failure=on_failure)
+        wish = NewMemberOperation(kind="add", component_key="relay", allocation_ids=places, on_failure=on_failure)
         return self.change_members(instance, wish)
 
     def change(self, instance: str, kind: str, *members: InstanceMember) -> Operation:
-        return self.change_members(instance, MemberChange(kind=kind, targets=[one.id for one in members]))
+        return self.change_members(instance, NewMemberOperation(kind=kind, targets=[one.id for one in members]))
 
     def replace(self, instance: str, member: InstanceMember, place: str) -> Operation:
-        return self.change_members(instance, MemberChange(kind="replace", replacements=[(member.id, place)]))
+        return self.change_members(
+            instance,
+            NewMemberOperation(kind="replace", replacements=[ReplaceTarget(member_id=member.id, allocation_id=place)]),
+        )
 
     def members(self, instance: str, component: str) -> list[InstanceMember]:
         members = self.world.admin.instances.members(self.project_id, instance)

@@ -6,8 +6,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpuaas_sdk import Client, NewInstance, Operation, PlacementIntent, ServiceAccountCredentials
-from gpuaas_sdk.artifacts import digest_of
+from gpuaas_sdk import Client, NewInstance, Operation, Placement, ServiceAccountCredentials
+from gpuaas_sdk.signing import digest_of
 
 FOOTPRINT: dict[str, object] = {
     "units": ["little.service"],
@@ -37,7 +37,7 @@ class LittleApp:
 
     def launch(self, allocation_id: str) -> tuple[str, str]:
         """The ids of the instance and of its deploy."""
-        place = PlacementIntent(component_key="server", allocation_id=allocation_id)
+        place = Placement(component_key="server", allocation_id=allocation_id)
         new = NewInstance(app=self.slug, name=f"one-{secrets.token_hex(3)}", placement_intent=[place])
         started = self.admin.instances.create(self.project_id, new)
         return started.instance.id, started.operation.id

@@ -12,10 +12,8 @@ from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_pri
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from gpuaas_sdk import Client, Node, PasswordCredentials, ServiceAccountCredentials
-from gpuaas_sdk.allocations import NewAllocation
-from gpuaas_sdk.artifacts import digest_of
-from gpuaas_sdk.capacity import NewSku
+from gpuaas_sdk import Client, NewAllocation, NewSku, NewSshGrant, Node, PasswordCredentials, ServiceAccountCredentials
+from gpuaas_sdk.signing import digest_of
 from gpuaas_server.identity.policy import RULES, SCOPES, Level, decide
 from gpuaas_server.identity.policy_document import expected
 from gpuaas_server.identity.principals import ServiceAccountState, service_account_principal
@@ -101,7 +99,7 @@ def gathered(home: World, away: World) -> Iterator[Cast]:
 def furnish(admin: Client, tenant_id: str, project_id: str) -> dict[str, str]:
     """A member, a service account with a key, a living allocation with a grant, and one that has ended."""
     email = f"bystander-{secrets.token_hex(4)}@example.test"
-    user = admin.users.create(tenant_id, email, "Bystander", secrets.token_urlsafe(18))
+    user = admin.users.create(tenant_id, email, "Bystander", password=secrets.token_urlsafe(18))
     admin.projects.set_member(project_id, user.id, "project_viewer")
     account = admin.service_accounts.create(project_id, f"robot-{secrets.token_hex(3)}", ["projects:read"])
     key = admin.service_accounts.create_key(project_id, account.id)
@@ -110,7 +108,9 @@ def furnish(admin: Client, tenant_id: str, project_id: str) -> dict[str, str]:
     _settle(admin, project_id, [living.id, ended.id])
     admin.allocations.release(project_id, ended.id)
     _settle(admin, project_id, [ended.id])
-    grant = admin.ssh_access.create_grant(project_id, living.id, expires_at=tomorrow(), public_key=public_key())
+    grant = admin.ssh_access.create_grant(
+        project_id, living.id, NewSshGrant(expires_at=tomorrow(), public_key=public_key())
+    )
     return {
         "tenant_id": tenant_id,
         "project_id": project_id,
@@ -122,7 +122,7 @@ def furnish(admin: Client, tenant_id: str, project_id: str) -> dict[str, str]:
         "ended_allocation_id": ended.id,
         "allocation_node": living.node_id or "",
         "grant_id": grant.id,
-        "credential_id": admin.access_credentials.create(project_id, f"c-{secrets.token_hex(3)}", "ssh_key").id,
+        "credential_id": admin.access_credentials.create(project_id, f"c-{secrets.token_hex(3)}", kind="ssh_key").id,
         **furnish_artifacts(admin, tenant_id, project_id),
         **furnish_receipts(admin, project_id, living.id),
         **furnish_catalog(admin, tenant_id, project_id, _published(admin, project_id)),
@@ -138,7 +138,7 @@ def furnish_artifacts(admin: Client, tenant_id: str, project_id: str) -> dict[st
         "artifact_id": artifacts[0],
         "doomed_artifact_id": artifacts[1],
         "absent_operation_id": f"op_{'0' * 26}",
-        "trust_key_id": admin.trust.add_key(tenant_id, "matrix", trust_key()).id,
+        "trust_key_id": admin.trust.create_key(tenant_id, "matrix", trust_key()).id,
     }
 
 
@@ -191,7 +191,7 @@ def set_apart(admin: Client, nodes: list[Node], busy: set[str]) -> dict[str, str
 def _person(home: World, role: str) -> Caller:
     email, password = f"{secrets.token_hex(5)}@example.test", secrets.token_urlsafe(18)
     platform = role.startswith("platform_")
-    user = home.admin.users.create(None if platform else home.tenant_id, email, role, password)
+    user = home.admin.users.create(None if platform else home.tenant_id, email, role, password=password)
     if platform:
         home.admin.users.set_platform_role(user.id, role)
     elif role == "tenant_admin":

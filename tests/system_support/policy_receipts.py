@@ -1,6 +1,6 @@
 """For the policy matrix: a receipt in each place, of an app that came and went."""
 
-from gpuaas_sdk import Client, ReceiptFilter
+from gpuaas_sdk import Client
 from system_support.little_app import LittleApp
 
 
@@ -11,5 +11,5 @@ def furnish_receipts(admin: Client, project_id: str, allocation_id: str) -> dict
     gone = app.ask(instance_id, "decommission")
     app.say_done(gone)
     app.ended(gone)
-    [receipt] = admin.receipts.list(project_id, ReceiptFilter(operation_id=gone))
+    [receipt] = admin.receipts.list(project_id, operation_id=gone)
     return {"receipt_id": receipt.id}

@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from gpuaas_sdk import Client, RecipientKey
+from gpuaas_sdk import Client, NewSshGrant, RecipientKey
 from system_support.policy_cast import Caller, Cast, Ids, public_key, tomorrow, trust_key
 from system_support.policy_catalog import draft, manifest
 
@@ -62,7 +62,8 @@ def _sku(caller: Caller, ids: Ids) -> object:
 
 
 def _fresh_role(cast: Cast, caller: Caller, ids: Ids) -> Ids:
-    user = cast.admin.users.create(None, f"{secrets.token_hex(6)}@example.test", "Other", secrets.token_urlsafe(18))
+    email, password = f"{secrets.token_hex(6)}@example.test", secrets.token_urlsafe(18)
+    user = cast.admin.users.create(None, email, "Other", password=password)
     cast.admin.users.set_platform_role(user.id, "platform_operator")
     return {"user_id": user.id}
 
@@ -93,7 +94,7 @@ def _fresh_token(cast: Cast, caller: Caller, ids: Ids) -> Ids:
 
 def _fresh_grant(cast: Cast, caller: Caller, ids: Ids) -> Ids:
     place = (ids["project_id"], ids["allocation_id"])
-    grant = cast.admin.ssh_access.create_grant(*place, expires_at=tomorrow(), public_key=public_key())
+    grant = cast.admin.ssh_access.create_grant(*place, NewSshGrant(expires_at=tomorrow(), public_key=public_key()))
     return {"grant_id": grant.id}
 
 
@@ -104,7 +105,7 @@ def _fresh_ssh_key(cast: Cast, caller: Caller, ids: Ids) -> Ids:
 
 
 def _fresh_credential(cast: Cast, caller: Caller, ids: Ids) -> Ids:
-    return {"credential_id": cast.admin.access_credentials.create(ids["project_id"], _slug(), "ssh_key").id}
+    return {"credential_id": cast.admin.access_credentials.create(ids["project_id"], _slug(), kind="ssh_key").id}
 
 
 def _recipient(caller: Caller, ids: Ids) -> object:
@@ -148,7 +149,7 @@ def _fresh_intent(cast: Cast, caller: Caller, ids: Ids) -> Ids:
 
 
 def _fresh_trust_key(cast: Cast, caller: Caller, ids: Ids) -> Ids:
-    return {"trust_key_id": cast.admin.trust.add_key(ids["tenant_id"], "to be revoked", trust_key()).id}
+    return {"trust_key_id": cast.admin.trust.create_key(ids["tenant_id"], "to be revoked", trust_key()).id}
 
 
 def _evidence(caller: Caller, ids: Ids) -> object:

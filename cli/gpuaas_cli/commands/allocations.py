@@ -94,7 +94,7 @@ def release(
     """Give the GPUs back: access ends, everything on them is wiped."""
     session.confirm(f"Release {allocation}? Everything on it is wiped.", yes)
     where, found = _find(session, project, allocation)
-    released = session.client.allocations.release(where, found, reason)
+    released = session.client.allocations.release(where, found, reason=reason)
     _after_release(session, where, released, watch, deadline)
 
 

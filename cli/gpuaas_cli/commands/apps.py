@@ -43,7 +43,7 @@ def list_(
     elif published:
         print_list(session, client.apps.list(project_id(session, project)), APPS)
     else:
-        print_list(session, client.catalog.list(project_id(session, project), search), CATALOG)
+        print_list(session, client.catalog.list(project_id(session, project), search=search), CATALOG)
 
 
 @group.verb("show")
@@ -54,7 +54,7 @@ def show(
     project: ProjectOption = None,
 ) -> None:
     """Show an app: versions, components, what it asks and what it needs. With --output json, the whole manifest."""
-    print_app(session, session.client.catalog.show(project_id(session, project), app, version))
+    print_app(session, session.client.catalog.show(project_id(session, project), app, version=version))
 
 
 @group.verb("register")

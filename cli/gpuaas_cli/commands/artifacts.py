@@ -15,8 +15,8 @@ from gpuaas_cli.references import project_id
 from gpuaas_cli.rendering import Column, age, print_list
 from gpuaas_cli.session import Session
 from gpuaas_sdk import Artifact, Evidence
-from gpuaas_sdk.artifacts import digest_of
 from gpuaas_sdk.registry import Repository
+from gpuaas_sdk.signing import digest_of
 
 group = CommandGroup("Artifacts: what apps are made of, whom it is trusted by, and how far it is promoted.")
 
@@ -170,7 +170,7 @@ def sign(
         signatures = [signing.sign_blob(private, signed.digest)]
     else:
         signing.sign_image(_repository(session, signed), signed.digest, private)
-    session.client.artifacts.verify(where, found, signatures)
+    session.client.artifacts.verify(where, found, signatures=signatures)
     print_artifact(session, session.client.artifacts.checked(where, found, deadline))
 
 
@@ -186,7 +186,7 @@ def verify(
 ) -> None:
     """Have bytes and signatures checked again, and wait for the verdict. Fails when the verification fails."""
     where, found = _find(session, project, artifact)
-    session.client.artifacts.verify(where, found, signature or [])
+    session.client.artifacts.verify(where, found, signatures=signature)
     checked = session.client.artifacts.checked(where, found, deadline)
     print_artifact(session, checked)
     if checked.trust in ("failed_verification", "revoked"):
@@ -263,4 +263,4 @@ def _repository(session: Session, artifact: Artifact) -> Repository:
     registry, _, rest = (artifact.reference or "").partition("/")
     name = rest.partition("@")[0]
     token = session.client.artifacts.registry_token
-    return Repository(registry, name, lambda scope: token(scope).token, session.ca_file)
+    return Repository(registry, name, lambda scope: token(scope=[scope]).token, session.ca_file)

@@ -9,7 +9,7 @@ from gpuaas_cli.options import LimitOption, ProjectOption
 from gpuaas_cli.references import project_id, tenant_id
 from gpuaas_cli.rendering import Column, print_list, short_moment
 from gpuaas_cli.session import Session
-from gpuaas_sdk import AuditFilter, AuditRecord
+from gpuaas_sdk import AuditRecord
 
 group = CommandGroup(
     "Audit trail: of a project, of --tenant, or with --platform of everything. Without a verb: list.",
@@ -39,14 +39,14 @@ def list_(
     limit: LimitOption = 50,
 ) -> None:
     """List audit records, newest first."""
-    wanted = AuditFilter(
-        resource_id=resource, actor_id=actor, action=action, outcome=outcome, correlation_id=correlation
-    )
     client = session.client
-    if platform:
-        records = client.audit.list(wanted)
-    elif tenant is not None:
-        records = client.audit.list(wanted, tenant_id=tenant_id(client, tenant))
-    else:
-        records = client.audit.list(wanted, project_id=project_id(session, project))
+    records = client.audit.list(
+        tenant_id=tenant_id(client, tenant) if tenant and not platform else None,
+        project_id=None if tenant or platform else project_id(session, project),
+        resource_id=resource,
+        actor_id=actor,
+        action=action,
+        outcome=outcome,
+        correlation_id=correlation,
+    )
     print_list(session, records.first(limit), COLUMNS)

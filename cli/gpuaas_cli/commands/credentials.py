@@ -70,7 +70,7 @@ def create(
 ) -> None:
     """Make a credential. Of an ssh_certificate nothing is stored; an ssh_key is a new key pair, kept sealed."""
     where = project_id(session, project)
-    print_list(session, [session.client.access_credentials.create(where, name, kind.value)], COLUMNS)
+    print_list(session, [session.client.access_credentials.create(where, name, kind=kind.value)], COLUMNS)
 
 
 @group.verb("rotate")
@@ -84,7 +84,7 @@ def rotate(
     """Put a new key in place of an ssh_key, on every allocation that has it."""
     session.confirm(f"Replace the key of {credential}?", yes)
     where, found = _find(session, project, credential)
-    print_list(session, [session.client.access_credentials.rotate(where, found, overlap)], COLUMNS)
+    print_list(session, [session.client.access_credentials.rotate(where, found, overlap_minutes=overlap)], COLUMNS)
 
 
 @group.verb("revoke")

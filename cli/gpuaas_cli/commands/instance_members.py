@@ -19,7 +19,7 @@ from gpuaas_cli.options import DeadlineOption, LimitOption, ProjectOption, Watch
 from gpuaas_cli.references import allocation_id, instance_id, instance_member_id, project_id
 from gpuaas_cli.rendering import print_list
 from gpuaas_cli.session import Session
-from gpuaas_sdk import MemberChange
+from gpuaas_sdk import NewMemberOperation, ReplaceTarget
 
 group = CommandGroup("Members of an instance: which component runs on which allocation.")
 
@@ -79,7 +79,7 @@ def add(
     """Add a member on each allocation named."""
     where, found = _find(session, project, instance)
     places = [allocation_id(session.client, where, one) for one in allocations]
-    change = MemberChange(
+    change = NewMemberOperation(
         kind="add", component_key=component, allocation_ids=places, on_failure=on_failure, reason=reason
     )
     _change(session, where, found, change, assignments, watch, deadline)
@@ -161,16 +161,17 @@ def replace(
     session.confirm(f"Replace {', '.join(pairs)} in {instance}? What runs on the old ones ends.", yes)
     where, found = _find(session, project, instance)
     moves = [_pair(session, where, found, pair) for pair in pairs]
-    change = MemberChange(kind="replace", replacements=moves, on_failure=on_failure, reason=reason)
+    change = NewMemberOperation(kind="replace", replacements=moves, on_failure=on_failure, reason=reason)
     _change(session, where, found, change, assignments, watch, deadline)
 
 
-def _pair(session: Session, where: str, instance: str, text: str) -> tuple[str, str]:
+def _pair(session: Session, where: str, instance: str, text: str) -> ReplaceTarget:
     member, equals, allocation = text.partition("=")
     if not (member and equals and allocation):
         raise CommandFailed("usage", f"{text} names no move.", "Write it as MEMBER=ALLOCATION.", ExitCode.USAGE)
     client = session.client
-    return instance_member_id(client, where, instance, member), allocation_id(client, where, allocation)
+    found = instance_member_id(client, where, instance, member)
+    return ReplaceTarget(member_id=found, allocation_id=allocation_id(client, where, allocation))
 
 
 def _of_targets(
@@ -181,9 +182,9 @@ def _of_targets(
     members: Sequence[str],
     on_failure: str | None,
     reason: str | None,
-) -> MemberChange:
+) -> NewMemberOperation:
     targets = [instance_member_id(session.client, where, instance, one) for one in members]
-    return MemberChange(kind=kind, targets=targets, on_failure=on_failure, reason=reason)
+    return NewMemberOperation(kind=kind, targets=targets, on_failure=on_failure, reason=reason)
 
 
 def _find(session: Session, project: str | None, instance: str) -> tuple[str, str]:
@@ -195,7 +196,7 @@ def _change(
     session: Session,
     where: str,
     instance: str,
-    change: MemberChange,
+    change: NewMemberOperation,
     assignments: Sequence[str] | None,
     watch: bool,
     deadline: float,

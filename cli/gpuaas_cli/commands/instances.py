@@ -18,7 +18,7 @@ from gpuaas_cli.options import DeadlineOption, LimitOption, ProjectOption, Watch
 from gpuaas_cli.references import allocation_id, instance_id, project_id
 from gpuaas_cli.rendering import print_list
 from gpuaas_cli.session import Session
-from gpuaas_sdk import NewInstance, PlacementIntent
+from gpuaas_sdk import NewInstance, Placement
 
 group = CommandGroup("App instances: what a project runs on its allocations.")
 FOLLOW_SECONDS = 20  # of one long poll; within the client's timeout
@@ -69,7 +69,7 @@ def deploy(
         session.say(f"Follow it: gpuaas operations follow {started.operation.id}")
 
 
-def _placement(session: Session, where: str, places: Sequence[str]) -> list[PlacementIntent]:
+def _placement(session: Session, where: str, places: Sequence[str]) -> list[Placement]:
     intent = []
     for place in places:
         component, equals, allocations = place.partition("=")
@@ -79,14 +79,14 @@ def _placement(session: Session, where: str, places: Sequence[str]) -> list[Plac
             )
         for one in allocations.split(","):
             found = allocation_id(session.client, where, one)
-            intent.append(PlacementIntent(component_key=component, allocation_id=found))
+            intent.append(Placement(component_key=component, allocation_id=found))
     return intent
 
 
 def _inputs(
     session: Session, where: str, app: str, version: str | None, file: Path | None, assignments: Sequence[str]
 ) -> Document:
-    schema = session.client.catalog.show(where, app, version).manifest.get("inputs")
+    schema = session.client.catalog.show(where, app, version=version).manifest.get("inputs")
     form = InputForm(schema if isinstance(schema, dict) else {})
     inputs = {} if file is None else read_inputs(file)
     inputs |= form.assigned(assignments)

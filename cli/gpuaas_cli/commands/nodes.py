@@ -44,7 +44,7 @@ TASK_COLUMNS: list[Column[Task]] = [
     Column("STATUS", lambda one: one.status, whole=True),
     Column("FOR", lambda one: one.resource_id),
     Column("AGE", lambda one: age(one.created_at), right=True, whole=True),
-    Column("FAILURE", lambda one: one.failure.code if one.failure else None),
+    Column("FAILURE", lambda one: one.failure.get("code") if one.failure else None),
 ]
 TOKEN_COLUMNS: list[Column[EnrolmentToken]] = [
     Column("ID", lambda one: one.id, whole=True),
@@ -219,8 +219,10 @@ def _warnings(node: Node) -> str:
 
 
 def _print_task(session: Session, task: Task) -> None:
-    phases = [f"{phase.name}: {phase.status} {phase.detail or ''}".rstrip() for phase in task.phases]
-    failure = f"{task.failure.message} ({task.failure.code})" if task.failure else None
+    phases = [
+        f"{phase.get('name')}: {phase.get('status')} {phase.get('detail') or ''}".rstrip() for phase in task.phases
+    ]
+    failure = f"{task.failure.get('message')} ({task.failure.get('code')})" if task.failure else None
     fields = [
         ("Id", task.id),
         ("Kind", task.kind),

@@ -72,7 +72,7 @@ def cancel(
 ) -> None:
     """End one that nobody works on yet, or ask its controller to stop at the next safe place."""
     where = project_id(session, project)
-    changed = session.client.operations.cancel(where, operation, reason)
+    changed = session.client.operations.cancel(where, operation, reason=reason)
     print_operation(session, changed)
     if changed.live:
         session.say(f"Its controller is asked to stop. Follow it: gpuaas operations follow {changed.id}")

@@ -22,9 +22,9 @@ def show(session: Session, project: ProjectOption = None, tenant: TenantScope = 
     """Show the limit and what is used."""
     client = session.client
     if tenant is not None:
-        _print(session, client.quotas.of_tenant(tenant_id(client, tenant)))
+        _print(session, client.quotas.tenant(tenant_id(client, tenant)))
     else:
-        _print(session, client.quotas.of_project(project_id(session, project)))
+        _print(session, client.quotas.project(project_id(session, project)))
 
 
 @group.verb("set")

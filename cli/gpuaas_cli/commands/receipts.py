@@ -10,12 +10,12 @@ from gpuaas_cli.options import LimitOption, ProjectOption
 from gpuaas_cli.references import allocation_id, project_id
 from gpuaas_cli.rendering import Column, cell, print_card, print_list, short_moment
 from gpuaas_cli.session import Session
-from gpuaas_sdk import Receipt, ReceiptCheck, ReceiptFilter
+from gpuaas_sdk import ReceiptCheck, ReceiptLine
 
 group = CommandGroup("Teardown receipts: the proof that an app took away what it brought.")
 _SHOWN = 5
 
-COLUMNS: list[Column[Receipt]] = [
+COLUMNS: list[Column[ReceiptLine]] = [
     Column("ID", lambda one: one.id, whole=True),
     Column("STATUS", lambda one: one.status, whole=True),
     Column("DEPTH", lambda one: one.depth, whole=True),
@@ -41,8 +41,10 @@ def list_(
     """List receipts, newest first; also those of instances that are gone."""
     where = project_id(session, project)
     place = allocation_id(session.client, where, allocation) if allocation else None
-    wanted = ReceiptFilter(instance_id=instance, operation_id=operation, allocation_id=place, status=status)
-    print_list(session, session.client.receipts.list(where, wanted).first(limit), COLUMNS)
+    found = session.client.receipts.list(
+        where, instance_id=instance, operation_id=operation, allocation_id=place, status=status
+    )
+    print_list(session, found.first(limit), COLUMNS)
 
 
 @group.verb("show")

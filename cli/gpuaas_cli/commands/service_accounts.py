@@ -9,7 +9,7 @@ from gpuaas_cli.options import ExpiresOption, ProjectOption, YesOption, expiry
 from gpuaas_cli.references import project_id, service_account_id
 from gpuaas_cli.rendering import Column, age, print_card, print_list
 from gpuaas_cli.session import Session
-from gpuaas_sdk import ServiceAccount, ServiceAccountKey
+from gpuaas_sdk import NewServiceAccount, ServiceAccount, ServiceAccountKey
 
 group = CommandGroup("Service accounts: programs that act in a project.")
 keys = CommandGroup("Keys of a service account.")
@@ -61,7 +61,7 @@ def create(
 ) -> None:
     """Create a service account with a first key, whose secret is shown once."""
     where = project_id(session, project)
-    made = session.client.service_accounts.create(where, name, scope, expiry(expires), apps)
+    made = session.client.service_accounts.create(where, name, scope, expires_at=expiry(expires), app_slugs=apps)
     _print(session, made)
 
 
@@ -106,7 +106,7 @@ def key_rotate(
 ) -> None:
     """Make another key, whose secret is shown once. Old keys stay until they are deleted or expire."""
     where, found = _find(session, project, account)
-    key = session.client.service_accounts.create_key(where, found, expiry(expires))
+    key = session.client.service_accounts.create_key(where, found, expires_at=expiry(expires))
     fields = [
         ("Service account", found),
         ("Key", key.id),
@@ -138,7 +138,7 @@ def _find(session: Session, project: str | None, account: str) -> tuple[str, str
 
 
 def _print(session: Session, account: ServiceAccount) -> None:
-    secret = account.key.secret if account.key else None
+    key = account.key if isinstance(account, NewServiceAccount) else None
     fields = [
         ("Name", account.name),
         ("Id", account.id),
@@ -147,9 +147,9 @@ def _print(session: Session, account: ServiceAccount) -> None:
         ("Project", account.project_id),
         ("Expires", account.expires_at),
         ("Created", account.created_at),
-        ("Key", account.key.id if account.key else None),
-        ("Secret", secret),
+        ("Key", key.id if key else None),
+        ("Secret", key.secret if key else None),
     ]
     print_card(session, account, fields)
-    if secret:
+    if key:
         session.say(f"The secret is shown this once. Sign in with: gpuaas login --service-account {account.id}")

@@ -53,7 +53,7 @@ def approve(
     client = session.client
     found = node_id(client, node)
     wanted = [slot_id(client, f"{found}/{one}" if one.isdigit() else one) for one in slot] if slot else None
-    print_list(session, client.slots.approve(found, wanted, shape), COLUMNS)
+    print_list(session, client.slots.approve(found, slot_ids=wanted, capacity_shape=shape), COLUMNS)
 
 
 @group.verb("disable")

@@ -33,7 +33,7 @@ def ssh(
     where = project_id(session, project)
     found = allocation_id(client, where, allocation)
     with ephemeral_key() as key:
-        issued = client.ssh_access.certificate(where, found, public_key_of(key), minutes)
+        issued = client.ssh_access.create_certificate(where, found, public_key_of(key), minutes=minutes)
         if not issued.host_ca_keys:
             raise CommandFailed("host_ca_missing", "The platform named no host CA, so the host cannot prove itself.")
         status = run_ssh(ssh_arguments(key, found, issued, remote_command or []))

@@ -59,7 +59,7 @@ def revoke(
     session.confirm(f"Revoke {which} on {allocation}?", yes)
     where, found = _find(session, project, allocation)
     issued_to = principal_id(session.client, where, holder) if holder else None
-    ended = session.client.ssh_access.revoke_certificates(
+    ended = session.client.ssh_access.revoke_certificate(
         where, found, reason=reason, serial=serial, issued_to=issued_to
     )
     print_card(session, ended, [("Revoked", ", ".join(str(one) for one in ended.revoked) or "none was left")])

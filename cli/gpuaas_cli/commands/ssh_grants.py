@@ -12,7 +12,7 @@ from gpuaas_cli.options import ProjectOption, YesOption, expiry
 from gpuaas_cli.references import allocation_id, credential_id, project_id, ssh_key_id
 from gpuaas_cli.rendering import Column, print_list
 from gpuaas_cli.session import Session
-from gpuaas_sdk import SshGrant
+from gpuaas_sdk import NewSshGrant, SshGrant
 
 group = CommandGroup("SSH grants: a public key on an allocation, for a time.")
 
@@ -65,16 +65,14 @@ def create(
     if until is None:
         raise typer.BadParameter("a grant needs an end")
     where, found = _find(session, project, allocation)
-    grant = session.client.ssh_access.create_grant(
-        where,
-        found,
+    new = NewSshGrant(
         expires_at=until,
         public_key=read_public_key(key_file) if key_file else None,
         ssh_key_id=ssh_key_id(session.client, key) if key else None,
         access_credential_id=credential_id(session.client, where, credential) if credential else None,
         note=note,
     )
-    print_list(session, [grant], COLUMNS)
+    print_list(session, [session.client.ssh_access.create_grant(where, found, new)], COLUMNS)
 
 
 @group.verb("delete")

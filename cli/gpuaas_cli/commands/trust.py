@@ -57,7 +57,7 @@ def add_key(
     tenant: TenantOption = None,
 ) -> None:
     """Trust signatures by a key."""
-    print_list(session, [session.client.trust.add_key(_tenant(session, tenant), name, file.read_text())], COLUMNS)
+    print_list(session, [session.client.trust.create_key(_tenant(session, tenant), name, file.read_text())], COLUMNS)
 
 
 @group.verb("revoke-key")

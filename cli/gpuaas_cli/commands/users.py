@@ -11,7 +11,7 @@ from gpuaas_cli.options import TenantOption, YesOption
 from gpuaas_cli.references import home_tenant_id, user_id
 from gpuaas_cli.rendering import Column, age, print_card, print_list
 from gpuaas_cli.session import Session
-from gpuaas_sdk import User
+from gpuaas_sdk import User, UserWithPassword
 
 group = CommandGroup("People: of your tenant, of --tenant, or (without one) of the platform itself.")
 
@@ -57,7 +57,7 @@ def create(
     """Create a user. Without a password one is made, and shown once."""
     password = sys.stdin.readline().rstrip("\r\n") if password_stdin else None
     home = home_tenant_id(session.client, tenant)
-    _print(session, session.client.users.create(home, email, name or email, password))
+    _print(session, session.client.users.create(home, email, name or email, password=password))
 
 
 @group.verb("disable")
@@ -109,8 +109,8 @@ def _update(
     tenant: str | None,
     *,
     disabled: bool | None = None,
-    unlock: bool = False,
-    reset_password: bool = False,
+    unlock: bool | None = None,
+    reset_password: bool | None = None,
 ) -> None:
     home = home_tenant_id(session.client, tenant)
     found = user_id(session.client, home, user)
@@ -119,6 +119,7 @@ def _update(
 
 
 def _print(session: Session, user: User) -> None:
+    password = user.initial_password if isinstance(user, UserWithPassword) else None
     print_card(
         session,
         user,
@@ -134,8 +135,8 @@ def _print(session: Session, user: User) -> None:
             ("Last sign-in", user.last_sign_in_at),
             ("Created", user.created_at),
             ("Id", user.id),
-            ("Password", user.initial_password),
+            ("Password", password),
         ],
     )
-    if user.initial_password:
+    if password:
         session.say("The password is shown this once.")

@@ -41,7 +41,7 @@ def show(session: Session, app: AppArgument, version: VersionArgument, project: 
 def activate(session: Session, app: AppArgument, version: VersionArgument, project: ProjectOption = None) -> None:
     """Offer a draft in the catalogue. Its artifact must be active."""
     found = _found(session, app, version, project)
-    moved = session.client.app_versions.activate(found.project_id, found.app_id, found.id, found.generation)
+    moved = session.client.app_versions.activate(found.project_id, found.app_id, found.id, generation=found.generation)
     print_list(session, [moved], VERSIONS)
 
 
@@ -59,7 +59,9 @@ def deprecate(
     """Take no new instances on a version. Those that run go on, and show the notice."""
     found = _found(session, app, version, project)
     place = (found.project_id, found.app_id, found.id)
-    moved = session.client.app_versions.deprecate(*place, notice, expiry(retire_at), found.generation)
+    moved = session.client.app_versions.deprecate(
+        *place, notice, retire_at=expiry(retire_at), generation=found.generation
+    )
     print_list(session, [moved], VERSIONS)
 
 
@@ -75,5 +77,6 @@ def retire(
     """End a deprecated version that nobody runs, or a draft. It does not come back."""
     found = _found(session, app, version, project)
     session.confirm(f"Retire {found.slug} {found.version} for ever?", yes)
-    moved = session.client.app_versions.retire(found.project_id, found.app_id, found.id, reason, found.generation)
+    place = (found.project_id, found.app_id, found.id)
+    moved = session.client.app_versions.retire(*place, reason, generation=found.generation)
     print_list(session, [moved], VERSIONS)

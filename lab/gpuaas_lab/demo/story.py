@@ -11,9 +11,7 @@ from gpuaas_lab.demo.fleets import GPUS, HOSTS, DemoFleet
 from gpuaas_lab.demo.platform import RunningPlatform
 from gpuaas_lab.demo.report import Report, Step
 from gpuaas_lab.errors import LabError
-from gpuaas_sdk import Allocation, Client, NewAllocation, PasswordCredentials
-from gpuaas_sdk.capacity import NewSku
-from gpuaas_sdk.nodes import Node
+from gpuaas_sdk import Allocation, Client, NewAllocation, NewSku, Node, PasswordCredentials
 
 MODEL = "NVIDIA H100 80GB HBM3"
 SETTLE_SECONDS = 120.0
@@ -71,7 +69,7 @@ class Story:
         tenant = self.admin.tenants.create("acme", "Acme Research")
         project = self.admin.projects.create(tenant.id, "training", "Model training")
         email, password = "mia@acme.example", secrets.token_urlsafe(18)
-        user = self.admin.users.create(tenant.id, email, "Mia", password)
+        user = self.admin.users.create(tenant.id, email, "Mia", password=password)
         self.admin.projects.set_member(project.id, user.id, "project_member")
         self.tenant_id, self.project_id = tenant.id, project.id
         self.credentials = PasswordCredentials(email, password)

@@ -8,7 +8,7 @@ from gpuaas_sdk.controller.line import Line
 from gpuaas_sdk.controller.metrics import Metrics
 from gpuaas_sdk.controller.process import ControllerSettings, connect, main, serve
 from gpuaas_sdk.controller.replica import Replica
-from gpuaas_sdk.operations import ControllerMember
+from gpuaas_sdk.generated.models import ControllerMember
 
 __all__ = [
     "AppController",

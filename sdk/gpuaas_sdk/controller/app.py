@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 from gpuaas_sdk.controller.context import Context
 from gpuaas_sdk.controller.failures import Failed
-from gpuaas_sdk.instances import Instance, InstanceMember
-from gpuaas_sdk.operations import Document
+from gpuaas_sdk.generated.models import Instance, InstanceMember
+from gpuaas_sdk.wire import Document
 
 Handler = Callable[[Context], Awaitable[None]]
 # Two kinds go by the name of what they do on the hosts.

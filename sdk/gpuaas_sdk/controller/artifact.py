@@ -5,10 +5,10 @@ import json
 
 import httpx
 
-from gpuaas_sdk.artifacts import RuntimeSecret
 from gpuaas_sdk.controller.failures import Failed
 from gpuaas_sdk.controller.line import Lease
-from gpuaas_sdk.sealed import RecipientKey, SealedBox
+from gpuaas_sdk.generated.models import RuntimeSecret, SealedBox
+from gpuaas_sdk.sealed import RecipientKey
 
 BUCKET_SECONDS = 60.0
 
@@ -34,7 +34,7 @@ def _opened(mine: RecipientKey, secret: RuntimeSecret) -> dict[str, str]:
 async def _content(lease: Lease, told: dict[str, str]) -> bytes:
     url, name, password = told["url"], told["username"], told["password"]
     if told["authorization"] == "basic":
-        return await lease.line.client.ask(lambda c: c.artifacts.pull(url, name, password))
+        return await lease.line.client.artifacts.pull(url, name, password)
     try:  # a bucket's own URL: nothing of ours goes along, our token least of all
         async with httpx.AsyncClient(timeout=BUCKET_SECONDS) as bucket:
             answer = await bucket.get(url)

@@ -9,7 +9,8 @@ from gpuaas_sdk.controller.doors import Doors
 from gpuaas_sdk.controller.failures import Failed, Interrupted, failure_of, line
 from gpuaas_sdk.controller.hosts import Host, mark_of
 from gpuaas_sdk.controller.line import Lease
-from gpuaas_sdk.operations import ControllerInstance, ControllerMember, ControllerVersion, Document, Operation
+from gpuaas_sdk.generated.models import ControllerInstance, ControllerMember, ControllerVersion, Operation
+from gpuaas_sdk.wire import Document
 
 # Asked between the work of a step and the word that it is done: the moment at which a crash hurts most.
 Gate = Callable[[str], None]

@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 
 import asyncssh
 
-from gpuaas_sdk.access import MachineAccess, SshCertificate
 from gpuaas_sdk.controller.failures import Failed
 from gpuaas_sdk.controller.hosts import Host
 from gpuaas_sdk.controller.line import Lease
+from gpuaas_sdk.generated.models import MachineAccess, SshCertificate
 
 CONNECT_SECONDS, LOGIN_SECONDS = 10.0, 20.0  # a host that answers at all may be slow
 RENEW_BEFORE = timedelta(minutes=5)

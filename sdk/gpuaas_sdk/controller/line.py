@@ -2,18 +2,23 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from gpuaas_sdk.access import MachineAccess
 from gpuaas_sdk.aio import AsyncClient
-from gpuaas_sdk.artifacts import RuntimeSecret
-from gpuaas_sdk.client import Client
 from gpuaas_sdk.controller.failures import Failure, LeaseLost
 from gpuaas_sdk.errors import Conflict, GpuaasError, NotFound
-from gpuaas_sdk.operations import ClaimedOperation, Document, LeaseRenewed, Operation, WorkItem
+from gpuaas_sdk.generated.models import (
+    ClaimedOperation,
+    LeaseRenewed,
+    MachineAccess,
+    Operation,
+    RuntimeSecret,
+    WorkItem,
+)
+from gpuaas_sdk.wire import Document
 
 POLL_SECONDS = 30
 RENEWALS_PER_LEASE = 3
@@ -29,14 +34,12 @@ class Line:
 
     async def work(self) -> Sequence[WorkItem]:
         """Held by the server until there is some, so that nothing waits for an interval of ours."""
-        project = self.project_id
-        return await self.client.ask(lambda c: c.controller.poll(project, wait=POLL_SECONDS))
+        return await self.client.controller.poll(self.project_id, wait=POLL_SECONDS)
 
     async def claim(self, operation_id: str) -> "Lease | None":
         """None: another replica was faster, or it is over."""
-        project, replica = self.project_id, self.replica
         try:
-            claimed = await self.client.ask(lambda c: c.controller.claim(project, operation_id, replica))
+            claimed = await self.client.controller.claim(self.project_id, operation_id, self.replica)
         except (Conflict, NotFound):
             return None
         return Lease(self, claimed)
@@ -47,8 +50,7 @@ class Line:
         return [one.id for one in (*claimed, *running) if one.replica == self.replica and one.phase is None]
 
     async def _with_status(self, status: str) -> list[Operation]:
-        project = self.project_id
-        return await self.client.ask(lambda c: list(c.operations.list(project, status=status)))
+        return await self.client.operations.list(self.project_id, status=status).all()
 
 
 @dataclass(slots=True)
@@ -66,38 +68,26 @@ class Lease:
         return self.claimed.operation.id
 
     async def report(self, steps: Sequence[Document] = (), progress: Document | None = None) -> LeaseRenewed:
-        project, operation, token = self._place
         async with self._said:  # one after the other: a step's end must not overtake its beginning
-            told = await self._ask(
-                lambda c: c.controller.report(project, operation, token, steps=steps, progress=progress)
-            )
+            told = await self._held(self._calls.controller.report(*self._place, steps=steps, progress=progress))
         self.cancel_requested = told.cancel_requested
         return told
 
     async def complete(self, members: Sequence[Document], runtime: Document | None, access: Document | None) -> None:
-        project, operation, token = self._place
-        await self._ask(
-            lambda c: c.controller.complete(
-                project, operation, token, members=members, runtime=runtime, access_bundle=access
-            )
-        )
+        calls = self._calls.controller
+        await self._held(calls.complete(*self._place, members=members, runtime=runtime, access_bundle=access))
 
     async def fail(self, failure: Failure, members: Sequence[Document]) -> None:
-        project, operation, token = self._place
-        said = failure.document()
-        await self._ask(lambda c: c.controller.fail(project, operation, token, said, members=members))
+        await self._held(self._calls.controller.fail(*self._place, failure.document(), members=members))
 
     async def give_back(self) -> None:
-        project, operation, token = self._place
-        await self._ask(lambda c: c.controller.give_back(project, operation, token))
+        await self._held(self._calls.controller.give_back(*self._place))
 
     async def machine_access(self, public_key: str) -> MachineAccess:
-        project, operation, token = self._place
-        return await self._ask(lambda c: c.ssh_access.for_operation(project, operation, token, public_key))
+        return await self._held(self._calls.ssh_access.for_operation(*self._place, public_key))
 
     async def pull_secret(self, recipient_key: str) -> RuntimeSecret:
-        project, operation, token = self._place
-        return await self._ask(lambda c: c.artifacts.pull_secret(project, operation, token, recipient_key))
+        return await self._held(self._calls.artifacts.pull_secret(*self._place, recipient_key))
 
     async def keep(self) -> None:
         """Renew until cancelled. Ends by itself only when the lease is lost."""
@@ -113,12 +103,16 @@ class Lease:
                 log.warning("lease of %s not renewed: %s", self.operation_id, error)
 
     @property
+    def _calls(self) -> AsyncClient:
+        return self.line.client
+
+    @property
     def _place(self) -> tuple[str, str, str]:
         return self.line.project_id, self.operation_id, self.claimed.lease_token
 
-    async def _ask(self, call: Callable[[Client], Answer]) -> Answer:
+    async def _held(self, call: Awaitable[Answer]) -> Answer:
         try:
-            return await self.line.client.ask(call)
+            return await call
         except GpuaasError as error:
             if error.code in ("lease_lost", "not_the_controller"):
                 raise LeaseLost(error.detail) from error

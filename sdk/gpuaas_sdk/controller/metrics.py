@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from gpuaas_sdk.operations import Operation
+from gpuaas_sdk.generated.models import Operation
 
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
 

@@ -15,7 +15,7 @@ from gpuaas_sdk.controller.metrics import Metrics
 from gpuaas_sdk.controller.rounds import health_round
 from gpuaas_sdk.controller.runner import carry_out
 from gpuaas_sdk.errors import Denied, GpuaasError, NotFound, Unauthenticated
-from gpuaas_sdk.operations import WorkItem
+from gpuaas_sdk.generated.models import WorkItem
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 10.0
 log = logging.getLogger(__name__)

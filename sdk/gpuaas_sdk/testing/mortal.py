@@ -24,7 +24,8 @@ from pathlib import Path
 from gpuaas_sdk.controller import AppController, ControllerSettings, Line, Replica, connect
 from gpuaas_sdk.controller.failures import Failure
 from gpuaas_sdk.controller.line import Lease
-from gpuaas_sdk.operations import ClaimedOperation, Document, LeaseRenewed, Operation
+from gpuaas_sdk.generated.models import ClaimedOperation, LeaseRenewed, Operation
+from gpuaas_sdk.wire import Document
 
 # In their order: nothing begun; a step announced; its work done, unsaid; said; all done, the end unsaid; the end said.
 MOMENTS = ("claimed", "begun", "worked", "told", "ending", "ended")

@@ -5,16 +5,22 @@ import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gpuaas_sdk.allocations import Allocation, NewAllocation
-from gpuaas_sdk.artifacts import digest_of
-from gpuaas_sdk.catalog import AppVersion
 from gpuaas_sdk.controller.process import ControllerSettings
 from gpuaas_sdk.errors import ServerFailed, Unreachable
-from gpuaas_sdk.instances import Instance, MemberChange, NewInstance, PlacementIntent
-from gpuaas_sdk.operations import Operation
-from gpuaas_sdk.receipts import Receipt, ReceiptFilter
+from gpuaas_sdk.generated.models import (
+    Allocation,
+    AppVersion,
+    Instance,
+    NewAllocation,
+    NewInstance,
+    NewMemberOperation,
+    Operation,
+    Placement,
+    ReceiptLine,
+)
+from gpuaas_sdk.signing import digest_of
+from gpuaas_sdk.sync.waiting import wait_for
 from gpuaas_sdk.testing.world import World
-from gpuaas_sdk.waiting import wait_for
 
 DIGEST = "{digest}"  # where a manifest's text wants the digest of what is published
 SETTLE = 120.0
@@ -88,7 +94,7 @@ class Stage:
 
     def deploy(self, name: str, places: list[tuple[str, str]], **inputs: object) -> tuple[str, Operation]:
         """The instance's id and its deploy. `places` are (component, allocation)."""
-        intent = [PlacementIntent(component_key=key, allocation_id=one) for key, one in places]
+        intent = [Placement(component_key=key, allocation_id=one) for key, one in places]
         new = NewInstance(app=self.slug, name=name, placement_intent=intent, inputs=inputs)
         started = self.world.admin.instances.create(self.project_id, new)
         return started.instance.id, started.operation
@@ -96,7 +102,7 @@ class Stage:
     def operate(self, instance_id: str, verb: str, **options: object) -> Operation:
         return self.world.admin.instances.operate(self.project_id, instance_id, verb, options=options).operation
 
-    def change_members(self, instance_id: str, change: MemberChange) -> Operation:
+    def change_members(self, instance_id: str, change: NewMemberOperation) -> Operation:
         return self.world.admin.instances.change_members(self.project_id, instance_id, change)
 
     def ended(self, operation: Operation, seconds: float = SETTLE) -> Operation:
@@ -114,9 +120,8 @@ class Stage:
     def instance(self, instance_id: str) -> Instance:
         return self.world.admin.instances.show(self.project_id, instance_id)
 
-    def receipts(self, operation: Operation) -> list[Receipt]:
-        wanted = ReceiptFilter(operation_id=operation.id)
-        return list(self.world.admin.receipts.list(self.project_id, wanted))
+    def receipts(self, operation: Operation) -> list[ReceiptLine]:
+        return list(self.world.admin.receipts.list(self.project_id, operation_id=operation.id))
 
 
 def as_replica(settings: ControllerSettings, name: str) -> ControllerSettings:

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gpuaas_sdk import Client, PasswordCredentials
-from gpuaas_sdk.capacity import NewSku
-from gpuaas_sdk.nodes import Node
+from gpuaas_sdk.generated.models import NewSku, Node
 from gpuaas_sdk.testing.agents import SimulatedAgents
 from gpuaas_sdk.testing.server import RunningServer
 
@@ -42,10 +41,10 @@ class World:
         email = f"{role.replace('_', '-')}-{secrets.token_hex(3)}@example.test"
         password = secrets.token_urlsafe(18)
         if role.startswith("platform_"):
-            user = self.admin.users.create(None, email, role, password)
+            user = self.admin.users.create(None, email, role, password=password)
             self.admin.users.set_platform_role(user.id, role)
         else:
-            user = self.admin.users.create(self.tenant_id, email, role, password)
+            user = self.admin.users.create(self.tenant_id, email, role, password=password)
             if role == "tenant_admin":
                 self.admin.tenants.set_member(self.tenant_id, user.id, role)
             else:

@@ -1,0 +1,39 @@
+"""The twin without await: what is written for an event loop, as plain blocking code.
+
+The layer in gpuaas_sdk/aio uses only what has such a twin, word by word: one text is read and reviewed, and both run.
+"""
+
+import re
+
+TWINS = (
+    (r"\basync (def|for|with)\b", r"\1"),
+    (r"\bawait ", ""),
+    (r"\basyncio\.to_thread\(([\w.]+), ", r"\1("),
+    (r"\bAwaitable\[((?:[^\[\]]|\[[^\[\]]*\])*)\]", r"\1"),
+    (r"\bAsyncIterator\b", "Iterator"),
+    (r"\bAsyncGenerator\[(\w+), None\]", r"Generator[\1, None, None]"),
+    (r"\bAsyncGenerator\b", "Generator"),
+    (r"\baclosing\b", "closing"),
+    (r"\bAsyncClient\b", "Client"),
+    (r"\basynccontextmanager\b", "contextmanager"),
+    (r"\b__a(iter|enter|exit)__\b", r"__\1__"),
+    (r"\baiter_(raw|bytes)\b", r"iter_\1"),
+    (r"\baread\b", "read"),
+    (r"\baclose\b", "close"),
+    (r"\basyncio\.sleep\b", "time.sleep"),
+    (r"\basyncio\.Lock\b", "threading.Lock"),
+    (r"\bimport asyncio\b", "import threading\nimport time"),
+    (r"\bgpuaas_sdk\.aio\b", "gpuaas_sdk.sync"),
+    (r"\bgpuaas_sdk\.generated\.aio\b", "gpuaas_sdk.generated.sync"),
+)
+
+
+def without_await(source: str) -> str:
+    for pattern, twin in TWINS:
+        source = re.sub(pattern, twin, source)
+    return source
+
+
+def marked(source: str, name: str) -> str:
+    """With a word on top for whoever opens the twin to change it."""
+    return f"# Derived from gpuaas_sdk/aio/{name} by tools/sdk-client; change that file instead.\n{source}"

@@ -1,0 +1,100 @@
+"""The bytes of artifacts, up and down, and waiting until the platform has checked them."""
+
+import asyncio
+import base64
+import hashlib
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import httpx
+
+from gpuaas_sdk.aio.transport import Request
+from gpuaas_sdk.aio.waiting import wait_for
+from gpuaas_sdk.errors import Problem, ServerFailed
+from gpuaas_sdk.generated.aio import ArtifactsCalls, PublishIntentsCalls
+from gpuaas_sdk.generated.models import Artifact, PublishIntent, UploadTicket
+
+CHUNK = 1 << 20
+UPLOAD_TIMEOUT = httpx.Timeout(60.0, write=60.0)
+Progress = Callable[[int, int], None]  # bytes sent, bytes in all
+
+
+class PublishIntents(PublishIntentsCalls):
+    """The way of bytes to an artifact: create, upload (or push), complete, and wait until they were checked."""
+
+    async def upload(self, intent: PublishIntent, source: Path, progress: Progress = lambda sent, total: None) -> None:
+        """Send the file to where the intent says: the platform's own store, or a bucket, without our token."""
+        ticket = intent.upload
+        if ticket is None or ticket.authorised:
+            await self.upload_content(intent.project_id, intent.id, lambda: _chunks(source, progress))
+        else:
+            await _to_bucket(ticket, source, progress)
+
+    async def settled(self, project_id: str, intent_id: str, deadline: float) -> PublishIntent:
+        """Wait until the bytes were checked, whatever came of it."""
+
+        async def ended() -> PublishIntent | None:
+            found = await self.show(project_id, intent_id)
+            return found if found.state not in ("open", "verifying") else None
+
+        return await wait_for(ended, deadline, what=f"{intent_id} to be checked")
+
+
+class Artifacts(ArtifactsCalls):
+    async def download(self, project_id: str, artifact_id: str, target: Path) -> str:
+        """The bytes of a blob into a file; the digest of what came. Compare it before you use them."""
+        seen = hashlib.sha256()
+        with target.open("wb") as file:
+            async for chunk in self.content(project_id, artifact_id):
+                seen.update(chunk)
+                await asyncio.to_thread(file.write, chunk)
+        return f"sha256:{seen.hexdigest()}"
+
+    async def pull(self, path: str, name: str, password: str) -> bytes:
+        """The bytes of a blob, by what a pull secret says: where, and who it is for."""
+        shown = base64.b64encode(f"{name}:{password}".encode()).decode()
+        headers = {"Authorization": f"Basic {shown}", "Accept": "*/*"}
+        return (await self._transport.send(Request(method="GET", path=path, headers=headers))).content
+
+    async def checked(self, project_id: str, artifact_id: str, deadline: float) -> Artifact:
+        async def done() -> Artifact | None:
+            found = await self.show(project_id, artifact_id)
+            return None if found.checking else found
+
+        return await wait_for(done, deadline, what=f"{artifact_id} to be checked")
+
+
+async def _to_bucket(ticket: UploadTicket, source: Path, progress: Progress) -> None:
+    headers = {**ticket.headers, "Content-Length": str(await asyncio.to_thread(_size, source))}
+    try:
+        async with httpx.AsyncClient(timeout=UPLOAD_TIMEOUT) as bucket:
+            content = _chunks(source, progress)
+            answer = await bucket.request(ticket.method, ticket.url, content=content, headers=headers)
+    except httpx.TransportError as error:
+        raise _storage_failed(f"The bucket cannot be reached: {error}.") from error
+    if not answer.is_success:
+        raise _storage_failed(f"The bucket answered {answer.status_code}.")
+
+
+async def _chunks(source: Path, progress: Progress) -> AsyncIterator[bytes]:
+    total, sent = await asyncio.to_thread(_size, source), 0
+    with source.open("rb") as file:
+        while chunk := await asyncio.to_thread(file.read, CHUNK):
+            yield chunk
+            sent += len(chunk)
+            progress(sent, total)
+
+
+def _size(source: Path) -> int:
+    return source.stat().st_size
+
+
+def _storage_failed(detail: str) -> ServerFailed:
+    problem = Problem(
+        code="storage_unavailable",
+        status=0,
+        detail=detail,
+        next_step="Try again; if it repeats, tell the platform's operators.",
+        retryable=True,
+    )
+    return ServerFailed(problem)

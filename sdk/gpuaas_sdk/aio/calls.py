@@ -1,0 +1,92 @@
+"""What every generated call is made of: read one, read some, read pages, read bytes, discard."""
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import replace
+from typing import Generic, TypeVar
+
+from gpuaas_sdk.aio.transport import Request, Transport
+from gpuaas_sdk.errors import Problem, ServerFailed
+from gpuaas_sdk.reader import read
+
+Record = TypeVar("Record")
+PAGE_SIZE = 100
+
+
+class Pages(Generic[Record]):
+    """All items of a list, fetched page by page while they are iterated."""
+
+    def __init__(self, kind: type[Record], fetch: Callable[[str | None], Awaitable[Mapping[str, object]]]) -> None:
+        self._kind = kind
+        self._fetch = fetch
+
+    async def __aiter__(self) -> AsyncIterator[Record]:
+        cursor: str | None = None
+        while True:
+            page = await self._fetch(cursor)
+            for item in items_of(self._kind, page):
+                yield item
+            following = page.get("next_cursor")
+            if following is None or following == cursor:
+                return
+            cursor = str(following)
+
+    async def first(self, count: int) -> list[Record]:
+        taken: list[Record] = []
+        if count > 0:
+            async for item in self:
+                taken.append(item)
+                if len(taken) == count:
+                    break
+        return taken
+
+    async def all(self) -> list[Record]:
+        return [item async for item in self]
+
+
+class Calls:
+    """The base of a group: `Allocations(transport).show(…)`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    async def _read(self, kind: type[Record], request: Request) -> Record:
+        return read(kind, await self._object(request))
+
+    async def _items(self, kind: type[Record], request: Request) -> list[Record]:
+        return items_of(kind, await self._object(request))
+
+    def _pages(self, kind: type[Record], request: Request) -> Pages[Record]:
+        async def fetch(cursor: str | None) -> Mapping[str, object]:
+            query = {"limit": PAGE_SIZE, **request.query, "after": cursor}
+            return await self._object(replace(request, query=query))
+
+        return Pages(kind, fetch)
+
+    def _bytes(self, request: Request) -> AsyncIterator[bytes]:
+        return self._transport.download(request)
+
+    async def _discard(self, request: Request) -> None:
+        await self._transport.send(request)
+
+    async def _object(self, request: Request) -> Mapping[str, object]:
+        response = await self._transport.send(request)
+        try:
+            answer = response.json()
+        except json.JSONDecodeError:
+            answer = None
+        if isinstance(answer, dict):
+            return answer
+        problem = Problem(
+            code="unexpected_answer",
+            status=response.status_code,
+            detail=f"{request.path} did not answer with a JSON object.",
+            next_step="Check that the address is that of a gpuaas server.",
+            correlation_id=request.correlation_id,
+        )
+        raise ServerFailed(problem)
+
+
+def items_of(kind: type[Record], answer: Mapping[str, object]) -> list[Record]:
+    items = answer.get("items")
+    return [read(kind, item) for item in items] if isinstance(items, list) else []

@@ -1,0 +1,36 @@
+"""Operations and instances, beyond one call each: follow to the end, and verbs by their name."""
+
+from collections.abc import AsyncIterator
+
+from gpuaas_sdk.aio.following import OperationWatch
+from gpuaas_sdk.aio.transport import Request
+from gpuaas_sdk.generated.aio import InstancesCalls, OperationsCalls
+from gpuaas_sdk.generated.models import InstanceStarted, Operation
+from gpuaas_sdk.wire import Document, body_of, path_of
+
+
+class Operations(OperationsCalls):
+    def follow(self, project_id: str, operation_id: str, deadline: float) -> AsyncIterator[Operation]:
+        """The operation now and after each change, until it has ended or `deadline` seconds are over."""
+
+        async def look(wait: int, newer_than: int) -> Operation:
+            return await self.show(project_id, operation_id, wait=wait or None, newer_than=newer_than or None)
+
+        return OperationWatch(operation_id, look).until(deadline)
+
+
+class Instances(InstancesCalls):
+    async def operate(
+        self,
+        project_id: str,
+        instance_id: str,
+        verb: str,
+        *,
+        options: Document | None = None,
+        reason: str | None = None,
+        deadline_seconds: int | None = None,
+    ) -> InstanceStarted:
+        """deploy (again), start, stop, restart, rollback, reconcile, repair or decommission, for who has it as a word."""
+        path = path_of("projects", project_id, "instances", instance_id, verb)
+        body = body_of({}, {"options": options or None, "reason": reason, "deadline_seconds": deadline_seconds})
+        return await self._read(InstanceStarted, Request(method="POST", path=path, body=body))

@@ -1,0 +1,126 @@
+"""Watch the event log without gaps: a stream resumed by cursor, or long polls where none passes."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from dataclasses import dataclass
+from json import loads
+
+from gpuaas_sdk.aio.transport import Request, Transport
+from gpuaas_sdk.errors import GpuaasError, Unauthenticated, Unreachable
+
+# The server writes a comment every 15 s: after a longer silence, something holds the bytes back.
+SILENCE_SECONDS = 45.0
+POLL_WAIT_SECONDS = 30
+STREAM_FAILURES_BEFORE_POLLING = 3
+LONGEST_PAUSE = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """One event as it came over the wire, with the cursor that resumes after it."""
+
+    cursor: str
+    body: object
+
+
+class Watch:
+    """One watcher's place in the log. Ends at the deadline, or with an error that will not pass."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        path: str,
+        *,
+        subject: str | None,
+        after: str | None,
+        deadline: float | None,
+    ) -> None:
+        self._transport = transport
+        self._path = path
+        self._subject = subject
+        self._after = after
+        self._ends = None if deadline is None else time.monotonic() + deadline
+        self._streaming = True
+        self._failures = 0
+
+    async def __aiter__(self) -> AsyncGenerator[Notice, None]:
+        while self._left() > 0:
+            try:
+                async with aclosing(self._streamed() if self._streaming else self._polled()) as notices:
+                    async for notice in notices:
+                        self._after = notice.cursor
+                        self._failures = 0
+                        yield notice
+            except GpuaasError as error:
+                await self._recover(error)
+
+    async def _recover(self, error: GpuaasError) -> None:
+        """Go on after a broken connection; raise what repeating does not mend."""
+        if self._left() <= 0:
+            return
+        self._failures += 1
+        renewed = isinstance(error, Unauthenticated) and self._failures == 1
+        if not (error.retryable or renewed):
+            raise error
+        if self._failures >= STREAM_FAILURES_BEFORE_POLLING:
+            self._streaming = False
+        pause = min(LONGEST_PAUSE, 0.2 * 2.0 ** min(self._failures, 6))
+        await asyncio.sleep(min(pause, max(self._left(), 0.0)))
+
+    async def _streamed(self) -> AsyncGenerator[Notice, None]:
+        headers = {"Accept": "text/event-stream"}
+        if self._after is not None:
+            headers["Last-Event-ID"] = self._after
+        request = self._request(headers, {})
+        heard = False
+        try:
+            async with self._transport.stream(request, min(SILENCE_SECONDS, self._left())) as response:
+                if not response.headers.get("Content-Type", "").startswith("text/event-stream"):
+                    self._streaming = False
+                    return
+                async for line in _lines(response.aiter_bytes()):
+                    heard = True
+                    if line.startswith("data:"):
+                        yield _notice(line)
+                    if self._left() <= 0:
+                        return
+        except Unreachable:
+            if not heard:
+                self._streaming = False
+            raise
+
+    async def _polled(self) -> AsyncGenerator[Notice, None]:
+        wait = int(max(0.0, min(POLL_WAIT_SECONDS, self._left())))
+        request = self._request({}, {"wait": wait, "after": self._after}, timeout=wait + 15.0)
+        answer = await self._transport.send(request)
+        for item in answer.json().get("items", []):
+            yield Notice(str(item["cursor"]), item)
+
+    def _request(
+        self,
+        headers: dict[str, str],
+        query: dict[str, str | int | bool | None],
+        timeout: float | None = None,
+    ) -> Request:
+        query = {"subject": self._subject, **query}
+        return Request(method="GET", path=self._path, query=query, headers=headers, timeout=timeout)
+
+    def _left(self) -> float:
+        return SILENCE_SECONDS if self._ends is None else self._ends - time.monotonic()
+
+
+def _notice(line: str) -> Notice:
+    """Our events carry their cursor inside; one `data` line is one event."""
+    body = loads(line[5:])
+    return Notice(str(body["cursor"]), body)
+
+
+async def _lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[str]:
+    """Lines of the stream; only line feeds part them (JSON may hold other Unicode line ends)."""
+    rest = b""
+    async for chunk in chunks:
+        *whole, rest = (rest + chunk).split(b"\n")
+        for line in whole:
+            yield line.rstrip(b"\r").decode()

@@ -1,0 +1,1 @@
+"""What tools/sdk-client writes from the contract."""

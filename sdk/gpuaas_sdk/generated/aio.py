@@ -1,0 +1,1760 @@
+"""One method for each operation of the contract. Written by tools/sdk-client; change the contract instead."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import datetime
+
+from gpuaas_sdk.aio.calls import Calls, Pages
+from gpuaas_sdk.aio.transport import Content, Request, Transport
+from gpuaas_sdk.generated.models import (
+    AccessCredential,
+    Allocation,
+    App,
+    AppVersion,
+    AppVersionDetail,
+    Artifact,
+    AuditRecord,
+    CatalogApp,
+    CatalogEntry,
+    ClaimedOperation,
+    CredentialDelivery,
+    EnrolmentToken,
+    EnrolmentTokenCreated,
+    Entitlement,
+    EventPage,
+    Evidence,
+    FailureReport,
+    HealthAccepted,
+    Instance,
+    InstanceMember,
+    InstanceStarted,
+    InstanceSummary,
+    InstanceTimeline,
+    IssuedSshCertificate,
+    LeaseRenewed,
+    MachineAccess,
+    Me,
+    Member,
+    MemberHealth,
+    MemberReport,
+    NewAllocation,
+    NewCredentialDelivery,
+    NewInstance,
+    NewMemberOperation,
+    NewServiceAccount,
+    NewServiceAccountKey,
+    NewSku,
+    NewSshGrant,
+    Node,
+    Operation,
+    PlatformKey,
+    ProgressReport,
+    Project,
+    PublishIntent,
+    Quota,
+    ReasonReport,
+    Receipt,
+    ReceiptLine,
+    RegistryToken,
+    RevokedSshCertificates,
+    RuntimeSecret,
+    SecretKey,
+    ServiceAccount,
+    ServiceAccountKey,
+    SigningKey,
+    Sku,
+    Slot,
+    SshCa,
+    SshCertificate,
+    SshGrant,
+    SshKey,
+    StepReport,
+    Task,
+    Tenant,
+    Timeline,
+    TrustKey,
+    TrustPolicy,
+    UploadedContent,
+    User,
+    UserWithPassword,
+    WorkItem,
+)
+from gpuaas_sdk.wire import body_of, if_match, object_of, path_of, patience
+
+
+class AccessCredentialsCalls(Calls):
+    async def create(
+        self, project_id: str, name: str, *, kind: str | None = None, generation: int | None = None
+    ) -> AccessCredential:
+        """A name to get certificates under (nothing is stored), or a key pair whose private side the platform keeps."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "access-credentials"),
+            body=body_of({"name": name}, {"kind": kind}),
+            headers=if_match(generation),
+        )
+        return await self._read(AccessCredential, request)
+
+    async def deliver(
+        self,
+        project_id: str,
+        credential_id: str,
+        *,
+        allocation_id: str | None = None,
+        minutes: int | None = None,
+        public_key: str | None = None,
+        recipient_key: str | None = None,
+        generation: int | None = None,
+    ) -> NewCredentialDelivery:
+        """Get the private key, sealed to your X25519 key; or a certificate for your SSH key. Each delivery is logged."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "access-credentials", credential_id, "deliveries"),
+            body=body_of(
+                {},
+                {
+                    "allocation_id": allocation_id,
+                    "minutes": minutes,
+                    "public_key": public_key,
+                    "recipient_key": recipient_key,
+                },
+            ),
+            headers=if_match(generation),
+        )
+        return await self._read(NewCredentialDelivery, request)
+
+    def deliveries(self, project_id: str, credential_id: str) -> Pages[CredentialDelivery]:
+        """The delivery log, newest first: who got what, and for which key."""
+        request = Request(
+            method="GET", path=path_of("projects", project_id, "access-credentials", credential_id, "deliveries")
+        )
+        return self._pages(CredentialDelivery, request)
+
+    async def revoke(
+        self, project_id: str, credential_id: str, reason: str, *, generation: int | None = None
+    ) -> AccessCredential:
+        """End it: its key leaves the hosts, its certificates end, the private key is destroyed."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "access-credentials", credential_id, "revoke"),
+            body=body_of({"reason": reason}, {}),
+            headers=if_match(generation),
+        )
+        return await self._read(AccessCredential, request)
+
+    async def rotate(
+        self, project_id: str, credential_id: str, *, overlap_minutes: int | None = None, generation: int | None = None
+    ) -> AccessCredential:
+        """A new key pair in place of the old one, on every allocation that has it."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "access-credentials", credential_id, "rotate"),
+            body=body_of({}, {"overlap_minutes": overlap_minutes}),
+            headers=if_match(generation),
+        )
+        return await self._read(AccessCredential, request)
+
+    async def show(self, project_id: str, credential_id: str) -> AccessCredential:
+        request = Request(method="GET", path=path_of("projects", project_id, "access-credentials", credential_id))
+        return await self._read(AccessCredential, request)
+
+    def list(self, project_id: str) -> Pages[AccessCredential]:
+        """Credentials of the project, newest first, revoked ones too."""
+        request = Request(method="GET", path=path_of("projects", project_id, "access-credentials"))
+        return self._pages(AccessCredential, request)
+
+
+class AllocationsCalls(Calls):
+    async def create(
+        self, project_id: str, new: NewAllocation, *, generation: int | None = None
+    ) -> Sequence[Allocation]:
+        """Ask for GPUs. The claim is made now; provisioning follows: watch the events or the timeline."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "allocations"),
+            body=object_of(new),
+            headers=if_match(generation),
+        )
+        return await self._items(Allocation, request)
+
+    async def force_cleanup(
+        self, project_id: str, allocation_id: str, reason: str, evidence: str, *, generation: int | None = None
+    ) -> Allocation:
+        """Return slots whose wipe is not proven, on a person's word. Kept as *not verified* for ever."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "allocations", allocation_id, "force-cleanup"),
+            body=body_of({"reason": reason, "evidence": evidence}, {}),
+            headers=if_match(generation),
+        )
+        return await self._read(Allocation, request)
+
+    async def release(
+        self, project_id: str, allocation_id: str, *, reason: str | None = None, generation: int | None = None
+    ) -> Allocation:
+        """Ask for the end: access goes first, then the wipe, then its proof. Repeating it is no error."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "allocations", allocation_id, "release"),
+            body=body_of({}, {"reason": reason}),
+            headers=if_match(generation),
+        )
+        return await self._read(Allocation, request)
+
+    async def retry_release(self, project_id: str, allocation_id: str, *, generation: int | None = None) -> Allocation:
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "allocations", allocation_id, "retry-release"),
+            headers=if_match(generation),
+        )
+        return await self._read(Allocation, request)
+
+    async def show(self, project_id: str, allocation_id: str) -> Allocation:
+        request = Request(method="GET", path=path_of("projects", project_id, "allocations", allocation_id))
+        return await self._read(Allocation, request)
+
+    async def timeline(self, project_id: str, allocation_id: str) -> Timeline:
+        """Every state and every phase on the host with its times, failure reasons and the wipe's evidence."""
+        request = Request(method="GET", path=path_of("projects", project_id, "allocations", allocation_id, "timeline"))
+        return await self._read(Timeline, request)
+
+    def list(
+        self, project_id: str | None = None, *, node_id: str | None = None, state: str | None = None
+    ) -> Pages[Allocation]:
+        """All allocations of the platform, for operators."""
+        request = Request(
+            method="GET",
+            path=path_of("projects", project_id, "allocations") if project_id is not None else path_of("allocations"),
+            query={"state": state, "node_id": node_id},
+        )
+        return self._pages(Allocation, request)
+
+
+class AppVersionsCalls(Calls):
+    async def activate(
+        self, project_id: str, app_id: str, version_id: str, *, generation: int | None = None
+    ) -> AppVersion:
+        """From here on it can be launched. Its artifact must be active, and not revoked."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "apps", app_id, "versions", version_id, "activate"),
+            headers=if_match(generation),
+        )
+        return await self._read(AppVersion, request)
+
+    async def deprecate(
+        self,
+        project_id: str,
+        app_id: str,
+        version_id: str,
+        notice: str,
+        *,
+        retire_at: datetime | None = None,
+        generation: int | None = None,
+    ) -> AppVersion:
+        """No new instance takes it; those that run go on, and show the notice."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "apps", app_id, "versions", version_id, "deprecate"),
+            body=body_of({"notice": notice}, {"retire_at": retire_at}),
+            headers=if_match(generation),
+        )
+        return await self._read(AppVersion, request)
+
+    async def register(self, project_id: str, manifest: str, *, generation: int | None = None) -> AppVersion:
+        """A draft of this version, from its manifest. The same content again is answered with the same version."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "app-versions"),
+            body=body_of({"manifest": manifest}, {}),
+            headers=if_match(generation),
+        )
+        return await self._read(AppVersion, request)
+
+    async def retire(
+        self, project_id: str, app_id: str, version_id: str, reason: str, *, generation: int | None = None
+    ) -> AppVersion:
+        """The end of a deprecated version, once nobody runs it and the announced day has come; or of a draft."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "apps", app_id, "versions", version_id, "retire"),
+            body=body_of({"reason": reason}, {}),
+            headers=if_match(generation),
+        )
+        return await self._read(AppVersion, request)
+
+    async def show(self, project_id: str, app_id: str, version_id: str) -> AppVersionDetail:
+        request = Request(method="GET", path=path_of("projects", project_id, "apps", app_id, "versions", version_id))
+        return await self._read(AppVersionDetail, request)
+
+    def list(self, project_id: str, app_id: str) -> Pages[AppVersion]:
+        request = Request(method="GET", path=path_of("projects", project_id, "apps", app_id, "versions"))
+        return self._pages(AppVersion, request)
+
+
+class AppsCalls(Calls):
+    def entitlements(self, app_id: str) -> Pages[Entitlement]:
+        """The tenants that are entitled to the app."""
+        request = Request(method="GET", path=path_of("apps", app_id, "entitlements"))
+        return self._pages(Entitlement, request)
+
+    async def set_visibility(self, app_id: str, visibility: str, reason: str, *, generation: int | None = None) -> App:
+        request = Request(
+            method="PUT",
+            path=path_of("apps", app_id, "visibility"),
+            body=body_of({"visibility": visibility, "reason": reason}, {}),
+            headers=if_match(generation),
+        )
+        return await self._read(App, request)
+
+    async def show(self, project_id: str, app_id: str) -> App:
+        request = Request(method="GET", path=path_of("projects", project_id, "apps", app_id))
+        return await self._read(App, request)
+
+    def list(self, project_id: str | None = None) -> Pages[App]:
+        """The apps that the project publishes.
+
+        Every app on the platform."""
+        request = Request(
+            method="GET", path=path_of("projects", project_id, "apps") if project_id is not None else path_of("apps")
+        )
+        return self._pages(App, request)
+
+
+class ArtifactsCalls(Calls):
+    async def add_evidence(
+        self,
+        project_id: str,
+        artifact_id: str,
+        kind: str,
+        passed: bool,
+        tool: str,
+        summary: str,
+        *,
+        generation: int | None = None,
+    ) -> Evidence:
+        """What a lint or a smoke test said. The last of each kind must have passed before the artifact is staged."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "artifacts", artifact_id, "evidence"),
+            body=body_of({"kind": kind, "passed": passed, "tool": tool, "summary": summary}, {}),
+            headers=if_match(generation),
+        )
+        return await self._read(Evidence, request)
+
+    def content(self, project_id: str, artifact_id: str) -> AsyncIterator[bytes]:
+        """The bytes of a blob. Check them against the digest, as everybody should."""
+        request = Request(method="GET", path=path_of("projects", project_id, "artifacts", artifact_id, "content"))
+        return self._bytes(request)
+
+    def evidence(self, project_id: str, artifact_id: str) -> Pages[Evidence]:
+        request = Request(method="GET", path=path_of("projects", project_id, "artifacts", artifact_id, "evidence"))
+        return self._pages(Evidence, request)
+
+    async def move(
+        self,
+        project_id: str,
+        artifact_id: str,
+        stage: str,
+        reason: str,
+        *,
+        canary_percent: int | None = None,
+        generation: int | None = None,
+    ) -> Artifact:
+        """To the next stage, to another percentage of a canary, or back from a canary to staged."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "artifacts", artifact_id, "move"),
+            body=body_of({"stage": stage, "reason": reason}, {"canary_percent": canary_percent}),
+            headers=if_match(generation),
+        )
+        return await self._read(Artifact, request)
+
+    async def pull_secret(
+        self,
+        project_id: str,
+        operation_id: str,
+        lease_token: str,
+        recipient_key: str,
+        *,
+        purpose: str | None = None,
+        generation: int | None = None,
+    ) -> RuntimeSecret:
+        """What the hosts of this operation need to pull its artifact: for minutes, for this artifact alone, sealed to you."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "operations", operation_id, "runtime-secrets"),
+            body=body_of({"lease_token": lease_token, "recipient_key": recipient_key}, {"purpose": purpose}),
+            headers=if_match(generation),
+        )
+        return await self._read(RuntimeSecret, request)
+
+    async def registry_token(
+        self,
+        *,
+        account: str | None = None,
+        client_id: str | None = None,
+        offline_token: str | None = None,
+        scope: Sequence[str] | None = None,
+        service: str | None = None,
+    ) -> RegistryToken:
+        """A registry token of five minutes for what the caller may do. Sign in as `token` with an access token, as a service
+        account with its key, or as a runtime secret. What was asked for and is not allowed is left out of the token."""
+        request = Request(
+            method="GET",
+            path=path_of("registry", "token"),
+            query={
+                "account": account,
+                "client_id": client_id,
+                "offline_token": offline_token,
+                "scope": scope,
+                "service": service,
+            },
+        )
+        return await self._read(RegistryToken, request)
+
+    async def revoke(
+        self, project_id: str, artifact_id: str, reason: str, *, generation: int | None = None
+    ) -> Artifact:
+        """New launches stop and running instances are flagged. There is no way back: publish a new one."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "artifacts", artifact_id, "revoke"),
+            body=body_of({"reason": reason}, {}),
+            headers=if_match(generation),
+        )
+        return await self._read(Artifact, request)
+
+    async def show(self, project_id: str, artifact_id: str) -> Artifact:
+        request = Request(method="GET", path=path_of("projects", project_id, "artifacts", artifact_id))
+        return await self._read(Artifact, request)
+
+    async def verify(
+        self,
+        project_id: str,
+        artifact_id: str,
+        *,
+        signatures: Sequence[str] | None = None,
+        generation: int | None = None,
+    ) -> Artifact:
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "artifacts", artifact_id, "verify"),
+            body=body_of({}, {"signatures": signatures}),
+            headers=if_match(generation),
+        )
+        return await self._read(Artifact, request)
+
+    def list(self, project_id: str, *, digest: str | None = None, stage: str | None = None) -> Pages[Artifact]:
+        request = Request(
+            method="GET", path=path_of("projects", project_id, "artifacts"), query={"digest": digest, "stage": stage}
+        )
+        return self._pages(Artifact, request)
+
+
+class AuditCalls(Calls):
+    def list(
+        self,
+        *,
+        project_id: str | None = None,
+        tenant_id: str | None = None,
+        action: str | None = None,
+        actor_id: str | None = None,
+        correlation_id: str | None = None,
+        outcome: str | None = None,
+        resource_id: str | None = None,
+    ) -> Pages[AuditRecord]:
+        request = Request(
+            method="GET",
+            path=path_of("projects", project_id, "audit")
+            if project_id is not None
+            else path_of("tenants", tenant_id, "audit")
+            if tenant_id is not None
+            else path_of("audit"),
+            query={
+                "action": action,
+                "actor_id": actor_id,
+                "correlation_id": correlation_id,
+                "outcome": outcome,
+                "resource_id": resource_id,
+            },
+        )
+        return self._pages(AuditRecord, request)
+
+
+class CatalogCalls(Calls):
+    async def show(self, project_id: str, slug: str, *, version: str | None = None) -> CatalogEntry:
+        """One app in full, with the manifest of the version asked for, else of the newest active one."""
+        request = Request(
+            method="GET", path=path_of("projects", project_id, "catalog", slug), query={"version": version}
+        )
+        return await self._read(CatalogEntry, request)
+
+    def list(self, project_id: str, *, search: str | None = None) -> Pages[CatalogApp]:
+        """What this project may launch."""
+        request = Request(method="GET", path=path_of("projects", project_id, "catalog"), query={"search": search})
+        return self._pages(CatalogApp, request)
+
+
+class ControllerCalls(Calls):
+    async def claim(
+        self, project_id: str, operation_id: str, replica: str, *, generation: int | None = None
+    ) -> ClaimedOperation:
+        """The right to work on it, for as long as you report. Nobody else gets it until the lease lapses."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "operations", operation_id, "claim"),
+            body=body_of({"replica": replica}, {}),
+            headers=if_match(generation),
+        )
+        return await self._read(ClaimedOperation, request)
+
+    async def complete(
+        self,
+        project_id: str,
+        operation_id: str,
+        lease_token: str,
+        *,
+        access_bundle: Mapping[str, object] | None = None,
+        members: Sequence[MemberReport | Mapping[str, object]] | None = None,
+        runtime: Mapping[str, object] | None = None,
+        steps: Sequence[StepReport | Mapping[str, object]] | None = None,
+        generation: int | None = None,
+    ) -> Operation:
+        """Done. After a teardown the operation stays running until the hosts are proven clean."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "operations", operation_id, "complete"),
+            body=body_of(
+                {"lease_token": lease_token},
+                {"access_bundle": access_bundle, "members": members, "runtime": runtime, "steps": steps},
+            ),
+            headers=if_match(generation),
+        )
+        return await self._read(Operation, request)
+
+    async def fail(
+        self,
+        project_id: str,
+        operation_id: str,
+        lease_token: str,
+        failure: FailureReport | Mapping[str, object],
+        *,
+        members: Sequence[MemberReport | Mapping[str, object]] | None = None,
+        steps: Sequence[StepReport | Mapping[str, object]] | None = None,
+        generation: int | None = None,
+    ) -> Operation:
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "operations", operation_id, "fail"),
+            body=body_of({"lease_token": lease_token, "failure": failure}, {"members": members, "steps": steps}),
+            headers=if_match(generation),
+        )
+        return await self._read(Operation, request)
+
+    async def give_back(
+        self, project_id: str, operation_id: str, lease_token: str, *, generation: int | None = None
+    ) -> Operation:
+        """For a replica that ends: another one resumes at once."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "operations", operation_id, "give-back"),
+            body=body_of({"lease_token": lease_token}, {}),
+            headers=if_match(generation),
+        )
+        return await self._read(Operation, request)
+
+    async def poll(self, project_id: str, *, wait: int | None = None) -> Sequence[WorkItem]:
+        """Operations of the apps that this service account is bound to and that nobody works on, oldest first."""
+        request = Request(
+            method="GET",
+            path=path_of("projects", project_id, "controller", "work"),
+            query={"wait": wait},
+            timeout=patience(wait),
+        )
+        return await self._items(WorkItem, request)
+
+    async def report(
+        self,
+        project_id: str,
+        operation_id: str,
+        lease_token: str,
+        *,
+        progress: ProgressReport | Mapping[str, object] | None = None,
+        steps: Sequence[StepReport | Mapping[str, object]] | None = None,
+        generation: int | None = None,
+    ) -> LeaseRenewed:
+        """Steps and progress. Each report renews the lease, an empty one too."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "operations", operation_id, "report"),
+            body=body_of({"lease_token": lease_token}, {"progress": progress, "steps": steps}),
+            headers=if_match(generation),
+        )
+        return await self._read(LeaseRenewed, request)
+
+    async def report_health(
+        self,
+        project_id: str,
+        instance_id: str,
+        status: str,
+        generation: int,
+        *,
+        access_bundle: Mapping[str, object] | None = None,
+        members: Sequence[MemberHealth | Mapping[str, object]] | None = None,
+        reasons: Sequence[ReasonReport | Mapping[str, object]] | None = None,
+        runtime: Mapping[str, object] | None = None,
+    ) -> HealthAccepted:
+        """For the app's controller, on its own schedule. Health also depends on members and operations: see the answer."""
+        request = Request(
+            method="PUT",
+            path=path_of("projects", project_id, "instances", instance_id, "health"),
+            body=body_of(
+                {"status": status, "generation": generation},
+                {"access_bundle": access_bundle, "members": members, "reasons": reasons, "runtime": runtime},
+            ),
+        )
+        return await self._read(HealthAccepted, request)
+
+
+class EnrolmentTokensCalls(Calls):
+    async def create(
+        self,
+        *,
+        expires_in_seconds: int | None = None,
+        max_uses: int | None = None,
+        note: str | None = None,
+        generation: int | None = None,
+    ) -> EnrolmentTokenCreated:
+        """A bundle that lets a new host enrol. It is shown once."""
+        request = Request(
+            method="POST",
+            path=path_of("enrolment-tokens"),
+            body=body_of({}, {"expires_in_seconds": expires_in_seconds, "max_uses": max_uses, "note": note}),
+            headers=if_match(generation),
+        )
+        return await self._read(EnrolmentTokenCreated, request)
+
+    async def revoke(self, token_id: str, *, generation: int | None = None) -> None:
+        request = Request(method="DELETE", path=path_of("enrolment-tokens", token_id), headers=if_match(generation))
+        await self._discard(request)
+
+    def list(self) -> Pages[EnrolmentToken]:
+        request = Request(method="GET", path=path_of("enrolment-tokens"))
+        return self._pages(EnrolmentToken, request)
+
+
+class EntitlementsCalls(Calls):
+    async def grant(self, tenant_id: str, app: str, *, generation: int | None = None) -> Entitlement:
+        request = Request(
+            method="POST",
+            path=path_of("tenants", tenant_id, "entitlements"),
+            body=body_of({"app": app}, {}),
+            headers=if_match(generation),
+        )
+        return await self._read(Entitlement, request)
+
+    async def revoke(self, tenant_id: str, entitlement_id: str, *, generation: int | None = None) -> None:
+        """The app leaves the tenant's catalogue; what runs there goes on."""
+        request = Request(
+            method="DELETE",
+            path=path_of("tenants", tenant_id, "entitlements", entitlement_id),
+            headers=if_match(generation),
+        )
+        await self._discard(request)
+
+    def list(self, tenant_id: str) -> Pages[Entitlement]:
+        """The apps that the tenant is entitled to."""
+        request = Request(method="GET", path=path_of("tenants", tenant_id, "entitlements"))
+        return self._pages(Entitlement, request)
+
+
+class EventsCalls(Calls):
+    async def page(
+        self,
+        project_id: str | None = None,
+        *,
+        after: str | None = None,
+        limit: int | None = None,
+        subject: str | None = None,
+        tail: int | None = None,
+        wait: int | None = None,
+    ) -> EventPage:
+        """Events of a project, oldest first. With `Accept: text/event-stream` the answer is an endless stream.
+
+        Events of the whole platform, for operators."""
+        request = Request(
+            method="GET",
+            path=path_of("projects", project_id, "events") if project_id is not None else path_of("events"),
+            query={"after": after, "limit": limit, "subject": subject, "tail": tail, "wait": wait},
+            timeout=patience(wait),
+        )
+        return await self._read(EventPage, request)
+
+
+class InstancesCalls(Calls):
+    async def change_members(
+        self, project_id: str, instance_id: str, new: NewMemberOperation, *, generation: int | None = None
+    ) -> Operation:
+        """add, drain, remove, replace or recover, of one member or many. Of many, the answer is the bulk operation."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "instances", instance_id, "member-operations"),
+            body=object_of(new),
+            headers=if_match(generation),
+        )
+        return await self._read(Operation, request)
+
+    async def create(self, project_id: str, new: NewInstance, *, generation: int | None = None) -> InstanceStarted:
+        """Launch an app into allocations of the project. The answer names the deploy operation: follow it."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "instances"),
+            body=object_of(new),
+            headers=if_match(generation),
+        )
+        return await self._read(InstanceStarted, request)
+
+    async def decommission(
+        self,
+        project_id: str,
+        instance_id: str,
+        *,
+        deadline_seconds: int | None = None,
+        options: Mapping[str, object] | None = None,
+        reason: str | None = None,
+        generation: int | None = None,
+    ) -> InstanceStarted:
+        """The end of the instance. Its history and its receipts stay."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "instances", instance_id, "decommission"),
+            body=body_of({}, {"deadline_seconds": deadline_seconds, "options": options, "reason": reason}),
+            headers=if_match(generation),
+        )
+        return await self._read(InstanceStarted, request)
+
+    async def deploy(
+        self,
+        project_id: str,
+        instance_id: str,
+        *,
+        deadline_seconds: int | None = None,
+        options: Mapping[str, object] | None = None,
+        reason: str | None = None,
+        generation: int | None = None,
+    ) -> InstanceStarted:
+        """Once more, after a first deploy that did not succeed."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "instances", instance_id, "deploy"),
+            body=body_of({}, {"deadline_seconds": deadline_seconds, "options": options, "reason": reason}),
+            headers=if_match(generation),
+        )
+        return await self._read(InstanceStarted, request)
+
+    async def member(self, project_id: str, instance_id: str, member_id: str) -> InstanceMember:
+        request = Request(
+            method="GET", path=path_of("projects", project_id, "instances", instance_id, "members", member_id)
+        )
+        return await self._read(InstanceMember, request)
+
+    def members(self, project_id: str, instance_id: str, *, removed: bool | None = None) -> Pages[InstanceMember]:
+        request = Request(
+            method="GET",
+            path=path_of("projects", project_id, "instances", instance_id, "members"),
+            query={"removed": removed},
+        )
+        return self._pages(InstanceMember, request)
+
+    async def reconcile(
+        self,
+        project_id: str,
+        instance_id: str,
+        *,
+        deadline_seconds: int | None = None,
+        options: Mapping[str, object] | None = None,
+        reason: str | None = None,
+        generation: int | None = None,
+    ) -> InstanceStarted:
+        """Bring what is there in line with what is wanted, without touching what is right."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "instances", instance_id, "reconcile"),
+            body=body_of({}, {"deadline_seconds": deadline_seconds, "options": options, "reason": reason}),
+            headers=if_match(generation),
+        )
+        return await self._read(InstanceStarted, request)
+
+    async def repair(
+        self,
+        project_id: str,
+        instance_id: str,
+        *,
+        deadline_seconds: int | None = None,
+        options: Mapping[str, object] | None = None,
+        reason: str | None = None,
+        generation: int | None = None,
+    ) -> InstanceStarted:
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "instances", instance_id, "repair"),
+            body=body_of({}, {"deadline_seconds": deadline_seconds, "options": options, "reason": reason}),
+            headers=if_match(generation),
+        )
+        return await self._read(InstanceStarted, request)
+
+    async def restart(
+        self,
+        project_id: str,
+        instance_id: str,
+        *,
+        deadline_seconds: int | None = None,
+        options: Mapping[str, object] | None = None,
+        reason: str | None = None,
+        generation: int | None = None,
+    ) -> InstanceStarted:
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "instances", instance_id, "restart"),
+            body=body_of({}, {"deadline_seconds": deadline_seconds, "options": options, "reason": reason}),
+            headers=if_match(generation),
+        )
+        return await self._read(InstanceStarted, request)
+
+    async def rollback(
+        self,
+        project_id: str,
+        instance_id: str,
+        *,
+        deadline_seconds: int | None = None,
+        options: Mapping[str, object] | None = None,
+        reason: str | None = None,
+        generation: int | None = None,
+    ) -> InstanceStarted:
+        """To the version before the last upgrade, or, after one that broke off, to the one it began from."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "instances", instance_id, "rollback"),
+            body=body_of({}, {"deadline_seconds": deadline_seconds, "options": options, "reason": reason}),
+            headers=if_match(generation),
+        )
+        return await self._read(InstanceStarted, request)
+
+    async def show(self, project_id: str, instance_id: str) -> Instance:
+        request = Request(method="GET", path=path_of("projects", project_id, "instances", instance_id))
+        return await self._read(Instance, request)
+
+    async def start(
+        self,
+        project_id: str,
+        instance_id: str,
+        *,
+        deadline_seconds: int | None = None,
+        options: Mapping[str, object] | None = None,
+        reason: str | None = None,
+        generation: int | None = None,
+    ) -> InstanceStarted:
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "instances", instance_id, "start"),
+            body=body_of({}, {"deadline_seconds": deadline_seconds, "options": options, "reason": reason}),
+            headers=if_match(generation),
+        )
+        return await self._read(InstanceStarted, request)
+
+    async def stop(
+        self,
+        project_id: str,
+        instance_id: str,
+        *,
+        deadline_seconds: int | None = None,
+        options: Mapping[str, object] | None = None,
+        reason: str | None = None,
+        generation: int | None = None,
+    ) -> InstanceStarted:
+        """Stopped means proven: the hosts are inspected after the controller is done."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "instances", instance_id, "stop"),
+            body=body_of({}, {"deadline_seconds": deadline_seconds, "options": options, "reason": reason}),
+            headers=if_match(generation),
+        )
+        return await self._read(InstanceStarted, request)
+
+    async def timeline(
+        self,
+        project_id: str,
+        instance_id: str,
+        *,
+        after: str | None = None,
+        limit: int | None = None,
+        wait: int | None = None,
+    ) -> InstanceTimeline:
+        """What happened to the instance, its members and operations, oldest first; with `wait`, live."""
+        request = Request(
+            method="GET",
+            path=path_of("projects", project_id, "instances", instance_id, "timeline"),
+            query={"after": after, "limit": limit, "wait": wait},
+            timeout=patience(wait),
+        )
+        return await self._read(InstanceTimeline, request)
+
+    async def upgrade(
+        self,
+        project_id: str,
+        instance_id: str,
+        version: str,
+        *,
+        deadline_seconds: int | None = None,
+        options: Mapping[str, object] | None = None,
+        reason: str | None = None,
+        generation: int | None = None,
+    ) -> InstanceStarted:
+        """To another version of the app. The one before stays known, for `rollback`."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "instances", instance_id, "upgrade"),
+            body=body_of(
+                {"version": version}, {"deadline_seconds": deadline_seconds, "options": options, "reason": reason}
+            ),
+            headers=if_match(generation),
+        )
+        return await self._read(InstanceStarted, request)
+
+    def list(self, project_id: str, *, app: str | None = None, status: str | None = None) -> Pages[InstanceSummary]:
+        request = Request(
+            method="GET", path=path_of("projects", project_id, "instances"), query={"app": app, "status": status}
+        )
+        return self._pages(InstanceSummary, request)
+
+
+class MeCalls(Calls):
+    async def change_password(self, current_password: str, new_password: str, *, generation: int | None = None) -> None:
+        """Ends all tokens of the user: sign in again."""
+        request = Request(
+            method="POST",
+            path=path_of("me", "password"),
+            body=body_of({"current_password": current_password, "new_password": new_password}, {}),
+            headers=if_match(generation),
+        )
+        await self._discard(request)
+
+    async def show(self) -> Me:
+        request = Request(method="GET", path=path_of("me"))
+        return await self._read(Me, request)
+
+
+class NodesCalls(Calls):
+    async def cordon(self, node_id: str, reason: str, *, generation: int | None = None) -> Node:
+        """Nothing new lands here; what runs goes on."""
+        request = Request(
+            method="POST",
+            path=path_of("nodes", node_id, "cordon"),
+            body=body_of({"reason": reason}, {}),
+            headers=if_match(generation),
+        )
+        return await self._read(Node, request)
+
+    async def discover(self, node_id: str, *, generation: int | None = None) -> Task:
+        """Ask the agent to look at its hardware again; the answer is the task to watch."""
+        request = Request(method="POST", path=path_of("nodes", node_id, "discover"), headers=if_match(generation))
+        return await self._read(Task, request)
+
+    async def drain(self, node_id: str, reason: str, *, generation: int | None = None) -> Node:
+        """Cordon, and request the release of its allocations. `drained` is true when nothing is claimed any more."""
+        request = Request(
+            method="POST",
+            path=path_of("nodes", node_id, "drain"),
+            body=body_of({"reason": reason}, {}),
+            headers=if_match(generation),
+        )
+        return await self._read(Node, request)
+
+    async def retire(self, node_id: str, reason: str, *, generation: int | None = None) -> Node:
+        """For good; needs a node without live claims. Its agent's key is refused from then on."""
+        request = Request(
+            method="POST",
+            path=path_of("nodes", node_id, "retire"),
+            body=body_of({"reason": reason}, {}),
+            headers=if_match(generation),
+        )
+        return await self._read(Node, request)
+
+    async def show(self, node_id: str) -> Node:
+        request = Request(method="GET", path=path_of("nodes", node_id))
+        return await self._read(Node, request)
+
+    async def task(self, task_id: str) -> Task:
+        request = Request(method="GET", path=path_of("tasks", task_id))
+        return await self._read(Task, request)
+
+    def tasks(self, node_id: str) -> Pages[Task]:
+        request = Request(method="GET", path=path_of("nodes", node_id, "tasks"))
+        return self._pages(Task, request)
+
+    async def uncordon(self, node_id: str, *, generation: int | None = None) -> Node:
+        request = Request(method="POST", path=path_of("nodes", node_id, "uncordon"), headers=if_match(generation))
+        return await self._read(Node, request)
+
+    async def update(
+        self,
+        node_id: str,
+        *,
+        labels: Mapping[str, object] | None = None,
+        name: str | None = None,
+        generation: int | None = None,
+    ) -> Node:
+        request = Request(
+            method="PATCH",
+            path=path_of("nodes", node_id),
+            body=body_of({}, {"labels": labels, "name": name}),
+            headers=if_match(generation),
+        )
+        return await self._read(Node, request)
+
+    def list(self, *, status: str | None = None) -> Pages[Node]:
+        request = Request(method="GET", path=path_of("nodes"), query={"status": status})
+        return self._pages(Node, request)
+
+
+class OperationsCalls(Calls):
+    async def cancel(
+        self, project_id: str, operation_id: str, *, reason: str | None = None, generation: int | None = None
+    ) -> Operation:
+        """Pending: it ends now. Otherwise its controller is asked to stop; follow the operation."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "operations", operation_id, "cancel"),
+            body=body_of({}, {"reason": reason}),
+            headers=if_match(generation),
+        )
+        return await self._read(Operation, request)
+
+    async def force(
+        self, project_id: str, operation_id: str, reason: str, *, generation: int | None = None
+    ) -> Operation:
+        """End one that is stuck, or accept a teardown that is not proven: recorded as *not verified* for ever."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "operations", operation_id, "force"),
+            body=body_of({"reason": reason}, {}),
+            headers=if_match(generation),
+        )
+        return await self._read(Operation, request)
+
+    async def show(
+        self, project_id: str, operation_id: str, *, newer_than: int | None = None, wait: int | None = None
+    ) -> Operation:
+        """To follow it, say which generation you know, and how long you would wait for the next."""
+        request = Request(
+            method="GET",
+            path=path_of("projects", project_id, "operations", operation_id),
+            query={"newer_than": newer_than, "wait": wait},
+            timeout=patience(wait),
+        )
+        return await self._read(Operation, request)
+
+    def list(
+        self,
+        project_id: str,
+        *,
+        instance_id: str | None = None,
+        parent_id: str | None = None,
+        status: str | None = None,
+    ) -> Pages[Operation]:
+        request = Request(
+            method="GET",
+            path=path_of("projects", project_id, "operations"),
+            query={"instance_id": instance_id, "parent_id": parent_id, "status": status},
+        )
+        return self._pages(Operation, request)
+
+
+class PlatformKeysCalls(Calls):
+    async def retire(self, platform_key_id: str, reason: str, *, generation: int | None = None) -> PlatformKey:
+        """End the trust in a key, once a newer one signs."""
+        request = Request(
+            method="POST",
+            path=path_of("platform-keys", platform_key_id, "retire"),
+            body=body_of({"reason": reason}, {}),
+            headers=if_match(generation),
+        )
+        return await self._read(PlatformKey, request)
+
+    async def rotate(self, kind: str, reason: str, *, generation: int | None = None) -> PlatformKey:
+        """A new key: published now, signing after ten minutes. Older ones are trusted until they are retired."""
+        request = Request(
+            method="POST",
+            path=path_of("platform-keys", "rotate"),
+            body=body_of({"kind": kind, "reason": reason}, {}),
+            headers=if_match(generation),
+        )
+        return await self._read(PlatformKey, request)
+
+    def list(self) -> Pages[PlatformKey]:
+        """Public sides of the keys that sign tasks and certificates, retired ones too."""
+        request = Request(method="GET", path=path_of("platform-keys"))
+        return self._pages(PlatformKey, request)
+
+
+class ProjectsCalls(Calls):
+    async def create(self, tenant_id: str, slug: str, name: str, *, generation: int | None = None) -> Project:
+        request = Request(
+            method="POST",
+            path=path_of("tenants", tenant_id, "projects"),
+            body=body_of({"slug": slug, "name": name}, {}),
+            headers=if_match(generation),
+        )
+        return await self._read(Project, request)
+
+    def members(self, project_id: str) -> Pages[Member]:
+        request = Request(method="GET", path=path_of("projects", project_id, "members"))
+        return self._pages(Member, request)
+
+    async def remove_member(self, project_id: str, user_id: str, *, generation: int | None = None) -> None:
+        """Ends their SSH certificates and grants in the project too."""
+        request = Request(
+            method="DELETE", path=path_of("projects", project_id, "members", user_id), headers=if_match(generation)
+        )
+        await self._discard(request)
+
+    async def set_member(self, project_id: str, user_id: str, role: str, *, generation: int | None = None) -> Member:
+        """Only users of the project's tenant can be members."""
+        request = Request(
+            method="PUT",
+            path=path_of("projects", project_id, "members", user_id),
+            body=body_of({"role": role}, {}),
+            headers=if_match(generation),
+        )
+        return await self._read(Member, request)
+
+    async def show(self, project_id: str) -> Project:
+        request = Request(method="GET", path=path_of("projects", project_id))
+        return await self._read(Project, request)
+
+    async def update(
+        self, project_id: str, *, disabled: bool | None = None, name: str | None = None, generation: int | None = None
+    ) -> Project:
+        request = Request(
+            method="PATCH",
+            path=path_of("projects", project_id),
+            body=body_of({}, {"disabled": disabled, "name": name}),
+            headers=if_match(generation),
+        )
+        return await self._read(Project, request)
+
+    def list(self, tenant_id: str | None = None) -> Pages[Project]:
+        """The projects that you have a role in."""
+        request = Request(
+            method="GET",
+            path=path_of("tenants", tenant_id, "projects") if tenant_id is not None else path_of("projects"),
+        )
+        return self._pages(Project, request)
+
+
+class PublishIntentsCalls(Calls):
+    async def cancel(self, project_id: str, publish_intent_id: str, *, generation: int | None = None) -> PublishIntent:
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "publish-intents", publish_intent_id, "cancel"),
+            headers=if_match(generation),
+        )
+        return await self._read(PublishIntent, request)
+
+    async def complete(
+        self, project_id: str, publish_intent_id: str, digest: str, *, generation: int | None = None
+    ) -> PublishIntent:
+        """Register the digest. It is checked against the bytes, which takes a while: `registered` says that they are right."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "publish-intents", publish_intent_id, "complete"),
+            body=body_of({"digest": digest}, {}),
+            headers=if_match(generation),
+        )
+        return await self._read(PublishIntent, request)
+
+    async def create(
+        self,
+        project_id: str,
+        kind: str,
+        name: str,
+        *,
+        media_type: str | None = None,
+        size_bytes: int | None = None,
+        generation: int | None = None,
+    ) -> PublishIntent:
+        """Say what will be published. The answer says where its bytes go; complete the intent when they are there."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "publish-intents"),
+            body=body_of({"kind": kind, "name": name}, {"media_type": media_type, "size_bytes": size_bytes}),
+            headers=if_match(generation),
+        )
+        return await self._read(PublishIntent, request)
+
+    async def show(self, project_id: str, publish_intent_id: str) -> PublishIntent:
+        request = Request(method="GET", path=path_of("projects", project_id, "publish-intents", publish_intent_id))
+        return await self._read(PublishIntent, request)
+
+    async def upload_content(self, project_id: str, publish_intent_id: str, content: Content) -> UploadedContent:
+        """The bytes of a blob, where the platform keeps blobs in a directory of its own. Sending them again replaces them."""
+        request = Request(
+            method="PUT",
+            path=path_of("projects", project_id, "publish-intents", publish_intent_id, "content"),
+            content=content,
+        )
+        return await self._read(UploadedContent, request)
+
+    def list(self, project_id: str) -> Pages[PublishIntent]:
+        request = Request(method="GET", path=path_of("projects", project_id, "publish-intents"))
+        return self._pages(PublishIntent, request)
+
+
+class QuotasCalls(Calls):
+    async def project(self, project_id: str) -> Quota:
+        request = Request(method="GET", path=path_of("projects", project_id, "quota"))
+        return await self._read(Quota, request)
+
+    async def set_project(self, project_id: str, gpu_limit: int | None, *, generation: int | None = None) -> Quota:
+        request = Request(
+            method="PUT",
+            path=path_of("projects", project_id, "quota"),
+            body=body_of({"gpu_limit": gpu_limit}, {}),
+            headers=if_match(generation),
+        )
+        return await self._read(Quota, request)
+
+    async def set_tenant(self, tenant_id: str, gpu_limit: int | None, *, generation: int | None = None) -> Quota:
+        request = Request(
+            method="PUT",
+            path=path_of("tenants", tenant_id, "quota"),
+            body=body_of({"gpu_limit": gpu_limit}, {}),
+            headers=if_match(generation),
+        )
+        return await self._read(Quota, request)
+
+    async def tenant(self, tenant_id: str) -> Quota:
+        request = Request(method="GET", path=path_of("tenants", tenant_id, "quota"))
+        return await self._read(Quota, request)
+
+
+class ReceiptsCalls(Calls):
+    async def show(self, project_id: str, receipt_id: str) -> Receipt:
+        """Each check with its verdict, what was looked for, and what was found."""
+        request = Request(method="GET", path=path_of("projects", project_id, "receipts", receipt_id))
+        return await self._read(Receipt, request)
+
+    def list(
+        self,
+        project_id: str,
+        *,
+        allocation_id: str | None = None,
+        instance_id: str | None = None,
+        operation_id: str | None = None,
+        status: str | None = None,
+    ) -> Pages[ReceiptLine]:
+        """What was seen on hosts after teardowns, newest first; also of instances that are gone."""
+        request = Request(
+            method="GET",
+            path=path_of("projects", project_id, "receipts"),
+            query={
+                "allocation_id": allocation_id,
+                "instance_id": instance_id,
+                "operation_id": operation_id,
+                "status": status,
+            },
+        )
+        return self._pages(ReceiptLine, request)
+
+
+class SecretKeysCalls(Calls):
+    async def rotate(self, reason: str, *, generation: int | None = None) -> SecretKey:
+        """A new key for all secrets. What is stored is wrapped anew in the background; then the old key is destroyed."""
+        request = Request(
+            method="POST",
+            path=path_of("secret-keys", "rotate"),
+            body=body_of({"reason": reason}, {}),
+            headers=if_match(generation),
+        )
+        return await self._read(SecretKey, request)
+
+    def list(self) -> Pages[SecretKey]:
+        """The keys that protect stored secrets, newest first: how much is under each, and which are destroyed."""
+        request = Request(method="GET", path=path_of("secret-keys"))
+        return self._pages(SecretKey, request)
+
+
+class ServiceAccountsCalls(Calls):
+    async def create(
+        self,
+        project_id: str,
+        name: str,
+        scopes: Sequence[str],
+        *,
+        app_slugs: Sequence[str] | None = None,
+        expires_at: datetime | None = None,
+        generation: int | None = None,
+    ) -> NewServiceAccount:
+        """The answer holds the secret of the first key, which is shown only now."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "service-accounts"),
+            body=body_of({"name": name, "scopes": scopes}, {"app_slugs": app_slugs, "expires_at": expires_at}),
+            headers=if_match(generation),
+        )
+        return await self._read(NewServiceAccount, request)
+
+    async def create_key(
+        self,
+        project_id: str,
+        service_account_id: str,
+        *,
+        expires_at: datetime | None = None,
+        generation: int | None = None,
+    ) -> NewServiceAccountKey:
+        """Rotate: make a key, hand it out, delete the old one. Both work meanwhile."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "service-accounts", service_account_id, "keys"),
+            body=body_of({}, {"expires_at": expires_at}),
+            headers=if_match(generation),
+        )
+        return await self._read(NewServiceAccountKey, request)
+
+    async def delete_key(
+        self, project_id: str, service_account_id: str, key_id: str, *, generation: int | None = None
+    ) -> None:
+        request = Request(
+            method="DELETE",
+            path=path_of("projects", project_id, "service-accounts", service_account_id, "keys", key_id),
+            headers=if_match(generation),
+        )
+        await self._discard(request)
+
+    def keys(self, project_id: str, service_account_id: str) -> Pages[ServiceAccountKey]:
+        request = Request(
+            method="GET", path=path_of("projects", project_id, "service-accounts", service_account_id, "keys")
+        )
+        return self._pages(ServiceAccountKey, request)
+
+    async def show(self, project_id: str, service_account_id: str) -> ServiceAccount:
+        request = Request(method="GET", path=path_of("projects", project_id, "service-accounts", service_account_id))
+        return await self._read(ServiceAccount, request)
+
+    async def update(
+        self,
+        project_id: str,
+        service_account_id: str,
+        *,
+        app_slugs: Sequence[str] | None = None,
+        disabled: bool | None = None,
+        expires_at: datetime | None = None,
+        scopes: Sequence[str] | None = None,
+        generation: int | None = None,
+    ) -> ServiceAccount:
+        request = Request(
+            method="PATCH",
+            path=path_of("projects", project_id, "service-accounts", service_account_id),
+            body=body_of(
+                {}, {"app_slugs": app_slugs, "disabled": disabled, "expires_at": expires_at, "scopes": scopes}
+            ),
+            headers=if_match(generation),
+        )
+        return await self._read(ServiceAccount, request)
+
+    def list(self, project_id: str) -> Pages[ServiceAccount]:
+        request = Request(method="GET", path=path_of("projects", project_id, "service-accounts"))
+        return self._pages(ServiceAccount, request)
+
+
+class SigningKeysCalls(Calls):
+    async def revoke(self, signing_key_id: str, *, generation: int | None = None) -> None:
+        """The key leaked: every token that it signed ends now, yours perhaps too. Sessions go on with a new key."""
+        request = Request(method="DELETE", path=path_of("auth", "keys", signing_key_id), headers=if_match(generation))
+        await self._discard(request)
+
+    async def rotate(self, *, generation: int | None = None) -> SigningKey:
+        """A new key signs from now on; tokens of the old one stay good until they expire."""
+        request = Request(method="POST", path=path_of("auth", "keys"), headers=if_match(generation))
+        return await self._read(SigningKey, request)
+
+    def list(self) -> Pages[SigningKey]:
+        request = Request(method="GET", path=path_of("auth", "keys"))
+        return self._pages(SigningKey, request)
+
+
+class SkusCalls(Calls):
+    async def create(self, new: NewSku, *, generation: int | None = None) -> Sku:
+        request = Request(method="POST", path=path_of("skus"), body=object_of(new), headers=if_match(generation))
+        return await self._read(Sku, request)
+
+    async def update(
+        self,
+        sku_id: str,
+        *,
+        gpu_counts: Sequence[int] | None = None,
+        offered: bool | None = None,
+        price_per_gpu_hour_minor: int | None = None,
+        generation: int | None = None,
+    ) -> Sku:
+        request = Request(
+            method="PATCH",
+            path=path_of("skus", sku_id),
+            body=body_of(
+                {}, {"gpu_counts": gpu_counts, "offered": offered, "price_per_gpu_hour_minor": price_per_gpu_hour_minor}
+            ),
+            headers=if_match(generation),
+        )
+        return await self._read(Sku, request)
+
+    def list(self) -> Pages[Sku]:
+        request = Request(method="GET", path=path_of("skus"))
+        return self._pages(Sku, request)
+
+
+class SlotsCalls(Calls):
+    async def approve(
+        self,
+        node_id: str,
+        *,
+        capacity_shape: str | None = None,
+        slot_ids: Sequence[str] | None = None,
+        generation: int | None = None,
+    ) -> Sequence[Slot]:
+        """Topology approval: nothing can be allocated before somebody has looked at what discovery found."""
+        request = Request(
+            method="POST",
+            path=path_of("nodes", node_id, "slots", "approve"),
+            body=body_of({}, {"capacity_shape": capacity_shape, "slot_ids": slot_ids}),
+            headers=if_match(generation),
+        )
+        return await self._items(Slot, request)
+
+    async def disable(self, slot_id: str, reason: str, *, generation: int | None = None) -> Slot:
+        request = Request(
+            method="POST",
+            path=path_of("slots", slot_id, "disable"),
+            body=body_of({"reason": reason}, {}),
+            headers=if_match(generation),
+        )
+        return await self._read(Slot, request)
+
+    async def enable(self, slot_id: str, *, generation: int | None = None) -> Slot:
+        request = Request(method="POST", path=path_of("slots", slot_id, "enable"), headers=if_match(generation))
+        return await self._read(Slot, request)
+
+    async def list(self, node_id: str) -> Sequence[Slot]:
+        request = Request(method="GET", path=path_of("nodes", node_id, "slots"))
+        return await self._items(Slot, request)
+
+
+class SshAccessCalls(Calls):
+    async def authorities(self) -> SshCa:
+        request = Request(method="GET", path=path_of("ssh-ca"))
+        return await self._read(SshCa, request)
+
+    def certificates(self, project_id: str, allocation_id: str) -> Pages[IssuedSshCertificate]:
+        """Certificates issued for the allocation, newest first."""
+        request = Request(
+            method="GET", path=path_of("projects", project_id, "allocations", allocation_id, "ssh-certificates")
+        )
+        return self._pages(IssuedSshCertificate, request)
+
+    async def create_certificate(
+        self,
+        project_id: str,
+        allocation_id: str,
+        public_key: str,
+        *,
+        minutes: int | None = None,
+        generation: int | None = None,
+    ) -> SshCertificate:
+        """A login certificate for an active allocation, an hour at most. Nothing secret is stored or sent."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "allocations", allocation_id, "ssh-certificates"),
+            body=body_of({"public_key": public_key}, {"minutes": minutes}),
+            headers=if_match(generation),
+        )
+        return await self._read(SshCertificate, request)
+
+    async def create_grant(
+        self, project_id: str, allocation_id: str, new: NewSshGrant, *, generation: int | None = None
+    ) -> SshGrant:
+        """Put a public key on the allocation until `expires_at`; its host installs and removes it."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "allocations", allocation_id, "ssh-grants"),
+            body=object_of(new),
+            headers=if_match(generation),
+        )
+        return await self._read(SshGrant, request)
+
+    async def delete_grant(
+        self, project_id: str, allocation_id: str, grant_id: str, *, generation: int | None = None
+    ) -> None:
+        request = Request(
+            method="DELETE",
+            path=path_of("projects", project_id, "allocations", allocation_id, "ssh-grants", grant_id),
+            headers=if_match(generation),
+        )
+        await self._discard(request)
+
+    async def for_operation(
+        self, project_id: str, operation_id: str, lease_token: str, public_key: str, *, generation: int | None = None
+    ) -> MachineAccess:
+        """Certificates for the allocations of an operation whose lease you hold: an hour at most, and they end with it."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "operations", operation_id, "machine-access"),
+            body=body_of({"lease_token": lease_token, "public_key": public_key}, {}),
+            headers=if_match(generation),
+        )
+        return await self._read(MachineAccess, request)
+
+    def grants(self, project_id: str, allocation_id: str) -> Pages[SshGrant]:
+        request = Request(
+            method="GET", path=path_of("projects", project_id, "allocations", allocation_id, "ssh-grants")
+        )
+        return self._pages(SshGrant, request)
+
+    async def revoke_certificate(
+        self,
+        project_id: str,
+        allocation_id: str,
+        reason: str,
+        *,
+        issued_to: str | None = None,
+        serial: int | None = None,
+        generation: int | None = None,
+    ) -> RevokedSshCertificates:
+        """End certificates before their time: administrators anybody's, others their own. Open sessions stay open."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "allocations", allocation_id, "ssh-certificates", "revoke"),
+            body=body_of({"reason": reason}, {"issued_to": issued_to, "serial": serial}),
+            headers=if_match(generation),
+        )
+        return await self._read(RevokedSshCertificates, request)
+
+
+class SshKeysCalls(Calls):
+    async def create(self, name: str, public_key: str, *, generation: int | None = None) -> SshKey:
+        request = Request(
+            method="POST",
+            path=path_of("me", "ssh-keys"),
+            body=body_of({"name": name, "public_key": public_key}, {}),
+            headers=if_match(generation),
+        )
+        return await self._read(SshKey, request)
+
+    async def delete(self, ssh_key_id: str, *, generation: int | None = None) -> None:
+        request = Request(method="DELETE", path=path_of("me", "ssh-keys", ssh_key_id), headers=if_match(generation))
+        await self._discard(request)
+
+    def list(self) -> Pages[SshKey]:
+        request = Request(method="GET", path=path_of("me", "ssh-keys"))
+        return self._pages(SshKey, request)
+
+
+class TenantsCalls(Calls):
+    async def create(self, slug: str, name: str, *, generation: int | None = None) -> Tenant:
+        request = Request(
+            method="POST",
+            path=path_of("tenants"),
+            body=body_of({"slug": slug, "name": name}, {}),
+            headers=if_match(generation),
+        )
+        return await self._read(Tenant, request)
+
+    def members(self, tenant_id: str) -> Pages[Member]:
+        """Those who hold a role in the tenant as a whole."""
+        request = Request(method="GET", path=path_of("tenants", tenant_id, "members"))
+        return self._pages(Member, request)
+
+    async def remove_member(self, tenant_id: str, user_id: str, *, generation: int | None = None) -> None:
+        request = Request(
+            method="DELETE", path=path_of("tenants", tenant_id, "members", user_id), headers=if_match(generation)
+        )
+        await self._discard(request)
+
+    async def set_member(self, tenant_id: str, user_id: str, role: str, *, generation: int | None = None) -> Member:
+        request = Request(
+            method="PUT",
+            path=path_of("tenants", tenant_id, "members", user_id),
+            body=body_of({"role": role}, {}),
+            headers=if_match(generation),
+        )
+        return await self._read(Member, request)
+
+    async def show(self, tenant_id: str) -> Tenant:
+        request = Request(method="GET", path=path_of("tenants", tenant_id))
+        return await self._read(Tenant, request)
+
+    async def update(
+        self, tenant_id: str, *, disabled: bool | None = None, name: str | None = None, generation: int | None = None
+    ) -> Tenant:
+        """Disabling a tenant lets its people read but change nothing, except to end what runs."""
+        request = Request(
+            method="PATCH",
+            path=path_of("tenants", tenant_id),
+            body=body_of({}, {"disabled": disabled, "name": name}),
+            headers=if_match(generation),
+        )
+        return await self._read(Tenant, request)
+
+    def list(self) -> Pages[Tenant]:
+        """All tenants for the platform's roles; for everybody else, their own."""
+        request = Request(method="GET", path=path_of("tenants"))
+        return self._pages(Tenant, request)
+
+
+class TrustCalls(Calls):
+    async def create_key(
+        self, tenant_id: str, name: str, public_key: str, *, generation: int | None = None
+    ) -> TrustKey:
+        request = Request(
+            method="POST",
+            path=path_of("tenants", tenant_id, "trust-keys"),
+            body=body_of({"name": name, "public_key": public_key}, {}),
+            headers=if_match(generation),
+        )
+        return await self._read(TrustKey, request)
+
+    def keys(self, tenant_id: str) -> Pages[TrustKey]:
+        request = Request(method="GET", path=path_of("tenants", tenant_id, "trust-keys"))
+        return self._pages(TrustKey, request)
+
+    async def policy(self, tenant_id: str) -> TrustPolicy:
+        request = Request(method="GET", path=path_of("tenants", tenant_id, "trust-policy"))
+        return await self._read(TrustPolicy, request)
+
+    async def revoke_key(
+        self, tenant_id: str, trust_key_id: str, reason: str, *, generation: int | None = None
+    ) -> TrustKey:
+        """Artifacts that no other key of the tenant signed lose their trust, and what runs on them is flagged."""
+        request = Request(
+            method="POST",
+            path=path_of("tenants", tenant_id, "trust-keys", trust_key_id, "revoke"),
+            body=body_of({"reason": reason}, {}),
+            headers=if_match(generation),
+        )
+        return await self._read(TrustKey, request)
+
+    async def set_policy(
+        self, tenant_id: str, require_signature: bool, reason: str, *, generation: int | None = None
+    ) -> TrustPolicy:
+        """With `require_signature`, the tenant launches only what one of its trust keys signed."""
+        request = Request(
+            method="PUT",
+            path=path_of("tenants", tenant_id, "trust-policy"),
+            body=body_of({"require_signature": require_signature, "reason": reason}, {}),
+            headers=if_match(generation),
+        )
+        return await self._read(TrustPolicy, request)
+
+
+class UsersCalls(Calls):
+    async def create(
+        self,
+        tenant_id: str | None,
+        email: str,
+        name: str,
+        *,
+        password: str | None = None,
+        generation: int | None = None,
+    ) -> UserWithPassword:
+        request = Request(
+            method="POST",
+            path=path_of("tenants", tenant_id, "users") if tenant_id is not None else path_of("users"),
+            body=body_of({"email": email, "name": name}, {"password": password}),
+            headers=if_match(generation),
+        )
+        return await self._read(UserWithPassword, request)
+
+    async def remove_platform_role(self, user_id: str, *, generation: int | None = None) -> None:
+        request = Request(
+            method="DELETE", path=path_of("users", user_id, "platform-role"), headers=if_match(generation)
+        )
+        await self._discard(request)
+
+    async def set_platform_role(self, user_id: str, role: str, *, generation: int | None = None) -> Member:
+        request = Request(
+            method="PUT",
+            path=path_of("users", user_id, "platform-role"),
+            body=body_of({"role": role}, {}),
+            headers=if_match(generation),
+        )
+        return await self._read(Member, request)
+
+    async def show(self, tenant_id: str | None, user_id: str) -> User:
+        request = Request(
+            method="GET",
+            path=path_of("tenants", tenant_id, "users", user_id)
+            if tenant_id is not None
+            else path_of("users", user_id),
+        )
+        return await self._read(User, request)
+
+    async def update(
+        self,
+        tenant_id: str | None,
+        user_id: str,
+        *,
+        disabled: bool | None = None,
+        name: str | None = None,
+        reset_password: bool | None = None,
+        unlock: bool | None = None,
+        generation: int | None = None,
+    ) -> UserWithPassword:
+        request = Request(
+            method="PATCH",
+            path=path_of("tenants", tenant_id, "users", user_id)
+            if tenant_id is not None
+            else path_of("users", user_id),
+            body=body_of({}, {"disabled": disabled, "name": name, "reset_password": reset_password, "unlock": unlock}),
+            headers=if_match(generation),
+        )
+        return await self._read(UserWithPassword, request)
+
+    def list(self, tenant_id: str | None = None) -> Pages[User]:
+        request = Request(
+            method="GET", path=path_of("tenants", tenant_id, "users") if tenant_id is not None else path_of("users")
+        )
+        return self._pages(User, request)
+
+
+class Nouns:
+    """Every group of calls, by its name."""
+
+    def __init__(self, transport: Transport) -> None:
+        self.access_credentials = AccessCredentialsCalls(transport)
+        self.allocations = AllocationsCalls(transport)
+        self.app_versions = AppVersionsCalls(transport)
+        self.apps = AppsCalls(transport)
+        self.artifacts = ArtifactsCalls(transport)
+        self.audit = AuditCalls(transport)
+        self.catalog = CatalogCalls(transport)
+        self.controller = ControllerCalls(transport)
+        self.enrolment_tokens = EnrolmentTokensCalls(transport)
+        self.entitlements = EntitlementsCalls(transport)
+        self.events = EventsCalls(transport)
+        self.instances = InstancesCalls(transport)
+        self.me = MeCalls(transport)
+        self.nodes = NodesCalls(transport)
+        self.operations = OperationsCalls(transport)
+        self.platform_keys = PlatformKeysCalls(transport)
+        self.projects = ProjectsCalls(transport)
+        self.publish_intents = PublishIntentsCalls(transport)
+        self.quotas = QuotasCalls(transport)
+        self.receipts = ReceiptsCalls(transport)
+        self.secret_keys = SecretKeysCalls(transport)
+        self.service_accounts = ServiceAccountsCalls(transport)
+        self.signing_keys = SigningKeysCalls(transport)
+        self.skus = SkusCalls(transport)
+        self.slots = SlotsCalls(transport)
+        self.ssh_access = SshAccessCalls(transport)
+        self.ssh_keys = SshKeysCalls(transport)
+        self.tenants = TenantsCalls(transport)
+        self.trust = TrustCalls(transport)
+        self.users = UsersCalls(transport)
