@@ -21,9 +21,19 @@ async def proof_start(held: Held, operation: DictRow, members: Sequence[DictRow]
     there = [one for one in members if not one["host_gone"] and one["allocation_id"] not in shared]
     if not there:
         return False
-    footprint = held.row["manifest"].get("footprint", {})
+    footprint = _footprint(held.row)
     await receipts.receipts_start(held.tx, operation["id"], held.id, _targets(there), footprint, _depth(operation))
     return True
+
+
+def _footprint(instance: DictRow) -> dict[str, list[object]]:
+    """Of all versions that may be on the hosts: an upgrade can break off, or forget something of the version before."""
+    merged: dict[str, list[object]] = {}
+    for version in (instance, instance["attempted"], instance["previous"]):
+        for kind, entries in (version["manifest"] if version else {}).get("footprint", {}).items():
+            known = merged.setdefault(kind, [])
+            known.extend(entry for entry in entries if entry not in known)
+    return merged
 
 
 def evidence_of(judgement: Judgement) -> Evidence:

@@ -59,3 +59,19 @@ async def test_a_forced_decommission_that_nobody_carried_out_is_on_record_as_not
     assert forced["status"] == "failed"
     found = await receipts_of(world, operation_id)
     assert [(one["status"], one["verified"]) for one in found] == [("not_verified", False)] * 2
+
+
+async def test_after_an_upgrade_that_broke_off_the_hosts_are_looked_at_for_both_versions(world: AppSite) -> None:
+    instance_id = await world.running(nodes=1)
+    await world.publish(version="1.3.0", footprint={"units": ["louder.service"]})
+    upgrade = await world.asked(instance_id, "upgrade", version="1.3.0")
+    await world.controller.does(upgrade, "claim")
+    await world.controller.does(upgrade, "fail", failure={"code": "half_way", "message": "It broke off."})
+    operation_id = await world.asked(instance_id, "decommission")
+    await world.controller.carry_out(operation_id)
+    await world.settle()
+    receipts = await receipts_of(world, operation_id)
+    assert receipts
+    for receipt in receipts:
+        asked = (await world.admin.get(f"{world.path}/receipts/{receipt['id']}"))["footprint"]["units"]
+        assert {"echo.service", "louder.service"} < set(asked)
