@@ -3,7 +3,7 @@
 import base64
 import hashlib
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from psycopg.rows import DictRow
 
@@ -129,3 +129,8 @@ async def _record(tx: Tx, row: DictRow, logged: CredentialDelivery) -> None:
 def _fingerprint(recipient_key: str) -> str:
     digest = hashlib.sha256(base64.b64decode(recipient_key)).digest()
     return f"SHA256:{base64.b64encode(digest).rstrip(b'=').decode()}"
+
+
+async def deliveries_forget(tx: Tx, before: datetime, portion: int) -> int:
+    """Retention, the one thing that removes entries of the log. How many went."""
+    return await queries.deliveries_delete_before(tx.connection, before, portion)

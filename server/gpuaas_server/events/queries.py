@@ -82,8 +82,15 @@ async def event_end(connection: Connection) -> Place:
     return Place(row["transaction_id"], row["sequence"]) if row else Place()
 
 
-async def event_delete_before(connection: Connection, before: datetime) -> None:
-    await connection.execute("DELETE FROM events WHERE time < %s", (before,))
+async def event_delete_before(connection: Connection, before: datetime, portion: int) -> int:
+    """The oldest first."""
+    cursor = await connection.execute(
+        "WITH gone AS (DELETE FROM events WHERE id = ANY(ARRAY(SELECT id FROM events WHERE time < %s"
+        " ORDER BY time LIMIT %s)) RETURNING 1) SELECT count(*) AS n FROM gone",
+        (before, portion),
+    )
+    row = await cursor.fetchone()
+    return int(row["n"]) if row else 0
 
 
 async def consumer_place(connection: Connection, name: str) -> Place:

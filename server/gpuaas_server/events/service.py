@@ -98,8 +98,8 @@ def _event(row: DictRow) -> Event:
     return Event(cursor=str(place), **row)
 
 
-async def forget_before(tx: Tx, before: datetime) -> None:
-    await queries.event_delete_before(tx.connection, before)
+async def forget_before(tx: Tx, before: datetime, portion: int) -> int:
+    return await queries.event_delete_before(tx.connection, before, portion)
 
 
 __all__ = [

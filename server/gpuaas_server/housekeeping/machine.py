@@ -3,17 +3,20 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from gpuaas_server.access import deliveries
 from gpuaas_server.access import service as access
 from gpuaas_server.allocations import service as allocations
 from gpuaas_server.artifacts import publishing, pulling
 from gpuaas_server.audit import service as audit
 from gpuaas_server.events import service as events
 from gpuaas_server.identity import service as identity
+from gpuaas_server.instances import timeline
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.http import idempotency
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.nodes import enrolment, tasks
+from gpuaas_server.operations import forgetting
 
 SUBJECT = "platform"
 EVERY = timedelta(minutes=10)
@@ -28,6 +31,8 @@ class Cutoffs:
     events: datetime
     audit: datetime
     history: datetime
+    operations: datetime
+    deliveries: datetime
     certificates: datetime
     enrolments: datetime
 
@@ -47,14 +52,17 @@ class HousekeepingMachine:
     async def apply(self, tx: Tx, snapshot: str, decision: Cutoffs) -> datetime:
         await idempotency.forget_expired(tx)
         await identity.sessions_forget(tx)
-        await events.forget_before(tx, decision.events)
         removed = (
+            await events.forget_before(tx, decision.events, PORTION),
+            await timeline.timelines_forget(tx, decision.operations, PORTION),
             await allocations.history_forget(tx, decision.history, PORTION),
             await tasks.tasks_forget_served(tx, decision.history, PORTION),
             await access.certificates_forget(tx, decision.certificates, PORTION),
             await enrolment.tokens_forget(tx, decision.enrolments, PORTION),
             await publishing.intents_forget(tx, decision.history, PORTION),
             await pulling.secrets_forget(tx, decision.history, PORTION),
+            await forgetting.operations_forget(tx, decision.operations, PORTION),
+            await deliveries.deliveries_forget(tx, decision.deliveries, PORTION),
             await audit.forget_before(tx, decision.audit, PORTION),
         )
         return tx.now + (NEXT_PORTION if max(removed) == PORTION else EVERY)
@@ -68,6 +76,8 @@ def cutoffs(settings: Settings, now: datetime) -> Cutoffs:
         events=ago(settings.event_retention_days),
         audit=ago(settings.audit_retention_days),
         history=ago(settings.history_retention_days),
+        operations=ago(settings.operation_retention_days),
+        deliveries=ago(settings.delivery_retention_days),
         certificates=ago(settings.certificate_retention_days),
         enrolments=ago(settings.enrolment_retention_days),
     )

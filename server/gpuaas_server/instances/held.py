@@ -222,6 +222,13 @@ async def look(connection: Connection, project_id: str, instance_id: str) -> tup
     return row, await queries.members_living(connection, instance_id)
 
 
+async def operations_named(
+    connection: Connection, instance_ids: Sequence[str], operation_ids: Sequence[str]
+) -> set[str]:
+    """Those that an instance or a living member points to as its last one."""
+    return await queries.operations_named(connection, instance_ids, operation_ids)
+
+
 def _unfinished(row: DictRow) -> list[dict[str, object]]:
     """An upgrade or rollback that broke off: members may be of different versions."""
     if row["attempted"] is None or row["operation_id"] is not None:

@@ -1,11 +1,13 @@
 """All SQL of app instances, members and their timeline."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.ids import first_id_at
 from gpuaas_server.kernel.json_text import as_json
 
 # What a list shows; the rest (inputs, runtime, the manifest) can be large.
@@ -180,6 +182,30 @@ _MEMBERS_UPDATE = (
 async def members_update(connection: Connection, rows: Sequence[DictRow]) -> None:
     """All that can change of some members, in one statement. The caller holds the instance, and with it its members."""
     await connection.execute(_MEMBERS_UPDATE, (as_json(list(rows)),))
+
+
+async def operations_named(
+    connection: Connection, instance_ids: Sequence[str], operation_ids: Sequence[str]
+) -> set[str]:
+    """Those that are the last one of an instance, or of a member that is not gone."""
+    cursor = await connection.execute(
+        "SELECT last_operation_id FROM app_instances WHERE id = ANY(%(instances)s)"
+        " AND last_operation_id = ANY(%(operations)s) UNION SELECT last_operation_id FROM app_members"
+        " WHERE instance_id = ANY(%(instances)s) AND removed_at IS NULL AND last_operation_id = ANY(%(operations)s)",
+        {"instances": list(set(instance_ids)), "operations": list(operation_ids)},
+    )
+    return {row["last_operation_id"] for row in await cursor.fetchall()}
+
+
+async def event_delete_before(connection: Connection, before: datetime, portion: int) -> int:
+    """The oldest first, over the primary key (ids sort by time)."""
+    cursor = await connection.execute(
+        "WITH gone AS (DELETE FROM app_instance_events WHERE id = ANY(ARRAY(SELECT id FROM app_instance_events"
+        " WHERE id < %s AND at < %s ORDER BY id LIMIT %s)) RETURNING 1) SELECT count(*) AS n FROM gone",
+        (first_id_at("iev", before), before, portion),
+    )
+    row = await cursor.fetchone()
+    return int(row["n"]) if row else 0
 
 
 async def busy_allocations(connection: Connection, allocation_ids: Sequence[str]) -> dict[str, DictRow]:

@@ -1,11 +1,13 @@
 """The live timeline of an instance: what happened, oldest first; with `wait`, also what happens next."""
 
+from datetime import datetime
+
 from psycopg.rows import DictRow
 
 from gpuaas_server.instances import queries
 from gpuaas_server.instances.held import topic
 from gpuaas_server.instances.schemas import InstanceTimeline, TimelineEvent
-from gpuaas_server.kernel.context import Platform
+from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Scope
 from gpuaas_server.kernel.errors import not_found
 from gpuaas_server.kernel.wakeups import Look
@@ -23,3 +25,7 @@ async def instance_timeline(
 
     items = [TimelineEvent(**row) for row in await platform.wakeups.first(topic(instance_id), look, wait)]
     return InstanceTimeline(instance_id=instance_id, items=items, next_cursor=items[-1].id if items else after)
+
+
+async def timelines_forget(tx: Tx, before: datetime, portion: int) -> int:
+    return await queries.event_delete_before(tx.connection, before, portion)

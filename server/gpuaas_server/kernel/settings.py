@@ -85,6 +85,17 @@ class Settings(BaseSettings):
     history_retention_days: int = Field(
         default=90, ge=1, description="How long host tasks and the state changes of ended allocations are kept."
     )
+    operation_retention_days: int = Field(
+        default=90,
+        ge=1,
+        description="How long ended operations, with their steps, and entries of timelines are kept. Longer where a"
+        " teardown receipt names the operation, or it is the last one of an instance or member.",
+    )
+    delivery_retention_days: int = Field(
+        default=400,
+        ge=30,
+        description="How long the log of delivered credentials is kept; the database refuses to remove younger entries.",
+    )
     certificate_retention_days: int = Field(
         default=30, ge=1, description="How long issued SSH certificates are listed after they have expired."
     )

@@ -1,6 +1,7 @@
 """All SQL of operations."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
@@ -107,6 +108,34 @@ async def children_of(connection: Connection, parent_id: str) -> list[DictRow]:
         "SELECT id, status, held FROM app_operations WHERE parent_id = %s ORDER BY id", (parent_id,)
     )
     return await cursor.fetchall()
+
+
+async def ended_before(connection: Connection, before: datetime, limit: int) -> list[DictRow]:
+    """The longest ended first; one that was kept counts from then. Who holds one of them (to force it) is not waited for."""
+    cursor = await connection.execute(
+        "SELECT id, instance_id, target FROM app_operations WHERE finished_at IS NOT NULL"
+        " AND coalesce(kept_at, finished_at) < %s ORDER BY coalesce(kept_at, finished_at) LIMIT %s FOR UPDATE SKIP LOCKED",
+        (before, limit),
+    )
+    return await cursor.fetchall()
+
+
+async def operations_delete(connection: Connection, operation_ids: Sequence[str]) -> None:
+    await connection.execute("DELETE FROM app_operations WHERE id = ANY(%s)", (list(operation_ids),))
+
+
+async def childless_delete(connection: Connection, parent_ids: Sequence[str]) -> None:
+    """Bulk operations none of whose children is there any more."""
+    await connection.execute(
+        "DELETE FROM app_operations p WHERE p.id = ANY(%s)"
+        " AND NOT EXISTS (SELECT 1 FROM app_operations c WHERE c.parent_id = p.id)",
+        (list(parent_ids),),
+    )
+
+
+async def operations_keep(connection: Connection, operation_ids: Sequence[str], now: datetime) -> None:
+    """Those of them that are still there."""
+    await connection.execute("UPDATE app_operations SET kept_at = %s WHERE id = ANY(%s)", (now, list(operation_ids)))
 
 
 async def work_list(connection: Connection, project_id: str, app_slugs: Sequence[str], limit: int) -> list[DictRow]:

@@ -1,6 +1,6 @@
 """All SQL of teardown receipts."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
@@ -42,6 +42,13 @@ async def receipt_change(connection: Connection, receipt_id: str, changes: Mappi
     if row is None:
         raise LookupError(receipt_id)
     return row
+
+
+async def operations_named(connection: Connection, operation_ids: Sequence[str]) -> set[str]:
+    cursor = await connection.execute(
+        "SELECT DISTINCT operation_id FROM teardown_receipts WHERE operation_id = ANY(%s)", (list(operation_ids),)
+    )
+    return {row["operation_id"] for row in await cursor.fetchall()}
 
 
 async def receipt_show(connection: Connection, project_id: str, receipt_id: str) -> DictRow | None:

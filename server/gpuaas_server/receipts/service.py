@@ -82,6 +82,11 @@ async def receipts_force(
             await changed(tx, row, changes)
 
 
+async def operations_named(connection: Connection, operation_ids: Sequence[str]) -> set[str]:
+    """Those that a receipt is the proof of: as long as there is the one, there is the other."""
+    return await queries.operations_named(connection, operation_ids)
+
+
 async def receipt_show(connection: Connection, project_id: str, receipt_id: str) -> Receipt:
     row = await queries.receipt_show(connection, project_id, receipt_id)
     if row is None:

@@ -1,10 +1,12 @@
 """What is asked all the time reads a handful of pages, however many instances, members and operations there are."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from gpuaas_server.instances import queries
+from gpuaas_server.kernel.clock import utc_now
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.database import PLATFORM, Connection
 from gpuaas_server.kernel.ids import new_id
@@ -80,6 +82,7 @@ async def test_list_show_and_work_touch_few_pages_among_many(crowded: tuple[AppS
             "failed operations": lambda c: operations.operation_list(c, project, None, None, "failed", None, 51),
             "live": lambda c: operations.live_lock(c, instance_id),
             "children": lambda c: operations.children_of(c, new_id("op")),
+            "long ended": lambda c: operations.ended_before(c, utc_now() - timedelta(days=90), 50),
             "work": lambda c: operations.work_list(c, project, ["echo", "crowd-7"], 50),
         }
         touched = {}
