@@ -21,6 +21,7 @@ from gpuaas_server.events import endpoints as events
 from gpuaas_server.identity import endpoints as identity
 from gpuaas_server.identity.gate import IdentityGate
 from gpuaas_server.instances import endpoints as instances
+from gpuaas_server.introductions import introduce_rooms
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.database import NOBODY
 from gpuaas_server.kernel.errors import Problem
@@ -99,6 +100,7 @@ async def metrics(request: Request) -> Response:
 
 
 def build_app(platform: Platform) -> FastAPI:
+    introduce_rooms()
     app = FastAPI(
         title="gpuaas",
         version=__version__,

@@ -4,11 +4,12 @@ import hashlib
 import hmac
 import secrets
 from datetime import datetime, timedelta
+from typing import Protocol
 
 import orjson
 from psycopg.rows import DictRow
 
-from gpuaas_server.artifacts import neighbours, places, queries
+from gpuaas_server.artifacts import places, queries
 from gpuaas_server.artifacts.schemas import RuntimeSecret, RuntimeSecretCreate
 from gpuaas_server.artifacts.stages import Trust
 from gpuaas_server.audit import service as audit
@@ -32,11 +33,24 @@ def pull_path(artifact_id: str) -> str:
     return f"/api/v1/artifact-pulls/{artifact_id}"
 
 
-async def runtime_secret_create(
-    tx: Tx, settings: Settings, project_id: str, operation_id: str, body: RuntimeSecretCreate
-) -> RuntimeSecret:
+class Leased(Protocol):
+    """As much of an operation as this room needs, from the room of operations, to which a lease was shown."""
+
+    @property
+    def operation_id(self) -> str: ...
+    @property
+    def tenant_id(self) -> str: ...
+    @property
+    def project_id(self) -> str: ...
+    @property
+    def digest(self) -> str | None: ...
+    @property
+    def deadline_at(self) -> datetime: ...
+
+
+async def runtime_secret_create(tx: Tx, settings: Settings, leased: Leased, body: RuntimeSecretCreate) -> RuntimeSecret:
     """For whoever holds the operation's lease, sealed to their key: the answer itself tells nothing to anybody else."""
-    leased = await neighbours.lease_of(tx, project_id, operation_id, body.lease_token)
+    project_id, operation_id = leased.project_id, leased.operation_id
     artifact = (
         None if leased.digest is None else await queries.artifact_to_pull(tx.connection, leased.digest, project_id)
     )

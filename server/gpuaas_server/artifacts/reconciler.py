@@ -8,7 +8,7 @@ from datetime import datetime
 
 from psycopg.rows import DictRow
 
-from gpuaas_server.artifacts import neighbours, places, publishing, queries, service
+from gpuaas_server.artifacts import places, publishing, queries, service
 from gpuaas_server.artifacts.machine import (
     CHECK_LIMIT,
     RETRY_PAUSE,
@@ -23,6 +23,7 @@ from gpuaas_server.artifacts.machine import (
 from gpuaas_server.artifacts.oci import Registry
 from gpuaas_server.artifacts.signatures import TrustedKey, blob_signers, decode_signature, read_key, signers
 from gpuaas_server.artifacts.stages import Trust
+from gpuaas_server.artifacts.users import artifact_users
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.events import service as events
@@ -228,7 +229,7 @@ class ArtifactCheckMachine:
             await audit.record(tx, AuditEntry("artifact_check", *place, details=change))
             await events.emit(tx, service.changed(after))
         if after["trust"] in (Trust.FAILED, Trust.REVOKED):
-            await neighbours.artifact_flagged(tx, after["digest"], after["project_id"])
+            await artifact_users().no_longer_trusted(tx, after["digest"], after["project_id"])
         return None
 
     async def _delayed(self, tx: Tx, artifact: DictRow, failure: Failure) -> datetime | None:

@@ -7,10 +7,12 @@ from starlette.responses import Response
 
 from gpuaas_server.artifacts import content, pulling, registry_access
 from gpuaas_server.artifacts.schemas import RegistryToken, RuntimeSecret, RuntimeSecretCreate
+from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change, reply
 from gpuaas_server.kernel.http.problems import declared, problem_responses
 from gpuaas_server.kernel.ids import ArtifactId, OperationId, ProjectId
+from gpuaas_server.operations import service as operations
 
 router = APIRouter(tags=["registry"])
 Scope = Annotated[str, Query(max_length=1000)]
@@ -60,10 +62,13 @@ async def runtime_secret_create(
     call: Annotated[Call, admitted_change("runtime_secret_create")],
 ) -> Response:
     """What the hosts of this operation need to pull its artifact: for minutes, for this artifact alone, sealed to you."""
-    settings = call.platform.settings
-    return await call.change(
-        lambda tx: pulling.runtime_secret_create(tx, settings, project_id, operation_id, body), status=201
-    )
+    settings, actor = call.platform.settings, call.actor
+
+    async def issue(tx: Tx) -> RuntimeSecret:
+        leased = await operations.lease_of(tx.connection, project_id, operation_id, body.lease_token, actor, tx.now)
+        return await pulling.runtime_secret_create(tx, settings, leased, body)
+
+    return await call.change(issue, status=201)
 
 
 @router.get(

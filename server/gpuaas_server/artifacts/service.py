@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from psycopg.rows import DictRow
 
-from gpuaas_server.artifacts import neighbours, places, queries
+from gpuaas_server.artifacts import places, queries
 from gpuaas_server.artifacts.machine import CHECK_LIMIT
 from gpuaas_server.artifacts.schemas import (
     Artifact,
@@ -24,6 +24,7 @@ from gpuaas_server.artifacts.stages import (
     move_refusals,
 )
 from gpuaas_server.artifacts.stages import launch_refusals as refusals_of
+from gpuaas_server.artifacts.users import artifact_users
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.events import service as events
@@ -180,8 +181,8 @@ async def _standing(connection: Connection, row: DictRow) -> Standing:
         trust=Trust(row["trust"]),
         require_signature=bool(policy and policy["require_signature"]),
         evidence=await queries.evidence_last(connection, row["id"]),
-        live=await neighbours.live_instances(connection, row["digest"]),
-        active_versions=await neighbours.active_versions(connection, row["project_id"], row["digest"]),
+        live=await artifact_users().live_instances(connection, row["digest"]),
+        active_versions=await artifact_users().active_versions(connection, row["project_id"], row["digest"]),
     )
 
 

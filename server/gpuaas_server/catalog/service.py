@@ -7,7 +7,7 @@ from datetime import datetime
 from psycopg.rows import DictRow
 
 from gpuaas_server.audit.service import AuditEntry, record
-from gpuaas_server.catalog import machine, neighbours, queries
+from gpuaas_server.catalog import artifact_facts, machine, queries
 from gpuaas_server.catalog.machine import Reason
 from gpuaas_server.catalog.manifest import Manifest, from_document
 from gpuaas_server.catalog.schemas import App, AppVisibilitySet
@@ -63,7 +63,7 @@ async def launchable(
     reasons = list(machine.against_launch(row["version"], row["status"], row["notice"]))
     if project_id is not None:
         wanted = (row["artifact_digest"], row["project_id"])
-        reasons += await neighbours.against_digest(connection, tenant_id, project_id, *wanted)
+        reasons += await artifact_facts.against_digest(connection, tenant_id, project_id, *wanted)
     if reasons:
         raise _not_launchable(slug, reasons)
     return LaunchableVersion(

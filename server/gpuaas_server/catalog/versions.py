@@ -3,7 +3,7 @@
 from psycopg.rows import DictRow
 
 from gpuaas_server.audit.service import AuditEntry, record
-from gpuaas_server.catalog import machine, neighbours, queries
+from gpuaas_server.catalog import artifact_facts, machine, queries
 from gpuaas_server.catalog.manifest import Manifest, from_document, parse
 from gpuaas_server.catalog.schemas import (
     AppVersion,
@@ -14,6 +14,7 @@ from gpuaas_server.catalog.schemas import (
 )
 from gpuaas_server.catalog.semver import precedence
 from gpuaas_server.catalog.service import RequireMatch, Roles, spelled
+from gpuaas_server.catalog.users import version_users
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.identity import service as identity
 from gpuaas_server.kernel.context import Tx
@@ -122,7 +123,7 @@ async def app_version_activate(tx: Tx, place: Place, roles: Roles, require_match
     """From here on it can be launched. From its artifact to here, nothing may speak against it."""
     before = await _hold(tx, place, "active", require_match)
     digest = before["artifact_digest"]
-    artifact = await neighbours.artifact_of(tx.connection, before["project_id"], digest)
+    artifact = await artifact_facts.artifact_of(tx.connection, before["project_id"], digest)
     reasons = list(machine.against_activation(digest, artifact))
     if reasons:
         raise Problem(
@@ -157,7 +158,7 @@ async def app_version_retire(
     earliest = machine.retirable_at(before["deprecated_at"], before["retire_at"])
     if earliest is not None and tx.now < earliest:
         raise Problem("conflict", f"It can be retired from {earliest.isoformat(timespec='seconds')} on.")
-    live = await neighbours.live_instances(tx.connection, before["id"]) if earliest is not None else 0
+    live = await version_users().live_instances(tx.connection, before["id"]) if earliest is not None else 0
     if live:
         raise Problem("version_in_use", f"{live} instances still run {before['version']}.", {"live": live})
     row = await queries.version_move(tx.connection, before["id"], "retired", {"retired_at": tx.now})

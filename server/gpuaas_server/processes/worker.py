@@ -15,6 +15,7 @@ from gpuaas_server.events.relay import JsonLinesSink, relay
 from gpuaas_server.housekeeping import machine as housekeeping
 from gpuaas_server.instances.flags import InstanceFlagMachine
 from gpuaas_server.instances.health import InstanceHealthMachine
+from gpuaas_server.introductions import introduce_rooms
 from gpuaas_server.kernel.context import Platform, system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.metrics import registry
@@ -30,6 +31,7 @@ METRICS_ADDRESS = "worker-metrics.address"
 
 
 def build_worker(platform: Platform) -> Worker:
+    introduce_rooms()
     return Worker(
         platform,
         [

@@ -3,8 +3,8 @@
 import base64
 import json
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -12,9 +12,9 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
 
 from gpuaas_sdk.registry import IMAGE_MANIFEST
-from gpuaas_server.artifacts import neighbours, pulling
+from gpuaas_server.artifacts import pulling
 from gpuaas_server.artifacts.schemas import RuntimeSecret, RuntimeSecretCreate
-from gpuaas_server.kernel.context import Tx, system_actor
+from gpuaas_server.kernel.context import system_actor
 from gpuaas_server.kernel.database import PLATFORM, Scope
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.settings import Settings
@@ -28,29 +28,25 @@ RECIPIENT = X25519PrivateKey.generate()
 SUITE = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.AES_256_GCM)
 
 
-@pytest.fixture
-def leased(monkeypatch: pytest.MonkeyPatch) -> Json:
+@dataclass(frozen=True)
+class Held:
     """The lease of an operation is the operations' own matter, and tested there; here somebody holds one."""
-    held: Json = {"digest": None, "deadline_at": None, "tenant_id": ""}
 
-    async def lease_of(tx: Tx, project_id: str, operation_id: str, lease_token: str) -> object:
-        return SimpleNamespace(**held)
+    tenant_id: str
+    project_id: str
+    digest: str | None
+    deadline_at: datetime
+    operation_id: str = OPERATION
 
-    monkeypatch.setattr(neighbours, "lease_of", lease_of)
-    return held
 
-
-async def issue(
-    shop: Workshop, leased: Json, artifact: Json, deadline: timedelta = timedelta(hours=1)
-) -> RuntimeSecret:
-    now: datetime = shop.platform.clock()
-    leased.update(digest=artifact["digest"], deadline_at=now + deadline, tenant_id=shop.tenant_id)
+async def issue(shop: Workshop, artifact: Json, deadline: timedelta = timedelta(hours=1)) -> RuntimeSecret:
+    leased = Held(shop.tenant_id, shop.project_id, artifact["digest"], shop.platform.clock() + deadline)
     body = RuntimeSecretCreate(
         lease_token="held", recipient_key=base64.b64encode(RECIPIENT.public_key().public_bytes_raw()).decode()
     )
     actor = system_actor("controller")
     async with shop.platform.transaction(Scope(shop.tenant_id), actor) as tx:
-        return await pulling.runtime_secret_create(tx, shop.platform.settings, shop.project_id, OPERATION, body)
+        return await pulling.runtime_secret_create(tx, shop.platform.settings, leased, body)
 
 
 def opened(secret: RuntimeSecret) -> Json:
@@ -64,9 +60,9 @@ async def pull(shop: Workshop, told: Json, path: str | None = None) -> httpx.Res
     return await shop.site.client.get((path or told["url"]).removeprefix("/api/v1"), auth=shown)
 
 
-async def test_a_blob_is_pulled_with_the_secret_and_by_nobody_without(shop: Workshop, leased: Json) -> None:
+async def test_a_blob_is_pulled_with_the_secret_and_by_nobody_without(shop: Workshop) -> None:
     artifact, other = await shop.publish_blob(b"a tool"), await shop.publish_blob(b"another", "other")
-    secret = await issue(shop, leased, artifact)
+    secret = await issue(shop, artifact)
     told = opened(secret)
     assert told["password"] not in secret.model_dump_json()
     assert (await pull(shop, told)).content == b"a tool"
@@ -75,22 +71,20 @@ async def test_a_blob_is_pulled_with_the_secret_and_by_nobody_without(shop: Work
     assert (await shop.site.client.get(told["url"].removeprefix("/api/v1"))).status_code == 401
 
 
-async def test_the_secret_ends_with_its_time_with_the_operation_and_with_the_artifact(
-    shop: Workshop, leased: Json
-) -> None:
+async def test_the_secret_ends_with_its_time_with_the_operation_and_with_the_artifact(shop: Workshop) -> None:
     artifact = await shop.publish_blob(b"a tool")
     clock = MovableClock()
     shop.platform.clock = clock
-    short = await issue(shop, leased, artifact, timedelta(minutes=2))
+    short = await issue(shop, artifact, timedelta(minutes=2))
     assert short.expires_at <= clock() + timedelta(minutes=2)
     clock.ahead = timedelta(minutes=3)
     assert (await pull(shop, opened(short))).status_code == 401
     clock.ahead = timedelta()
-    ended = opened(await issue(shop, leased, artifact))
+    ended = opened(await issue(shop, artifact))
     async with shop.platform.transaction(PLATFORM, system_actor("test")) as tx:
         await pulling.secrets_end(tx, OPERATION)
     assert (await pull(shop, ended)).status_code == 401
-    revoked = opened(await issue(shop, leased, artifact))
+    revoked = opened(await issue(shop, artifact))
     await shop.admin.post(f"{shop.path}/artifacts/{artifact['id']}/revoke", {"reason": "a hole"})
     assert (await pull(shop, revoked)).json()["code"] == "artifact_revoked"
 
@@ -120,10 +114,10 @@ async def site(settings: Settings) -> AsyncIterator[RegistrySite]:
         yield running
 
 
-async def test_an_image_is_pulled_by_the_token_protocol_and_nothing_beside_it(site: RegistrySite, leased: Json) -> None:
+async def test_an_image_is_pulled_by_the_token_protocol_and_nothing_beside_it(site: RegistrySite) -> None:
     artifact = await site.publish()
     await site.push("other")
-    told = opened(await issue(site.shop, leased, artifact))
+    told = opened(await issue(site.shop, artifact))
     assert told["reference"] == artifact["reference"]
     own, other = f"{site.shop.project_id}/image", f"{site.shop.project_id}/other"
     granted = {}

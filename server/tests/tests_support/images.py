@@ -47,7 +47,7 @@ class RegistrySite:
     def repository(self, name: str = "image", token: str | None = None) -> Repository:
         client = Client(self.api, token=token) if token else self.client()
         full = f"{self.shop.project_id}/{name}"
-        return Repository(self.registry, full, lambda scope: client.artifacts.registry_token(scope).token)
+        return Repository(self.registry, full, lambda scope: client.artifacts.registry_token(scope=[scope]).token)
 
     async def push(self, name: str = "image", layers: int = 2) -> str:
         return await asyncio.to_thread(push_image, self.repository(name), layers)

@@ -1,0 +1,17 @@
+"""Rooms that answer questions of the rooms below them, introduced to them once, before a process serves or works."""
+
+from gpuaas_server.artifacts.users import ArtifactUsers, artifact_users
+from gpuaas_server.catalog import service as catalog
+from gpuaas_server.catalog.users import VersionUsers, version_users
+from gpuaas_server.instances import service as instances
+
+
+def introduce_rooms() -> None:
+    artifact_users.give(
+        ArtifactUsers(
+            live_instances=instances.live_on_digest,
+            active_versions=catalog.active_versions_on_digest,
+            no_longer_trusted=instances.artifact_flagged,
+        )
+    )
+    version_users.give(VersionUsers(live_instances=instances.live_on_version))
