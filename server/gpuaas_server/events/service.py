@@ -43,7 +43,7 @@ async def emit(tx: Tx, *news: NewEvent) -> None:
     ]
     tx.later.insert(queries.EVENT_INSERT, rows)
     tx.wakeups.add(ALL)
-    tx.wakeups.update(f"{ALL}:{new.project_id}" for new in news if new.project_id)
+    tx.wakeups.update(f"{ALL}:{about}" for new in news for about in (new.project_id, new.subject) if about)
 
 
 def parse_cursor(text: str | None) -> Place | None:
@@ -59,8 +59,9 @@ def parse_cursor(text: str | None) -> Place | None:
 
 
 def topic_of(wanted: EventFilter) -> str:
-    """What wakes those who wait for such events."""
-    return f"{ALL}:{wanted.project_id}" if wanted.project_id else ALL
+    """What wakes those who wait for such events: who watches one thing sleeps through what happens to the others."""
+    about = wanted.subject or wanted.project_id
+    return f"{ALL}:{about}" if about else ALL
 
 
 async def event_page(

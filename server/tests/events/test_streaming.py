@@ -54,20 +54,41 @@ async def watched(platform: Platform, count: int, events: int) -> AsyncIterator[
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def test_one_look_serves_all_who_watch_the_same(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> None:
-    looks = []
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> list[EventFilter]:
+    """What was asked of the database so far."""
+    asked: list[EventFilter] = []
     real = service.event_look
 
     async def counted(connection: Connection, wanted: EventFilter, after: Place, limit: int) -> Look[list[Event]]:
-        looks.append(after)
+        asked.append(wanted)
         return await real(connection, wanted, after, limit)
 
     monkeypatch.setattr(service, "event_look", counted)
+    return asked
+
+
+async def test_one_look_serves_all_who_watch_the_same(platform: Platform, looks: list[EventFilter]) -> None:
     async with watched(platform, WATCHERS, 1) as tasks:
         before = len(looks)
         await emit(platform, "news")
         assert await asyncio.wait_for(asyncio.gather(*tasks), 20) == [["news"]] * WATCHERS
     assert len(looks) - before < WATCHERS / 10
+
+
+async def test_who_watches_one_thing_sleeps_while_others_change_and_wakes_for_it(
+    platform: Platform, looks: list[EventFilter]
+) -> None:
+    mine = EventFilter(PROJECT, "mine")
+    waiting = asyncio.create_task(service.event_page(platform, Scope(TENANT), mine, Place(), 20, 10))
+    await asyncio.sleep(0.3)
+    before = len(looks)
+    await emit(platform, *(f"other-{number}" for number in range(20)))
+    await asyncio.sleep(0.3)
+    assert looks[before:] == []
+    await emit(platform, "mine")
+    page = await asyncio.wait_for(waiting, 10)
+    assert [event.subject for event in page.items] == ["mine"]
 
 
 async def test_every_watcher_sees_every_event_once_and_in_order(platform: Platform) -> None:
