@@ -122,6 +122,8 @@ def _operation_breaks(name: str, old: Document, new: Document) -> list[str]:
     found = []
     if old.get("operationId") != new.get("operationId"):
         found.append(f"{name}: operationId changed to {new.get('operationId')}")
+    if "x-call" in old and old["x-call"] != new.get("x-call"):
+        found.append(f"{name}: clients would call it {new.get('x-call')}")
     known = {(p["in"], p["name"]) for p in old.get("parameters", [])}
     offered = {(p["in"], p["name"]) for p in new.get("parameters", [])}
     found += [f"{name}: parameter {where}/{what} is gone" for where, what in sorted(known - offered)]

@@ -4,6 +4,7 @@ import copy
 import json
 from pathlib import Path
 
+from gpuaas_server.calls import call_of
 from gpuaas_server.contract import breaking_changes, check_contract, offline_app, openapi_document
 from gpuaas_server.identity.policy_document import assert_policy_covers
 from gpuaas_server.kernel.errors import CATALOGUE
@@ -15,6 +16,29 @@ ALLOCATION = "/api/v1/projects/{project_id}/allocations/{allocation_id}"
 def test_the_committed_contract_is_what_the_code_says() -> None:
     committed = json.loads((REPOSITORY / "contract/openapi.json").read_text())
     assert check_contract(REPOSITORY, committed) == []
+
+
+def test_no_release_is_broken() -> None:
+    released = sorted((REPOSITORY / "contract" / "released").glob("*/openapi.json"))
+    assert released, "there is a release to be held against"
+    document = openapi_document()
+    for one in released:
+        assert breaking_changes(json.loads(one.read_text()), document) == [], one.parent.name
+
+
+def test_what_clients_call_an_operation_follows_from_its_name() -> None:
+    paths = {"allocations", "members", "service-accounts", "tenants", "operations"}
+    named = {
+        "allocation_retry_release": "allocations.retry_release",
+        "tenant_member_list": "tenants.members",
+        "tenant_member_set": "tenants.set_member",
+        "service_account_key_create": "service_accounts.create_key",
+        "member_show": "instances.member",
+        "operation_give_back": "controller.give_back",
+        "operation_cancel": "operations.cancel",
+        "tenant_user_create": "users.create",
+    }
+    assert {action: call_of(action, paths) for action in named} == named
 
 
 def test_every_endpoint_has_a_rule_and_every_rule_an_endpoint() -> None:
@@ -43,6 +67,8 @@ def broken(change: str) -> list[str]:
     match change:
         case "path":
             del new["paths"][ALLOCATION]
+        case "call":
+            new["paths"][ALLOCATION]["get"]["x-call"] = "allocations.look"
         case "parameter":
             new["paths"][ALLOCATION]["get"]["parameters"].append({"in": "query", "name": "why", "required": True})
         case "field":
@@ -58,6 +84,6 @@ def broken(change: str) -> list[str]:
 
 
 def test_breaks_are_found_and_additions_are_not_breaks() -> None:
-    for change in ("path", "parameter", "field", "demand", "type"):
+    for change in ("path", "call", "parameter", "field", "demand", "type"):
         assert broken(change), change
     assert broken("addition") == []

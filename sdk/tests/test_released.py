@@ -1,0 +1,65 @@
+"""The SDK of the last release, as its users have it installed, against today's server."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gpuaas_sdk.testing import RunningServer, Stage, World
+
+ROOT = Path(__file__).parents[2]
+MANIFEST = """\
+manifest: 1
+slug: {slug}
+display_name: Old
+version: 1.0.0
+runtime_version: "1"
+artifact: {kind: controller, digest: "{digest}"}
+compatibility: {}
+components: [{key: head, min: 1, max: 1}]
+footprint: {units: [old.service]}
+"""
+
+
+def last_release() -> Path:
+    """Its wheel. `tools/release-contract` puts it there."""
+    released = (ROOT / "contract" / "released").iterdir()
+    last = max(released, key=lambda one: [int(part) for part in one.name.split(".")])
+    [wheel] = last.glob("*.whl")
+    return wheel
+
+
+@pytest.fixture(scope="module")
+def fleet(server: RunningServer) -> Iterator[World]:
+    world = World.create(server)
+    world.offer()
+    with world.simulated_fleet(1):
+        yield world
+
+
+def test_the_sdk_of_the_last_release_tells_its_whole_story(fleet: World) -> None:
+    stage = Stage(fleet, f"old-{fleet.project_id[-6:].lower()}")
+    stage.publish(MANIFEST.replace("{slug}", stage.slug), b"what an old controller is made of")
+    person, account = fleet.credentials("project_admin"), stage.controller()
+    told = {
+        "url": fleet.server.url,
+        "project_id": fleet.project_id,
+        "app": stage.slug,
+        "email": person.username,
+        "password": person.password,
+        "client_id": account.client_id,
+        "client_secret": account.client_secret,
+    }
+    done = subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("released_story.py"))],
+        input=json.dumps(told),
+        env={**os.environ, "PYTHONPATH": str(last_release())},
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert (done.returncode, done.stdout) == (0, "told\n"), done.stderr
