@@ -1,5 +1,8 @@
 """The awaited client speaks as the other one does: pages, retries with one key, typed errors, tokens that are renewed."""
 
+import asyncio
+import json
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -63,3 +66,43 @@ async def test_a_problem_is_the_same_exception(
     async with client(platform) as asked:
         with pytest.raises(NotFound):
             await asked.operations.show("prj_1", "op_1")
+
+
+async def test_a_broken_stream_resumes_after_the_last_event(platform: Any, answer: Callable[..., Any]) -> None:
+    def stream(*cursors: str) -> Any:
+        events = [{"id": f"evt_{one}", "type": "x", "subject": "alc_1", "cursor": one} for one in cursors]
+        text = "".join(f"id: {one['cursor']}\ndata: {json.dumps(one)}\n\n" for one in events)
+        return answer(raw=text.encode(), headers={"Content-Type": "text/event-stream"})
+
+    platform.answers(stream("1.1", "2.1"), stream("3.1"))
+    async with AsyncClient(platform.url, token="t0", retry=QUICK) as asked:
+        seen = []
+        async for event in asked.watch("prj_1", subject="alc_1"):
+            seen.append(event.cursor)
+            if len(seen) == 3:
+                break
+    assert seen == ["1.1", "2.1", "3.1"]
+    assert "last-event-id" not in platform.received[0].headers
+    assert platform.received[1].headers["last-event-id"] == "2.1"
+
+
+async def test_where_no_stream_passes_it_polls(platform: Any, answer: Callable[..., Any]) -> None:
+    event = {"id": "evt_1", "type": "x", "subject": "alc_1", "cursor": "1.1"}
+    platform.answers(answer(body={"items": []}), answer(body={"items": [event], "next_cursor": "1.1"}))
+    async with AsyncClient(platform.url, token="t0", retry=QUICK) as asked:
+        async for seen in asked.watch("prj_1"):
+            assert seen.id == "evt_1"
+            break
+    assert "wait=30" in platform.received[1].path
+
+
+async def test_a_call_that_is_abandoned_leaves_the_client_in_order(platform: Any, answer: Callable[..., Any]) -> None:
+    def slowly(received: Any) -> Any:
+        time.sleep(0.5 if received.path.endswith("slow") else 0)
+        return answer(body={"id": "op_1", "status": "running"})
+
+    platform.decide = slowly
+    async with AsyncClient(platform.url, token="t0", retry=QUICK) as asked:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(asked.operations.show("prj_1", "slow"), 0.1)
+        assert (await asked.operations.show("prj_1", "op_1")).id == "op_1"
