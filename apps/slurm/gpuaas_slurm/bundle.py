@@ -1,0 +1,77 @@
+"""Puts Slurm's packages into one file: a tar with the packages and an index for apt, the same bytes for the same packages.
+
+    gpuaas-slurm-bundle --host-status /var/lib/dpkg/status bundle.tar
+
+What a host has already is not in it: give the dpkg status of a host as it is before anybody's app. Run it on Debian of the
+hosts' release; the packages come from this machine's own apt sources, which check their signatures.
+"""
+
+import argparse
+import hashlib
+import io
+import subprocess
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+
+from gpuaas_slurm.packages import ACCOUNTING, CONTROLLER
+
+
+def missing(host_status: Path) -> list[str]:
+    """What apt would install on such a host, as NAME=VERSION."""
+    options = ["-o", f"Dir::State::status={host_status}"]
+    names = [*CONTROLLER, *ACCOUNTING]
+    shown = _said(["apt-get", *options, "-s", "-q", "-y", "--no-install-recommends", "install", *names])
+    planned = [line.split() for line in shown.splitlines() if line.startswith("Inst ")]
+    replaced = [words[1] for words in planned if words[2].startswith("[")]
+    if replaced:
+        raise SystemExit(f"the host would have to replace {', '.join(replaced)}: bring it up to date first")
+    return sorted(f"{words[1]}={words[2].lstrip('(')}" for words in planned)
+
+
+def build(host_status: Path, target: Path) -> str:
+    """The digest of what is in the file then."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)  # apt's own account writes here
+        subprocess.run(["apt-get", "-q", "download", *missing(host_status)], cwd=folder, check=True, stdout=sys.stderr)
+        packages = sorted(Path(folder).glob("*.deb"))
+        index = "\n".join(_entry(one) for one in packages)
+        with tarfile.open(target, "w", format=tarfile.PAX_FORMAT) as archive:
+            _add(archive, "Packages", index.encode())
+            for one in packages:
+                _add(archive, one.name, one.read_bytes())
+    return f"sha256:{hashlib.sha256(target.read_bytes()).hexdigest()}"
+
+
+def _entry(package: Path) -> str:
+    content = package.read_bytes()
+    fields = _said(["dpkg-deb", "--field", str(package)]).rstrip("\n")
+    digest = hashlib.sha256(content).hexdigest()
+    return f"{fields}\nFilename: ./{package.name}\nSize: {len(content)}\nSHA256: {digest}\n"
+
+
+def _add(archive: tarfile.TarFile, name: str, content: bytes) -> None:
+    """Without anybody's name or clock in it."""
+    entry = tarfile.TarInfo(name)
+    entry.size, entry.mode = len(content), 0o644
+    archive.addfile(entry, io.BytesIO(content))
+
+
+def _said(argv: list[str]) -> str:
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"{argv[0]}: {done.stderr.strip()[-500:]}")
+    return done.stdout
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Slurm's packages as one artifact.")
+    parser.add_argument("--host-status", type=Path, required=True, help="dpkg status of a host without the packages")
+    parser.add_argument("target", type=Path)
+    given = parser.parse_args()
+    sys.stdout.write(f"{build(given.host_status, given.target)}\n")
+
+
+if __name__ == "__main__":
+    main()

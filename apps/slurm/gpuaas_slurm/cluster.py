@@ -1,0 +1,107 @@
+"""One cluster within one operation: who its members are, where its controller is, and what all of them must agree on."""
+
+import asyncio
+import base64
+import secrets
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
+
+from gpuaas_sdk.controller import Context, ControllerMember, Failed
+from gpuaas_slurm import layout
+from gpuaas_slurm.facts import Facts, facts_of
+from gpuaas_slurm.inputs import Inputs
+from gpuaas_slurm.packages import Packages
+from gpuaas_slurm.rendered.slurm_conf import ClusterConf
+from gpuaas_slurm.scheduler import Scheduler
+
+AT_ONCE = 16  # members that are worked on at a time: a controller's machine has few cores and hosts have few logins
+KEY_BYTES = 1024
+
+
+@dataclass
+class Cluster:
+    ctx: Context
+    inputs: Inputs
+    packages: Packages
+    facts: dict[str, Facts] = field(default_factory=dict)  # by allocation
+
+    @classmethod
+    def of(cls, ctx: Context) -> "Cluster":
+        inputs = Inputs.of(ctx.inputs)
+        return cls(ctx, inputs, Packages(ctx, inputs.packages))
+
+    @property
+    def head(self) -> ControllerMember:
+        for member in self.ctx.everybody:
+            if member.component_key == "controller" and not member.host_gone:
+                return member
+        raise Failed("no_controller", "The cluster's controller has no host.", next_step="Decommission the cluster.")
+
+    @property
+    def has_head(self) -> bool:
+        return any(one.component_key == "controller" and not one.host_gone for one in self.ctx.everybody)
+
+    @property
+    def workers(self) -> list[ControllerMember]:
+        """Those that this operation works on, and that have a host."""
+        return self.ctx.of("worker")
+
+    async def scheduler(self) -> Scheduler:
+        return Scheduler(await self.ctx.host(self.head))
+
+    async def host_facts(self, member: ControllerMember) -> Facts:
+        place = place_of(member)
+        if place not in self.facts:
+            self.facts[place] = await facts_of(await self.ctx.host(member))
+        return self.facts[place]
+
+    async def conf(self) -> ClusterConf:
+        """As all hosts must have it: what the controller's host can do decides for all."""
+        facts = await self.host_facts(self.head)
+        return ClusterConf(
+            name=self.inputs.cluster_name,
+            controller_host=facts.hostname,
+            controller_address=(await self.ctx.host(self.head)).address,
+            partitions=self.inputs.partitions,
+            accounting=self.inputs.accounting,
+            cgroup=facts.cgroup if self.inputs.confine else "none",
+        )
+
+    async def munge_key(self, make: bool = False) -> str:
+        """The controller's host keeps it, and nobody else: in base64, for as long as an operation needs it."""
+        host = await self.ctx.host(self.head)
+        found = await host.sudo(["base64", "-w0", layout.MUNGE_KEY], check=False)
+        if found.ok and len(base64.b64decode(found.out)) == KEY_BYTES:
+            return found.out
+        if not make:
+            raise Failed(
+                "key_missing", "The cluster's key is not on its controller.", next_step="Reconcile the cluster."
+            )
+        return base64.b64encode(secrets.token_bytes(KEY_BYTES)).decode()
+
+    def shares_host(self, member: ControllerMember) -> bool:
+        """Whether another member of the cluster stays on the same host."""
+        place = place_of(member)
+        return any(one.id != member.id and place_of(one) == place for one in self.ctx.everybody if not one.host_gone)
+
+
+def place_of(member: ControllerMember) -> str:
+    if member.allocation is None:
+        raise Failed("host_gone", f"The allocation of {member.id} has ended.", next_step="Remove the member.")
+    return member.allocation.id
+
+
+async def together(
+    members: Iterable[ControllerMember], work: Callable[[ControllerMember], Awaitable[None]], at_once: int = AT_ONCE
+) -> None:
+    """The same for all of them at once. What one fails with is said when all have come to an end: nothing is left running."""
+    gate = asyncio.Semaphore(at_once)
+
+    async def one(member: ControllerMember) -> None:
+        async with gate:
+            await work(member)
+
+    ended = await asyncio.gather(*(one(member) for member in members), return_exceptions=True)
+    problems = [problem for problem in ended if problem is not None]
+    for problem in sorted(problems, key=lambda found: isinstance(found, Exception)):  # an interruption comes first
+        raise problem

@@ -1,0 +1,239 @@
+"""What can be asked of a Slurm cluster. Each handler makes the hosts what they should be, from wherever they are."""
+
+from gpuaas_sdk.controller import AppController, Context, ControllerMember, Failed, Health, Watched, main
+from gpuaas_slurm import clearing, head_host, installing, leaving, worker_host
+from gpuaas_slurm.access import Door, access_bundle
+from gpuaas_slurm.cluster import Cluster, place_of, together
+from gpuaas_slurm.health import judge, status_at
+from gpuaas_slurm.hostside import ask
+from gpuaas_slurm.layout import HOSTS_MARK, STATUS_PORT, node_name
+from gpuaas_slurm.leaving import Patience
+from gpuaas_slurm.modes import require_mode
+from gpuaas_slurm.proof import prove
+
+
+class Slurm(AppController):
+    slug = "slurm"
+    components = ("controller", "worker")
+
+    async def bootstrap(self, ctx: Context) -> None:
+        """All hosts at once are prepared; then the controller, then all workers at once, then the proof."""
+        cluster = Cluster.of(ctx)
+        require_mode(cluster.inputs.mode, ctx.everybody)
+        await together(_one_a_host(ctx.members), lambda member: _prepare(cluster, member))
+        key = await cluster.munge_key(make=True)
+        await together(_one_a_host(ctx.members), lambda member: _configure(cluster, member, key))
+        await _bring_up_head(cluster)
+        await together(cluster.workers, lambda member: _join(cluster, member))
+        await _prove(cluster, cluster.workers)
+        await _describe(cluster)
+
+    upgrade = reconcile = start = bootstrap
+
+    async def add(self, ctx: Context) -> None:
+        """A worker that failed to join, was drained, or lost its power comes back the same way."""
+        cluster = Cluster.of(ctx)
+        require_mode(cluster.inputs.mode, ctx.everybody)
+        if ctx.of("controller"):
+            await self.bootstrap(ctx)
+            return
+        key = await cluster.munge_key()
+        for member in cluster.workers:
+            await _prepare(cluster, member)
+            await _configure(cluster, member, key)
+            await _join(cluster, member)
+        await _prove(cluster, cluster.workers)
+
+    async def drain(self, ctx: Context) -> None:
+        cluster, patience = Cluster.of(ctx), Patience.of(ctx.options, jobs="wait")
+        _refuse_controller(ctx, "drained")
+        for member in cluster.workers:
+            await leaving.drain(cluster, member, patience)
+            ctx.member(member, "drained")
+
+    async def remove(self, ctx: Context) -> None:
+        """The cluster lets go first, so that a host that cannot be reached any more is at least forgotten."""
+        cluster, patience = Cluster.of(ctx), Patience.of(ctx.options, jobs="requeue")
+        _refuse_controller(ctx, "removed")
+        mine = [one for one in ctx.everybody if one.concerned and (ctx.narrowed is None or one.id in ctx.narrowed)]
+        async with ctx.step("look-for-jobs"):
+            await leaving.spare_pending(cluster, mine, patience)
+        for member in mine:
+            await _let_go(cluster, member, patience)
+            if not member.host_gone:
+                await _clear(cluster, member, keep_packages=ctx.options.get("packages") == "keep")
+
+    async def stop(self, ctx: Context) -> None:
+        """Queued jobs stay queued, and what ran is queued again, unless the request says otherwise."""
+        cluster = Cluster.of(ctx)
+        if cluster.has_head:
+            async with ctx.step("jobs"):
+                await _settle_jobs(cluster, Patience.of(ctx.options, jobs="requeue"))
+        await together(_one_a_host(_workers_first(ctx)), lambda member: _halt(cluster, member))
+
+    async def restart(self, ctx: Context) -> None:
+        """`keep`: the daemons restart under running jobs. Otherwise as a stop and a start."""
+        if ctx.options.get("jobs", "keep") != "keep":
+            await self.stop(ctx)
+            await self.start(ctx)
+            return
+        cluster = Cluster.of(ctx)
+        async with ctx.step("restart", cluster.head):
+            await head_host.bring_up(cluster, await ctx.host(cluster.head), afresh=True)
+        await together(cluster.workers, lambda member: _join(cluster, member, afresh=True))
+        await _prove(cluster, cluster.workers)
+        await _describe(cluster)
+
+    async def teardown(self, ctx: Context) -> None:
+        cluster = Cluster.of(ctx)
+        keep = ctx.options.get("packages") == "keep"
+        if ctx.of("controller"):
+            async with ctx.step("cancel-jobs"):
+                await (await cluster.scheduler()).cancel_all()
+        await together(_one_a_host(_workers_first(ctx)), lambda member: _clear_host(cluster, member, keep))
+
+    async def health(self, watched: Watched) -> Health | None:
+        place = (watched.instance.runtime or {}).get("controller")
+        address = place.get("address") if isinstance(place, dict) else None
+        if address is None:
+            return None
+        return judge(watched.members, await status_at(str(address)))
+
+
+async def _prepare(cluster: Cluster, member: ControllerMember) -> None:
+    """On a host of both, the controller's packages are all of them."""
+    async with cluster.ctx.step("packages", member):
+        await installing.install_packages(cluster, member)
+
+
+async def _configure(cluster: Cluster, member: ControllerMember, key: str) -> None:
+    async with cluster.ctx.step("configure", member):
+        await installing.configure(cluster, member, key)
+        host, facts = await cluster.ctx.host(member), await cluster.host_facts(cluster.head)
+        head = {(await cluster.ctx.host(cluster.head)).address: [facts.hostname]}
+        if place_of(member) != place_of(cluster.head):
+            await installing.know_each_other(cluster, host, head)
+
+
+async def _bring_up_head(cluster: Cluster) -> None:
+    head = cluster.head
+    host = await cluster.ctx.host(head)
+    if cluster.inputs.accounting:
+        async with cluster.ctx.step("accounting", head):
+            await head_host.bring_up_accounting(cluster, host)
+    async with cluster.ctx.step("controller", head):
+        await head_host.bring_up(cluster, host)
+    detail = {"address": host.address, "allocation": place_of(head)}
+    cluster.ctx.member(head, "ready", detail=detail)
+
+
+async def _join(cluster: Cluster, member: ControllerMember, afresh: bool = False) -> None:
+    host, name = await cluster.ctx.host(member), node_name(member.ordinal)
+    async with cluster.ctx.step("join", member):
+        if place_of(member) != place_of(cluster.head):
+            await installing.know_each_other(cluster, await cluster.ctx.host(cluster.head), {host.address: [name]})
+        await worker_host.bring_up(cluster, member, afresh)
+        await worker_host.joined(cluster, member)
+    cluster.ctx.member(member, "ready", detail={"address": host.address, "node": name})
+
+
+async def _prove(cluster: Cluster, workers: list[ControllerMember]) -> None:
+    async with cluster.ctx.step("prove"):
+        await prove(cluster, [node_name(one.ordinal) for one in workers])
+
+
+async def _describe(cluster: Cluster) -> None:
+    """Three versions that are not the same thing: of the app, of the daemons, of the packages that they came in."""
+    ctx, head = cluster.ctx, cluster.head
+    host = await ctx.host(head)
+    cluster.facts.pop(place_of(head), None)  # the daemons' version is known only now
+    facts, mode = await cluster.host_facts(head), require_mode(None, ctx.everybody)
+    ctx.runtime(
+        app_version=ctx.version.version,
+        slurm_version=facts.slurm_version,
+        package_version=facts.package_version,
+        cluster=cluster.inputs.cluster_name,
+        mode={"name": mode.name, "meaning": mode.meaning, "actions": list(mode.actions)},
+        controller={"address": host.address, "status_port": STATUS_PORT},
+        partitions=[one.name for one in cluster.inputs.partitions],
+        confined_by=facts.cgroup if cluster.inputs.confine else "none",
+        accounting=cluster.inputs.accounting,
+    )
+    user = (await host.run(["id", "-un"])).out.strip()
+    ctx.access(**access_bundle(cluster.inputs, Door(place_of(head), host.address, user), ctx.instance.name))
+
+
+async def _let_go(cluster: Cluster, member: ControllerMember, patience: Patience) -> None:
+    scheduler, name = await cluster.scheduler(), node_name(member.ordinal)
+    if not member.host_gone:
+        await leaving.drain(cluster, member, patience)
+        async with cluster.ctx.step("halt", member):
+            await clearing.halt(await cluster.ctx.host(member), ("gpuaas-slurm-worker.service",))
+    async with cluster.ctx.step("forget", member):
+        await scheduler.forget(name)
+        head = await cluster.ctx.host(cluster.head)
+        await ask(head, "names", {"mark": HOSTS_MARK, "names": {}, "forget": [name]})
+
+
+async def _clear(cluster: Cluster, member: ControllerMember, keep_packages: bool) -> None:
+    async with cluster.ctx.step("clear", member):
+        host = await cluster.ctx.host(member)
+        if cluster.shares_host(member):
+            await clearing.clear_worker(host)
+        else:
+            await clearing.clear_host(cluster, host, keep_packages)
+
+
+async def _clear_host(cluster: Cluster, member: ControllerMember, keep_packages: bool) -> None:
+    async with cluster.ctx.step("clear", member):
+        await clearing.clear_host(cluster, await cluster.ctx.host(member), keep_packages)
+
+
+async def _halt(cluster: Cluster, member: ControllerMember) -> None:
+    async with cluster.ctx.step("halt", member):
+        await clearing.halt(await cluster.ctx.host(member))
+
+
+async def _settle_jobs(cluster: Cluster, patience: Patience) -> None:
+    """A cluster whose controller does not answer has nobody who could ask its jobs: they end with their hosts."""
+    scheduler = await cluster.scheduler()
+    if not await scheduler.answers():
+        return
+    if patience.jobs == "cancel":
+        await scheduler.cancel_all()
+        return
+    # Closed, so that what is queued again does not begin again at once; a start opens them.
+    await scheduler.partition_state([one.name for one in cluster.inputs.partitions], "DOWN")
+    for member in cluster.workers:
+        if patience.jobs in ("wait", "deadline"):
+            await leaving.finish(scheduler, node_name(member.ordinal), patience)
+        await leaving.moved(scheduler, node_name(member.ordinal), cancel=False)
+
+
+def _refuse_controller(ctx: Context, what: str) -> None:
+    if ctx.of("controller"):
+        raise Failed(
+            "controller_stays",
+            f"The controller cannot be {what}: without it there is no cluster.",
+            next_step="Decommission the cluster, or recover the controller.",
+        )
+
+
+def _one_a_host(members: list[ControllerMember]) -> list[ControllerMember]:
+    """One member for each host, the controller before a worker: what is done for the controller is enough for both."""
+    chosen: dict[str, ControllerMember] = {}
+    for member in sorted(members, key=lambda one: one.component_key != "controller"):
+        chosen.setdefault(place_of(member), member)
+    return list(chosen.values())
+
+
+def _workers_first(ctx: Context) -> list[ControllerMember]:
+    return [*ctx.of("worker"), *ctx.of("controller")]
+
+
+def run() -> None:
+    main(Slurm())
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,72 @@
+"""How a cluster is, from Slurm's own JSON: its controller's host tells states and counts to whoever asks."""
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from gpuaas_sdk import InstanceMember
+from gpuaas_sdk.controller import Health
+from gpuaas_slurm import layout
+from gpuaas_slurm.scheduler import Node, node_of
+
+SECONDS = 10.0
+LIMIT = 8 << 20
+RESTING = ("drained", "draining", "removing", "pending", "joining")  # whose nodes are not in use, by somebody's wish
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    version: str
+    answers: bool
+    nodes: Mapping[str, Node]
+    jobs: Mapping[str, int]
+    usage: Mapping[str, object] | None
+
+
+async def status_at(address: str) -> Status | str:
+    """What the cluster says, or why it says nothing."""
+    try:
+        async with asyncio.timeout(SECONDS):
+            reader, writer = await asyncio.open_connection(address, layout.STATUS_PORT, limit=LIMIT)
+            told = json.loads(await reader.readline())
+            writer.close()
+    except (OSError, TimeoutError, ValueError) as error:
+        return f"{address}:{layout.STATUS_PORT} does not tell: {type(error).__name__}"
+    return status_of(told)
+
+
+def status_of(told: Mapping[str, object]) -> Status:
+    nodes, jobs, usage = told.get("nodes"), told.get("jobs"), told.get("usage")
+    found = [node_of(one) for one in nodes if isinstance(one, dict)] if isinstance(nodes, list) else []
+    return Status(
+        version=str(told.get("version") or ""),
+        answers=told.get("answers") is True,
+        nodes={one.name: one for one in found},
+        jobs=jobs if isinstance(jobs, dict) else {},
+        usage=usage if isinstance(usage, dict) else None,
+    )
+
+
+def judge(members: Sequence[InstanceMember], status: Status | str) -> Health:
+    """Pure. Without an answering controller nothing can be said of the workers: they may well go on."""
+    health = Health()
+    silent = status if isinstance(status, str) else None if status.answers else "slurmctld does not answer"
+    for member in members:
+        if member.component_key == "controller":
+            health.member(member, silent)
+        elif isinstance(status, Status) and status.answers and member.status not in RESTING:
+            health.member(member, problem_of(member, status.nodes.get(layout.node_name(member.ordinal))))
+    if silent is not None:
+        health.status = "unhealthy"
+    return health
+
+
+def problem_of(member: InstanceMember, node: Node | None) -> str | None:
+    name = layout.node_name(member.ordinal)
+    if node is None:
+        return f"{name} is not in the cluster"
+    if node.usable:
+        return None
+    flags = "+".join(sorted(node.flags - {"DYNAMIC_NORM"}))
+    return " ".join(part for part in (f"{name} is {node.state}", flags, node.reason) if part)

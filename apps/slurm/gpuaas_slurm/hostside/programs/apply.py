@@ -1,0 +1,103 @@
+"""Makes files, folders, links and accounts what they should be; says what was not yet so.
+
+{"users": [{"name", "uid", "home"}], "folders": [{"path", "owner", "mode"}],
+ "files": [{"path", "text" | "base64", "owner", "mode"}], "links": [{"path", "target"}], "absent": [path]}
+"""
+
+import base64
+import grp
+import json
+import os
+import pwd
+import subprocess
+import sys
+import tempfile
+
+changed = []
+
+
+def ids(owner):
+    return pwd.getpwnam(owner).pw_uid, grp.getgrnam(owner).gr_gid
+
+
+def user(one):
+    try:
+        found = pwd.getpwnam(one["name"])
+    except KeyError:
+        found = None
+    if found is not None:
+        if found.pw_uid != one["uid"]:
+            sys.exit(f"the account {one['name']} is there with another number, {found.pw_uid}")
+        return
+    try:
+        taken = pwd.getpwuid(one["uid"]).pw_name
+        sys.exit(f"the number {one['uid']} belongs to the account {taken}")
+    except KeyError:
+        pass
+    number, home = str(one["uid"]), one["home"]
+    os.makedirs(os.path.dirname(home), exist_ok=True)
+    subprocess.run(["groupadd", "--force", "--gid", number, one["name"]], check=True)
+    make = ["useradd", "--uid", number, "--gid", number, "--create-home", "--home-dir", home, "--shell", "/bin/bash"]
+    subprocess.run([*make, one["name"]], check=True)
+    changed.append(f"account {one['name']}")
+
+
+def belongs(path, owner, mode):
+    here, wanted = os.lstat(path), ids(owner)
+    if (here.st_uid, here.st_gid) != wanted:
+        os.chown(path, *wanted)
+        changed.append(path)
+    if here.st_mode & 0o7777 != mode:
+        os.chmod(path, mode)
+        changed.append(path)
+
+
+def folder(one):
+    if not os.path.isdir(one["path"]):
+        os.makedirs(one["path"], mode=0o755)
+        changed.append(one["path"])
+    belongs(one["path"], one["owner"], one["mode"])
+
+
+def file(one):
+    path = one["path"]
+    content = base64.b64decode(one["base64"]) if "base64" in one else one["text"].encode()
+    try:
+        with open(path, "rb") as there:
+            same = there.read() == content and not os.path.islink(path)
+    except FileNotFoundError:
+        same = False
+    if same:
+        belongs(path, one["owner"], one["mode"])
+        return
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    # Beside it, for few eyes until it has its owner: whoever reads the path reads all of the old or all of the new.
+    handle, beside = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".gpuaas-")
+    with os.fdopen(handle, "wb") as new:
+        new.write(content)
+    os.chown(beside, *ids(one["owner"]))
+    os.chmod(beside, one["mode"])
+    os.replace(beside, path)
+    changed.append(path)
+
+
+def link(one):
+    if os.path.islink(one["path"]) and os.readlink(one["path"]) == one["target"]:
+        return
+    if os.path.lexists(one["path"]):
+        if one.get("keep"):
+            return
+        os.unlink(one["path"])
+    os.symlink(one["target"], one["path"])
+    changed.append(one["path"])
+
+
+told = json.load(sys.stdin)
+for kind, make in (("users", user), ("folders", folder), ("files", file), ("links", link)):
+    for entry in told.get(kind, ()):
+        make(entry)
+for path in told.get("absent", ()):
+    if os.path.lexists(path):
+        os.unlink(path)
+        changed.append(path)
+json.dump({"changed": changed}, sys.stdout)

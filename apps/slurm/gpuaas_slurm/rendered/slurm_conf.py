@@ -1,0 +1,96 @@
+"""slurm.conf, the same on every host of a cluster. Workers are not in it: they join as dynamic nodes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpuaas_slurm import layout
+from gpuaas_slurm.inputs import Partition
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterConf:
+    name: str
+    controller_host: str
+    controller_address: str
+    partitions: Sequence[Partition]
+    accounting: bool
+    cgroup: str  # v1, v2 or none
+
+
+MOST_NODES = 1024
+
+
+def slurm_conf(cluster: ClusterConf) -> str:
+    lines = [
+        f"ClusterName={cluster.name}",
+        f"SlurmctldHost={cluster.controller_host}({cluster.controller_address})",
+        f"SlurmctldPort={layout.CONTROLLER_PORT}",
+        f"SlurmdPort={layout.WORKER_PORT}",
+        "SlurmUser=slurm",
+        *_authentication(),
+        *_places(),
+        *_confinement(cluster.cgroup),
+        *_scheduling(),
+        *(_accounting() if cluster.accounting else ()),
+        f"MaxNodeCount={MOST_NODES}",
+        *(_partition(one) for one in cluster.partitions),
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _authentication() -> list[str]:
+    """A munge of our own: the host's, where it has one, keeps its key."""
+    return ["AuthType=auth/munge", f"AuthInfo=socket={layout.MUNGE_SOCKET}", "CredType=cred/munge"]
+
+
+def _places() -> list[str]:
+    return [
+        f"StateSaveLocation={layout.STATE}",
+        f"SlurmdSpoolDir={layout.SPOOL}",
+        "SlurmctldPidFile=/run/gpuaas-slurm-controller/pid",
+        "SlurmdPidFile=/run/gpuaas-slurm-worker/pid",
+        f"SlurmctldLogFile={layout.LOGS}/slurmctld.log",
+        f"SlurmdLogFile={layout.LOGS}/slurmd.log",
+    ]
+
+
+def _confinement(cgroup: str) -> list[str]:
+    """Jobs see the cores and GPUs that they were given, where the host has what it takes."""
+    if cgroup == "none":
+        return ["ProctrackType=proctrack/linuxproc", "TaskPlugin=task/none"]
+    return ["ProctrackType=proctrack/cgroup", "TaskPlugin=task/cgroup"]
+
+
+def _scheduling() -> list[str]:
+    return [
+        "GresTypes=gpu",
+        "SelectType=select/cons_tres",
+        "SelectTypeParameters=CR_Core",
+        "SchedulerParameters=batch_sched_delay=0",
+        "ReturnToService=2",  # a worker that comes back after a power cut works again by itself
+        "SlurmdTimeout=10",
+        "SlurmctldTimeout=10",
+        "InactiveLimit=0",
+        "KillWait=5",
+        "JobRequeue=1",
+        "TreeWidth=65533",  # messages go straight to each worker: they know the controller, not each other
+        "MailProg=/bin/true",
+        "MpiDefault=none",
+    ]
+
+
+def _accounting() -> list[str]:
+    return [
+        "AccountingStorageType=accounting_storage/slurmdbd",
+        "AccountingStorageHost=localhost",
+        f"AccountingStoragePort={layout.ACCOUNTING_PORT}",
+        f"AccountingStoragePass={layout.MUNGE_SOCKET}",
+        "AccountingStorageEnforce=associations",
+        "AccountingStorageTRES=gres/gpu",
+        "JobAcctGatherType=jobacct_gather/linux",
+    ]
+
+
+def _partition(one: Partition) -> str:
+    default = "YES" if one.default else "NO"
+    return f"PartitionName={one.name} Nodes=ALL Default={default} MaxTime={one.max_time} State=UP"

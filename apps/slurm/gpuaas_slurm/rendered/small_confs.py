@@ -1,0 +1,51 @@
+"""cgroup.conf, gres.conf and slurmdbd.conf."""
+
+import re
+from collections.abc import Sequence
+
+from gpuaas_slurm import layout
+
+_PLUGINS = {"v1": "cgroup/v1", "v2": "cgroup/v2"}
+# What people call a GPU is a word of its model's name: H100, A100, L40S, MI300X, RTX4090.
+_MODEL = re.compile(r"\b([A-Z]{1,3}[0-9]{2,4}[A-Z]{0,2})\b")
+
+
+def cgroup_conf(cgroup: str) -> str:
+    """Named, not found out: on a host with both versions mounted the daemon would give up."""
+    if cgroup == "none":
+        return ""
+    return f"CgroupPlugin={_PLUGINS[cgroup]}\nConstrainCores=yes\nConstrainDevices=yes\n"
+
+
+def gpu_type(model: str) -> str:
+    found = _MODEL.search(model.upper())
+    return found[1].lower() if found else re.sub(r"[^a-z0-9]+", "_", model.lower()).strip("_") or "gpu"
+
+
+def gres_conf(model: str, devices: Sequence[str]) -> str:
+    lines = ["AutoDetect=off", *(f"Name=gpu Type={gpu_type(model)} File={device}" for device in devices)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def gres(model: str, devices: Sequence[str]) -> str | None:
+    """As a node says what it has."""
+    return f"gpu:{gpu_type(model)}:{len(devices)}" if devices else None
+
+
+def slurmdbd_conf() -> str:
+    """No password: the database knows the account that asks, by the socket."""
+    lines = [
+        "AuthType=auth/munge",
+        f"AuthInfo=socket={layout.MUNGE_SOCKET}",
+        "DbdHost=localhost",
+        "DbdAddr=127.0.0.1",
+        f"DbdPort={layout.ACCOUNTING_PORT}",
+        "SlurmUser=slurm",
+        f"LogFile={layout.LOGS}/slurmdbd.log",
+        "PidFile=/run/gpuaas-slurm-accounting/pid",
+        "StorageType=accounting_storage/mysql",
+        "StorageHost=localhost",
+        "StorageUser=slurm",
+        "StorageLoc=slurm_acct_db",
+    ]
+    return "".join(f"{line}\n" for line in lines)

@@ -1,0 +1,147 @@
+"""What is decided without a host: inputs, modes, who is stranded, how healthy a cluster is, what people are told."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpuaas_sdk import ControllerAllocation, InstanceMember
+from gpuaas_sdk.controller import ControllerMember, Failed
+from gpuaas_slurm import health, layout
+from gpuaas_slurm.access import Door, access_bundle
+from gpuaas_slurm.inputs import FIRST_UID, Inputs
+from gpuaas_slurm.leaving import Patience, stranded_by
+from gpuaas_slurm.modes import MULTI, SINGLE, SPLIT, mode_of, require_mode
+from gpuaas_slurm.scheduler import Job, node_of
+
+MANIFEST = (Path(layout.__file__).parent / "manifest.yaml").read_text()
+
+
+def member(component: str, place: str) -> ControllerMember:
+    return ControllerMember(
+        id=f"mem_{component}_{place}", component_key=component, allocation=ControllerAllocation(id=place)
+    )
+
+
+@pytest.mark.parametrize(
+    ("workers", "mode"), [(["a"], SINGLE), (["b"], SPLIT), (["b", "c"], SPLIT), (["a", "b"], MULTI), ([], SPLIT)]
+)
+def test_the_placement_says_what_form_a_cluster_has(workers: list[str], mode: str) -> None:
+    members = [member("controller", "a"), *(member("worker", place) for place in workers)]
+    assert mode_of(members) == mode
+    assert require_mode(mode, members).name == require_mode(None, members).name == mode
+
+
+def test_a_placement_of_another_form_than_was_asked_for_is_refused_with_what_to_do() -> None:
+    with pytest.raises(Failed) as refused:
+        require_mode(SINGLE, [member("controller", "a"), member("worker", "b")])
+    assert (refused.value.failure.code, refused.value.failure.retryable) == ("mode_mismatch", False)
+    assert "share the only allocation" in refused.value.failure.next_step
+
+
+def test_inputs_that_nobody_gave_have_sensible_answers() -> None:
+    inputs = Inputs.of({})
+    assert [(one.name, one.default) for one in inputs.partitions] == [("main", True)]
+    assert [(one.name, one.uid) for one in inputs.users] == [("researcher", FIRST_UID)]
+    assert (inputs.accounting, inputs.packages, inputs.mode) == (False, "artifact", None)
+
+
+def test_one_partition_is_the_default_and_accounts_are_those_of_the_users() -> None:
+    users = [
+        {"name": "ann", "account": "vision"},
+        {"name": "bob", "account": "text"},
+        {"name": "cy", "account": "vision"},
+    ]
+    inputs = Inputs.of({"partitions": [{"name": "a"}, {"name": "b", "default": True}], "users": users})
+    assert [one.name for one in inputs.partitions if one.default] == ["b"]
+    assert inputs.accounts == ("vision", "text")
+    assert len({one.uid for one in inputs.users}) == 3
+
+
+def test_a_name_that_is_there_twice_is_refused() -> None:
+    with pytest.raises(Failed, match="named twice"):
+        Inputs.of({"users": [{"name": "ann"}, {"name": "ann"}]})
+
+
+def test_only_jobs_that_could_run_nowhere_else_are_stranded() -> None:
+    anywhere, only_two = Job("7", "PENDING", frozenset(), True), Job("8", "PENDING", frozenset({"w2"}), True)
+    assert stranded_by([anywhere, only_two], staying={"w1"}, leaving={"w2"}) == [only_two]
+    assert stranded_by([anywhere, only_two], staying=set(), leaving={"w2"}) == [anywhere, only_two]
+    assert stranded_by([anywhere], staying={"w1"}, leaving={"w2"}) == []
+
+
+def test_patience_is_what_the_request_says() -> None:
+    assert Patience.of({}, "wait") == Patience("wait", 300, "refuse")
+    assert Patience.of({"jobs": "deadline", "patience_seconds": 5, "pending": "cancel"}, "wait") == Patience(
+        "deadline", 5, "cancel"
+    )
+
+
+def _watched(component: str, ordinal: int, status: str = "ready") -> InstanceMember:
+    return InstanceMember(id=f"mem_{ordinal}", status=status, component_key=component, ordinal=ordinal)
+
+
+def _told(**nodes: dict[str, Any]) -> health.Status:
+    listed = [{"name": name, "state": "idle", "state_flags": [], **what} for name, what in nodes.items()]
+    return health.status_of({"version": "22.05.8", "answers": True, "nodes": listed, "jobs": {}})
+
+
+MEMBERS = [_watched("controller", 0), _watched("worker", 1), _watched("worker", 2)]
+
+
+def test_a_cluster_that_answers_with_all_its_nodes_is_healthy() -> None:
+    told = _told(w1={}, w2={"state": "mixed", "state_flags": ["DYNAMIC_NORM"]})
+    judged = health.judge(MEMBERS, told)
+    assert (judged.status, judged.reasons) == ("healthy", [])
+    assert [one["status"] for one in judged.members] == ["ready"] * 3
+
+
+def test_a_node_that_is_down_degrades_its_member_and_says_why() -> None:
+    told = _told(w1={}, w2={"state": "down", "state_flags": ["NOT_RESPONDING"], "reason": "Not responding"})
+    judged = health.judge(MEMBERS, told)
+    assert judged.status == "degraded"
+    assert judged.reasons[0]["message"] == "w2 is down NOT_RESPONDING Not responding"
+    assert judged.members[2]["status"] == "degraded"
+
+
+def test_a_node_that_never_came_is_missed_and_one_that_was_drained_is_not() -> None:
+    judged = health.judge(MEMBERS, _told(w1={}))
+    assert judged.reasons[0]["message"] == "w2 is not in the cluster"
+    drained = [MEMBERS[0], MEMBERS[1], _watched("worker", 2, "drained")]
+    assert health.judge(drained, _told(w1={}, w2={"state_flags": ["DRAIN"]})).status == "healthy"
+
+
+@pytest.mark.parametrize("status", ["10.0.0.1:6821 does not tell: OSError", health.status_of({"answers": False})])
+def test_without_its_controller_a_cluster_is_unhealthy_and_nothing_is_said_of_workers(status: Any) -> None:
+    judged = health.judge(MEMBERS, status)
+    assert judged.status == "unhealthy"
+    assert [one["member_id"] for one in judged.members] == ["mem_0"]
+
+
+def test_a_node_is_drained_when_nothing_runs_on_it_any_more() -> None:
+    busy = node_of({"name": "w1", "state": "mixed", "state_flags": ["DRAIN"], "alloc_cpus": 2})
+    done = node_of({"name": "w1", "state": "idle", "state_flags": ["DRAIN"], "alloc_cpus": 0})
+    assert (busy.drained, done.drained, done.usable) == (False, True, False)
+
+
+def test_people_are_told_commands_with_partition_and_account_and_no_secret() -> None:
+    inputs = Inputs.of({"accounting": True, "users": [{"name": "ann", "account": "vision"}]})
+    bundle = access_bundle(inputs, Door("alc_1", "10.0.0.1", "gpu"), "train")
+    text = json.dumps(bundle)
+    assert "srun --partition=main --account=vision hostname" in text
+    assert "Host slurm-train" in str(bundle["ssh_config"])
+    assert "key" not in bundle
+    assert len(text) < 16_000
+
+
+def test_everything_that_the_app_leaves_on_a_host_is_in_its_footprint() -> None:
+    footprint = MANIFEST.partition("footprint:")[2].partition("probes:")[0]
+    for unit in (*layout.UNITS, layout.STATUS_UNIT, *layout.PACKAGED_UNITS):
+        assert f"- {unit}\n" in footprint
+    for path in (*layout.UNIT_PATHS, layout.FOLDER, layout.LOGS, layout.SPOOL, layout.ETC, layout.STAMPS):
+        assert f"- {path}\n" in footprint
+    for port in (layout.CONTROLLER_PORT, layout.WORKER_PORT, layout.ACCOUNTING_PORT, layout.STATUS_PORT):
+        assert f"port: {port}," in footprint
+    for process in layout.PROCESSES:
+        assert process in footprint

@@ -1,0 +1,163 @@
+"""Slurm on real hosts: whole machines that have its packages already, or none of them, and what its users ask of a cluster."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.resources import files
+from pathlib import Path
+
+from gpuaas_lab import Fleet, Host, PackageLayer, rootfs
+from gpuaas_lab.layout import DATA_DIR
+from gpuaas_sdk import InstanceMember, NewMemberOperation, Operation, ReplaceTarget
+from gpuaas_sdk.testing import RunningServer, Stage, World, free_port
+from gpuaas_slurm import bundle
+from gpuaas_slurm.controller import Slurm
+from gpuaas_slurm.packages import ACCOUNTING, CONTROLLER
+
+LAYER = PackageLayer("slurm", (*CONTROLLER, *ACCOUNTING))
+MANIFEST = files("gpuaas_slurm").joinpath("manifest.yaml").read_text()
+USER = "researcher"
+
+
+class Ground(Stage):
+    """`places` are allocations, one a host, in the order of the hosts. The cluster's controller is on the first."""
+
+    places: list[str]
+    fleet: Fleet
+
+    @property
+    def hosts(self) -> list[Host]:
+        return self.fleet.hosts
+
+    def succeeds(self, operation: Operation, seconds: float = 180.0) -> Operation:
+        done = self.ended(operation, seconds)
+        assert done.status == "succeeded", (done.kind, done.failure, done.steps)
+        return done
+
+    def fails(self, operation: Operation, code: str) -> Operation:
+        done = self.ended(operation)
+        assert (done.status, done.failure and done.failure.code) == ("failed", code), (done.failure, done.steps)
+        return done
+
+    def launch(self, name: str, workers: list[int], controller: int = 0, **inputs: object) -> tuple[str, Operation]:
+        """On the hosts of these numbers."""
+        where = [("controller", self.places[controller]), *(("worker", self.places[number]) for number in workers)]
+        return self.deploy(name, where, **inputs)
+
+    def launched(self, name: str, workers: list[int], **inputs: object) -> str:
+        instance, operation = self.launch(name, workers, **inputs)
+        self.succeeds(operation)
+        return instance
+
+    def verb(self, instance: str, verb: str, **options: object) -> Operation:
+        return self.succeeds(self.operate(instance, verb, **options))
+
+    def add(self, instance: str, *numbers: int) -> Operation:
+        places = [self.places[number] for number in numbers]
+        return self.change_members(
+            instance, NewMemberOperation(kind="add", component_key="worker", allocation_ids=places)
+        )
+
+    def change(self, instance: str, kind: str, *numbers: int, **options: object) -> Operation:
+        """Of the workers on these hosts."""
+        targets = [self.worker(instance, number).id for number in numbers]
+        wish = NewMemberOperation(kind=kind, targets=targets, options=options or None)
+        return self.change_members(instance, wish)
+
+    def replace(self, instance: str, number: int, other: int) -> Operation:
+        move = ReplaceTarget(member_id=self.worker(instance, number).id, allocation_id=self.places[other])
+        return self.change_members(instance, NewMemberOperation(kind="replace", replacements=[move]))
+
+    def torn_down(self, instance: str, **options: object) -> Operation:
+        gone = self.verb(instance, "decommission", **options)
+        assert {(one.status, one.verified, one.depth) for one in self.receipts(gone)} == {("clean", True, "gone")}
+        return gone
+
+    def workers(self, instance: str) -> list[InstanceMember]:
+        found = self.world.admin.instances.members(self.project_id, instance)
+        return [one for one in found if one.component_key == "worker"]
+
+    def worker(self, instance: str, number: int) -> InstanceMember:
+        return next(one for one in self.workers(instance) if one.allocation_id == self.places[number])
+
+    def node(self, instance: str, number: int) -> str:
+        return f"w{self.worker(instance, number).ordinal}"
+
+    def as_user(self, *argv: str, user: str = USER, host: int = 0, seconds: float = 30.0) -> str:
+        """What a login user gets to see."""
+        ran = self.hosts[host].run(["runuser", "-u", user, "--", *argv], check=False, timeout=seconds)
+        return (ran.stdout + ran.stderr).strip()
+
+    def submitted(self, *options: str, script: str = "sleep 600") -> str:
+        """The number of a batch job."""
+        return self.as_user("sbatch", "--parsable", "-o", "/dev/null", *options, "--wrap", script)
+
+    def job(self, number: str) -> str:
+        shown = self.hosts[0].run(["scontrol", "-o", "show", "job", number], check=False).stdout
+        return next((word.partition("=")[2] for word in shown.split() if word.startswith("JobState=")), "GONE")
+
+    def nodes(self) -> dict[str, str]:
+        """States by name, flags after a plus, as `sinfo` has them in its JSON."""
+        shown = json.loads(self.hosts[0].run(["sinfo", "--json"]).stdout)
+        plain = {"DYNAMIC_NORM"}
+        return {one["name"]: "+".join([one["state"], *sorted({*one["state_flags"]} - plain)]) for one in shown["nodes"]}
+
+    def comes(self, true: Callable[[], bool], what: str, seconds: float = 60.0) -> None:
+        deadline = time.monotonic() + seconds
+        while not true():
+            assert time.monotonic() < deadline, f"{what} did not come: {self.nodes()}"
+            time.sleep(0.2)
+
+
+def packages(folder: Path = DATA_DIR) -> bytes:
+    """The artifact, put together once for a machine and a root file system: its packages come over the network."""
+    kept = folder / f"slurm-{rootfs.recipe_hash()}.bundle"
+    if not kept.exists():
+        partial = kept.with_suffix(".partial")
+        bundle.build(rootfs.ensure(print) / "var/lib/dpkg/status", partial)
+        partial.rename(kept)
+    return kept.read_bytes()
+
+
+def traces(host: Host) -> list[str]:
+    """What of the cluster is left on a host's disk, read from outside: neither the host nor its agent is asked."""
+    words = ("slurm", "munge", "mariadb", "mysql", USER)
+    ignored = ("var/lib/gpuaas/agent/", "var/log/journal/", "var/cache/gpuaas-agent/")
+    found = []
+    for path in host.upper.rglob("*"):
+        name = str(path.relative_to(host.upper))
+        if any(word in name for word in words) and not name.startswith(ignored) and not path.is_char_device():
+            found.append(name)
+    for name in ("etc/passwd", "etc/group", "etc/shadow", "etc/hosts"):
+        kept = host.upper / name
+        text = kept.read_text() if kept.exists() else ""
+        found += [f"{name}: {word}" for word in (USER, "gpuaas-slurm") if word in text]
+    return found
+
+
+@contextmanager
+def slurm_ground(name: str, hosts: int, layer: PackageLayer | None = LAYER) -> Iterator[Ground]:
+    with Fleet(name=name, hosts=hosts, layer=layer) as fleet:
+        bind = f"{fleet.gateway}:{free_port()}"
+        urls = json.dumps([f"https://{bind}"])
+        with RunningServer.start(https_bind=bind, agent_urls=urls, login_rate_per_minute="100000") as server:
+            world = World.create(server)
+            world.offer()
+            token = world.admin.enrolment_tokens.create(max_uses=hosts)
+            for host in fleet.hosts:
+                host.start_agent(token.bundle or "")
+            world._approve_new(set(), hosts)
+            made = Ground(world, Slurm.slug)
+            made.fleet = fleet
+            made.publish(MANIFEST, packages())
+            made.places = _by_host(made, made.allocate(hosts, "h100-node", None))
+            yield made
+
+
+def _by_host(ground: Ground, places: list[str]) -> list[str]:
+    found = {}
+    for place in places:
+        node = ground.world.admin.allocations.show(ground.project_id, place).node_id
+        found[ground.world.admin.nodes.show(node or "").name] = place
+    return [found[host.name] for host in ground.hosts]
