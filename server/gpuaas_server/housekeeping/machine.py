@@ -21,6 +21,7 @@ from gpuaas_server.operations import forgetting
 SUBJECT = "platform"
 EVERY = timedelta(minutes=10)
 PORTION = 500
+PORTION_OF_KEYS = 10_000  # small rows, one for each change that anybody asked for: they must go as fast as they come
 NEXT_PORTION = timedelta(seconds=1)
 
 
@@ -50,9 +51,9 @@ class HousekeepingMachine:
         return cutoffs(self._settings, now)
 
     async def apply(self, tx: Tx, snapshot: str, decision: Cutoffs) -> datetime:
-        await idempotency.forget_expired(tx)
-        await identity.sessions_forget(tx)
+        keys = await idempotency.forget_expired(tx, PORTION_OF_KEYS)
         removed = (
+            await identity.sessions_forget(tx, PORTION),
             await events.forget_before(tx, decision.events, PORTION),
             await timeline.timelines_forget(tx, decision.operations, PORTION),
             await allocations.history_forget(tx, decision.history, PORTION),
@@ -65,7 +66,8 @@ class HousekeepingMachine:
             await deliveries.deliveries_forget(tx, decision.deliveries, PORTION),
             await audit.forget_before(tx, decision.audit, PORTION),
         )
-        return tx.now + (NEXT_PORTION if max(removed) == PORTION else EVERY)
+        more = max(removed) == PORTION or keys == PORTION_OF_KEYS
+        return tx.now + (NEXT_PORTION if more else EVERY)
 
 
 def cutoffs(settings: Settings, now: datetime) -> Cutoffs:

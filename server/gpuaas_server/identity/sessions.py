@@ -144,8 +144,8 @@ async def auth_logout(platform: Platform, caller: Actor, presented: RefreshToken
             await _recorded(tx, "auth_logout", session["id"], "done")
 
 
-async def sessions_forget(tx: Tx) -> None:
-    await queries.sessions_forget(tx.connection, tx.now - KEPT_AFTER_END)
+async def sessions_forget(tx: Tx, portion: int) -> int:
+    return await queries.sessions_forget(tx.connection, tx.now - KEPT_AFTER_END, portion)
 
 
 async def _recorded(tx: Tx, action: str, session_id: str, outcome: str, **details: object) -> None:

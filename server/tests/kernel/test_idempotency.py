@@ -63,11 +63,12 @@ async def test_stored_answers_are_sealed(site: Site, platform: Platform) -> None
     assert b"secretive" not in stored
 
 
-async def test_expired_keys_are_forgotten(site: Site, platform: Platform) -> None:
-    await create(site, "acme")
-    platform.clock = lambda: utc_now() + timedelta(hours=25)
+async def test_expired_keys_are_forgotten_in_portions(site: Site, platform: Platform) -> None:
+    for name in ("acme", "bolt", "cog"):
+        await create(site, name, key=f"key-of-{name}")
     async with platform.transaction(PLATFORM, system_actor("test")) as tx:
-        await idempotency.forget_expired(tx)
-    async with platform.database.connection(PLATFORM) as connection:
-        cursor = await connection.execute("SELECT count(*) AS n FROM idempotency_keys")
-        assert (await cursor.fetchall())[0]["n"] == 0
+        assert await idempotency.forget_expired(tx, 2) == 0
+    platform.clock = lambda: utc_now() + timedelta(hours=25)
+    for gone in (2, 1, 0):
+        async with platform.transaction(PLATFORM, system_actor("test")) as tx:
+            assert await idempotency.forget_expired(tx, 2) == gone

@@ -59,5 +59,11 @@ async def session_revoke(connection: Connection, session_id: str, now: datetime)
     await connection.execute("UPDATE sessions SET revoked_at = %s WHERE id = %s", (now, session_id))
 
 
-async def sessions_forget(connection: Connection, before: datetime) -> None:
-    await connection.execute("DELETE FROM sessions WHERE expires_at < %s", (before,))
+async def sessions_forget(connection: Connection, before: datetime, portion: int) -> int:
+    cursor = await connection.execute(
+        "WITH gone AS (DELETE FROM sessions WHERE id = ANY(ARRAY(SELECT id FROM sessions WHERE expires_at < %s"
+        " ORDER BY expires_at LIMIT %s)) RETURNING 1) SELECT count(*) AS n FROM gone",
+        (before, portion),
+    )
+    row = await cursor.fetchone()
+    return int(row["n"]) if row else 0

@@ -98,5 +98,12 @@ def remember(tx: Tx, key: IdempotencyKey, answer: StoredAnswer, sealer: Sealer, 
     tx.later.insert(_REMEMBER, [row])
 
 
-async def forget_expired(tx: Tx) -> None:
-    await tx.connection.execute("DELETE FROM idempotency_keys WHERE expires_at <= %s", (tx.now,))
+async def forget_expired(tx: Tx, portion: int) -> int:
+    cursor = await tx.connection.execute(
+        "WITH gone AS (DELETE FROM idempotency_keys WHERE ctid = ANY(ARRAY(SELECT ctid FROM idempotency_keys"
+        " WHERE expires_at <= %s ORDER BY expires_at LIMIT %s FOR UPDATE SKIP LOCKED)) RETURNING 1)"
+        " SELECT count(*) AS n FROM gone",
+        (tx.now, portion),
+    )
+    row = await cursor.fetchone()
+    return int(row["n"]) if row else 0
