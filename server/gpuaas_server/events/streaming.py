@@ -45,6 +45,7 @@ async def event_stream(
         portion = await platform.wakeups.first(service.topic_of(wanted), look, QUIET_SECONDS)
         yield portion.text or b": still here\n\n"
         place = portion.end
+        await asyncio.sleep(0)  # first everybody gets what there is, then everybody waits for the next
 
 
 async def _shared(database: Database, scope: Scope, wanted: EventFilter, after: Place) -> Look[Portion]:
