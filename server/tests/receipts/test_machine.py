@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuaas_server.kernel.errors import CATALOGUE
-from gpuaas_server.receipts.compare import Asked, Comparison
+from gpuaas_server.receipts.compare import STOPPED, Asked, Comparison
 from gpuaas_server.receipts.footprint import digest, normal
 from gpuaas_server.receipts.machine import ATTEMPTS, TRANSITIONS, Again, HostLook, Snapshot, Wait, decide
 
@@ -61,6 +61,24 @@ def test_a_failure_that_may_pass_is_tried_again_so_often() -> None:
     assert asked == ATTEMPTS - 1
     assert isinstance(step, Comparison)
     assert step.code == "inspection_failed"
+
+
+@pytest.mark.parametrize(("left", "again"), [(["credentials"], True), (["credentials", "units"], False), ([], False)])
+def test_a_host_that_has_not_heard_yet_which_certificates_ended_is_asked_again_until_the_deadline(
+    left: list[str], again: bool
+) -> None:
+    found = {name: [{"item": "certificate 7 still opens", "why": "revoked", "known": False}] for name in left}
+    checks: list[dict[str, object]] = [
+        {"name": name, "looked_for": [], "found": found.get(name, []), "left": 0, "noted": [], "examined": 1}
+        for name in STOPPED
+    ]
+    result: dict[str, object] = {"receipt_id": "rcp_1", "allocation_id": "alc_1", "depth": "stopped", "checks": checks}
+    look = HostLook(5, "succeeded", result | {"footprint_sha256": digest(normal({}))}, {}, None)
+    step = decide(snapshot(look, attempt=5), NOW)
+    assert (step == Again(6)) is again
+    late = decide(snapshot(look, seconds=0, attempt=5), NOW)
+    assert isinstance(late, Comparison)
+    assert late.status == ("left" if left else "clean")
 
 
 def test_the_answer_of_an_older_look_does_not_count() -> None:
