@@ -69,8 +69,16 @@ def project_id(session: Session, given: str | None) -> str:
     if wanted is None:
         return _only_project(client)
     tenant, _, slug = wanted.rpartition("/")
+    return only_one("project", slug, _visible_projects(client, tenant), lambda one: (one.slug,)).id
+
+
+def _visible_projects(client: Client, tenant: str) -> Iterable[Project]:
+    """All projects of a tenant are listed for its administrators and the platform's people; anybody else of the
+    tenant sees those that they have a role in, and must be able to call them by the same name.
+    """
     scope = tenant_id(client, tenant) if tenant else None
-    return only_one("project", slug, client.projects.list(scope), lambda one: (one.slug,)).id
+    of_the_platform = scope is not None and client.me.show().tenant_id is None
+    return client.projects.list(scope if of_the_platform else None)
 
 
 def _only_project(client: Client) -> str:

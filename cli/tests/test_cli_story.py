@@ -139,6 +139,8 @@ def test_people_get_roles_and_no_more(operator: Any, gpuaas: Any, server: Runnin
     assert email in operator("members", "list", "-p", project).out
     assert gpuaas("login", email, "--server", server.url, "--password-stdin", typed=f"{PASSWORD}\n").code == 0
     assert gpuaas("allocations", "list").code == 0, "the only project needs no name"
+    for name in (project, project.split("/")[1]):
+        assert gpuaas("allocations", "list", "-p", name).code == 0, "all members call it by the name that admins use"
     denied = gpuaas("members", "set", email, "project_admin")
     assert denied.code == 4
     assert "needs: " in denied.err
