@@ -54,6 +54,8 @@ def test_from_a_file_to_an_active_artifact_and_its_end(publisher: Any, tmp_path:
     for kind in ("lint", "smoke"):
         added = publisher("artifacts", "add-evidence", "tool-1-sh", kind, "--tool", "t 1", "--summary", "clean")
         assert added.code == 0, added.err
+    not_a_canary = publisher("artifacts", "rollback", "tool-1-sh", "--reason", "a slip")
+    assert (not_a_canary.code, "is draft" in not_a_canary.err) == (5, True)
     assert publisher("artifacts", "promote", "tool-1-sh", "staged", "--reason", "ready").code == 0
     canary = ("artifacts", "promote", "tool-1-sh", "canary", "--percent", "10", "--reason", "try it")
     assert "canary 10%" in publisher(*canary).out

@@ -237,6 +237,14 @@ def promote(
 def rollback(session: Session, artifact: ArtifactArgument, reason: ReasonOption, project: ProjectOption = None) -> None:
     """Take a canary back to staged: nobody launches from it any more."""
     where, found = _find(session, project, artifact)
+    stage = session.client.artifacts.show(where, found).stage
+    if stage != "canary":  # from a draft, the same move would be a promotion
+        raise CommandFailed(
+            "promotion_refused",
+            f"{artifact} is {stage}: only a canary goes back to staged.",
+            "Deprecate what is active, or promote another artifact.",
+            ExitCode.CONFLICT,
+        )
     print_list(session, [session.client.artifacts.move(where, found, "staged", reason)], COLUMNS)
 
 
