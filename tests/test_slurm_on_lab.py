@@ -7,7 +7,7 @@ import pytest
 
 from gpuaas_slurm.controller import Slurm
 from system_support.echo_ground import at_work
-from system_support.slurm_ground import Ground, slurm_ground
+from system_support.slurm_ground import Ground, slurm_ground, traces
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
 
@@ -30,7 +30,7 @@ def at_work_here(ground: Ground) -> Iterator[None]:
 @pytest.fixture(scope="module")
 def cluster(ground: Ground, at_work_here: None) -> str:
     """A cluster of one node, on the first host."""
-    return ground.launched("story", [0], packages="host", mode="single-node")
+    return ground.launched("story", [0], packages="host")
 
 
 def test_a_cluster_of_one_node_is_ready_for_its_users_when_it_says_so(ground: Ground, cluster: str) -> None:
@@ -64,3 +64,168 @@ def test_the_commands_that_people_are_told_are_those_that_work(ground: Ground, c
         inner = str(command).partition(" -- ")[2].split()
         assert ground.hosts[0].run(["timeout", "20", *inner], check=False, timeout=25).returncode == 0, command
     assert f"HostKeyAlias {ground.places[0]}" in str(bundle["ssh_config"])
+
+
+def test_many_workers_join_at_once_and_jobs_run_over_all_of_them(ground: Ground, cluster: str) -> None:
+    ground.succeeds(ground.add(cluster, 1, 2))
+    said = ground.as_user("srun", "--input=none", "-N3", "hostname").split()
+    assert sorted(said) == sorted(host.name for host in ground.hosts)
+    log = ground.hosts[1].read_file("/var/log/gpuaas-slurm/slurmd.log")
+    assert "error" not in log.lower()
+    wide = ground.as_user("srun", "--input=none", "-N3", "--gres=gpu:8", "sh", "-c", "echo $CUDA_VISIBLE_DEVICES")
+    assert wide.split() == ["0,1,2,3,4,5,6,7"] * 3
+
+
+def health(ground: Ground, instance: str) -> tuple[str, list[str]]:
+    now = ground.instance(instance)
+    return now.health, [one.message for one in now.health_reasons]
+
+
+def test_a_running_cluster_is_healthy_by_what_slurm_itself_says(ground: Ground, cluster: str) -> None:
+    assert health(ground, cluster) == ("healthy", [])
+    ground.comes(lambda: ground.instance(cluster).health_reported_at is not None, "a look at the cluster")
+    assert health(ground, cluster) == ("healthy", [])
+
+
+def test_a_drain_waits_for_the_jobs_that_run_and_recover_brings_the_worker_back(ground: Ground, cluster: str) -> None:
+    node = ground.node(cluster, 1)
+    job = ground.submitted("-w", node, script="sleep 3")
+    ground.comes(lambda: ground.job(job) == "RUNNING", "the job")
+    ground.succeeds(ground.change(cluster, "drain", 1))
+    assert ground.job(job) == "COMPLETED"
+    assert (ground.nodes()[node], ground.worker(cluster, 1).status) == ("idle+DRAIN", "drained")
+    ground.succeeds(ground.change(cluster, "recover", 1))
+    assert (ground.nodes()[node], ground.worker(cluster, 1).status) == ("idle", "ready")
+
+
+def test_a_drain_with_a_deadline_queues_again_what_is_late(ground: Ground, cluster: str) -> None:
+    node = ground.node(cluster, 1)
+    job = ground.submitted("-w", node)
+    ground.comes(lambda: ground.job(job) == "RUNNING", "the job")
+    ground.succeeds(ground.change(cluster, "drain", 1, jobs="deadline", patience_seconds=2))
+    assert ground.job(job) == "PENDING"
+    ground.hosts[0].run(["scancel", job])
+    ground.succeeds(ground.change(cluster, "recover", 1))
+
+
+def test_a_removal_names_the_jobs_that_it_would_strand_and_leaves_nothing_on_the_host(
+    ground: Ground, cluster: str
+) -> None:
+    node = ground.node(cluster, 1)
+    running, waiting = ground.submitted("-w", node, "--exclusive"), ground.submitted("-w", node, "--exclusive")
+    ground.comes(lambda: ground.job(running) == "RUNNING", "the job")
+    refused = ground.fails(ground.change(cluster, "remove", 1), "jobs_would_strand")
+    assert refused.failure is not None
+    assert waiting in refused.failure.message
+    assert ground.nodes()[node] == "allocated"  # nothing was touched
+    ground.succeeds(ground.change(cluster, "recover", 1))
+    removed = ground.succeeds(ground.change(cluster, "remove", 1, pending="cancel", jobs="cancel"))
+    assert (ground.job(running), ground.job(waiting)) == ("CANCELLED", "CANCELLED")
+    assert node not in ground.nodes()
+    [receipt] = ground.receipts(removed)
+    assert (receipt.status, receipt.verified) == ("clean", True)
+    assert traces(ground.hosts[1]) == []
+
+
+def test_a_removed_worker_joins_again_and_a_worker_is_replaced_by_another_host(ground: Ground, cluster: str) -> None:
+    ground.succeeds(ground.change(cluster, "remove", 2))
+    ground.succeeds(ground.add(cluster, 1))
+    first = ground.node(cluster, 1)
+    ground.succeeds(ground.replace(cluster, 1, 2))
+    second = ground.node(cluster, 2)
+    assert set(ground.nodes()) == {ground.node(cluster, 0), second}
+    assert first != second
+    assert traces(ground.hosts[1]) == []
+    assert ground.as_user("srun", "--input=none", "-w", second, "hostname") == ground.hosts[2].name
+
+
+def test_drift_is_mended_by_reconcile_without_touching_what_runs(ground: Ground, cluster: str) -> None:
+    node = ground.node(cluster, 0)
+    job = ground.submitted("-w", node)
+    ground.comes(lambda: ground.job(job) == "RUNNING", "the job")
+    controller, worker = ground.hosts[0], ground.hosts[2]
+    controller.run(["rm", "/etc/slurm/slurm.conf"])
+    worker.run(["rm", "/etc/slurm/slurm.conf", "/etc/slurm/gres.conf"])
+    worker.run(["sh", "-c", "head -c 1024 /dev/urandom > /var/lib/gpuaas-slurm/munge/key"])
+    worker.run(["systemctl", "kill", "--signal=KILL", "gpuaas-slurm-worker.service"])
+    worker.run(["systemctl", "stop", "gpuaas-slurm-worker.service", "gpuaas-slurm-munge.service"])
+    ground.verb(cluster, "reconcile")
+    assert ground.as_user("srun", "--input=none", "-w", ground.node(cluster, 2), "hostname") == worker.name
+    assert ground.job(job) == "RUNNING"
+    ground.hosts[0].run(["scancel", job])
+
+
+def test_a_restart_keeps_jobs_and_a_stop_queues_them_again(ground: Ground, cluster: str) -> None:
+    job = ground.submitted("-w", ground.node(cluster, 2))
+    ground.comes(lambda: ground.job(job) == "RUNNING", "the job")
+    steps = ground.hosts[2].run(["pgrep", "-x", "slurmstepd"]).stdout
+    ground.verb(cluster, "restart")
+    assert ground.job(job) == "RUNNING"
+    assert ground.hosts[2].run(["pgrep", "-x", "slurmstepd"]).stdout == steps
+    ground.verb(cluster, "stop")
+    assert ground.instance(cluster).status == "stopped"
+    for host in (ground.hosts[0], ground.hosts[2]):
+        assert host.run(["pgrep", "-l", "slurm|munge"], check=False).stdout == ""
+    ground.verb(cluster, "start")
+    ground.comes(lambda: ground.job(job) == "RUNNING", "the job that was queued again")
+    ground.hosts[0].run(["scancel", job])
+
+
+def test_a_worker_that_loses_its_power_is_seen_and_comes_back_by_itself(ground: Ground, cluster: str) -> None:
+    node, host = ground.node(cluster, 2), ground.hosts[2]
+    host.power_cut()
+    ground.comes(lambda: ground.nodes()[node].startswith("down"), "Slurm's own word", 60)
+    ground.comes(lambda: health(ground, cluster)[0] == "degraded", "the degraded health", 30)
+    assert any(node in message for message in health(ground, cluster)[1])
+    host.power_on()
+    host.wait_ssh()
+    ground.comes(lambda: ground.nodes()[node] == "idle", "the worker", 60)
+    ground.comes(lambda: health(ground, cluster) == ("healthy", []), "its health", 60)
+
+
+def test_a_controller_that_loses_its_power_is_unhealthy_and_comes_back_with_its_queue(
+    ground: Ground, cluster: str
+) -> None:
+    job = ground.submitted("--begin=now+1hour", script="true")
+    host = ground.hosts[0]
+    ground.hosts[0].run(["sync"])
+    host.power_cut()
+    ground.comes(lambda: health(ground, cluster)[0] == "unhealthy", "the unhealthy health", 60)
+    host.power_on()
+    host.wait_ssh()
+    ground.comes(lambda: health(ground, cluster) == ("healthy", []), "its health", 90)
+    assert ground.job(job) == "PENDING"
+    ground.hosts[0].run(["scancel", job])
+
+
+def test_another_cluster_beside_the_first_does_not_disturb_it(ground: Ground, cluster: str) -> None:
+    job = ground.submitted("-w", ground.node(cluster, 2))
+    other, operation = ground.launch("other", [1], controller=1, packages="host", cluster_name="second")
+    ground.succeeds(operation)
+    shown = ground.as_user("sinfo", "-h", "-o", "%N", host=1)
+    assert shown == f"w{ground.worker(other, 1).ordinal}"
+    ground.torn_down(other)
+    assert traces(ground.hosts[1]) == []
+    assert ground.job(job) == "RUNNING"
+    assert health(ground, cluster)[0] == "healthy"
+
+
+def test_a_decommission_ends_jobs_and_leaves_every_host_as_it_was(ground: Ground, cluster: str) -> None:
+    ground.torn_down(cluster)
+    assert [traces(host) for host in ground.hosts] == [[], [], []]
+    for host in ground.hosts:
+        assert host.run(["pgrep", "-l", "slurm|munge|sleep"], check=False).stdout == ""
+
+
+def test_the_same_allocations_take_the_next_cluster_with_accounting_and_an_account_for_each_team(
+    ground: Ground, at_work_here: None
+) -> None:
+    users = [{"name": "ann", "account": "vision"}, {"name": "bob", "account": "text"}]
+    instance = ground.launched("next", [0, 1], packages="host", accounting=True, users=users)
+    for user in ("ann", "bob"):
+        assert ground.as_user("srun", "--input=none", "--gres=gpu:2", "sleep", "1", user=user) == ""
+    assert "Invalid account" in ground.as_user("srun", "--input=none", "-A", "text", "true", user="ann")
+    log = ground.hosts[0].read_file("/var/log/gpuaas-slurm/slurmctld.log")
+    assert [line for line in log.splitlines() if "error" in line.lower() and "Invalid" not in line] == []
+    ground.torn_down(instance)
+    assert [traces(host) for host in ground.hosts] == [[], [], []]

@@ -120,20 +120,30 @@ def packages(folder: Path = DATA_DIR) -> bytes:
     return kept.read_bytes()
 
 
-def traces(host: Host) -> list[str]:
+def traces(host: Host, layer: PackageLayer | None = LAYER) -> list[str]:
     """What of the cluster is left on a host's disk, read from outside: neither the host nor its agent is asked."""
-    words = ("slurm", "munge", "mariadb", "mysql", USER)
-    ignored = ("var/lib/gpuaas/agent/", "var/log/journal/", "var/cache/gpuaas-agent/")
-    found = []
-    for path in host.upper.rglob("*"):
-        name = str(path.relative_to(host.upper))
-        if any(word in name for word in words) and not name.startswith(ignored) and not path.is_char_device():
-            found.append(name)
+    below = [rootfs.path(), *([layer.path] if layer else [])]
+    found = [name for name in _touched(host) if _changed(host.upper, below, name)]
     for name in ("etc/passwd", "etc/group", "etc/shadow", "etc/hosts"):
         kept = host.upper / name
         text = kept.read_text() if kept.exists() else ""
         found += [f"{name}: {word}" for word in (USER, "gpuaas-slurm") if word in text]
     return found
+
+
+def _touched(host: Host) -> list[str]:
+    words = ("slurm", "munge", "mariadb", "mysql", "pmix", USER)
+    ignored = ("var/lib/gpuaas/agent/", "var/log/journal/", "var/cache/gpuaas-agent/")
+    names = (str(path.relative_to(host.upper)) for path in host.upper.rglob("*"))
+    return [name for name in names if any(word in name for word in words) and not name.startswith(ignored)]
+
+
+def _changed(upper: Path, below: list[Path], name: str) -> bool:
+    """Whether it is other than below: new, with other content, or (a device without a number) taken away."""
+    here, there = upper / name, [layer / name for layer in below if (layer / name).exists()]
+    if here.is_char_device() or not there:
+        return bool(there) or not here.is_char_device()
+    return here.is_file() and here.read_bytes() != there[-1].read_bytes()
 
 
 @contextmanager

@@ -18,6 +18,7 @@ class ClusterConf:
 
 
 MOST_NODES = 1024
+CREDENTIAL_SECONDS = 20
 
 
 def slurm_conf(cluster: ClusterConf) -> str:
@@ -39,8 +40,14 @@ def slurm_conf(cluster: ClusterConf) -> str:
 
 
 def _authentication() -> list[str]:
-    """A munge of our own: the host's, where it has one, keeps its key."""
-    return ["AuthType=auth/munge", f"AuthInfo=socket={layout.MUNGE_SOCKET}", "CredType=cred/munge"]
+    """A munge of our own: the host's, where it has one, keeps its key. A job that is queued again waits until what was
+    signed for its first run has expired: not for Slurm's two minutes.
+    """
+    return [
+        "AuthType=auth/munge",
+        f"AuthInfo=socket={layout.MUNGE_SOCKET},cred_expire={CREDENTIAL_SECONDS}",
+        "CredType=cred/munge",
+    ]
 
 
 def _places() -> list[str]:
