@@ -25,9 +25,15 @@ VERBS = {
 
 
 @pytest.fixture(scope="module")
-def ground() -> Iterator[Ground]:
-    with echo_ground("killed") as made:
+def whole_ground() -> Iterator[Ground]:
+    with echo_ground("killed", operation_lease_seconds="20") as made:
         yield made
+
+
+@pytest.fixture
+def ground(whole_ground: Ground) -> Iterator[Ground]:
+    yield whole_ground
+    whole_ground.clear()
 
 
 def every_verb_with_deaths(ground: Ground, folder: Path, moment: str) -> None:

@@ -20,9 +20,15 @@ OPENED = ["rm", "-f", "/opt/echo"]
 
 
 @pytest.fixture(scope="module")
-def ground() -> Iterator[Ground]:
+def whole_ground() -> Iterator[Ground]:
     with echo_ground("echo") as made:
         yield made
+
+
+@pytest.fixture
+def ground(whole_ground: Ground) -> Iterator[Ground]:
+    yield whole_ground
+    whole_ground.clear()
 
 
 def shown(ground: Ground, host: int, role: str = "hub") -> str:
