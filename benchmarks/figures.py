@@ -71,6 +71,10 @@ class Series:
     def median(self, name: str) -> float:
         return median(self.rounds[name])
 
+    def least(self, name: str) -> float:
+        """The cheapest round, for costs that are nearly alike: whatever else the machine does only ever adds to one."""
+        return min(self.rounds[name])
+
     def ratio(self, name: str, peer: str) -> float:
         """The median of the ratios of each round: what disturbs a whole round disturbs both sides of it."""
         pairs = zip(self.rounds[name], self.rounds[peer], strict=True)
