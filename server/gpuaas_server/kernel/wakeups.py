@@ -42,6 +42,7 @@ class Wakeups:
         self._something_to_send = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._listeners_ready = asyncio.Event()
+        self._sender = 0  # the backend of the connection that we send by
         self.ending = False
 
     async def open(self) -> None:
@@ -122,12 +123,15 @@ class Wakeups:
             for event in [e for waiters in self._waiters.values() for e in waiters]:
                 event.set()  # whatever was sent while we were deaf: let everybody look
             async for notification in connection.notifies():
+                if notification.pid == self._sender:
+                    continue  # our own, coming back: our waiters were woken when it was sent
                 for topic in notification.payload.split(" "):
                     self._set(topic)
 
     async def _send(self) -> None:
         connection = await AsyncConnection.connect(self._url, autocommit=True)
         async with connection:
+            self._sender = connection.info.backend_pid
             while True:
                 await self._something_to_send.wait()
                 self._something_to_send.clear()

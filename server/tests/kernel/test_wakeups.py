@@ -30,6 +30,20 @@ async def test_another_process_hears_and_only_its_topic(platform: Platform, sett
         assert not await foreign
 
 
+async def test_who_wakes_is_not_woken_again_by_its_own_voice(platform: Platform, settings: Settings) -> None:
+    async with running_platform(settings) as other, platform.wakeups.waiting("task:a") as own:
+        elsewhere = asyncio.create_task(heard(other, "task:a"))
+        await asyncio.sleep(0.1)
+        platform.wakeups.wake("task:a")
+        assert own.is_set()
+        own.clear()
+        assert await elsewhere  # it went out, and came back here too
+        await asyncio.sleep(0.3)
+        assert not own.is_set()
+        other.wakeups.wake("task:a")
+        await asyncio.wait_for(own.wait(), 10)
+
+
 async def test_thousands_of_topics_in_one_breath_all_arrive(platform: Platform, settings: Settings) -> None:
     async with running_platform(settings) as other:
         topics = [f"task:{number:06d}-{'x' * 20}" for number in range(3_000)]
