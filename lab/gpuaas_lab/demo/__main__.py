@@ -5,16 +5,22 @@ import fcntl
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
 
+from gpuaas_lab.demo import app
 from gpuaas_lab.demo.fleets import demo_fleet, what_is_missing
-from gpuaas_lab.demo.platform import RunningPlatform, running_platform
+from gpuaas_lab.demo.platform import running_platform
 from gpuaas_lab.demo.report import Report
+from gpuaas_lab.demo.scenes.ground import prepared
+from gpuaas_lab.demo.staying import stay
 from gpuaas_lab.demo.story import Story
 from gpuaas_lab.errors import LabError
+
+LEFT_OUT = "SSH logins and the Slurm cluster: they need real hosts"
 
 
 def main() -> int:
@@ -30,9 +36,8 @@ def main() -> int:
     for sentence in missing:
         report.console.print(f"[yellow]no real hosts:[/yellow] {sentence}")
     if not real:
-        report.console.print(
-            "[yellow]The same story runs on the simulated fleet; there is no SSH login in it.[/yellow]"
-        )
+        report.left_out.append(LEFT_OUT)
+        report.console.print(f"[yellow]The story runs on the simulated fleet, without {LEFT_OUT}.[/yellow]")
     return _tell(report, real, arguments.stay)
 
 
@@ -52,8 +57,13 @@ def _tell(report: Report, real: bool, stay: bool) -> int:
     report.write(var / "demo-report.json")
     report.show()
     verdict = "interrupted" if interrupted else "passed" if report.passed else "FAILED"
-    report.console.print(f"\nDemo {verdict}. Report: {var / 'demo-report.json'}")
-    report.console.print("Stay with it: [bold]make up[/bold] serves the API reference at http://127.0.0.1:8080/docs")
+    took = f"{report.seconds:.0f} s, set-up not counted ({report.set_up_seconds:.0f} s)"
+    for sentence in report.left_out:
+        report.console.print(f"Left out here: {sentence}.")
+    report.console.print(f"\nDemo {verdict} in {took}. Report: {var / 'demo-report.json'}", soft_wrap=True)
+    report.console.print(
+        "Stay with it: [bold]make up[/bold] leaves a cluster running, and serves the API reference at /docs"
+    )
     return 130 if interrupted else 0 if report.passed else 1
 
 
@@ -69,41 +79,28 @@ def _alone(var: Path) -> Iterator[None]:
         yield
 
 
-def _play(report: Report, real: bool, stay: bool, data_dir: Path) -> None:
-    with report.step("Start the fleet") as step:
-        context = demo_fleet(real)
-        fleet = context.__enter__()
-        step.detail = fleet.describe()
-    try:
+def _play(report: Report, real: bool, staying: bool, data_dir: Path) -> None:
+    slurm = _set_up(report) if real else None
+    with ExitStack() as stack:
+        with report.step("Start the fleet") as step:
+            fleet = stack.enter_context(demo_fleet(real))
+            step.detail = fleet.describe()
         with report.step("Start the platform on an embedded PostgreSQL") as step:
-            starting = running_platform(data_dir, fleet.gateway)
-            platform = starting.__enter__()
+            platform = stack.enter_context(running_platform(data_dir, fleet.gateway))
             step.detail = f"{platform.url}, first administrator made with a random password"
-        try:
-            story = Story.begin(platform, fleet, report)
-            story.prepare()
-            if stay:
-                _stay(report, platform)
-            else:
-                story.run()
-        finally:
-            starting.__exit__(None, None, None)
-    finally:
-        context.__exit__(None, None, None)
+        cast = prepared(platform, fleet, report)
+        story = Story(cast, slurm)
+        if staying:
+            stay(cast, story.stand(stack))
+        story.run()
 
 
-def _stay(report: Report, platform: RunningPlatform) -> None:
-    def say(line: str) -> None:
-        report.console.print(line, soft_wrap=True)  # a command that wraps cannot be copied
-
-    say("\n[bold]gpuaas is up[/bold] (Ctrl-C ends it and removes everything)")
-    say(f"  API            {platform.url}/api/v1   reference {platform.url}/docs")
-    say(f"  administrator  {platform.admin_email}   password {platform.admin_password}   (shown once)")
-    say(f"  sign in        .venv/bin/gpuaas --server {platform.url} login {platform.admin_email}")
-    say("  then           .venv/bin/gpuaas allocations create --project training --sku h100-slice --gpus 2 --watch")
-    say(f"  log            {platform.log_file}")
-    while True:
-        signal.pause()
+def _set_up(report: Report) -> app.App:
+    """What is fetched and built once for a machine, before the clock of the story runs."""
+    began = time.monotonic()
+    made = app.ensure(lambda line: report.console.print(f"[dim]set-up:[/dim] {line}", soft_wrap=True))
+    report.set_up_seconds = round(time.monotonic() - began, 2)
+    return made
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

@@ -1,4 +1,4 @@
-"""What the demo tells: a line a step while it runs, a table at the end, and var/demo-report.json."""
+"""What the demo tells: lines while a step runs, a table at the end, and var/demo-report.json."""
 
 import json
 import time
@@ -7,7 +7,10 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from rich.console import Console
+from rich.console import Console, RenderableType
+from rich.markup import escape
+from rich.padding import Padding
+from rich.status import Status
 from rich.table import Table
 
 
@@ -24,6 +27,9 @@ class Report:
     mode: str
     console: Console = field(default_factory=lambda: Console(highlight=False))
     steps: list[Step] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)  # what this machine cannot show, and why
+    set_up_seconds: float = 0.0
+    _turning: Status | None = None
 
     @contextmanager
     def step(self, name: str) -> Iterator[Step]:
@@ -33,28 +39,48 @@ class Report:
         self.console.print(f"[bold]›[/bold] {name} …")
         started = time.monotonic()
         try:
-            yield step
+            # On a terminal something turns meanwhile; elsewhere this prints nothing.
+            with self.console.status("") as self._turning:
+                yield step
             step.verdict = "ok"
         except BaseException as error:
             step.detail = step.detail or f"{type(error).__name__}: {error}"[:300]
             raise
         finally:
+            self._turning = None
             step.seconds = round(time.monotonic() - started, 2)
             mark = "[green]✔[/green]" if step.verdict == "ok" else "[red]✘[/red]"
-            self.console.print(f"  {mark} {step.seconds:6.2f} s  {step.detail}")
+            self.console.print(f"  {mark} {step.seconds:6.2f} s  {escape(step.detail)}")
+
+    def say(self, line: str) -> None:
+        """A line of the step that is going on."""
+        self.console.print(f"             {line}", soft_wrap=True)
+
+    def now(self, what: str) -> None:
+        """What goes on at this moment, for who looks."""
+        if self._turning is not None:
+            self._turning.update(what)
+
+    def show_below(self, renderable: RenderableType) -> None:
+        self.console.print(Padding(renderable, (0, 0, 0, 13)))
 
     @property
     def passed(self) -> bool:
         return bool(self.steps) and all(step.verdict == "ok" for step in self.steps)
 
+    @property
+    def seconds(self) -> float:
+        return round(sum(step.seconds for step in self.steps), 2)
+
     def write(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        total = round(sum(step.seconds for step in self.steps), 2)
         document = {
             "mode": self.mode,
             "verdict": "passed" if self.passed else "failed",
-            "seconds": total,
+            "seconds": self.seconds,
+            "set_up_seconds": self.set_up_seconds,
             "steps": [asdict(step) for step in self.steps],
+            "left_out": self.left_out,
         }
         path.write_text(json.dumps(document, indent=2) + "\n")
 
@@ -64,6 +90,7 @@ class Report:
             table.add_column(column, justify=justify)  # type: ignore[arg-type]
         for step in self.steps:
             colour = "green" if step.verdict == "ok" else "red"
-            table.add_row(step.name, f"{step.seconds:.2f}", f"[{colour}]{step.verdict}[/{colour}]", step.detail)
+            seen = escape(step.detail)
+            table.add_row(step.name, f"{step.seconds:.2f}", f"[{colour}]{step.verdict}[/{colour}]", seen)
         self.console.print()
         self.console.print(table)

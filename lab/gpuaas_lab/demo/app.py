@@ -1,0 +1,77 @@
+"""The app of the story as its publisher has it: a manifest, a file with its packages, and the program that controls it.
+
+Slurm is an app like any other: nothing of it is imported here. Its programs are run as their users run them.
+"""
+
+import hashlib
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpuaas_lab import rootfs
+from gpuaas_lab.commands import follow
+from gpuaas_lab.errors import CommandFailed, LabError
+from gpuaas_lab.files import locked
+from gpuaas_lab.layout import DATA_DIR
+from gpuaas_lab.rootfs import Progress
+
+SLUG = "slurm"
+BUILD_SECONDS = 600.0
+_FOLDER = Path(__file__).resolve().parents[3] / "apps" / SLUG / f"gpuaas_{SLUG}"
+_RECIPE = ("bundle.py", "packages.py")  # which packages, and how they are put together
+
+
+@dataclass(frozen=True)
+class App:
+    manifest: str
+    packages: Path
+
+
+def ensure(progress: Progress) -> App:
+    """Part of the set-up: the packages come over the network once, and are kept for the next time."""
+    manifest = _FOLDER / "manifest.yaml"
+    if not manifest.exists():
+        raise LabError(f"the app is not at {_FOLDER}: run this from a whole checkout")
+    image = rootfs.ensure(progress)
+    packages = DATA_DIR / f"{SLUG}-{_recipe_hash()}.packages"
+    with locked(DATA_DIR / f"{SLUG}.lock", BUILD_SECONDS, f"another process to fetch {SLUG}'s packages", progress):
+        if not packages.exists():
+            _build(image, packages, progress)
+    return App(manifest.read_text(), packages)
+
+
+def program(name: str) -> str:
+    """A program of the app, as it was installed beside our own."""
+    found = Path(sys.executable).parent / name
+    if not found.exists():
+        raise LabError(f"{found} is missing: run `make setup`")
+    return str(found)
+
+
+def _recipe_hash() -> str:
+    """Of the hosts' root file system, since what a host has already is not in the file, and of the app's own recipe."""
+    seen = hashlib.sha256(rootfs.recipe_hash().encode())
+    for name in _RECIPE:
+        seen.update((_FOLDER / name).read_bytes())
+    return seen.hexdigest()[:16]
+
+
+def _build(image: Path, packages: Path, progress: Progress) -> None:
+    began = time.monotonic()
+    for earlier in DATA_DIR.glob(f"{SLUG}-*.packages*"):
+        earlier.unlink()
+    partial = packages.with_suffix(".packages.partial")
+    make = [program(f"gpuaas-{SLUG}-bundle"), "--host-status", str(image / "var/lib/dpkg/status"), str(partial)]
+    progress(f"fetching {SLUG}'s packages (once)")
+    try:
+        for argv in (["apt-get", "-q", "update"], make):
+            follow(argv, lambda line: None, timeout=BUILD_SECONDS)
+    except CommandFailed as failure:
+        raise LabError(
+            f"{SLUG}'s packages were not to be had: {failure.output.strip()[-600:]}\n"
+            "Check that `apt-get update` works on this machine, then try again."
+        ) from failure
+    size = partial.stat().st_size
+    partial.rename(packages)
+    progress(f"{SLUG}'s packages are ready after {time.monotonic() - began:.0f} s, {size / 1e6:.0f} MB")

@@ -1,0 +1,66 @@
+"""The app's controller, started as its team would: a process of its own that knows an address, an account and a secret."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpuaas_lab.demo import app
+from gpuaas_lab.demo.cast import Cast
+from gpuaas_lab.demo.platform import bound_to_parent
+from gpuaas_lab.errors import LabError
+
+STOP_SECONDS = 10.0
+ACCOUNT = f"{app.SLUG}-controller"
+
+
+@dataclass(frozen=True)
+class RunningController:
+    process: "subprocess.Popen[bytes]"
+    log_file: Path
+
+    def require(self) -> None:
+        if self.process.poll() is not None:
+            raise LabError(f"the controller has ended; its last words: {self.log_file.read_text()[-600:]}")
+
+
+@contextmanager
+def running_controller(cast: Cast) -> Iterator[RunningController]:
+    made = cast.mia.service_accounts.create(cast.project_id, ACCOUNT, ["apps:control"], app_slugs=[app.SLUG])
+    folder = cast.platform.log_file.parent
+    secret_file, log_file = folder / f"{ACCOUNT}.secret", folder / f"{ACCOUNT}.log"
+    # The secret travels in a file that only its owner reads: neither environment nor process list shows it.
+    with open(os.open(secret_file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        file.write("" if made.key is None else made.key.secret or "")
+    environment = {
+        **os.environ,
+        "GPUAAS_URL": cast.platform.url,
+        "GPUAAS_PROJECT": cast.project_id,
+        "GPUAAS_CLIENT_ID": made.id,
+        "GPUAAS_CLIENT_SECRET_FILE": str(secret_file),
+    }
+    with log_file.open("ab") as log:
+        process = subprocess.Popen(
+            [app.program(f"gpuaas-{app.SLUG}")],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            preexec_fn=bound_to_parent(),
+        )
+    try:
+        yield RunningController(process, log_file)
+    finally:
+        _stop(process)
+        secret_file.unlink(missing_ok=True)
+
+
+def _stop(process: "subprocess.Popen[bytes]") -> None:
+    process.terminate()
+    try:
+        process.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

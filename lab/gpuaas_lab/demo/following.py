@@ -1,0 +1,53 @@
+"""An operation on the screen while it goes on: each step when it has ended, on which member, and how long it took."""
+
+from dataclasses import dataclass, field
+
+from gpuaas_lab.demo.cast import SETTLE_SECONDS, Cast
+from gpuaas_lab.demo.controller import RunningController
+from gpuaas_lab.errors import LabError
+from gpuaas_sdk import GpuaasError, InstanceMember, Operation, OperationStep
+
+MARKS = {"succeeded": "[green]✓[/green]", "failed": "[red]✗[/red]", "skipped": "–"}
+
+
+@dataclass
+class Follower:
+    cast: Cast
+    controller: RunningController
+    _names: dict[str, str] = field(default_factory=dict)
+
+    def succeeded(self, operation: Operation) -> Operation:
+        """Follow it to its end, which has to be a good one."""
+        shown: set[tuple[str, str | None]] = set()
+        now = operation
+        try:
+            for now in self.cast.mia.operations.follow(self.cast.project_id, operation.id, SETTLE_SECONDS):
+                self._show(now, shown)
+        except GpuaasError:
+            self.controller.require()
+            raise
+        if now.status != "succeeded":
+            why = now.failure
+            raise LabError(f"{now.kind}: {why.message} ({why.code})" if why else f"{now.kind} is {now.status}")
+        return now
+
+    def members(self, instance_id: str) -> list[InstanceMember]:
+        found = list(self.cast.mia.instances.members(self.cast.project_id, instance_id, removed=True))
+        self._names |= {one.id: f"{one.component_key}/{one.ordinal}" for one in found}
+        return [one for one in found if one.removed_at is None]
+
+    def _show(self, operation: Operation, shown: set[tuple[str, str | None]]) -> None:
+        for step in operation.steps:
+            if step.finished_at is not None and (step.name, step.member_id) not in shown:
+                shown.add((step.name, step.member_id))
+                self.cast.report.say(self._line(operation.instance_id, step))
+        going = ", ".join(dict.fromkeys(one.name for one in operation.steps if one.finished_at is None))
+        self.cast.report.now("the hosts are looked at" if operation.phase == "verifying" else going)
+
+    def _line(self, instance_id: str, step: OperationStep) -> str:
+        if step.member_id is not None and step.member_id not in self._names:
+            self.members(instance_id)
+        where = self._names.get(step.member_id or "", "")
+        begun, ended = step.started_at, step.finished_at
+        took = f"{(ended - begun).total_seconds():5.1f} s" if begun and ended else ""
+        return f"{MARKS.get(step.status, '•')} {step.name:<16} {where:<14} {took}"

@@ -1,0 +1,52 @@
+"""`make up`: what is there now, and the exact commands to go on with."""
+
+import signal
+from typing import NoReturn
+
+from gpuaas_lab.demo.cast import Cast
+from gpuaas_lab.demo.scenes.cluster import NAME, Cluster
+from gpuaas_sdk import Instance
+
+GPUAAS = ".venv/bin/gpuaas"
+
+
+def stay(cast: Cast, cluster: Cluster | None) -> NoReturn:
+    platform = cast.platform
+    lines = [
+        "\n[bold]gpuaas is up[/bold] (Ctrl-C ends it and removes everything)",
+        f"  API            {platform.url}/api/v1   reference {platform.url}/docs",
+        f"  administrator  {platform.admin_email}   password {platform.admin_password}   (shown once)",
+        f"  sign in        {GPUAAS} --server {platform.url} login {platform.admin_email}",
+        f"                 {GPUAAS} config set project acme/training",
+        f"  allocate       {GPUAAS} allocations create --sku h100-slice --gpus 2 --name mine --watch",
+        *([] if cluster is None else _cluster_lines(cluster.now(cast), cluster)),
+        f"  log            {platform.log_file}",
+    ]
+    for line in lines:
+        cast.report.console.print(line, soft_wrap=True)  # a command that wraps cannot be copied
+    while True:
+        signal.pause()
+
+
+def _cluster_lines(instance: Instance, cluster: Cluster) -> list[str]:
+    """The access bundle's own commands, so that these are the ones that were tried."""
+    bundle = instance.access_bundle or {}
+    commands, login = bundle.get("commands"), bundle.get("login")
+    lines = ["", f"[bold]Slurm is up[/bold]: {NAME}, two nodes, {instance.health}. After signing in:"]
+    if isinstance(login, dict):
+        lines.append(f"  {'log in':<14} {_ours(login['shell'])}   then   {login['become']}")
+    if isinstance(commands, dict):
+        lines += [f"  {name.replace('_', ' '):<14} {_ours(command)}" for name, command in commands.items()]
+    more = f"{GPUAAS} allocations create --sku h100-node --name third --watch"
+    return [
+        *lines,
+        f"  add a worker   {more} && {GPUAAS} instances members add {NAME} third --component worker --watch",
+        f"  all of it      {GPUAAS} instances show {NAME}   (health, members, the access bundle)",
+        f"  take it away   {GPUAAS} instances decommission {NAME} --watch && {GPUAAS} receipts list",
+        "",
+    ]
+
+
+def _ours(command: object) -> str:
+    """As it is typed in this folder."""
+    return str(command).replace("gpuaas ", f"{GPUAAS} ", 1)
