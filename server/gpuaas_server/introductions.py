@@ -1,5 +1,6 @@
 """Rooms that answer questions of the rooms below them, introduced to them once, before a process serves or works."""
 
+from gpuaas_server.allocations.guests import AllocationGuests, allocation_guests
 from gpuaas_server.artifacts.users import ArtifactUsers, artifact_users
 from gpuaas_server.catalog import service as catalog
 from gpuaas_server.catalog.users import VersionUsers, version_users
@@ -12,6 +13,13 @@ def introduce_rooms() -> None:
             live_instances=instances.live_on_digest,
             active_versions=catalog.active_versions_on_digest,
             no_longer_trusted=instances.artifact_flagged,
+        )
+    )
+    allocation_guests.give(
+        AllocationGuests(
+            ask_to_leave=instances.allocation_wants_release,
+            are_there=instances.allocation_guests,
+            host_gone=instances.allocation_ended,
         )
     )
     version_users.give(VersionUsers(live_instances=instances.live_on_version))

@@ -8,7 +8,8 @@ from psycopg.rows import DictRow
 
 from gpuaas_server.access import service as access
 from gpuaas_server.access.service import Grant
-from gpuaas_server.allocations import neighbours, queries, service
+from gpuaas_server.allocations import queries, service
+from gpuaas_server.allocations.guests import allocation_guests
 from gpuaas_server.allocations.machine import CLEANUP, HostTask, Limits, Snapshot, Step, Wait, decide
 from gpuaas_server.capacity import service as capacity
 from gpuaas_server.capacity.schemas import Slot
@@ -67,7 +68,7 @@ class AllocationMachine:
         self, connection: Connection, row: DictRow, newest: tasks.TaskRecord | None, lost: bool
     ) -> Snapshot:
         leaving = row["release_by"] is not None and row["state"] == "active"
-        guests = leaving and await neighbours.guests(connection, row["id"])
+        guests = leaving and await allocation_guests().are_there(connection, row["id"])
         return _snapshot(row, newest, lost, self._limits, guests)
 
     async def _provisioned(self, connection: Connection, row: DictRow) -> bool:

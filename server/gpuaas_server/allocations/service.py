@@ -9,7 +9,8 @@ from psycopg.rows import DictRow
 
 from gpuaas_server.access import service as access
 from gpuaas_server.access.service import NewGrants
-from gpuaas_server.allocations import neighbours, queries
+from gpuaas_server.allocations import queries
+from gpuaas_server.allocations.guests import allocation_guests
 from gpuaas_server.allocations.machine import CLEANUP, possible_actions
 from gpuaas_server.allocations.schemas import (
     Allocation,
@@ -198,7 +199,7 @@ async def ask_release(tx: Tx, row: DictRow, reason: str | None) -> DictRow:
     """What runs there stops first: the allocation stays active for as long as that takes, but not for ever."""
     if row["release_by"] is not None:
         return row
-    if row["state"] != "active" or not await neighbours.wants_release(tx, row["id"]):
+    if row["state"] != "active" or not await allocation_guests().ask_to_leave(tx, row["id"]):
         return await start_release(tx, row, reason)
     changed = await change(tx, row, {"release_by": tx.now + LONGEST_DEPARTURE, "release_reason": reason}, reason)
     await emit(tx, _event("allocation.release_wanted", changed))
@@ -239,7 +240,7 @@ async def change(tx: Tx, row: DictRow, changes: dict[str, object], reason: str |
         await emit(tx, _event(f"allocation.{changed['state']}", changed, **data))
         metrics.allocations_ended.labels(changed["state"]).inc()
         if row["state"] == "active":
-            await neighbours.host_goes(tx, row["id"], reason or f"it is {changed['state']}")
+            await allocation_guests().host_gone(tx, row["id"], reason or f"it is {changed['state']}")
     return changed
 
 

@@ -5,11 +5,11 @@ What comes of those that were started is in settling.py.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any
 
 from psycopg.rows import DictRow
 
+from gpuaas_server.access import operation_access
 from gpuaas_server.access import service as access
 from gpuaas_server.allocations.hosts import AllocationHost, allocation_hosts
 from gpuaas_server.kernel.context import Tx
@@ -42,7 +42,7 @@ async def receipts_start(
     depth: str = "gone",
 ) -> list[str]:
     """The controller says done: its way in ends, and each host is asked. `depth`: stopped, or gone for good."""
-    await _end_certificates(tx, operation_id)
+    await operation_access.certificates_end(tx, operation_id)
     hosts = await allocation_hosts(tx.connection, [target.allocation_id for target in targets])
     rows = [_row(tx, operation_id, instance_id, target, hosts[target.allocation_id], depth) for target in targets]
     try:
@@ -99,14 +99,6 @@ async def receipt_list(
 ) -> Page[ReceiptLine]:
     rows = await queries.receipt_list(connection, project_id, wanted, after, limit + 1)
     return Page[ReceiptLine].of([ReceiptLine(**_line(row)) for row in rows], limit)
-
-
-async def _end_certificates(tx: Tx, operation_id: str) -> None:
-    """Before the look, so that the look can show it. A room that issues none yet has none to end."""
-    if find_spec("gpuaas_server.access.operation_access") is not None:
-        from gpuaas_server.access import operation_access
-
-        await operation_access.certificates_end(tx, operation_id)
 
 
 def _row(
