@@ -66,7 +66,8 @@ class Held:
         self.row.update(columns)
         self._changes.update(columns)
 
-    def become(self, status: str, failure: dict[str, object] | None = None) -> None:
+    def become(self, status: str, failure: dict[str, object] | None = None, *, back: bool = False) -> None:
+        """`back`: to where it was before something that came to nothing; that completes no start."""
         before = str(self.row["status"])
         if status == before:
             if failure is not None:
@@ -76,7 +77,8 @@ class Held:
             raise RuntimeError(f"an instance does not go from {before} to {status}")
         self.change(status=status, status_since=self.tx.now, failure=failure)
         data = {"failure": failure["code"]} if failure else {}
-        self.news(_EVENT_OF_STATUS.get(status, f"instance.{status}"), **data)
+        plain = f"instance.{status}"
+        self.news(plain if back else _EVENT_OF_STATUS.get(status, plain), **data)
 
     def member_become(self, member: DictRow, status: str, failure: dict[str, object] | None = None) -> None:
         if status == member["status"]:

@@ -48,7 +48,7 @@ async def finish(
     if status == "succeeded" or (forced is not None and operation["kind"] in TEARDOWNS):
         succeeded(held, operation, verified)
     else:
-        _broken(held, operation, told)
+        _broken(held, operation, status, told)
     if operation["attempt"] > 0:
         await certificates.end(held.tx, operation["id"])
     if follow and operation["parent_id"] is not None:
@@ -93,7 +93,7 @@ def _change_version(held: Held) -> None:
     held.news("instance.version_changed", before=before["version"], after=wanted["version"])
 
 
-def _broken(held: Held, operation: DictRow, told: dict[str, object] | None) -> None:
+def _broken(held: Held, operation: DictRow, ended: str, told: dict[str, object] | None) -> None:
     kind, begun = operation["kind"], operation["attempt"] > 0
     for member in concerned(held, operation):
         newcomer = kind == "add" or member["id"] == operation["new_member_id"]
@@ -111,7 +111,9 @@ def _broken(held: Held, operation: DictRow, told: dict[str, object] | None) -> N
         held.change(operation_id=None)
         if kind in ("upgrade", "rollback") and not begun:
             held.change(attempted=None)
-        held.become(status_broken(kind, operation["status_before"], begun), told)
+        after = status_broken(kind, operation["status_before"], begun)
+        untouched = ended == "cancelled" and not begun and after != "failed"
+        held.become(after, None if untouched else told, back=True)
 
 
 def _let_go(held: Held, member: DictRow, operation: DictRow) -> None:

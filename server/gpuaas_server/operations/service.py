@@ -50,18 +50,18 @@ async def operation_cancel(tx: Tx, roles: Roles, project_id: str, operation_id: 
     if operation["phase"] == VERIFYING:
         raise Problem("conflict", "The controller is done; what is left is the proof. Wait for it, or force it.")
     if operation["target"] == "bulk":
-        await _cancel_children(held, operation)
+        await _cancel_children(held, operation, reason)
         changed = await queries.operation_show(tx.connection, project_id, operation_id) or operation
     else:
-        changed = await _cancel(held, operation)
+        changed = await _cancel(held, operation, reason)
     await held.store()
     await _recorded(tx, "operation_cancel", operation, reason)
     return operation_of(changed, roles)
 
 
-async def _cancel(held: Held, operation: DictRow, follow: bool = True) -> DictRow:
+async def _cancel(held: Held, operation: DictRow, reason: str | None, follow: bool = True) -> DictRow:
     if operation["status"] == "pending":
-        why = failure("cancelled", f"{held.tx.actor.name} cancelled it.")
+        why = failure("cancelled", f"{held.tx.actor.name} cancelled it{f': {reason}' if reason else '.'}")
         return await finish(held, operation, "cancelled", why, follow=follow)
     if operation["cancel_requested_at"] is not None:
         return operation
@@ -69,12 +69,12 @@ async def _cancel(held: Held, operation: DictRow, follow: bool = True) -> DictRo
     return await queries.operation_change(held.tx.connection, operation["id"], {"cancel_requested_at": held.tx.now})
 
 
-async def _cancel_children(held: Held, parent: DictRow) -> None:
+async def _cancel_children(held: Held, parent: DictRow, reason: str | None) -> None:
     connection = held.tx.connection
     live = [child["id"] for child in await queries.children_of(connection, parent["id"]) if child["status"] in LIVE]
     for child in await queries.operations_lock(connection, live):
         if child["phase"] != VERIFYING:
-            await _cancel(held, child, follow=False)
+            await _cancel(held, child, reason, follow=False)
     await queries.operation_change(connection, parent["id"], {"cancel_requested_at": held.tx.now})
     await bulk_follow(held, parent["id"])
 

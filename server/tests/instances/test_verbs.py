@@ -150,8 +150,12 @@ async def test_a_pending_operation_is_cancelled_at_once_and_changes_nothing(worl
     operation_id = await world.asked(instance_id, "stop")
     cancelled = await world.admin.post(f"{world.path}/operations/{operation_id}/cancel", {"reason": "not today"})
     assert (cancelled["status"], cancelled["allowed_actions"]) == ("cancelled", [])
+    assert "not today" in cancelled["failure"]["message"]
     after = await world.instance(instance_id)
     assert (after["status"], after["health"], after["operation_id"]) == ("running", "healthy", None)
+    assert after["failure"] is None, "what nobody began is no failure of what runs"
+    told = await world.timeline(instance_id)
+    assert (told.count("instance.start_completed"), told.count("instance.running")) == (1, 1), "it started once"
 
 
 async def test_a_claimed_operation_is_cancelled_by_its_controller(world: AppSite) -> None:
