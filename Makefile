@@ -12,10 +12,10 @@ help: ## Show this list
 setup: ## Install system packages (as root on Debian) and the pinned virtual environment
 	@tools/setup
 
-demo: setup ## Show the main job for real: fleet, allocations, SSH, proven release
+demo: setup ## Show the main job for real: hosts, a Slurm cluster on them, jobs, and the proof that it is gone
 	@exec $(PY) -m gpuaas_lab.demo
 
-up: setup ## Start platform and lab fleet; stays up until Ctrl-C
+up: setup ## Start platform, lab fleet and a Slurm cluster; stays up until Ctrl-C
 	@exec $(PY) -m gpuaas_lab.demo --stay
 
 test: setup ## Run every test on real parts

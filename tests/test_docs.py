@@ -26,6 +26,7 @@ from system_support.server import RunningServer
 from system_support.world import World
 
 TUTORIAL = REPOSITORY / "docs/tutorial/first-allocation.md"
+CLUSTER_TUTORIAL = REPOSITORY / "docs/tutorial/first-cluster.md"
 APP_TUTORIAL = REPOSITORY / "docs/tutorial/write-an-app.md"
 ADDRESS = "http://127.0.0.1:8080"
 ALL_EXAMPLES = [example for page in pages() for example in examples(page)]
@@ -211,22 +212,32 @@ def test_the_tutorial_does_what_it_says(world: World, server: RunningServer, tmp
 
 
 @pytest.mark.lab
-def test_the_tutorial_does_what_it_says_on_real_hosts(tmp_path: Path) -> None:
-    with _make_up(tmp_path) as (url, password):
-        reader = Reader(tmp_path, url, password)
-        for example in examples(TUTORIAL):
-            if example.mark != "needs: a terminal of its own":
-                reader.follow(example)
-        reader.finish()
+@pytest.mark.timeout(600)
+def test_the_tutorial_does_what_it_says_on_real_hosts(up: tuple[str, str], tmp_path: Path) -> None:
+    reader = Reader(tmp_path, *up)
+    for example in examples(TUTORIAL):
+        if example.mark != "needs: a terminal of its own":
+            reader.follow(example)
+    reader.finish()
 
 
 @pytest.mark.lab
-def test_the_tutorial_for_app_authors_does_what_it_says_on_real_hosts(tmp_path: Path) -> None:
-    with _make_up(tmp_path) as (url, password):
-        reader = Reader(tmp_path, url, password, REPOSITORY)
-        for example in examples(APP_TUTORIAL):
-            reader.follow(example)
-        reader.finish()
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("tutorial", [CLUSTER_TUTORIAL, APP_TUTORIAL], ids=lambda page: page.stem)
+def test_the_tutorials_about_apps_do_what_they_say_on_real_hosts(
+    tutorial: Path, up: tuple[str, str], tmp_path: Path
+) -> None:
+    reader = Reader(tmp_path, *up, REPOSITORY)
+    for example in examples(tutorial):
+        reader.follow(example)
+    reader.finish()
+
+
+@pytest.fixture(scope="module")
+def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
+    """Each reader leaves things as they were, so one `make up` is enough for all."""
+    with _make_up(tmp_path_factory.mktemp("up")) as made:
+        yield made
 
 
 @contextmanager

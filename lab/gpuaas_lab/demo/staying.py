@@ -34,7 +34,7 @@ def _cluster_lines(instance: Instance, cluster: Cluster) -> list[str]:
     commands, login = bundle.get("commands"), bundle.get("login")
     lines = ["", f"[bold]Slurm is up[/bold]: {NAME}, two nodes, {instance.health}. After signing in:"]
     if isinstance(login, dict):
-        lines.append(f"  {'log in':<14} {_ours(login['shell'])}   then   {login['become']}")
+        lines.append(f"  {'enter':<14} {_ours(login['shell'])}   then   {login['become']}")
     if isinstance(commands, dict):
         lines += [f"  {name.replace('_', ' '):<14} {_ours(command)}" for name, command in commands.items()]
     more = f"{GPUAAS} allocations create --sku h100-node --name third --watch"

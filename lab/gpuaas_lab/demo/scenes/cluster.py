@@ -9,7 +9,7 @@ from gpuaas_lab.demo.scenes.rooms import Rooms
 from gpuaas_lab.errors import LabError
 from gpuaas_sdk import Instance, InstanceMember, NewInstance, NewMemberOperation, Placement
 
-NAME = "first"
+NAME = "demo"
 
 
 @dataclass(frozen=True)
