@@ -81,6 +81,9 @@ def _manifest_fields(manifest: Mapping[str, object]) -> Iterator[tuple[str, obje
         required = inputs.get("required", [])
         asked = inputs.get("properties", {})
         yield "Inputs", [f"{name}*" if name in required else name for name in asked]
+    options = manifest.get("options")
+    if isinstance(options, dict):
+        yield "Options", {verb: list(schema.get("properties", {})) for verb, schema in options.items()}
 
 
 def at_lines(error: InvalidRequest, file: str) -> InvalidRequest:

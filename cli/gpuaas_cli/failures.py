@@ -93,7 +93,7 @@ def detail_lines(details: Mapping[str, object]) -> Iterator[str]:
     """What the error names: the fields at fault, the roles that would do, the ids in the way."""
     for name, value in details.items():
         if isinstance(value, list) and all(isinstance(one, dict) for one in value):
-            yield from (", ".join(str(part) for part in one.values()) for one in value)
+            yield from (", ".join(str(part) for part in one.values() if part is not None) for one in value)
         elif isinstance(value, list):
             yield f"{name}: {', '.join(str(one) for one in value)}"
         else:

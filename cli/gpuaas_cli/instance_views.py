@@ -99,7 +99,7 @@ def print_member(session: Session, member: InstanceMember) -> None:
 
 
 def print_entry(session: Session, entry: TimelineEvent) -> None:
-    data = ", ".join(f"{name}={value}" for name, value in entry.data.items() if value is not None)[:200]
+    data = cell({name: value for name, value in entry.data.items() if value is not None}).plain[:200]
     line = Text.assemble((moment(entry.at), "dim"), " ", (entry.type, "bold"), " ", entry.subject, " ", data)
     session.out.print(line, soft_wrap=True)
 
@@ -109,6 +109,7 @@ def print_entries(session: Session, entries: Sequence[TimelineEvent], raw: objec
         print_json(session, raw)
         return
     table = Table("TIME", "WHAT", "ABOUT", "DETAIL", box=None, pad_edge=False, header_style="bold")
+    table.columns[2].min_width = 30  # an id that is cut short finds nothing
     for entry in entries:
         data = {name: value for name, value in entry.data.items() if value is not None}
         table.add_row(moment(entry.at), entry.type, entry.subject, cell(data))

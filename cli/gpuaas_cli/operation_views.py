@@ -22,6 +22,8 @@ def _told(operation: Operation) -> str | None:
     if operation.failure is not None:
         return operation.failure.code
     progress = operation.progress
+    if operation.finished_at is not None:
+        return None  # how far it had come when it was last heard of says nothing any more
     if operation.phase is not None or progress is None or progress.percent is None:
         return operation.phase
     return f"{progress.percent} %"
@@ -64,7 +66,7 @@ def print_operation(session: Session, operation: Operation) -> None:
         ("Created", operation.created_at),
         ("Finished", operation.finished_at),
         ("Deadline", None if operation.finished_at else operation.deadline_at),
-        ("You may", operation.allowed_actions),
+        ("You may", [action.removeprefix("operation_") for action in operation.allowed_actions]),
         ("Correlation id", operation.correlation_id),
     ]
     print_card(session, operation, fields)

@@ -116,11 +116,16 @@ def cell(value: object) -> Text:
     if isinstance(value, datetime):
         return Text(moment(value))
     if isinstance(value, Mapping):
-        return Text(", ".join(f"{name}={one}" for name, one in value.items()))
+        return Text(", ".join(f"{name}={_inner(one)}" for name, one in value.items()))
     if isinstance(value, list | tuple):
         return Text(", ".join(str(one) for one in value))
     text = str(value)
     return Text(text, style=style_of(text))
+
+
+def _inner(value: object) -> str:
+    """A value within a list of values: a bar between its parts, since the commas are taken."""
+    return "|".join(str(one) for one in value) if isinstance(value, list | tuple) else str(value)
 
 
 def style_of(state: str) -> str:

@@ -33,6 +33,11 @@ inputs:
   required: [greeting]
   properties:
     greeting: {{type: string}}
+options:
+  drain:
+    type: object
+    properties:
+      patience: {{enum: [wait, cut]}}
 footprint:
   units: [echo.service]
 """
@@ -112,7 +117,9 @@ def test_from_a_file_to_the_catalogue_of_another_tenant(operator: Any, project: 
     listed = operator("versions", "list", slug, "-p", project, "-o", "json").items
     assert [(one["version"], one["status"]) for one in listed] == [("1.1.0", "active"), ("1.0.0", "draft")]
     shown = operator("apps", "show", slug, "-p", project)
-    assert all(part in shown.out for part in ("1.1.0", "head 1-1", "node 1-8", "greeting*")), shown.out
+    assert all(part in shown.out for part in ("1.1.0", "head 1-1", "node 1-8", "greeting*", "drain=patience")), (
+        shown.out
+    )
 
     assert operator("tenants", "create", f"user-{mark}", "--name", "User").code == 0
     assert operator("projects", "create", "lab", "--tenant", f"user-{mark}").code == 0

@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import secrets
 import subprocess
 import sys
@@ -100,6 +101,8 @@ def boxes(operator: Any) -> Iterator[list[str]]:
 def controller(operator: Any, app_world: World, app: str) -> Iterator[Controller]:
     made = operator("service-accounts", "create", app, "--scope", "apps:control", "--app", app, "-o", "json")
     assert made.code == 0, made.err
+    bound = operator("service-accounts", "show", app).out
+    assert re.search(rf"Apps\s+{app}", bound), bound
     account: Any = made.json
     where = (app_world.server.url, app_world.project_id, account["id"], account["key"]["secret"])
     with Controller(*where) as running:
@@ -167,7 +170,9 @@ def test_members_come_go_fail_and_recover(operator: Any, app: str, boxes: list[s
     [operation] = bulk.items
     followed = operator("operations", "follow", operation["id"])
     assert (followed.code, "2 succeeded" in followed.out) == (0, True), followed.out
-    assert operation["id"] in operator("operations", "list", "--instance", name).out
+    listed = operator("operations", "list", "--instance", name).out
+    assert operation["id"] in listed
+    assert "10 %" not in listed, "how far it had come is of no interest once it is over"
     parts = operator("operations", "list", "--parent", operation["id"], "-o", "json").items
     assert [one["status"] for one in parts] == ["succeeded", "succeeded"]
     removed = operator("instances", "members", "remove", name, "node/3", "--watch", "--yes")

@@ -7,13 +7,13 @@ import pytest
 import typer
 
 from gpuaas_cli.allocation_views import COLUMNS, print_timeline
-from gpuaas_cli.failures import CommandFailed, exit_code_of, print_error
+from gpuaas_cli.failures import CommandFailed, detail_lines, exit_code_of, print_error
 from gpuaas_cli.field_names import FieldNames
 from gpuaas_cli.main import app
 from gpuaas_cli.options import expiry
 from gpuaas_cli.reference import reference
 from gpuaas_cli.references import only_one
-from gpuaas_cli.rendering import age, money, print_list
+from gpuaas_cli.rendering import age, cell, money, print_list
 from gpuaas_cli.session import Session
 from gpuaas_sdk import Allocation, GpuaasError, Problem, SshWayIn, Tenant, Timeline, TimelineEntry
 
@@ -63,6 +63,12 @@ def test_a_name_that_fits_several_is_refused_with_their_ids() -> None:
         only_one("tenant", "twin", twins, lambda one: (one.slug,))
     assert refused.value.exit_code == 2
     assert "tnt_1, tnt_2" in refused.value.next_step
+
+
+def test_nothing_is_printed_as_a_program_would_write_it() -> None:
+    refusal = {"code": "component_count_low", "message": "node has 0 members.", "allocation_id": None}
+    assert list(detail_lines({"refusals": [refusal]})) == ["component_count_low, node has 0 members."]
+    assert cell({"shapes": ["baremetal", "gpu_slice"], "gpus": 1}).plain == "shapes=baremetal|gpu_slice, gpus=1"
 
 
 def test_an_expiry_is_a_span_or_a_time() -> None:

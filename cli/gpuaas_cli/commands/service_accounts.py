@@ -24,6 +24,7 @@ AppsOption = Annotated[
 COLUMNS: list[Column[ServiceAccount]] = [
     Column("NAME", lambda one: one.name),
     Column("SCOPES", lambda one: one.scopes),
+    Column("APPS", lambda one: one.app_slugs),
     Column("STATUS", lambda one: "disabled" if one.disabled else "active", whole=True),
     Column("AGE", lambda one: age(one.created_at), right=True, whole=True),
     Column("ID", lambda one: one.id, whole=True),
@@ -143,6 +144,7 @@ def _print(session: Session, account: ServiceAccount) -> None:
         ("Name", account.name),
         ("Id", account.id),
         ("Scopes", account.scopes),
+        ("Apps", account.app_slugs),
         ("Status", "disabled" if account.disabled else "active"),
         ("Project", account.project_id),
         ("Expires", account.expires_at),
