@@ -57,6 +57,7 @@ def test_ctrl_c_leaves_nothing_of_what_make_up_had_begun(seconds: float, tmp_pat
         time.sleep(seconds)
         name = f"demo-{running.pid}"
         record = records.load(name)
+        assert remains(tmp_path, name, None if record is None else record.number)  # there is something to leave
         running.send_signal(signal.SIGINT)
         assert running.wait(120) == 0, (tmp_path / "said.txt").read_text()
     assert remains(tmp_path, name, None if record is None else record.number) == []

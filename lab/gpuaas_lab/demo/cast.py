@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from gpuaas_lab.demo.fleets import DemoFleet
 from gpuaas_lab.demo.platform import RunningPlatform
@@ -41,6 +42,11 @@ class Cast:
         mia = Client(platform.url, credentials=credentials)
         return cls(platform, fleet, report, admin, mia, credentials, tenant.id, project.id)
 
+    @cached_property
+    def token(self) -> str:
+        """Mia's, for the `gpuaas` command. It outlives the story."""
+        return self.mia.sign_in(self.credentials).access_token
+
     def settled(self, allocations: Iterable[Allocation], state: str) -> list[Allocation]:
         """All of them, in the state that they are meant to end in."""
         ids = [one.id for one in allocations]
@@ -55,7 +61,7 @@ class Cast:
         environment = {
             **os.environ,
             "GPUAAS_URL": self.platform.url,
-            "GPUAAS_TOKEN": self.mia.sign_in(self.credentials).access_token,
+            "GPUAAS_TOKEN": self.token,
             "GPUAAS_PROJECT": self.project_id,
         }
         return subprocess.run(
