@@ -8,7 +8,7 @@ from math import nan
 
 from rich.console import Console
 
-from benchmarks import claims, fanout, instances, operations, polling, reads, report, ssh, startup
+from benchmarks import claims, fanout, instances, operations, polling, reads, report, slurm, ssh, startup
 from benchmarks.figures import Figure, Size
 
 
@@ -26,6 +26,7 @@ ALL = {
     "instances": Benchmark(instances.run, instances.HOW),
     "fanout": Benchmark(fanout.run, fanout.HOW),
     "ssh": Benchmark(ssh.run, ssh.HOW),
+    "slurm": Benchmark(slurm.run, slurm.HOW),
     "startup": Benchmark(startup.run, startup.HOW),
 }
 

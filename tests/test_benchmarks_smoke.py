@@ -1,7 +1,7 @@
 """The benchmarks themselves work: tiny sizes, no clock in any verdict."""
 
 import pytest
-from benchmarks import fanout, instances, operations, reads, startup
+from benchmarks import fanout, instances, operations, reads, slurm, startup
 from benchmarks.claims import measure
 from benchmarks.figures import Figure, Size
 from benchmarks.polling import measure as measure_polling
@@ -48,6 +48,14 @@ def test_many_instances_are_measured_against_few_by_every_look_and_stream() -> N
 @pytest.mark.slow
 def test_a_server_at_rest_is_measured() -> None:
     assert all(figure.value >= 0 for figure in startup.run(Size.smoke()))
+
+
+@pytest.mark.lab
+@pytest.mark.slow
+def test_a_cluster_of_the_app_is_measured_against_one_by_hand_and_neither_leaves_anything() -> None:
+    figures = slurm.run(Size.smoke())
+    assert len(figures) == 6
+    assert all(figure.value > 0 for figure in figures)
 
 
 def test_a_verdict_follows_the_limit() -> None:

@@ -46,7 +46,7 @@ class Ground(Stage):
         return self.deploy(name, where, **inputs)
 
     def launched(self, name: str, workers: list[int], **inputs: object) -> str:
-        instance, operation = self.launch(name, workers, **inputs)
+        instance, operation = self.launch(name, workers, 0, **inputs)
         self.succeeds(operation)
         return instance
 

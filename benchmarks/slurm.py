@@ -1,0 +1,200 @@
+"""A Slurm cluster deployed, widened and taken away by the app, against the same steps run by hand over plain SSH."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import nan
+from pathlib import Path
+
+from benchmarks import REPOSITORY
+from benchmarks.figures import Figure, Series, Size
+from benchmarks.slurm_files import write_files
+from gpuaas_lab import Fleet, Host
+from gpuaas_sdk import Operation
+from system_support.slurm_ground import Ground, slurm_ground, traces
+
+HOW = """\
+Booted lab hosts that have Slurm's packages and are allocated; app and person take turns on the same hosts, as the same
+login with sudo, with the same files (written by the app's own renderers), and neither has accounting. The app: its controller
+in a process of its own, api, worker and PostgreSQL on the same machine; from just before the POST until the operation is
+seen to have succeeded, so it holds leases, certificates, every step's report, and of a decommission the agents' receipts. By
+hand: benchmarks/slurm_by_hand.sh, all hosts of a step in parallel, ready files, ended by a look that nothing is left. A
+cluster begins as a single node; one worker is added alone, then 16 in one bulk, and all 18 hosts are decommissioned. After
+each decommission every host's disk is read from outside: nothing may be left. Median of the rounds' ratios."""
+SCRIPT = Path(__file__).parent / "slurm_by_hand.sh"
+LONGEST = 300.0
+
+
+@dataclass(slots=True)
+class ByHand:
+    """A person with a login on every host, and the cluster's files in a folder."""
+
+    hosts: list[Host]
+    folder: Path
+
+    def __post_init__(self) -> None:
+        key = self.folder / "key"
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True, timeout=20)
+        for host in self.hosts:
+            host.write_file("/home/gpu/.ssh/authorized_keys", (self.folder / "key.pub").read_text())
+            host.run(["chown", "-R", "gpu:gpu", "/home/gpu/.ssh"])
+        write_files(self.folder / "files", self.hosts[0])
+
+    def deploy(self) -> float:
+        return self._timed("deploy")
+
+    def add(self, numbers: list[int]) -> float:
+        return self._timed("add", *self._nodes(numbers))
+
+    def decommission(self, numbers: list[int]) -> float:
+        return self._timed("decommission", *self._nodes(numbers))
+
+    def _nodes(self, numbers: list[int]) -> list[str]:
+        return [f"w{number}={self.hosts[number].address}" for number in numbers]
+
+    def _timed(self, verb: str, *nodes: str) -> float:
+        known = f"-o UserKnownHostsFile={self.folder}/known -o StrictHostKeyChecking=accept-new -o LogLevel=ERROR"
+        login = f"ssh -F none -i {self.folder}/key -o IdentitiesOnly=yes -o BatchMode=yes {known} -l gpu"
+        environment = {**os.environ, "SSH": login, "FILES": str(self.folder / "files")}
+        begun = time.perf_counter()
+        command = ["timeout", str(LONGEST), "bash", str(SCRIPT), verb, self.hosts[0].address, *nodes]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        taken = time.perf_counter() - begun
+        if done.returncode != 0:
+            raise RuntimeError(f"{verb} by hand: {done.stderr.strip()[-400:]}")
+        return taken
+
+
+@dataclass(slots=True)
+class ByApp:
+    ground: Ground
+    instance: str = ""
+
+    def deploy(self) -> float:
+        begun = time.perf_counter()
+        name = f"bench-{time.monotonic_ns()}"
+        self.instance, operation = self.ground.launch(name, [0], packages="host")
+        return self._ended(operation) - begun
+
+    def add(self, numbers: list[int]) -> float:
+        begun = time.perf_counter()
+        return self._ended(self.ground.add(self.instance, *numbers)) - begun
+
+    def decommission(self, numbers: list[int]) -> float:
+        begun = time.perf_counter()
+        return self._ended(self.ground.operate(self.instance, "decommission")) - begun
+
+    def _ended(self, operation: Operation) -> float:
+        seen = list(self.ground.world.admin.operations.follow(self.ground.project_id, operation.id, LONGEST))
+        taken = time.perf_counter()
+        if seen[-1].status != "succeeded":
+            raise RuntimeError(f"{operation.kind} by the app: {seen[-1].status} {seen[-1].failure}")
+        return taken
+
+
+@contextmanager
+def controller(ground: Ground, folder: Path) -> Iterator[None]:
+    """The app's own program, as its unit runs it."""
+    settings = ground.controller()
+    secret = folder / "secret"
+    secret.touch(0o600)
+    secret.write_text(settings.client_secret)
+    told = {
+        "GPUAAS_URL": settings.url,
+        "GPUAAS_PROJECT": settings.project_id,
+        "GPUAAS_CLIENT_ID": settings.client_id,
+        "GPUAAS_CLIENT_SECRET_FILE": str(secret),
+    }
+    command = [sys.executable, "-m", "gpuaas_slurm.controller"]
+    with (folder / "controller.log").open("ab") as log:
+        process = subprocess.Popen(command, env={**os.environ, **told}, cwd=REPOSITORY, stdout=log, stderr=log)
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def measured(size: Size, workers: int) -> Series:
+    """`workers` in one bulk, beside the head and the one that is added alone."""
+    series = Series()
+    everybody = list(range(1, workers + 2))
+    with tempfile.TemporaryDirectory() as name, slurm_ground("bench-slurm", workers + 2) as ground:
+        folder = Path(name)
+        with controller(ground, folder):
+            sides: dict[str, ByHand | ByApp] = {"by hand": ByHand(ground.hosts, folder), "app": ByApp(ground)}
+            for number in range(size.rounds + (0 if size.quick else 1)):
+                for who, side in sides.items():
+                    taken = _one_node(side, ground)
+                    if number or size.quick:  # the first of each warms caches
+                        _note(series, who, taken)
+            for _ in range(max(1, size.rounds // 2)):
+                for who, side in sides.items():
+                    _note(series, who, _many_nodes(side, ground, everybody))
+    return series
+
+
+def _one_node(side: ByHand | ByApp, ground: Ground) -> dict[str, float]:
+    taken = {"deploy": side.deploy(), "decommission": side.decommission([])}
+    _look(ground)
+    return taken
+
+
+def _many_nodes(side: ByHand | ByApp, ground: Ground, numbers: list[int]) -> dict[str, float]:
+    side.deploy()
+    taken = {"add one": side.add(numbers[:1]), "add many": side.add(numbers[1:])}
+    names = ground.as_user("srun", "--input=none", f"-N{len(ground.hosts)}", "hostname", seconds=60.0).split()
+    if sorted(names) != sorted(host.name for host in ground.hosts):
+        raise RuntimeError(f"a job over all nodes ran on {names}")
+    taken["decommission all"] = side.decommission(numbers)
+    _look(ground)
+    return taken
+
+
+def _look(ground: Ground) -> None:
+    """Whoever cleaned up less would be the faster one."""
+    left = {host.name: found for host in ground.hosts if (found := traces(host))}
+    if left:
+        raise RuntimeError(f"left behind: {left}")
+
+
+def _note(series: Series, who: str, taken: dict[str, float]) -> None:
+    for step, seconds in taken.items():
+        series.add(f"{who}/{step}", seconds)
+
+
+def run(size: Size) -> list[Figure]:
+    if missing := Fleet.requirements():
+        return [Figure("Slurm by the app", nan, "×", note=f"not measured: {'; '.join(missing)}")]
+    workers = 2 if size.quick else 16
+    return figures(measured(size, workers), workers)
+
+
+def figures(series: Series, workers: int) -> list[Figure]:
+    hosts = workers + 2
+    return [
+        _against(series, "deploy", "Slurm deployed on a single node, against by hand", 1.3),
+        _against(series, "add one", "one worker added, against by hand", None),
+        _against(series, "add many", f"{workers} workers added in one bulk, against by hand", 1.3),
+        Figure(
+            f"{workers} workers added in one bulk, against one worker",
+            series.ratio("app/add many", "app/add one"),
+            "×",
+            3.0,
+            at_least=False,
+            note=f"by hand {series.ratio('by hand/add many', 'by hand/add one'):.1f}×",
+        ),
+        _against(series, "decommission", "Slurm decommissioned on a single node, against by hand", 1.5),
+        _against(series, "decommission all", f"Slurm decommissioned on {hosts} hosts, against by hand", 1.5),
+    ]
+
+
+def _against(series: Series, step: str, name: str, limit: float | None) -> Figure:
+    app, hand = f"app/{step}", f"by hand/{step}"
+    note = f"{series.median(app):.2f} s against {series.median(hand):.2f} s"
+    return Figure(name, series.ratio(app, hand), "×", limit, at_least=False, note=note)
