@@ -88,7 +88,11 @@ async def _operate(call: Call, project_id: str, instance_id: str, kind: str, bod
     return await call.change(lambda tx: service.instance_operate(tx, roles, project_id, instance_id, kind, body))
 
 
-@router.post(f"{ONE}/deploy", response_model=InstanceStarted, responses=_VERB)
+@router.post(
+    f"{ONE}/deploy",
+    response_model=InstanceStarted,
+    responses=problem_responses("conflict", "operation_in_progress", "options_invalid", "artifact_revoked"),
+)
 async def instance_deploy(
     project_id: ProjectId,
     instance_id: InstanceId,
@@ -233,7 +237,9 @@ async def member_show(
     f"{ONE}/member-operations",
     status_code=201,
     response_model=Operation,
-    responses=problem_responses("conflict", "operation_in_progress", "placement_refused", "options_invalid"),
+    responses=problem_responses(
+        "conflict", "operation_in_progress", "placement_refused", "options_invalid", "artifact_revoked"
+    ),
 )
 async def member_operation_create(
     project_id: ProjectId,

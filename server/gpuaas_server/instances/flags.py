@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from gpuaas_server.instances import queries
-from gpuaas_server.instances.held import hold_any
+from gpuaas_server.instances.held import Held, hold_any
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.errors import Problem
 
 WORK = "instance_flag"
 FLAG = {
@@ -16,6 +17,12 @@ FLAG = {
 
 
 PORTION = 50
+
+
+def refuse_untrusted(held: Held) -> None:
+    """What runs goes on; to another host such bytes are not brought."""
+    if FLAG in held.row["flags"]:
+        raise Problem("artifact_revoked", FLAG["message"])
 
 
 def subject_of(digest: str, publisher_project_id: str) -> str:

@@ -6,6 +6,7 @@ from psycopg.rows import DictRow
 
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.instances import launching, queries
+from gpuaas_server.instances.flags import refuse_untrusted
 from gpuaas_server.instances.held import Held, hold
 from gpuaas_server.instances.launching import Taken
 from gpuaas_server.instances.machine import MEMBER_FROM, members_changeable
@@ -67,6 +68,8 @@ async def member_operation_create(
     held = await hold(tx, project_id, instance_id)
     _require_running(held)
     launching.options_check(launching.manifest_of(held.row), body.kind, body.options)
+    if wished:
+        refuse_untrusted(held)
     if body.kind == "add":
         targets = await _add(held, body, taken)
     elif body.kind == "replace":

@@ -7,7 +7,7 @@ from gpuaas_server.catalog.manifest import Manifest
 from gpuaas_server.instances import launching, queries
 from gpuaas_server.instances.allocations import allocation_ended, allocation_guests, allocation_wants_release
 from gpuaas_server.instances.flags import WORK as FLAG_WORK
-from gpuaas_server.instances.flags import subject_of
+from gpuaas_server.instances.flags import refuse_untrusted, subject_of
 from gpuaas_server.instances.held import Held, hold
 from gpuaas_server.instances.machine import InstanceView, judge, possible_verbs
 from gpuaas_server.instances.schemas import (
@@ -122,6 +122,8 @@ async def instance_operate(
     held = await hold(tx, project_id, instance_id)
     _require_possible(held, kind)
     parameters = _options(launching.manifest_of(held.row), kind, body)
+    if kind == "deploy":
+        refuse_untrusted(held)
     if kind == "rollback":
         target = _rollback_target(held.row)
         held.change(attempted=target)

@@ -83,11 +83,25 @@ async def test_a_revoked_artifact_flags_what_runs_from_it_until_it_is_upgraded(w
     instance = await world.instance(instance_id)
     assert (instance["status"], instance["health"]) == ("running", "degraded")
     assert instance["flags"][0]["code"] == "artifact_revoked"
+    more = [world.allocations[2]]
+    refused = await world.change_members(instance_id, "add", component_key="node", allocation_ids=more)
+    assert (refused.status_code, refused.json()["code"]) == (409, "artifact_revoked"), "no further host gets it"
     other = {"kind": "controller", "digest": "sha256:" + "b" * 64}
     await world.publish(version="1.4.0", artifact=other)
     await world.controller.carry_out(await world.asked(instance_id, "upgrade", version="1.4.0"))
     after = await world.instance(instance_id)
     assert (after["flags"], after["health"], after["digest"]) == ([], "healthy", other["digest"])
+
+
+async def test_a_first_deploy_is_not_tried_again_with_bytes_that_were_revoked_meanwhile(world: AppSite) -> None:
+    instance_id, operation_id = await world.created()
+    await world.admin.post(f"{world.path}/operations/{operation_id}/cancel", {})
+    async with world.platform.transaction(PLATFORM, system_actor("test")) as tx:
+        await service.artifact_flagged(tx, (await world.instance(instance_id))["digest"], world.project_id)
+    await world.settle()
+    refused = await world.ask(instance_id, "deploy")
+    assert (refused.status_code, refused.json()["code"]) == (409, "artifact_revoked")
+    await world.asked(instance_id, "decommission")  # the way out
 
 
 async def test_another_project_that_revokes_its_copy_of_the_same_bytes_flags_nobody_else(world: AppSite) -> None:
