@@ -1,6 +1,6 @@
 """Puts Slurm's packages into one file: a tar with the packages and an index for apt, the same bytes for the same packages.
 
-    gpuaas-slurm-bundle --host-status /var/lib/dpkg/status bundle.tar
+    gpuaas-slurm-bundle --host-status status --manifest slurm.yaml slurm.tar
 
 What a host has already is not in it: give the dpkg status of a host as it is before anybody's app. Run it on Debian of the
 hosts' release; the packages come from this machine's own apt sources, which check their signatures.
@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+from importlib.resources import files
 from pathlib import Path
 
 from gpuaas_slurm.packages import ACCOUNTING, CONTROLLER
@@ -44,6 +45,11 @@ def build(host_status: Path, target: Path) -> str:
     return f"sha256:{hashlib.sha256(target.read_bytes()).hexdigest()}"
 
 
+def manifest(digest: str) -> str:
+    """The app's manifest, with the artifact that it is published with."""
+    return files("gpuaas_slurm").joinpath("manifest.yaml").read_text().replace("{digest}", digest)
+
+
 def _entry(package: Path) -> str:
     content = package.read_bytes()
     fields = _said(["dpkg-deb", "--field", str(package)]).rstrip("\n")
@@ -68,9 +74,13 @@ def _said(argv: list[str]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Slurm's packages as one artifact.")
     parser.add_argument("--host-status", type=Path, required=True, help="dpkg status of a host without the packages")
+    parser.add_argument("--manifest", type=Path, help="where to write the manifest that names the artifact")
     parser.add_argument("target", type=Path)
     given = parser.parse_args()
-    sys.stdout.write(f"{build(given.host_status, given.target)}\n")
+    digest = build(given.host_status, given.target)
+    if given.manifest is not None:
+        given.manifest.write_text(manifest(digest))
+    sys.stdout.write(f"{digest}\n")
 
 
 if __name__ == "__main__":

@@ -139,7 +139,7 @@ def test_everything_that_the_app_leaves_on_a_host_is_in_its_footprint() -> None:
     footprint = MANIFEST.partition("footprint:")[2].partition("probes:")[0]
     for unit in (*layout.UNITS, layout.STATUS_UNIT, *layout.PACKAGED_UNITS):
         assert f"- {unit}\n" in footprint
-    for path in (*layout.UNIT_PATHS, layout.FOLDER, layout.LOGS, layout.SPOOL, layout.ETC, layout.STAMPS):
+    for path in (*layout.UNIT_PATHS, layout.FOLDER, layout.LOGS, layout.SPOOL, layout.STAMPS, *layout.CONFIG_PATHS):
         assert f"- {path}\n" in footprint
     for port in (layout.CONTROLLER_PORT, layout.WORKER_PORT, layout.ACCOUNTING_PORT, layout.STATUS_PORT):
         assert f"port: {port}," in footprint
