@@ -87,3 +87,12 @@ def test_breaks_are_found_and_additions_are_not_breaks() -> None:
     for change in ("path", "call", "parameter", "field", "demand", "type"):
         assert broken(change), change
     assert broken("addition") == []
+
+
+def test_no_response_names_a_code_twice() -> None:
+    document = json.loads((REPOSITORY / "contract/openapi.json").read_text())
+    for path in document["paths"].values():
+        for operation in path.values():
+            for status, response in operation["responses"].items():
+                codes = response["description"].split(", ") if status[0] in "45" else []
+                assert len(codes) == len(set(codes)), (operation["operationId"], status)

@@ -153,7 +153,7 @@ def install_problem_handlers(app: FastAPI) -> None:
 def declared(*codes: str) -> dict[int | str, dict[str, object]]:
     """The `responses=` of an endpoint: exactly these codes, grouped by status, for the OpenAPI document."""
     by_status: dict[int | str, list[str]] = {}
-    for code in codes:
+    for code in dict.fromkeys(codes):  # an endpoint may name one that every call has
         by_status.setdefault(CATALOGUE[code].status, []).append(code)
     return {
         status: {
