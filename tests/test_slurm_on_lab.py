@@ -217,6 +217,12 @@ def test_a_decommission_ends_jobs_and_leaves_every_host_as_it_was(ground: Ground
         assert host.run(["pgrep", "-l", "slurm|munge|sleep"], check=False).stdout == ""
 
 
+def _usage(ground: Ground, instance: str) -> dict[str, dict[str, int]]:
+    """Without accounts that have not used a GPU yet: the proof's own jobs take none."""
+    found: dict[str, dict[str, int]] = (ground.instance(instance).runtime or {}).get("usage") or {}  # type: ignore[assignment]
+    return {account: used for account, used in found.items() if used["gpu_seconds"]}
+
+
 def test_the_same_allocations_take_the_next_cluster_with_accounting_and_an_account_for_each_team(
     ground: Ground, at_work_here: None
 ) -> None:
@@ -224,6 +230,8 @@ def test_the_same_allocations_take_the_next_cluster_with_accounting_and_an_accou
     instance = ground.launched("next", [0, 1], packages="host", accounting=True, users=users)
     for user in ("ann", "bob"):
         assert ground.as_user("srun", "--input=none", "--gres=gpu:2", "sleep", "1", user=user) == ""
+    ground.comes(lambda: set(_usage(ground, instance)) == {"vision", "text"}, "the use of each account")
+    assert all(one["jobs"] >= 1 and one["gpu_seconds"] >= 2 for one in _usage(ground, instance).values())
     assert "Invalid account" in ground.as_user("srun", "--input=none", "-A", "text", "true", user="ann")
     log = ground.hosts[0].read_file("/var/log/gpuaas-slurm/slurmctld.log")
     assert [line for line in log.splitlines() if "error" in line.lower() and "Invalid" not in line] == []

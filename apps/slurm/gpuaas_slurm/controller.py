@@ -4,7 +4,7 @@ from gpuaas_sdk.controller import AppController, Context, ControllerMember, Fail
 from gpuaas_slurm import clearing, head_host, installing, leaving, worker_host
 from gpuaas_slurm.access import Door, access_bundle
 from gpuaas_slurm.cluster import Cluster, place_of, together
-from gpuaas_slurm.health import judge, status_at
+from gpuaas_slurm.health import counted, judge, status_at
 from gpuaas_slurm.hostside import ask
 from gpuaas_slurm.layout import HOSTS_MARK, STATUS_PORT, node_name
 from gpuaas_slurm.leaving import Patience
@@ -97,7 +97,10 @@ class Slurm(AppController):
         address = place.get("address") if isinstance(place, dict) else None
         if address is None:
             return None
-        return judge(watched.members, await status_at(str(address)))
+        status = await status_at(str(address))
+        health = judge(watched.members, status)
+        health.runtime = counted(watched.instance.runtime or {}, status)
+        return health
 
 
 async def _prepare(cluster: Cluster, member: ControllerMember) -> None:
@@ -146,7 +149,6 @@ async def _describe(cluster: Cluster) -> None:
     """Three versions that are not the same thing: of the app, of the daemons, of the packages that they came in."""
     ctx, head = cluster.ctx, cluster.head
     host = await ctx.host(head)
-    cluster.facts.pop(place_of(head), None)  # the daemons' version is known only now
     facts, mode = await cluster.host_facts(head), require_mode(None, ctx.everybody)
     ctx.runtime(
         app_version=ctx.version.version,

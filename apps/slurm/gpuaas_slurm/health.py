@@ -62,6 +62,15 @@ def judge(members: Sequence[InstanceMember], status: Status | str) -> Health:
     return health
 
 
+def counted(runtime: Mapping[str, object], status: Status | str) -> dict[str, object] | None:
+    """Pure. The runtime with what the accounts have used by now: counts that only grow, so that a repetition adds nothing.
+    None: nothing new.
+    """
+    if isinstance(status, str) or status.usage is None or status.usage == runtime.get("usage"):
+        return None
+    return {**runtime, "usage": dict(status.usage)}
+
+
 def problem_of(member: InstanceMember, node: Node | None) -> str | None:
     name = layout.node_name(member.ordinal)
     if node is None:

@@ -119,6 +119,15 @@ def test_without_its_controller_a_cluster_is_unhealthy_and_nothing_is_said_of_wo
     assert [one["member_id"] for one in judged.members] == ["mem_0"]
 
 
+def test_what_accounts_have_used_is_told_when_it_has_grown_and_only_then() -> None:
+    used = {"vision": {"jobs": 1, "job_seconds": 60, "gpu_seconds": 120}}
+    told = health.status_of({"answers": True, "usage": used})
+    assert health.counted({"cluster": "lab"}, told) == {"cluster": "lab", "usage": used}
+    assert health.counted({"cluster": "lab", "usage": used}, told) is None
+    assert health.counted({}, "silent") is None
+    assert health.counted({}, health.status_of({"answers": True})) is None
+
+
 def test_a_node_is_drained_when_nothing_runs_on_it_any_more() -> None:
     busy = node_of({"name": "w1", "state": "mixed", "state_flags": ["DRAIN"], "alloc_cpus": 2})
     done = node_of({"name": "w1", "state": "idle", "state_flags": ["DRAIN"], "alloc_cpus": 0})

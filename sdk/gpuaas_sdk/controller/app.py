@@ -32,6 +32,7 @@ class Health:
     status: str = "healthy"
     reasons: list[Document] = field(default_factory=list)
     members: list[Document] = field(default_factory=list)
+    runtime: Document | None = None  # what takes the place of the instance's, where the look has found something new
 
     def member(self, member: InstanceMember, problem: str | None) -> None:
         if problem is None:

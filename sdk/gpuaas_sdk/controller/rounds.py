@@ -35,5 +35,11 @@ async def _watched(line: Line, instance_id: str) -> Watched:
 async def _report(line: Line, watched: Watched, health: Health) -> None:
     seen = watched.instance
     await line.client.controller.report_health(
-        line.project_id, seen.id, health.status, seen.generation, reasons=health.reasons, members=health.members
+        line.project_id,
+        seen.id,
+        health.status,
+        seen.generation,
+        reasons=health.reasons,
+        members=health.members,
+        runtime=health.runtime,
     )
