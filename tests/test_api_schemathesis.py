@@ -59,18 +59,19 @@ REFUSALS_OF_MEANING = {
     "publish_intent_create": {"body_too_large"},
     "trust_key_create": {"trust_key_refused"},
     "app_version_register": {"manifest_invalid"},
-    "instance_create": {"placement_refused", "inputs_invalid"},
-    **{f"instance_{verb}": {"options_invalid"} for verb in VERBS},
+    "instance_create": {"placement_refused", "inputs_invalid", "document_invalid"},
+    **{f"instance_{verb}": {"options_invalid", "document_invalid"} for verb in VERBS},
     "member_list": {"invalid_cursor"},  # the id of a member that is not there
     "member_operation_create": {
         "invalid_request",
         "placement_refused",
         "options_invalid",
+        "document_invalid",
     },  # which fields go with which kind
     "access_credential_deliver": {"invalid_request", "ssh_key_refused"},  # which fields go with which kind
-    "operation_complete": {"document_too_large"},
-    "operation_fail": {"document_too_large"},
-    "instance_health_report": {"document_too_large"},
+    "operation_complete": {"document_too_large", "document_invalid"},
+    "operation_fail": {"document_too_large", "document_invalid"},
+    "instance_health_report": {"document_too_large", "document_invalid"},
     "operation_machine_access": {"ssh_key_refused"},
 }
 

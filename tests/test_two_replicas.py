@@ -42,6 +42,9 @@ class Pair:
 @pytest.fixture(scope="module")
 def pair() -> Iterator[Pair]:
     with RunningServer.start(**SHORT) as first, RunningServer.replica_of(first, **SHORT) as second:
+        for server in (first, second):  # ready is an api; a worker loads behind it, and is not missed by anybody else
+            at_work = server.directory / "var" / "worker-metrics.address"
+            until(at_work.exists, "both workers")
         world = World.create(first)
         world.offer()
         # The agents speak to the second one only; what the first one is asked reaches them all the same.

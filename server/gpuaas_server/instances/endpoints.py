@@ -30,14 +30,14 @@ from gpuaas_server.operations.schemas import Operation
 router = APIRouter(tags=["instances"])
 PATH = "/projects/{project_id}/instances"
 ONE = f"{PATH}/{{instance_id}}"
-_VERB = problem_responses("conflict", "operation_in_progress", "options_invalid")
+_VERB = problem_responses("conflict", "operation_in_progress", "options_invalid", "document_invalid")
 
 
 @router.post(
     PATH,
     status_code=201,
     response_model=InstanceStarted,
-    responses=problem_responses("already_exists", "placement_refused", "inputs_invalid"),
+    responses=problem_responses("already_exists", "placement_refused", "inputs_invalid", "document_invalid"),
 )
 async def instance_create(
     project_id: ProjectId, body: InstanceCreate, call: Annotated[Call, admitted_change("instance_create")]
@@ -91,7 +91,9 @@ async def _operate(call: Call, project_id: str, instance_id: str, kind: str, bod
 @router.post(
     f"{ONE}/deploy",
     response_model=InstanceStarted,
-    responses=problem_responses("conflict", "operation_in_progress", "options_invalid", "artifact_revoked"),
+    responses=problem_responses(
+        "conflict", "operation_in_progress", "options_invalid", "document_invalid", "artifact_revoked"
+    ),
 )
 async def instance_deploy(
     project_id: ProjectId,
@@ -195,7 +197,7 @@ async def instance_decommission(
 @router.put(
     f"{ONE}/health",
     response_model=HealthAccepted,
-    responses=problem_responses("not_the_controller", "stale_generation", "document_too_large"),
+    responses=problem_responses("not_the_controller", "stale_generation", "document_too_large", "document_invalid"),
 )
 async def instance_health_report(
     project_id: ProjectId,
@@ -238,7 +240,12 @@ async def member_show(
     status_code=201,
     response_model=Operation,
     responses=problem_responses(
-        "conflict", "operation_in_progress", "placement_refused", "options_invalid", "artifact_revoked"
+        "conflict",
+        "operation_in_progress",
+        "placement_refused",
+        "options_invalid",
+        "document_invalid",
+        "artifact_revoked",
     ),
 )
 async def member_operation_create(

@@ -17,14 +17,19 @@ DEEPEST = 32
 
 def _storable(value: dict[str, object]) -> dict[str, object]:
     if _depth(value) > DEEPEST:
-        raise ValueError(f"is nested deeper than {DEEPEST} levels")
+        raise _refused(f"is nested deeper than {DEEPEST} levels")
     try:
         written = json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
     except ValueError as error:
-        raise ValueError("is not JSON in UTF-8") from error
+        raise _refused("is not JSON in UTF-8") from error
     if b"\\u0000" in written.replace(b"\\\\", b""):  # and not a backslash that somebody wrote before "u0000"
-        raise ValueError("contains a NUL character")
+        raise _refused("contains a NUL character")
     return value
+
+
+def _refused(why: str) -> Problem:
+    """No fault of shape, which a schema could forbid: a code of its own."""
+    return Problem("document_invalid", f"A document in the request {why}.")
 
 
 def _depth(value: object) -> int:

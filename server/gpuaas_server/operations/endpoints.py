@@ -133,7 +133,7 @@ async def operation_report(
 @router.post(
     f"{PATH}/{{operation_id}}/complete",
     response_model=Operation,
-    responses=problem_responses(*_LEASE, "document_too_large"),
+    responses=problem_responses(*_LEASE, "document_too_large", "document_invalid"),
 )
 async def operation_complete(
     project_id: ProjectId,
@@ -152,7 +152,7 @@ async def operation_complete(
 @router.post(
     f"{PATH}/{{operation_id}}/fail",
     response_model=Operation,
-    responses=problem_responses(*_LEASE, "document_too_large"),
+    responses=problem_responses(*_LEASE, "document_too_large", "document_invalid"),
 )
 async def operation_fail(
     project_id: ProjectId,

@@ -110,6 +110,12 @@ APPS = [
     ErrorKind(
         "document_too_large", 413, "A document of the controller is too large", "Send less detail; keep it elsewhere."
     ),
+    ErrorKind(
+        "document_invalid",
+        422,
+        "A free-form document cannot be kept",
+        "Send JSON in UTF-8 without NUL characters, at most 32 levels deep.",
+    ),
     ErrorKind("cancelled", 409, "It was cancelled", "Ask for it again when it is wanted."),
     ErrorKind(
         "controller_lost",
