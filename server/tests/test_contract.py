@@ -96,3 +96,18 @@ def test_no_response_names_a_code_twice() -> None:
             for status, response in operation["responses"].items():
                 codes = response["description"].split(", ") if status[0] in "45" else []
                 assert len(codes) == len(set(codes)), (operation["operationId"], status)
+
+
+def test_an_upgrade_may_be_refused_like_any_verb_and_like_a_launch() -> None:
+    document = json.loads((REPOSITORY / "contract/openapi.json").read_text())
+    one = "/api/v1/projects/{project_id}/instances"
+    launch, stop, upgrade = (
+        {code for answer in document["paths"][path]["post"]["responses"].values() for code in _codes(answer)}
+        for path in (one, f"{one}/{{instance_id}}/stop", f"{one}/{{instance_id}}/upgrade")
+    )
+    assert stop <= upgrade
+    assert {"not_launchable", "inputs_invalid", "placement_refused"} <= launch & upgrade
+
+
+def _codes(answer: dict[str, str]) -> list[str]:
+    return answer["description"].split(", ")

@@ -30,14 +30,17 @@ from gpuaas_server.operations.schemas import Operation
 router = APIRouter(tags=["instances"])
 PATH = "/projects/{project_id}/instances"
 ONE = f"{PATH}/{{instance_id}}"
-_VERB = problem_responses("conflict", "operation_in_progress", "options_invalid", "document_invalid")
+_VERB_CODES = ("operation_in_progress", "options_invalid", "document_invalid")
+_VERB = problem_responses(*_VERB_CODES)
 
 
 @router.post(
     PATH,
     status_code=201,
     response_model=InstanceStarted,
-    responses=problem_responses("already_exists", "placement_refused", "inputs_invalid", "document_invalid"),
+    responses=problem_responses(
+        "already_exists", "not_launchable", "placement_refused", "inputs_invalid", "document_invalid"
+    ),
 )
 async def instance_create(
     project_id: ProjectId, body: InstanceCreate, call: Annotated[Call, admitted_change("instance_create")]
@@ -91,9 +94,7 @@ async def _operate(call: Call, project_id: str, instance_id: str, kind: str, bod
 @router.post(
     f"{ONE}/deploy",
     response_model=InstanceStarted,
-    responses=problem_responses(
-        "conflict", "operation_in_progress", "options_invalid", "document_invalid", "artifact_revoked"
-    ),
+    responses=problem_responses(*_VERB_CODES, "artifact_revoked"),
 )
 async def instance_deploy(
     project_id: ProjectId,
@@ -137,7 +138,9 @@ async def instance_restart(
 
 
 @router.post(
-    f"{ONE}/upgrade", response_model=InstanceStarted, responses={**_VERB, **problem_responses("placement_refused")}
+    f"{ONE}/upgrade",
+    response_model=InstanceStarted,
+    responses=problem_responses(*_VERB_CODES, "not_launchable", "placement_refused", "inputs_invalid"),
 )
 async def instance_upgrade(
     project_id: ProjectId,
