@@ -1,7 +1,9 @@
 """How a receipt's checks read: what counts comes first, and nothing is hidden behind a cut."""
 
-from gpuaas_cli.commands.receipts import evidence_of
-from gpuaas_sdk import ReceiptCheck, ReceiptFinding
+import pytest
+
+from gpuaas_cli.commands.receipts import COLUMNS, evidence_of
+from gpuaas_sdk import ReceiptCheck, ReceiptFinding, ReceiptLine
 
 
 def check(count: int, **more: object) -> ReceiptCheck:
@@ -27,3 +29,12 @@ def test_a_check_that_could_not_look_says_why() -> None:
 def test_absence_says_what_was_looked_at() -> None:
     clean = check(0, verdict="absent", looked_for=["echo.service"], examined=81, noted=["own.service"])
     assert evidence_of(clean) == "1 asked for, 81 looked at, 1 new of no footprint"
+
+
+@pytest.mark.parametrize(
+    ("status", "left", "shown"),
+    [("clean", 0, 0), ("left", 3, 3), ("pending", 0, None), ("unseen", 0, None), ("not_verified", 0, None)],
+)
+def test_only_who_has_looked_says_that_nothing_is_left(status: str, left: int, shown: int | None) -> None:
+    [column] = [one for one in COLUMNS if one.title == "LEFT"]
+    assert column.cell(ReceiptLine(id="rcp_1", status=status, left=left)) == shown

@@ -21,7 +21,8 @@ COLUMNS: list[Column[ReceiptLine]] = [
     Column("DEPTH", lambda one: one.depth, whole=True),
     Column("INSTANCE", lambda one: one.instance_id),
     Column("ALLOCATION", lambda one: one.allocation_id),
-    Column("LEFT", lambda one: one.left, right=True, whole=True),
+    # What nobody has looked at is not known to be nothing.
+    Column("LEFT", lambda one: one.left or (0 if one.status == "clean" else None), right=True, whole=True),
     Column("TIME", lambda one: short_moment(one.settled_at or one.created_at), whole=True),
 ]
 
