@@ -5,7 +5,7 @@ from importlib.resources import files
 from gpuaas_sdk.controller import Host
 from gpuaas_slurm import layout
 from gpuaas_slurm.cluster import Cluster
-from gpuaas_slurm.hostside import ask
+from gpuaas_slurm.hostside import ask_in_turn
 from gpuaas_slurm.installing import munge_run, run_units
 from gpuaas_slurm.rendered import small_confs, units
 
@@ -21,15 +21,19 @@ async def bring_up_accounting(cluster: Cluster, host: Host) -> None:
         _file(_unit(layout.DATABASE_UNIT), units.database_unit(mark)),
         _file(_unit(layout.ACCOUNTING_UNIT), units.accounting_unit(mark)),
     ]
-    await ask(host, "apply", {"files": written})
-    await ask(host, "database", {"phase": "files", "folder": layout.DATABASE, "socket": layout.DATABASE_SOCKET})
-    await run_units(host, [munge_run(), {"name": layout.DATABASE_UNIT, "files": [_unit(layout.DATABASE_UNIT)]}])
-    await ask(host, "database", {"phase": "content", "folder": layout.DATABASE, "socket": layout.DATABASE_SOCKET})
+    database = {"folder": layout.DATABASE, "socket": layout.DATABASE_SOCKET}
     accounting = {"name": layout.ACCOUNTING_UNIT, "files": [DBD_CONF, _unit(layout.ACCOUNTING_UNIT)]}
-    await run_units(host, [accounting | {"listens": layout.ACCOUNTING_PORT}])
     people = [{"name": one.name, "account": one.account} for one in cluster.inputs.users]
     told = {"cluster": cluster.inputs.cluster_name, "accounts": list(cluster.inputs.accounts), "users": people}
-    await ask(host, "accounts", told)
+    await ask_in_turn(
+        host,
+        ("apply", {"files": written}),
+        ("database", {"phase": "files", **database}),
+        run_units([munge_run(), {"name": layout.DATABASE_UNIT, "files": [_unit(layout.DATABASE_UNIT)]}]),
+        ("database", {"phase": "content", **database}),
+        run_units([accounting | {"listens": layout.ACCOUNTING_PORT}]),
+        ("accounts", told),
+    )
 
 
 async def bring_up(cluster: Cluster, host: Host, afresh: bool = False) -> None:
@@ -42,15 +46,18 @@ async def bring_up(cluster: Cluster, host: Host, afresh: bool = False) -> None:
         _file(_unit(layout.STATUS_SOCKET), units.status_socket()),
         _file(_unit(layout.STATUS_UNIT), units.status_unit(mark, accounting)),
     ]
-    await ask(host, "apply", {"folders": folders, "files": written})
-    await run_units(host, [munge_run()])
-    await ask(host, "first_state", {"state": layout.STATE})
     needed = [SLURM_CONF, f"{layout.ETC}/cgroup.conf", layout.MUNGE_KEY, _unit(layout.CONTROLLER_UNIT)]
     run = [
         {"name": layout.CONTROLLER_UNIT, "files": needed, "listens": layout.CONTROLLER_PORT},
         {"name": layout.STATUS_SOCKET, "files": [_unit(layout.STATUS_SOCKET)], "listens": layout.STATUS_PORT},
     ]
-    await run_units(host, run, afresh)
+    await ask_in_turn(
+        host,
+        ("apply", {"folders": folders, "files": written}),
+        run_units([munge_run()]),
+        ("first_state", {"state": layout.STATE}),
+        run_units(run, afresh),
+    )
 
 
 def _unit(name: str) -> str:

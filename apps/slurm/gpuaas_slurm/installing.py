@@ -3,7 +3,7 @@
 from gpuaas_sdk.controller import ControllerMember, Host
 from gpuaas_slurm import layout
 from gpuaas_slurm.cluster import Cluster
-from gpuaas_slurm.hostside import ask
+from gpuaas_slurm.hostside import Told, ask, ask_in_turn
 from gpuaas_slurm.packages import wanted
 from gpuaas_slurm.rendered import small_confs, units
 from gpuaas_slurm.rendered.slurm_conf import slurm_conf
@@ -15,9 +15,8 @@ PMIX_LINK = {"path": "/usr/lib/x86_64-linux-gnu/pmix2/lib/libpmix.so", "target":
 async def install_packages(cluster: Cluster, member: ControllerMember) -> None:
     """The packages' own daemons are put to sleep first: a package starts what it brings."""
     host = await cluster.ctx.host(member)
-    await ask(host, "apply", {"links": masks()})
     needs = wanted(member.component_key == "controller", cluster.inputs.accounting)
-    await cluster.packages.install(host, needs)
+    await cluster.packages.install(host, needs, first={"links": masks()})
 
 
 def masks() -> list[dict[str, object]]:
@@ -43,16 +42,17 @@ async def configure(cluster: Cluster, member: ControllerMember, key: str) -> Non
         _file(f"{layout.UNIT_FILES}/{layout.MUNGE_UNIT}", units.munge_unit(cluster.ctx.environment)),
     ]
     # The folders come before the people: their homes are in one of them.
-    await ask(host, "apply", {"folders": folders, "files": files, "links": [PMIX_LINK]})
-    await ask(host, "apply", {"users": users})
+    everything = {"folders": folders, "files": files, "links": [PMIX_LINK]}
+    await ask_in_turn(host, ("apply", everything), ("apply", {"users": users}))
 
 
 async def know_each_other(cluster: Cluster, host: Host, names: dict[str, list[str]]) -> None:
     await ask(host, "names", {"mark": layout.HOSTS_MARK, "names": names})
 
 
-async def run_units(host: Host, wanted_units: list[dict[str, object]], afresh: bool = False) -> None:
-    await ask(host, "units", {"stamps": layout.STAMPS, "units": wanted_units, "afresh": afresh})
+def run_units(wanted_units: list[dict[str, object]], afresh: bool = False) -> tuple[str, Told]:
+    """What is to be asked of a host."""
+    return "units", {"stamps": layout.STAMPS, "units": wanted_units, "afresh": afresh}
 
 
 def munge_run() -> dict[str, object]:

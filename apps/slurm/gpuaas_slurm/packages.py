@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from gpuaas_sdk.controller import Context, Host
 from gpuaas_slurm import layout
-from gpuaas_slurm.hostside import ask
+from gpuaas_slurm.hostside import Told, ask, ask_in_turn
 
 BUNDLE = f"{layout.PACKAGES}/bundle.tar"
 WORKER = ("munge", "slurmd", "slurm-client", "libpmix2")
@@ -28,7 +28,8 @@ class Packages:
     _bytes: bytes | None = None
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def install(self, host: Host, names: tuple[str, ...]) -> None:
+    async def install(self, host: Host, names: tuple[str, ...], first: Told) -> None:
+        """`first` is applied to the host before any package is."""
         told = {
             "folder": layout.PACKAGES,
             "mode": self.source,
@@ -36,7 +37,7 @@ class Packages:
             "wanted": list(names),
             "bundle": None,
         }
-        answer = await ask(host, "packages", told, INSTALL_SECONDS)
+        _, answer = await ask_in_turn(host, ("apply", first), ("packages", told), timeout=INSTALL_SECONDS)
         if answer["needed"]:
             await self._send(host)
             await ask(host, "packages", {**told, "bundle": BUNDLE}, INSTALL_SECONDS)

@@ -90,12 +90,6 @@ class Scheduler:
     async def drain(self, node: str, reason: str) -> None:
         await self._update(node, "state=drain", f"reason={reason}")
 
-    async def resume(self, node: str) -> None:
-        """Only one that is out of use: resuming one that works is an error to Slurm."""
-        found = (await self.nodes()).get(node)
-        if found is not None and ("DRAIN" in found.flags or found.state == "down"):
-            await self._update(node, "state=resume")
-
     async def forget(self, node: str) -> None:
         """A node that is not there is forgotten already. One that still ends its jobs refuses for a moment."""
         for _ in range(100):

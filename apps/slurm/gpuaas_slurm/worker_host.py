@@ -1,13 +1,12 @@
 """A worker on its host: slurmd as a dynamic node, with the GPUs of its allocation."""
 
-import asyncio
 from collections.abc import Sequence
 
 from gpuaas_sdk.controller import ControllerMember, Failed
 from gpuaas_slurm import layout
 from gpuaas_slurm.cluster import Cluster
 from gpuaas_slurm.facts import Facts
-from gpuaas_slurm.hostside import ask
+from gpuaas_slurm.hostside import ask, ask_in_turn
 from gpuaas_slurm.installing import munge_run, run_units
 from gpuaas_slurm.rendered import small_confs, units
 
@@ -26,11 +25,15 @@ async def bring_up(cluster: Cluster, member: ControllerMember, afresh: bool = Fa
         {"path": GRES_CONF, "text": small_confs.gres_conf(model, devices), "owner": "root", "mode": 0o644},
         {"path": UNIT_FILE, "text": unit, "owner": "root", "mode": 0o644},
     ]
-    await ask(host, "apply", {"folders": [{"path": layout.SPOOL, "owner": "root", "mode": 0o755}], "files": written})
     needed = [f"{layout.ETC}/slurm.conf", f"{layout.ETC}/cgroup.conf", GRES_CONF, layout.MUNGE_KEY, UNIT_FILE]
     worker = {"name": layout.WORKER_UNIT, "files": needed, "listens": layout.WORKER_PORT}
-    await run_units(host, [munge_run()])
-    await run_units(host, [worker], afresh)
+    spool = {"path": layout.SPOOL, "owner": "root", "mode": 0o755}
+    await ask_in_turn(
+        host,
+        ("apply", {"folders": [spool], "files": written}),
+        run_units([munge_run()]),
+        run_units([worker], afresh),
+    )
 
 
 def gpus_of(member: ControllerMember, facts: Facts) -> tuple[Sequence[str], str]:
@@ -45,18 +48,13 @@ def gpus_of(member: ControllerMember, facts: Facts) -> tuple[Sequence[str], str]
 
 
 async def joined(cluster: Cluster, member: ControllerMember) -> None:
-    """Until the cluster itself counts on it."""
-    scheduler, name = await cluster.scheduler(), layout.node_name(member.ordinal)
-    deadline = asyncio.get_running_loop().time() + JOIN_SECONDS
-    seen = "it has not come"
-    while asyncio.get_running_loop().time() < deadline:
-        node = (await scheduler.nodes()).get(name)
-        if node is not None and node.usable:
-            return
-        if node is not None:
-            seen = f"{node.state} {' '.join(sorted(node.flags))} {node.reason}".strip()
-            await scheduler.resume(name)
-        await asyncio.sleep(0.1)
-    raise Failed(
-        "not_joined", f"{name} did not join: {seen}.", next_step="Recover or replace the worker.", retryable=True
-    )
+    """Until the cluster itself counts on it. The controller's host waits: nobody asks it over and over from afar."""
+    name, head = layout.node_name(member.ordinal), await cluster.ctx.host(cluster.head)
+    answer = await ask(head, "joined", {"node": name, "seconds": JOIN_SECONDS})
+    if not answer["joined"]:
+        raise Failed(
+            "not_joined",
+            f"{name} did not join: {answer['seen']}.",
+            next_step="Recover or replace the worker.",
+            retryable=True,
+        )

@@ -30,13 +30,25 @@ def running(names):
     return found
 
 
+def known(units):
+    """Those of them that the host has heard of: most hosts have only some of the cluster's."""
+    shown = systemctl("show", "--property=Id,LoadState,ActiveState", *units).stdout.split("\n\n")
+    found = [dict(line.split("=", 1) for line in block.splitlines()) for block in shown if block.strip()]
+    gone = {one["Id"] for one in found if one["LoadState"] == "not-found" and one["ActiveState"] == "inactive"}
+    return [unit for unit in units if unit not in gone]
+
+
 told = json.load(sys.stdin)
-for unit in told["units"]:
+here = known(told["units"])
+if here:
+    systemctl("disable", "--quiet", *here)
+for unit in here:
     # A job's steps outlive their daemon by design; here they must not.
     systemctl("kill", "--signal=TERM", "--kill-whom=main", unit)
-    systemctl("disable", "--quiet", "--now", unit)
+    systemctl("stop", unit)
     systemctl("kill", "--signal=KILL", unit)
     systemctl("reset-failed", unit)
+for unit in told["units"]:
     stamp = os.path.join(told["stamps"], unit)
     if os.path.exists(stamp):
         os.unlink(stamp)

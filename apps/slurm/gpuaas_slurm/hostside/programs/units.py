@@ -52,18 +52,19 @@ def settled(unit):
     """It runs, and answers where it should; a daemon that dies within its first moments is seen."""
     name, deadline = unit["name"], time.monotonic() + LONGEST
     while time.monotonic() < deadline:
+        answers = unit.get("listens") is None or listening(unit["listens"])
         state = systemctl("is-active", name, check=False).stdout.strip()
         if state in ("failed", "inactive"):
             give_up(name, f"is {state}")
-        if state == "active" and (unit.get("listens") is None or listening(unit["listens"])):
+        if state == "active" and answers:
             return
-        time.sleep(0.05)
+        time.sleep(0.02)
     give_up(name, "does not come up")
 
 
 told = json.load(sys.stdin)
 os.makedirs(told["stamps"], exist_ok=True)
-systemctl("daemon-reload")
+systemctl("enable", "--quiet", *(unit["name"] for unit in told["units"]))  # it reads the units' files anew, too
 restarted = []
 for unit in told["units"]:
     name, stamp = unit["name"], os.path.join(told["stamps"], unit["name"])
@@ -73,10 +74,9 @@ for unit in told["units"]:
             before = there.read()
     except FileNotFoundError:
         before = ""
-    systemctl("enable", "--quiet", name)
-    active = systemctl("is-active", "--quiet", name, check=False).returncode == 0
-    if not active or before != now or told.get("afresh"):
-        systemctl("reset-failed", name, check=False)
+    state = systemctl("is-active", name, check=False).stdout.strip()
+    if state != "active" or before != now or told.get("afresh"):
+        systemctl("reset-failed", name, check=False)  # also forgets how often it was started lately
         if systemctl("restart", name, check=False).returncode != 0:
             give_up(name, "does not start")
         restarted.append(name)
