@@ -152,9 +152,10 @@ def _verifying(now: Snapshot, clock: datetime) -> Step | Wait:
 
 
 def _sentence(left: Sequence[str]) -> str:
-    named = ", ".join(left[:10])
-    more = f" and {len(left) - 10} more" if len(left) > 10 else ""
-    return f"Left on the hosts: {named}{more}."
+    """Of what was found, and of hosts that could not be asked; members of one host have the same to say."""
+    once = list(dict.fromkeys(left))
+    more = f" and {len(once) - 10} more" if len(once) > 10 else ""
+    return f"Not proven to be gone: {', '.join(once[:10])}{more}."
 
 
 def possible_actions(status: str, phase: str | None, target: str, cancel_requested: bool, forcible: bool) -> list[str]:

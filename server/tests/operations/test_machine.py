@@ -65,6 +65,11 @@ def test_a_teardown_ends_by_what_the_hosts_say() -> None:
     verifying = snapshot(kind="stop", status="running", phase=VERIFYING, attempt=1)
     assert decide(replace(verifying, evidence=Evidence(waiting=True)), NOW) == Wait(LATER)
     assert decide(replace(verifying, evidence=Evidence()), NOW) == Step("succeeded")
+    away = "host_unreachable (on alc_1)"
+    step = decide(replace(verifying, evidence=Evidence(left=[away, away])), NOW)
+    assert isinstance(step, Step)
+    assert step.failure is not None
+    assert step.failure.message == f"Not proven to be gone: {away}.", "once, and nothing is said to be left"
     for evidence, clock in ((Evidence(left=["units: echo.service"]), NOW), (Evidence(waiting=True), LATER)):
         step = decide(replace(verifying, evidence=evidence), clock)
         assert isinstance(step, Step)
