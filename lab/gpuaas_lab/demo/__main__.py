@@ -58,6 +58,8 @@ def _tell(report: Report, real: bool, stay: bool) -> int:
     report.show()
     verdict = "interrupted" if interrupted else "passed" if report.passed else "FAILED"
     took = f"{report.seconds:.0f} s, set-up not counted ({report.set_up_seconds:.0f} s)"
+    if not report.passed:
+        report.console.print(f"Logs of the platform and of the controller: {var / 'demo'}", soft_wrap=True)
     for sentence in report.left_out:
         report.console.print(f"Left out here: {sentence}.")
     report.console.print(f"\nDemo {verdict} in {took}. Report: {var / 'demo-report.json'}", soft_wrap=True)

@@ -42,9 +42,11 @@ class Story:
 
     def _cluster(self, app: App, taken: Rooms, processes: ExitStack) -> Cluster:
         publishing.published(self.cast, app)
-        with self.cast.report.step("Start the app's controller, with a service account of its own") as step:
+        with self.cast.report.step("Start Slurm's controller, a program of its own") as step:
             controller = processes.enter_context(running_controller(self.cast))
-            step.detail = f"process {controller.process.pid}, may control this app in this project, and nothing else"
+            step.detail = (
+                f"process {controller.process.pid}; its service account may control this app here, and nothing else"
+            )
         made = cluster.deployed(self.cast, taken, Follower(self.cast, controller))
         cluster.grown(self.cast, made)
         return made

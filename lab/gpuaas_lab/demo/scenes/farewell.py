@@ -19,7 +19,7 @@ def shrunk(cast: Cast, cluster: Cluster) -> None:
 
 
 def gone(cast: Cast, cluster: Cluster) -> None:
-    with cast.report.step("Decommission the cluster, and print the receipt") as step:
+    with cast.report.step("Decommission it, and print the receipt") as step:
         started = cast.mia.instances.decommission(cast.project_id, cluster.instance_id)
         ended = cluster.follower.succeeded(started.operation)
         lines = cast.mia.receipts.list(cast.project_id, operation_id=ended.id)

@@ -10,10 +10,10 @@ MODEL = "NVIDIA H100 80GB HBM3"
 
 
 def prepared(platform: RunningPlatform, fleet: DemoFleet, report: Report) -> Cast:
-    with report.step("Create a tenant, a project and its administrator; offer two SKUs") as step:
+    with report.step("Create a tenant and a project, offer two SKUs") as step:
         cast = Cast.appear(platform, fleet, report)
         _offer(cast.admin)
-        step.detail = "tenant acme, project training, SKUs h100-node and h100-slice"
+        step.detail = "tenant acme, project training with its administrator, SKUs h100-node and h100-slice"
     with report.step(f"Enrol {HOSTS} nodes with a one-time bundle") as step:
         nodes = _enrolled(cast)
         step.detail = ", ".join(sorted(node.name for node in nodes)) + f", over {platform.agent_url}"

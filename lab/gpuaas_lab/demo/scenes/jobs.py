@@ -10,7 +10,7 @@ BATCH = "sbatch --wait -N2 -o batch.txt --wrap 'srun hostname' && cat batch.txt"
 
 
 def run(cast: Cast, cluster: Cluster) -> None:
-    with cast.report.step("sinfo, srun on two nodes, sbatch, and a job on two GPUs") as step:
+    with cast.report.step("sinfo, srun -N2, sbatch, srun --gres=gpu:2") as step:
         terminal = Terminal(cast, cluster)
         nodes = {str((one.adapter_detail or {}).get("node")) for one in cluster.workers()}
         if not nodes <= set(terminal.types("sinfo -N").split()):

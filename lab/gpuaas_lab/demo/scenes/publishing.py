@@ -18,14 +18,14 @@ PROMOTIONS = ("staged", "canary", "active")
 
 
 def published(cast: Cast, app: App) -> None:
-    with cast.report.step("Publish Slurm: packages by digest, signed, verified, promoted") as step:
+    with cast.report.step("Publish Slurm: signed, verified, promoted") as step:
         artifact = _uploaded(cast, app.packages)
         cast.report.say(f"{artifact.digest[:26]}…  {artifact.size_bytes / 1e6:.0f} MB, every byte read")
         artifact = _signed(cast, artifact)
         _promoted(cast, artifact, app.packages)
         version = cast.mia.app_versions.register(cast.project_id, app.manifest.replace(DIGEST, artifact.digest))
         cast.mia.app_versions.activate(cast.project_id, version.app_id, version.id)
-        step.detail = f"{SLUG} {version.version} is active, {artifact.digest[:19]}…, {artifact.trust}"
+        step.detail = f"{SLUG} {version.version} is active; its packages are {artifact.digest[:19]}…, {artifact.trust}"
 
 
 def _uploaded(cast: Cast, packages: Path) -> Artifact:

@@ -29,7 +29,7 @@ class Rooms:
 
 
 def taken(cast: Cast, with_slice: bool = True) -> Rooms:
-    what = "Allocate two whole hosts (bare metal)" + (" and a 2-GPU slice" if with_slice else "")
+    what = "Allocate two whole hosts" + (" and a 2-GPU slice" if with_slice else "")
     with cast.report.step(what) as step:
         wishes = [NewAllocation(sku="h100-node", name=name) for name in ("head", "more")]
         if with_slice:
@@ -49,7 +49,7 @@ def logged_in(cast: Cast, rooms: Rooms) -> None:
 
 
 def given_back(cast: Cast, rooms: Rooms) -> None:
-    with cast.report.step("Release everything, wipe, and verify the wipe") as step:
+    with cast.report.step("Release all, wipe, and verify the wipe") as step:
         for one in rooms.all:
             cast.mia.allocations.release(cast.project_id, one.id)
         for one in cast.settled(rooms.all, "released"):
@@ -62,7 +62,7 @@ def given_back(cast: Cast, rooms: Rooms) -> None:
 
 
 def nothing_is_left(cast: Cast, rooms: Rooms) -> None:
-    with cast.report.step("Try the door again, and look at the host from outside") as step:
+    with cast.report.step("Try the door again, look at the disk from outside") as step:
         if cast.ssh(rooms.head, "true").returncode == 0:
             raise LabError("SSH still works after the release")
         host = cast.fleet.host_at(address_of(rooms.head))
