@@ -73,6 +73,7 @@ async def access_credential_list(
 async def access_credential_show(
     project_id: ProjectId, credential_id: CredentialId, call: Annotated[Call, admitted("access_credential_show")]
 ) -> Response:
+    """The public side of a credential and where it stands. Private keys are on no answer but a delivery, sealed."""
     roles = call.admission.roles
     return await call.read(
         lambda connection: credentials.access_credential_show(connection, project_id, credential_id, roles)

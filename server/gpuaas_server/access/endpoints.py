@@ -40,6 +40,7 @@ _ALLOCATION = "/projects/{project_id}/allocations/{allocation_id}"
 
 @router.get("/ssh-ca", response_model=SshCa, responses=problem_responses())
 async def ssh_ca_show(call: Annotated[Call, admitted("ssh_ca_show")]) -> Response:
+    """The certificate authorities of machine access: whom hosts trust for logins, and clients for host keys."""
     async def show(connection: Connection) -> SshCa:
         return SshCa(
             user_ca_keys=await service.user_ca_keys(connection),
@@ -53,6 +54,7 @@ async def ssh_ca_show(call: Annotated[Call, admitted("ssh_ca_show")]) -> Respons
 async def ssh_key_list(
     call: Annotated[Call, admitted("ssh_key_list")], after: PageAfter = None, limit: PageLimit = 50
 ) -> Response:
+    """Your own stored public keys, newest first."""
     return await call.read(lambda connection: user_keys.ssh_key_list(connection, call.actor.id, after, limit))
 
 
@@ -63,11 +65,13 @@ async def ssh_key_list(
     responses=problem_responses("ssh_key_refused", "already_exists", *_CHANGE),
 )
 async def ssh_key_create(body: SshKeyCreate, call: Annotated[Call, admitted_change("ssh_key_create")]) -> Response:
+    """Store a public key of yours, to name it when you ask for an allocation or a grant. Each key is stored once."""
     return await call.change(lambda tx: user_keys.ssh_key_create(tx, body), status=201)
 
 
 @router.delete("/me/ssh-keys/{ssh_key_id}", status_code=204, responses=problem_responses(*_CHANGE))
 async def ssh_key_delete(ssh_key_id: SshKeyId, call: Annotated[Call, admitted_change("ssh_key_delete")]) -> Response:
+    """Forget a stored key. Grants made from it are copies: they stay until they expire or are taken back."""
     return await call.change(lambda tx: user_keys.ssh_key_delete(tx, ssh_key_id))
 
 
@@ -134,6 +138,7 @@ async def ssh_grant_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
+    """Who may log in with a key of their own, newest first; expired and revoked grants too."""
     return await call.read(
         lambda connection: allocation_access.ssh_grant_list(connection, project_id, allocation_id, after, limit)
     )
@@ -164,6 +169,7 @@ async def ssh_grant_delete(
     grant_id: GrantId,
     call: Annotated[Call, admitted_change("ssh_grant_delete")],
 ) -> Response:
+    """Take the key off the host before its time."""
     return await call.change(lambda tx: allocation_access.ssh_grant_delete(tx, project_id, allocation_id, grant_id))
 
 
