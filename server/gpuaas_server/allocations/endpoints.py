@@ -52,6 +52,7 @@ async def allocation_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
+    """Allocations of the project, newest first, ended ones too; `state` picks."""
     return await call.read(
         lambda c: service.allocation_list(c, call.admission.roles, project_id, state, None, after, limit)
     )
@@ -75,6 +76,7 @@ async def allocation_list_all(
 async def allocation_show(
     project_id: ProjectId, allocation_id: AllocationId, call: Annotated[Call, admitted("allocation_show")]
 ) -> Response:
+    """Where it stands, the way in once it is active, and why it failed if it did."""
     return await call.read(lambda c: service.allocation_show(c, call.admission.roles, project_id, allocation_id))
 
 
@@ -107,6 +109,7 @@ async def allocation_retry_release(
     allocation_id: AllocationId,
     call: Annotated[Call, admitted_change("allocation_retry_release")],
 ) -> Response:
+    """After a release that failed: deprovision, wipe and the proof of the wipe, once more from the beginning."""
     return await call.change(
         lambda tx: service.allocation_retry_release(tx, call.admission.roles, project_id, allocation_id)
     )
