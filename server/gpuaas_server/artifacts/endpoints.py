@@ -66,6 +66,7 @@ async def publish_intent_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
+    """What the project has announced to publish, newest first. Ended intents are forgotten after a while."""
     roles, settings = call.admission.roles, call.platform.settings
     return await call.read(
         lambda connection: publishing.publish_intent_list(connection, settings, project_id, after, limit, roles)
@@ -82,6 +83,7 @@ async def publish_intent_show(
     publish_intent_id: PublishIntentId,
     call: Annotated[Call, admitted("publish_intent_show")],
 ) -> Response:
+    """What became of it; while it is open, where its bytes go, with a fresh ticket for those who may publish."""
     roles, settings, now = call.admission.roles, call.platform.settings, call.platform.clock().timestamp()
     return await call.read(
         lambda connection: publishing.publish_intent_show(
@@ -141,6 +143,7 @@ async def publish_intent_cancel(
     publish_intent_id: PublishIntentId,
     call: Annotated[Call, admitted_change("publish_intent_cancel")],
 ) -> Response:
+    """Give up an open intent; bytes that were sent for it are removed. One that is being checked runs on."""
     roles, settings = call.admission.roles, call.platform.settings
     return await call.change(
         lambda tx: publishing.publish_intent_cancel(tx, settings, project_id, publish_intent_id, roles)
@@ -156,6 +159,7 @@ async def artifact_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
+    """Artifacts of the project, newest first, in every stage; `stage` and `digest` pick."""
     roles, settings = call.admission.roles, call.platform.settings
     return await call.read(
         lambda connection: service.artifact_list(
@@ -168,6 +172,7 @@ async def artifact_list(
 async def artifact_show(
     project_id: ProjectId, artifact_id: ArtifactId, call: Annotated[Call, admitted("artifact_show")]
 ) -> Response:
+    """What it is, how far it has come, and whether it is trusted and why."""
     roles, settings = call.admission.roles, call.platform.settings
     return await call.read(
         lambda connection: service.artifact_show(connection, settings, project_id, artifact_id, roles)
@@ -213,6 +218,7 @@ async def artifact_evidence_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
+    """What lint and smoke runs said about the artifact, newest first."""
     return await call.read(
         lambda connection: service.artifact_evidence_list(connection, project_id, artifact_id, after, limit)
     )
@@ -243,6 +249,7 @@ async def artifact_verify(
     body: ArtifactVerify,
     call: Annotated[Call, admitted_change("artifact_verify")],
 ) -> Response:
+    """Have bytes and signatures checked again. `checking` is true meanwhile; `trust` says what came of it."""
     roles, settings = call.admission.roles, call.platform.settings
     return await call.change(lambda tx: service.artifact_verify(tx, settings, project_id, artifact_id, body, roles))
 

@@ -17,6 +17,7 @@ router = APIRouter(prefix="/tenants/{tenant_id}", tags=["trust"])
 
 @router.get("/trust-policy", response_model=TrustPolicy, responses=problem_responses())
 async def trust_policy_show(tenant_id: TenantId, call: Annotated[Call, admitted("trust_policy_show")]) -> Response:
+    """Whether the tenant demands signatures; false until somebody sets it."""
     return await call.read(lambda connection: trust.trust_policy_show(connection, tenant_id))
 
 
@@ -36,6 +37,7 @@ async def trust_key_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
+    """Public keys whose signatures the tenant trusts, newest first, revoked ones too."""
     return await call.read(lambda connection: trust.trust_key_list(connection, tenant_id, after, limit))
 
 
@@ -48,6 +50,7 @@ async def trust_key_list(
 async def trust_key_create(
     tenant_id: TenantId, body: TrustKeyCreate, call: Annotated[Call, admitted_change("trust_key_create")]
 ) -> Response:
+    """Trust what this key signs, from an artifact's next check on. A key that was revoked can not come back."""
     return await call.change(lambda tx: trust.trust_key_create(tx, tenant_id, body), status=201)
 
 
