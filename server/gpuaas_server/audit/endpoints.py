@@ -42,6 +42,7 @@ async def _list(call: Call, wanted: AuditFilter, after: str | None, limit: int) 
 async def audit_list(
     call: Annotated[Call, admitted("audit_list")], wanted: Wanted, after: PageAfter = None, limit: PageLimit = 50
 ) -> Response:
+    """Who did what on the whole platform, newest first; refused attempts too. For platform roles."""
     return await _list(call, wanted, after, limit)
 
 
@@ -53,6 +54,7 @@ async def tenant_audit_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
+    """Who did what in the tenant and its projects, newest first; refused attempts too."""
     return await _list(call, replace(wanted, tenant_id=tenant_id), after, limit)
 
 
@@ -64,4 +66,5 @@ async def project_audit_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
+    """Who did what in the project, newest first; refused attempts too."""
     return await _list(call, replace(wanted, project_id=project_id), after, limit)
