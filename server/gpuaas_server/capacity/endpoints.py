@@ -27,6 +27,7 @@ router = APIRouter(tags=["capacity"])
 
 @router.get("/nodes/{node_id}/slots", response_model=SlotList, responses=problem_responses())
 async def slot_list(node_id: NodeId, call: Annotated[Call, admitted("slot_list")]) -> Response:
+    """All GPUs of a node by their index, with what discovery found and whether they can be claimed."""
     return await call.read(lambda connection: service.slot_list(connection, node_id))
 
 
@@ -46,11 +47,13 @@ async def slot_approve(
 async def slot_disable(
     slot_id: SlotId, body: SlotDisable, call: Annotated[Call, admitted_change("slot_disable")]
 ) -> Response:
+    """Take a GPU out of the pool, with a reason. One that is claimed, or not proven clean, has to be released first."""
     return await call.change(lambda tx: service.slot_disable(tx, slot_id, body.reason))
 
 
 @router.post("/slots/{slot_id}/enable", response_model=Slot, responses=problem_responses("conflict"))
 async def slot_enable(slot_id: SlotId, call: Annotated[Call, admitted_change("slot_enable")]) -> Response:
+    """Back into the pool; a slot that nobody ever approved waits for its approval again."""
     return await call.change(lambda tx: service.slot_enable(tx, slot_id))
 
 
@@ -58,21 +61,25 @@ async def slot_enable(slot_id: SlotId, call: Annotated[Call, admitted_change("sl
 async def sku_list(
     call: Annotated[Call, admitted("sku_list")], after: PageAfter = None, limit: PageLimit = 50
 ) -> Response:
+    """What can be asked for, newest first; those that are no longer offered too."""
     return await call.read(lambda connection: skus.sku_list(connection, after, limit))
 
 
 @router.post("/skus", status_code=201, response_model=Sku, responses=problem_responses("already_exists"))
 async def sku_create(body: SkuCreate, call: Annotated[Call, admitted_change("sku_create")]) -> Response:
+    """Offer GPUs of one model in one shape at a price, under a name that no other SKU has."""
     return await call.change(lambda tx: skus.sku_create(tx, body), status=201)
 
 
 @router.patch("/skus/{sku_id}", response_model=Sku, responses=problem_responses("precondition_failed"))
 async def sku_update(sku_id: SkuId, body: SkuUpdate, call: Annotated[Call, admitted_change("sku_update")]) -> Response:
+    """Change the counts, the price or whether it is offered. Allocations that exist keep what they got."""
     return await call.change(lambda tx: skus.sku_update(tx, sku_id, body, call.require_match))
 
 
 @router.get("/tenants/{tenant_id}/quota", response_model=Quota, responses=problem_responses())
 async def tenant_quota_show(tenant_id: TenantId, call: Annotated[Call, admitted("tenant_quota_show")]) -> Response:
+    """How many GPUs all projects of the tenant may hold together, and how many they hold."""
     return await call.read(lambda connection: skus.quota_show(connection, tenant_id))
 
 
@@ -80,11 +87,13 @@ async def tenant_quota_show(tenant_id: TenantId, call: Annotated[Call, admitted(
 async def tenant_quota_set(
     tenant_id: TenantId, body: QuotaSet, call: Annotated[Call, admitted_change("tenant_quota_set")]
 ) -> Response:
+    """Limit the GPUs of the tenant. A limit below what is in use takes nothing away; nothing new is given."""
     return await call.change(lambda tx: skus.quota_set(tx, tenant_id, tenant_id, body, call.require_match))
 
 
 @router.get("/projects/{project_id}/quota", response_model=Quota, responses=problem_responses())
 async def project_quota_show(project_id: ProjectId, call: Annotated[Call, admitted("project_quota_show")]) -> Response:
+    """How many GPUs the project may hold, and how many it holds. The tenant's limit counts as well."""
     return await call.read(lambda connection: skus.quota_show(connection, project_id))
 
 
@@ -92,5 +101,6 @@ async def project_quota_show(project_id: ProjectId, call: Annotated[Call, admitt
 async def project_quota_set(
     project_id: ProjectId, body: QuotaSet, call: Annotated[Call, admitted_change("project_quota_set")]
 ) -> Response:
+    """Limit the GPUs of the project. A limit below what is in use takes nothing away; nothing new is given."""
     tenant_id = call.admission.tenant_id
     return await call.change(lambda tx: skus.quota_set(tx, project_id, tenant_id, body, call.require_match))
