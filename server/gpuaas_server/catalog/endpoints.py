@@ -59,6 +59,7 @@ async def app_list(
 
 @router.get("/projects/{project_id}/apps/{app_id}", response_model=App, responses=problem_responses())
 async def app_show(project_id: ProjectId, app_id: AppId, call: Annotated[Call, admitted("app_show")]) -> Response:
+    """An app as those see it who publish it. To launch it, look at the catalogue."""
     roles = call.admission.roles
     return await call.read(lambda connection: service.app_show(connection, project_id, app_id, roles))
 
@@ -73,6 +74,7 @@ async def app_version_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
+    """Versions of the app, the highest first; drafts and retired ones too."""
     page, roles = (after, limit), call.admission.roles
     return await call.read(lambda connection: versions.app_version_list(connection, project_id, app_id, page, roles))
 
@@ -88,6 +90,7 @@ async def app_version_show(
     version_id: AppVersionId,
     call: Annotated[Call, admitted("app_version_show")],
 ) -> Response:
+    """The version with its whole manifest."""
     place, roles = (project_id, app_id, version_id), call.admission.roles
     return await call.read(lambda connection: versions.app_version_show(connection, place, roles))
 
@@ -177,6 +180,7 @@ async def app_list_all(
 async def app_visibility_set(
     app_id: AppId, body: AppVisibilitySet, call: Annotated[Call, admitted_change("app_visibility_set")]
 ) -> Response:
+    """Say which tenants see the app in their catalogue. What runs already goes on, whoever sees it."""
     roles, match = call.admission.roles, call.require_match
     return await call.change(lambda tx: service.app_visibility_set(tx, app_id, body, roles, match))
 
@@ -209,6 +213,7 @@ async def tenant_entitlement_list(
 async def entitlement_grant(
     tenant_id: TenantId, body: EntitlementGrant, call: Annotated[Call, admitted_change("entitlement_grant")]
 ) -> Response:
+    """Let a tenant launch an app whose visibility is `entitled`. Granting what is granted is no error."""
     return await call.change(lambda tx: entitlements.entitlement_grant(tx, tenant_id, body.app), status=201)
 
 
