@@ -71,6 +71,7 @@ async def auth_jwks(call: Annotated[Call, admitted("auth_jwks")]) -> Response:
 async def signing_key_list(
     call: Annotated[Call, admitted("signing_key_list")], after: PageAfter = None, limit: PageLimit = 50
 ) -> Response:
+    """Keys that sign access tokens, newest first, with those that only verify until their tokens have expired."""
     return await call.read(lambda connection: signing_keys.signing_key_list(connection, after, limit))
 
 
@@ -97,6 +98,7 @@ async def signing_key_revoke(
 
 @router.get("/me", response_model=Me, responses=problem_responses())
 async def me_show(call: Annotated[Call, admitted("me_show")]) -> Response:
+    """Who you are to the platform: your roles, or a service account's scopes."""
     return reply(await users.me_show(call.platform, call.actor))
 
 

@@ -48,6 +48,7 @@ async def service_account_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
+    """Service accounts of the project, newest first. Secrets are never shown again."""
     roles = call.admission.roles
     return await call.read(lambda connection: service.service_account_list(connection, project_id, after, limit, roles))
 
@@ -58,6 +59,7 @@ async def service_account_show(
     service_account_id: ServiceAccountId,
     call: Annotated[Call, admitted("service_account_show")],
 ) -> Response:
+    """What the account may do, and until when."""
     roles = call.admission.roles
     return await call.read(
         lambda connection: service.service_account_show(connection, project_id, service_account_id, roles)
@@ -75,6 +77,7 @@ async def service_account_update(
     body: ServiceAccountUpdate,
     call: Annotated[Call, admitted_change("service_account_update")],
 ) -> Response:
+    """Change scopes, apps or expiry, or disable it. Disabling ends its tokens, certificates and grants."""
     roles, match = call.admission.roles, call.require_match
     return await call.change(
         lambda tx: service.service_account_update(tx, project_id, service_account_id, body, roles, match)
@@ -107,6 +110,7 @@ async def service_account_key_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
+    """Keys of the account, newest first, and when each was last used; never their secrets."""
     return await call.read(
         lambda connection: service.service_account_key_list(connection, project_id, service_account_id, after, limit)
     )
@@ -119,4 +123,5 @@ async def service_account_key_delete(
     key_id: KeyId,
     call: Annotated[Call, admitted_change("service_account_key_delete")],
 ) -> Response:
+    """End a key now, with the tokens that were got with it. Those of the other keys live on."""
     return await call.change(lambda tx: service.service_account_key_delete(tx, project_id, service_account_id, key_id))

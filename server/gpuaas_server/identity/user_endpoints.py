@@ -29,6 +29,7 @@ _CHANGING = problem_responses("precondition_failed", "last_admin")
 
 @router.post("/users", status_code=201, response_model=UserWithPassword, responses=_CREATING)
 async def user_create(body: UserCreate, call: Annotated[Call, admitted_change("user_create")]) -> Response:
+    """A user of the platform, or of the tenant named. A password that the platform makes is shown only now."""
     return await _create(call, "user_create", body.tenant_id, body)
 
 
@@ -36,11 +37,13 @@ async def user_create(body: UserCreate, call: Annotated[Call, admitted_change("u
 async def user_list(
     call: Annotated[Call, admitted("user_list")], after: PageAfter = None, limit: PageLimit = 50
 ) -> Response:
+    """Users of all tenants and of the platform, newest first."""
     return await _list(call, None, after, limit)
 
 
 @router.get("/users/{user_id}", response_model=User, responses=problem_responses())
 async def user_show(user_id: UserId, call: Annotated[Call, admitted("user_show")]) -> Response:
+    """A user of any tenant, with all roles held."""
     return await _show(call, None, user_id)
 
 
@@ -48,6 +51,7 @@ async def user_show(user_id: UserId, call: Annotated[Call, admitted("user_show")
 async def user_update(
     user_id: UserId, body: UserUpdate, call: Annotated[Call, admitted_change("user_update")]
 ) -> Response:
+    """Rename, disable, unlock, or make a new password (shown once). Disabling ends all access of the user."""
     return await _update(call, "user_update", None, user_id, body)
 
 
@@ -59,6 +63,7 @@ async def user_update(
 async def platform_role_set(
     user_id: UserId, body: PlatformRoleSet, call: Annotated[Call, admitted_change("platform_role_set")]
 ) -> Response:
+    """Make a user of the platform its administrator or operator, in place of the role held until now."""
     return await call.change(
         lambda tx: members.member_set(tx, "platform_role_set", user_id, body.role, Place(), call.require_match)
     )
@@ -68,6 +73,7 @@ async def platform_role_set(
 async def platform_role_remove(
     user_id: UserId, call: Annotated[Call, admitted_change("platform_role_remove")]
 ) -> Response:
+    """Take the platform role away. The last administrator can not be removed."""
     return await call.change(
         lambda tx: members.member_remove(tx, "platform_role_remove", user_id, Place(), call.require_match)
     )
@@ -77,6 +83,7 @@ async def platform_role_remove(
 async def tenant_user_create(
     tenant_id: TenantId, body: TenantUserCreate, call: Annotated[Call, admitted_change("tenant_user_create")]
 ) -> Response:
+    """A user of the tenant, without a role yet. A password that the platform makes is shown only now."""
     return await _create(call, "tenant_user_create", tenant_id, body)
 
 
@@ -87,6 +94,7 @@ async def tenant_user_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
+    """Users of the tenant, newest first, disabled ones too."""
     return await _list(call, tenant_id, after, limit)
 
 
@@ -94,6 +102,7 @@ async def tenant_user_list(
 async def tenant_user_show(
     tenant_id: TenantId, user_id: UserId, call: Annotated[Call, admitted("tenant_user_show")]
 ) -> Response:
+    """A user of the tenant, with the roles held in it and its projects."""
     return await _show(call, tenant_id, user_id)
 
 
@@ -104,6 +113,7 @@ async def tenant_user_update(
     body: UserUpdate,
     call: Annotated[Call, admitted_change("tenant_user_update")],
 ) -> Response:
+    """Rename, disable, unlock, or make a new password (shown once). Disabling ends all access of the user."""
     return await _update(call, "tenant_user_update", tenant_id, user_id, body)
 
 
