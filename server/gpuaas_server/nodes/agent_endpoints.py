@@ -72,6 +72,7 @@ async def agent_ca(request: Request) -> Response:
     responses=problem_responses("enrolment_token_invalid", "enrolment_token_used", *_SIGNED),
 )
 async def agent_enrol(body: Enrol, call: Annotated[Call, admitted("agent_enrol")]) -> Response:
+    """Trade an enrolment token for a node's identity. The same token with the same key gets the same node."""
     trust = await agent_calls.platform_trust(call.platform)
     nonce = signatures.read_authorization(call.request.headers["authorization"]).nonce
     async with call.platform.transaction(call.admission.scope, call.actor) as tx:
@@ -82,6 +83,7 @@ async def agent_enrol(body: Enrol, call: Annotated[Call, admitted("agent_enrol")
 
 @router.post("/heartbeat", response_model=PlatformTrust, responses=problem_responses(*_SIGNED))
 async def agent_heartbeat(body: Heartbeat, call: Annotated[Call, admitted("agent_heartbeat")]) -> Response:
+    """A sign of life, with what the agent holds. The answer renews what it trusts: task keys and SSH authorities."""
     heartbeats = _gate(call.request).heartbeats
     if heartbeats.is_news(call.actor.id, body):
         await _change(call, lambda tx: agent_calls.heartbeat(tx, call.actor.id, body))
@@ -140,6 +142,7 @@ def _poll_parameters(request: Request) -> tuple[int, frozenset[str]]:
 async def agent_task_progress(
     task_id: TaskId, body: TaskProgress, call: Annotated[Call, admitted("agent_task_progress")]
 ) -> Response:
+    """Phases of a running task, as far as they have come. A report of an older generation is refused."""
     phases = agent_calls.phase_documents(body.phases)
     await _change(call, lambda tx: tasks.progress_store(tx, call.actor.id, task_id, body.generation, phases))
     return _acknowledged(call)
@@ -166,6 +169,7 @@ async def agent_task_result(
 async def agent_host_certificate(
     body: HostCertificateRequest, call: Annotated[Call, admitted("agent_host_certificate")]
 ) -> Response:
+    """An SSH host certificate for an allocation that is claimed on this node, or (null) for the node's own sshd."""
     wanted = host_certificates.HostCertificateWish(call.actor.id, body.allocation_id, body.public_key, body.address)
     signed = await host_certificates.host_certificate_create(call.platform, call.actor, wanted)
     return reply(HostCertificate(certificate=signed.certificate, valid_before=signed.valid_before))

@@ -55,6 +55,7 @@ async def enrolment_token_create(
 async def enrolment_token_list(
     call: Annotated[Call, admitted("enrolment_token_list")], after: PageAfter = None, limit: PageLimit = 50
 ) -> Response:
+    """Tokens for new hosts, newest first: how often each was used, and until when it is good."""
     return await call.read(lambda connection: enrolment.enrolment_token_list(connection, after, limit))
 
 
@@ -62,6 +63,7 @@ async def enrolment_token_list(
 async def enrolment_token_revoke(
     token_id: EnrolmentTokenId, call: Annotated[Call, admitted_change("enrolment_token_revoke")]
 ) -> Response:
+    """No further host enrols with it. Those that have enrolled stay."""
     return await call.change(lambda tx: enrolment.enrolment_token_revoke(tx, token_id))
 
 
@@ -72,12 +74,14 @@ async def node_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
+    """Hosts of the platform, newest first, retired ones too; `status` picks."""
     roles = call.admission.roles
     return await call.read(lambda connection: service.node_list(connection, roles, status, after, limit))
 
 
 @router.get("/nodes/{node_id}", response_model=Node, responses=problem_responses())
 async def node_show(node_id: NodeId, call: Annotated[Call, admitted("node_show")]) -> Response:
+    """A host: whether it is alive, what is on it, and whether new allocations may land there."""
     return await call.read(lambda connection: service.node_show(connection, call.admission.roles, node_id))
 
 
@@ -89,6 +93,7 @@ async def node_show(node_id: NodeId, call: Annotated[Call, admitted("node_show")
 async def node_update(
     node_id: NodeId, body: NodeUpdate, call: Annotated[Call, admitted_change("node_update")]
 ) -> Response:
+    """Change the name, which no other node may have, or replace all labels."""
     async def update(tx: Tx) -> None:
         row = await service.node_lock(tx, node_id, "node_update")
         call.require_match(row["generation"])
@@ -107,6 +112,7 @@ async def node_cordon(
 
 @router.post("/nodes/{node_id}/uncordon", response_model=Node, responses=problem_responses(*_CHANGE))
 async def node_uncordon(node_id: NodeId, call: Annotated[Call, admitted_change("node_uncordon")]) -> Response:
+    """End of maintenance: new allocations may land here again, if it is alive. Ends a drain as well."""
     return await _change(call, node_id, lambda tx: service.node_uncordon(tx, node_id))
 
 
@@ -143,9 +149,11 @@ async def node_task_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
+    """What the host was told to do, newest first, with what it reported."""
     return await call.read(lambda connection: service.task_list(connection, node_id, after, limit))
 
 
 @router.get("/tasks/{task_id}", response_model=Task, responses=problem_responses())
 async def task_show(task_id: TaskId, call: Annotated[Call, admitted("task_show")]) -> Response:
+    """One host task: what was asked, phase by phase what happened, and the evidence."""
     return await call.read(lambda connection: service.task_show(connection, task_id))
