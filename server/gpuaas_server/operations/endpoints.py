@@ -47,6 +47,7 @@ async def operation_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
+    """Operations of the project, newest first; of one instance, of one bulk operation, or in one status."""
     roles = call.admission.roles
     return await call.read(
         lambda c: service.operation_list(c, roles, project_id, instance_id, parent_id, status, after, limit)
@@ -160,6 +161,7 @@ async def operation_fail(
     body: OperationFail,
     call: Annotated[Call, admitted_change("operation_fail")],
 ) -> Response:
+    """It did not work: say why, and what to do next. After a request to cancel, it ends as `cancelled`."""
     return await call.change(
         lambda tx: controller.operation_fail(tx, call.admission.roles, project_id, operation_id, body)
     )
