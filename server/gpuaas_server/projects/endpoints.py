@@ -24,6 +24,7 @@ router = APIRouter()
 
 @router.post("/tenants", status_code=201, response_model=Tenant, responses=problem_responses("already_exists"))
 async def tenant_create(body: TenantCreate, call: Annotated[Call, admitted_change("tenant_create")]) -> Response:
+    """A tenant, empty: give it users and an administrator next."""
     roles = call.admission.roles
     return await call.change(lambda tx: service.tenant_create(tx, body, roles), status=201)
 
@@ -39,6 +40,7 @@ async def tenant_list(
 
 @router.get("/tenants/{tenant_id}", response_model=Tenant, responses=problem_responses())
 async def tenant_show(tenant_id: TenantId, call: Annotated[Call, admitted("tenant_show")]) -> Response:
+    """The tenant, and what you may do with it."""
     roles = call.admission.roles
     return await call.read(lambda connection: service.tenant_show(connection, tenant_id, roles))
 
@@ -61,6 +63,7 @@ async def tenant_update(
 async def project_create(
     tenant_id: TenantId, body: ProjectCreate, call: Annotated[Call, admitted_change("project_create")]
 ) -> Response:
+    """A project of the tenant, without members yet; tenant administrators are at home in it anyway."""
     roles = call.admission.roles
     return await call.change(lambda tx: service.project_create(tx, tenant_id, body, roles), status=201)
 
@@ -72,6 +75,7 @@ async def tenant_project_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
+    """All projects of the tenant, newest first."""
     roles = call.admission.roles
     return await call.read(lambda connection: service.tenant_project_list(connection, tenant_id, after, limit, roles))
 
@@ -86,6 +90,7 @@ async def project_list(
 
 @router.get("/projects/{project_id}", response_model=Project, responses=problem_responses())
 async def project_show(project_id: ProjectId, call: Annotated[Call, admitted("project_show")]) -> Response:
+    """The project, and what you may do with it."""
     roles = call.admission.roles
     return await call.read(lambda connection: service.project_show(connection, project_id, roles))
 
@@ -94,6 +99,7 @@ async def project_show(project_id: ProjectId, call: Annotated[Call, admitted("pr
 async def project_update(
     project_id: ProjectId, body: ProjectUpdate, call: Annotated[Call, admitted_change("project_update")]
 ) -> Response:
+    """Rename or disable. Disabling lets its people read but change nothing, except to end what runs."""
     roles, match = call.admission.roles, call.require_match
     return await call.change(lambda tx: service.project_update(tx, project_id, body, roles, match))
 

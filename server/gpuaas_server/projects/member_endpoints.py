@@ -37,6 +37,7 @@ async def tenant_member_set(
     body: TenantMemberSet,
     call: Annotated[Call, admitted_change("tenant_member_set")],
 ) -> Response:
+    """Give a user of the tenant a role in the tenant as a whole, in place of the one held."""
     return await _set(call, "tenant_member_set", Place(tenant_id), user_id, body.role)
 
 
@@ -44,6 +45,7 @@ async def tenant_member_set(
 async def tenant_member_remove(
     tenant_id: TenantId, user_id: UserId, call: Annotated[Call, admitted_change("tenant_member_remove")]
 ) -> Response:
+    """Take the tenant's role away; roles in projects stay. The last administrator can not be removed."""
     return await _remove(call, "tenant_member_remove", Place(tenant_id), user_id)
 
 
@@ -54,6 +56,7 @@ async def project_member_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
+    """Those who hold a role in the project, and which; tenant administrators are not listed."""
     return await _list(call, Place(call.admission.tenant_id, project_id), after, limit)
 
 
