@@ -1,0 +1,123 @@
+"""Slurm from the published artifact, on hosts that have none of its packages, by a controller that dies at every step."""
+
+import io
+import json
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gpuaas_sdk.testing import as_replica, mortal
+from gpuaas_slurm.controller import Slurm
+from system_support.echo_ground import at_work
+from system_support.slurm_ground import MANIFEST, USER, Ground, packages, slurm_ground, traces
+
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
+APP = "gpuaas_slurm.controller:Slurm"
+
+
+@pytest.fixture(scope="module")
+def ground() -> Iterator[Ground]:
+    with slurm_ground("slurm-bare", 2, layer=None) as made:
+        yield made
+
+
+def bare(ground: Ground) -> list[list[str]]:
+    """Of the package manager's own records nothing is asked: it writes down that something was there once."""
+    records = ("var/lib/dpkg/", "var/log/", "var/cache/", "var/lib/apt/", "var/lib/systemd/deb-systemd")
+    found = [traces(host, layer=None) for host in ground.hosts]
+    return [[name for name in names if not name.startswith(records)] for names in found]
+
+
+def brought(ground: Ground) -> str:
+    """The digest of the artifact that the host's packages came from."""
+    told = json.loads(ground.hosts[0].read_file("/var/lib/gpuaas-slurm/packages/brought.json"))
+    return str(told["digest"])
+
+
+def with_a_note(artifact: bytes) -> bytes:
+    """The same packages in another artifact."""
+    content = io.BytesIO(artifact)
+    with tarfile.open(fileobj=content, mode="a") as archive:
+        entry = tarfile.TarInfo("NOTE")
+        entry.size = 1
+        archive.addfile(entry, io.BytesIO(b"x"))
+    return content.getvalue()
+
+
+def test_packages_come_from_the_artifact_change_with_the_version_and_go_with_the_cluster(ground: Ground) -> None:
+    with at_work(Slurm(), ground.controller()):
+        instance = ground.launched("published", [0])
+        assert ground.as_user("srun", "--input=none", "hostname") == ground.hosts[0].name
+        job = ground.submitted()
+        ground.comes(lambda: ground.job(job) == "RUNNING", "the job")
+        first = brought(ground)
+        ground.publish(MANIFEST.replace("version: 0.1.0", "version: 0.2.0"), with_a_note(packages()))
+        for version, verb in (("0.2.0", "upgrade"), ("0.1.0", "rollback")):
+            asked = ground.world.admin.instances
+            ground.succeeds(
+                asked.upgrade(ground.project_id, instance, version).operation
+                if verb == "upgrade"
+                else ground.operate(instance, verb)
+            )
+            assert (brought(ground) == first) is (verb == "rollback")
+            assert (ground.instance(instance).runtime or {})["app_version"] == version
+        assert ground.job(job) == "RUNNING"  # through both
+        ground.torn_down(instance)
+    assert ground.hosts[0].run(["which", "slurmd", "munged"], check=False).returncode != 0
+    assert ground.hosts[0].run(["dpkg", "--audit"]).stdout == ""
+    assert bare(ground) == [[], []]
+
+
+def test_a_controller_that_dies_at_every_step_of_every_verb_goes_on_where_it_was(
+    ground: Ground, tmp_path: Path
+) -> None:
+    settings = as_replica(ground.controller(), "mortal")
+    with mortal(APP, settings, tmp_path, at=("worked",)) as replica:
+        instance = ground.launched("killed", [0])
+        ground.succeeds(ground.add(instance, 1))
+        assert len(set(ground.as_user("srun", "--input=none", "-N2", "hostname").split())) == 2
+        ground.succeeds(ground.change(instance, "drain", 1, jobs="requeue"))
+        ground.succeeds(ground.change(instance, "recover", 1))
+        ground.verb(instance, "restart")
+        ground.verb(instance, "stop")
+        ground.verb(instance, "start")
+        assert ground.as_user("srun", "--input=none", "-N2", "true") == ""
+        ground.succeeds(ground.change(instance, "remove", 1))
+        ground.verb(instance, "reconcile")
+        ground.torn_down(instance)
+        died = {(death.kind, death.step) for death in replica.deaths}
+    for step in (
+        ("deploy", "packages"),
+        ("deploy", "prove"),
+        ("add", "join"),
+        ("remove", "clear"),
+        ("decommission", "clear"),
+    ):
+        assert step in died
+    assert bare(ground) == [[], []]
+
+
+def test_a_deploy_that_cannot_work_says_why_and_works_when_that_is_settled(ground: Ground) -> None:
+    host = ground.hosts[0]
+    host.run(["useradd", "--no-create-home", "--uid", "4242", USER])
+    with at_work(Slurm(), ground.controller()):
+        instance, deploy = ground.launch("blocked", [0])
+        failed = ground.fails(deploy, "apply_failed")
+        assert failed.failure is not None
+        assert "another number, 4242" in failed.failure.message
+        host.run(["userdel", USER])
+        ground.succeeds(ground.operate(instance, "deploy"))
+        ground.torn_down(instance)
+    assert bare(ground) == [[], []]
+
+
+def test_packages_stay_where_the_request_says_so_and_the_next_cluster_finds_them(ground: Ground) -> None:
+    with at_work(Slurm(), ground.controller()):
+        instance = ground.launched("kept", [0])
+        ground.torn_down(instance, packages="keep")
+        assert ground.hosts[0].run(["which", "slurmd", "munged"], check=False).returncode == 0
+        again = ground.launched("again", [0], packages="host")
+        ground.torn_down(again)
+        assert ground.hosts[0].run(["which", "slurmd"], check=False).returncode == 0  # the host's own by now
