@@ -10,6 +10,7 @@ from system_support.policy_catalog import draft, manifest
 
 Body = Callable[[Caller, Ids], object]
 Fresh = Callable[[Cast, Caller, Ids], Ids]
+CONTROLLER = "service_account apps:control"  # bound to an app that nobody has launched
 SUCCESS = frozenset({200, 201, 204})
 
 
@@ -21,15 +22,20 @@ class Recipe:
     fresh: Fresh | None = None
     answers: frozenset[int] = SUCCESS
     ids: Mapping[str, str] | None = None  # another of the place's ids under this path name
+    of_an_app: bool = False  # the controller of another app passes the policy, and finds nothing
 
     def body_for(self, caller: Caller, ids: Ids) -> object:
         return self.body(caller, ids) if callable(self.body) else self.body
+
+    def answers_to(self, caller: Caller | None) -> frozenset[int]:
+        return frozenset({404}) if self.of_an_app and caller and caller.name == CONTROLLER else self.answers
 
     def ids_for(self, ids: Ids) -> dict[str, str]:
         return {**ids, **{name: ids[other] for name, other in (self.ids or {}).items()}}
 
 
 READ = Recipe()
+READ_OF_APP = Recipe(of_an_app=True)
 REASON = {"reason": "the policy matrix asks"}
 # The state refuses these after the policy let them pass.
 NOT_NOW = frozenset({409})
@@ -242,7 +248,7 @@ RECIPES: dict[str, Recipe] = {
     "platform_event_list": READ,
     "project_event_list": READ,
     "receipt_list": READ,
-    "receipt_show": READ,
+    "receipt_show": READ_OF_APP,
     "enrolment_token_create": Recipe({"note": "matrix"}),
     "enrolment_token_list": READ,
     "enrolment_token_revoke": Recipe(fresh=_fresh_token),
@@ -334,16 +340,16 @@ RECIPES: dict[str, Recipe] = {
     "allocation_force_cleanup": Recipe({**REASON, "evidence": "nothing was looked at, of course"}, answers=NOT_NOW),
     "instance_create": Recipe(_instance, answers=frozenset({422})),
     "instance_list": READ,
-    "instance_show": READ,
-    "instance_timeline": READ,
+    "instance_show": READ_OF_APP,
+    "instance_timeline": READ_OF_APP,
     **{f"instance_{verb}": Recipe({}, answers=SUCCESS | NOT_NOW) for verb in _VERBS},
     "instance_upgrade": Recipe({"version": "2.0.0"}, answers=NOT_NOW),
     "instance_health_report": Recipe({"status": "healthy", "generation": 1}, answers=NOT_ITS_APP),
-    "member_list": READ,
-    "member_show": READ,
+    "member_list": READ_OF_APP,
+    "member_show": READ_OF_APP,
     "member_operation_create": Recipe(_drain, answers=NOT_NOW),
     "operation_list": READ,
-    "operation_show": READ,
+    "operation_show": READ_OF_APP,
     "operation_cancel": Recipe({}, answers=SUCCESS | NOT_NOW),
     "operation_force": Recipe(REASON, answers=NOT_NOW),
     "controller_work": READ,

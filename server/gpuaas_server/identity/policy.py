@@ -96,6 +96,7 @@ _PUBLISH = Rule(Level.PROJECT, _PROJECT_ADMINS, "artifacts:publish")
 _READ_ARTIFACTS = Rule(Level.PROJECT, _PROJECT_READERS, "artifacts:read")
 
 _CONTROLLERS = frozenset({"apps:control"})
+# A controller reads of the apps that it is bound to, and of no others: see `sees_every_app`.
 _READ_APPS = Rule(Level.PROJECT, _PROJECT_READERS, "apps:operate", also=_CONTROLLERS)
 _OPERATE_APPS = Rule(Level.PROJECT, _PROJECT_USERS, "apps:operate")
 _END_APPS = Rule(Level.PROJECT, _PROJECT_USERS, "apps:operate", while_disabled=True)
@@ -332,6 +333,11 @@ def _held(principal: Principal, level: Level, tenant_id: str | None, project_id:
 def allowed_actions(roles: frozenset[str], actions: Iterable[str]) -> list[str]:
     """Those of the actions that `Admission.roles` permits: for the `allowed_actions` of a resource there."""
     return [action for action in actions if RULES[action].grants & roles]
+
+
+def sees_every_app(roles: frozenset[str]) -> bool:
+    """Whether `Admission.roles` read all apps of the project. Else it is a controller, which sees the apps it serves."""
+    return bool((_READ_APPS.grants - _CONTROLLERS) & roles)
 
 
 def needs(action: str) -> list[str]:

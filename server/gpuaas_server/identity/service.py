@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.identity.members import Place, member_list, member_remove, member_set
 from gpuaas_server.identity.passwords import hash_password, random_password
-from gpuaas_server.identity.policy import PLATFORM_ROLES, allowed_actions
+from gpuaas_server.identity.policy import PLATFORM_ROLES, allowed_actions, sees_every_app
 from gpuaas_server.identity.principals import ACCESS_END, APP_ROLE, SERVICE_ACCOUNT
 from gpuaas_server.identity.queries import bindings as binding_queries
 from gpuaas_server.identity.queries import service_accounts as account_queries
@@ -27,6 +27,7 @@ __all__ = [
     "ProjectMemberSet",
     "TenantMemberSet",
     "allowed_actions",
+    "apps_in_sight",
     "bound_apps",
     "ensure_first_admin",
     "member_list",
@@ -68,6 +69,11 @@ async def ensure_first_admin(platform: Platform) -> FirstAdmin | None:
 def bound_apps(roles: frozenset[str]) -> list[str]:
     """The slugs of the apps that the caller, a service account, is the controller of: from `Admission.roles`."""
     return sorted(role.removeprefix(APP_ROLE) for role in roles if role.startswith(APP_ROLE))
+
+
+def apps_in_sight(roles: frozenset[str]) -> list[str] | None:
+    """The slugs of the apps whose instances the caller may read; None for all of the project."""
+    return None if sees_every_app(roles) else bound_apps(roles)
 
 
 async def visible_projects(connection: Connection, actor: Actor) -> list[str] | None:

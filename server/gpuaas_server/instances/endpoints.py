@@ -61,6 +61,7 @@ async def instance_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
+    """Instances of the project, newest first, decommissioned ones too; `status` and `app` pick."""
     roles = call.admission.roles
     return await call.read(lambda c: service.instance_list(c, roles, project_id, status, app, after, limit))
 
@@ -69,6 +70,7 @@ async def instance_list(
 async def instance_show(
     project_id: ProjectId, instance_id: InstanceId, call: Annotated[Call, admitted("instance_show")]
 ) -> Response:
+    """What was asked for, what the controller reports, how healthy it is, and what can be asked for next."""
     return await call.read(lambda c: service.instance_show(c, call.admission.roles, project_id, instance_id))
 
 
@@ -82,8 +84,9 @@ async def instance_timeline(
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
 ) -> Response:
     """What happened to the instance, its members and operations, oldest first; with `wait`, live."""
-    scope = call.admission.scope
-    return reply(await timeline.instance_timeline(call.platform, scope, project_id, instance_id, after, wait, limit))
+    who = call.admission
+    place = (project_id, instance_id)
+    return reply(await timeline.instance_timeline(call.platform, who.scope, who.roles, *place, after, wait, limit))
 
 
 async def _operate(call: Call, project_id: str, instance_id: str, kind: str, body: InstanceVerb) -> Response:
@@ -113,6 +116,7 @@ async def instance_start(
     body: InstanceVerb,
     call: Annotated[Call, admitted_change("instance_start")],
 ) -> Response:
+    """Start one that is stopped or failed, on the same members and version."""
     return await _operate(call, project_id, instance_id, "start", body)
 
 
@@ -134,6 +138,7 @@ async def instance_restart(
     body: InstanceVerb,
     call: Annotated[Call, admitted_change("instance_restart")],
 ) -> Response:
+    """Stop and start in one operation of the app's controller; the hosts are not inspected in between."""
     return await _operate(call, project_id, instance_id, "restart", body)
 
 
@@ -183,6 +188,7 @@ async def instance_repair(
     body: InstanceVerb,
     call: Annotated[Call, admitted_change("instance_repair")],
 ) -> Response:
+    """Have the controller mend what is broken. Members that work are left alone."""
     return await _operate(call, project_id, instance_id, "repair", body)
 
 
@@ -223,6 +229,7 @@ async def member_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
+    """Members in the order in which they joined; with `removed`, those that are gone too."""
     roles = call.admission.roles
     return await call.read(lambda c: members.member_list(c, roles, project_id, instance_id, removed, after, limit))
 
@@ -234,6 +241,7 @@ async def member_show(
     member_id: MemberId,
     call: Annotated[Call, admitted("member_show")],
 ) -> Response:
+    """One member: its status and why, the machine it is on, and the operation that works on it."""
     roles = call.admission.roles
     return await call.read(lambda c: members.member_show(c, roles, project_id, instance_id, member_id))
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from psycopg.rows import DictRow
 
 from gpuaas_server.audit.service import AuditEntry, record
+from gpuaas_server.identity import service as identity
 from gpuaas_server.instances import launching, queries
 from gpuaas_server.instances.flags import refuse_untrusted
 from gpuaas_server.instances.held import Held, hold
@@ -33,7 +34,7 @@ async def member_list(
     after: str | None,
     limit: int,
 ) -> Page[InstanceMember]:
-    instance = await _instance(connection, project_id, instance_id)
+    instance = await _instance(connection, roles, project_id, instance_id)
     place = None if after is None else await queries.member_ordinal(connection, after)
     if after is not None and place is None:
         raise Problem("invalid_cursor")
@@ -44,15 +45,15 @@ async def member_list(
 async def member_show(
     connection: Connection, roles: Roles, project_id: str, instance_id: str, member_id: str
 ) -> InstanceMember:
-    instance = await _instance(connection, project_id, instance_id)
+    instance = await _instance(connection, roles, project_id, instance_id)
     row = await queries.member_show(connection, instance_id, member_id)
     if row is None:
         raise not_found("member", member_id)
     return member_of(row, instance, roles)
 
 
-async def _instance(connection: Connection, project_id: str, instance_id: str) -> DictRow:
-    row = await queries.instance_show(connection, project_id, instance_id)
+async def _instance(connection: Connection, roles: Roles, project_id: str, instance_id: str) -> DictRow:
+    row = await queries.instance_show(connection, project_id, instance_id, identity.apps_in_sight(roles))
     if row is None:
         raise not_found("instance", instance_id)
     return row

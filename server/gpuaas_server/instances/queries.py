@@ -77,9 +77,14 @@ async def name_lock(connection: Connection, project_id: str, name: str) -> None:
     await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 12))", (f"{project_id}/{name}",))
 
 
-async def instance_show(connection: Connection, project_id: str, instance_id: str) -> DictRow | None:
+async def instance_show(
+    connection: Connection, project_id: str, instance_id: str, apps: Sequence[str] | None = None
+) -> DictRow | None:
+    """`apps`: those that the caller sees; None for all."""
     cursor = await connection.execute(
-        f"SELECT {COLUMNS} FROM app_instances WHERE id = %s AND project_id = %s", (instance_id, project_id)
+        f"SELECT {COLUMNS} FROM app_instances WHERE id = %(id)s AND project_id = %(project)s"
+        " AND (%(apps)s::text[] IS NULL OR app_slug = ANY(%(apps)s))",
+        {"id": instance_id, "project": project_id, "apps": apps},
     )
     return await cursor.fetchone()
 
@@ -104,10 +109,16 @@ async def instance_list(
     app_slug: str | None,
     after: str | None,
     limit: int,
+    apps: Sequence[str] | None = None,
 ) -> list[DictRow]:
     """Newest first, without the large columns. The clauses are ours; only values come from outside."""
     clauses, values = ["project_id = %s"], list[object]([project_id])
-    for clause, value in (("status = %s", status), ("app_slug = %s", app_slug), ("id < %s", after)):
+    for clause, value in (
+        ("status = %s", status),
+        ("app_slug = %s", app_slug),
+        ("app_slug = ANY(%s)", apps),
+        ("id < %s", after),
+    ):
         if value is not None:
             clauses.append(clause)
             values.append(value)
@@ -118,6 +129,13 @@ async def instance_list(
         [*values, limit],
     )
     return await cursor.fetchall()
+
+
+async def ids_of_apps(connection: Connection, project_id: str, apps: Sequence[str]) -> list[str]:
+    cursor = await connection.execute(
+        "SELECT id FROM app_instances WHERE project_id = %s AND app_slug = ANY(%s)", (project_id, list(apps))
+    )
+    return [row["id"] for row in await cursor.fetchall()]
 
 
 async def instance_change(connection: Connection, instance_id: str, changes: dict[str, object], grow: bool) -> DictRow:

@@ -1,9 +1,12 @@
 """The verbs of app instances; one transaction each. An app's controller does the work, and operations say how far it is."""
 
+from collections.abc import Sequence
+
 from psycopg.rows import DictRow
 
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.catalog.manifest import Manifest
+from gpuaas_server.identity import service as identity
 from gpuaas_server.instances import launching, queries
 from gpuaas_server.instances.allocations import allocation_ended, allocation_guests, allocation_wants_release
 from gpuaas_server.instances.flags import WORK as FLAG_WORK
@@ -33,6 +36,7 @@ __all__ = [
     "allocation_guests",
     "allocation_wants_release",
     "artifact_flagged",
+    "ids_of_apps",
     "instance_create",
     "instance_list",
     "instance_operate",
@@ -94,7 +98,7 @@ def _new_row(
 
 
 async def instance_show(connection: Connection, roles: Roles, project_id: str, instance_id: str) -> Instance:
-    row = await queries.instance_show(connection, project_id, instance_id)
+    row = await queries.instance_show(connection, project_id, instance_id, identity.apps_in_sight(roles))
     if row is None:
         raise not_found("instance", instance_id)
     shown = instance_of(row, roles)
@@ -111,7 +115,8 @@ async def instance_list(
     after: str | None,
     limit: int,
 ) -> Page[InstanceSummary]:
-    rows = await queries.instance_list(connection, project_id, status, app_slug, after, limit + 1)
+    seen = identity.apps_in_sight(roles)
+    rows = await queries.instance_list(connection, project_id, status, app_slug, after, limit + 1, seen)
     return Page[InstanceSummary].of([summary_of(row, roles) for row in rows], limit)
 
 
@@ -204,6 +209,11 @@ async def live_on_digest(connection: Connection, digest: str) -> int:
 
 async def live_on_version(connection: Connection, version_id: str) -> int:
     return await queries.live_instances(connection, None, version_id)
+
+
+async def ids_of_apps(connection: Connection, project_id: str, apps: Sequence[str]) -> list[str]:
+    """Also those that are gone."""
+    return await queries.ids_of_apps(connection, project_id, apps)
 
 
 async def artifact_flagged(tx: Tx, digest: str, publisher_project_id: str) -> None:

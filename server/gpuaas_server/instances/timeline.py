@@ -4,6 +4,7 @@ from datetime import datetime
 
 from psycopg.rows import DictRow
 
+from gpuaas_server.identity import service as identity
 from gpuaas_server.instances import queries
 from gpuaas_server.instances.held import topic
 from gpuaas_server.instances.schemas import InstanceTimeline, TimelineEvent
@@ -14,11 +15,20 @@ from gpuaas_server.kernel.wakeups import Look
 
 
 async def instance_timeline(
-    platform: Platform, scope: Scope, project_id: str, instance_id: str, after: str | None, wait: float, limit: int
+    platform: Platform,
+    scope: Scope,
+    roles: frozenset[str],
+    project_id: str,
+    instance_id: str,
+    after: str | None,
+    wait: float,
+    limit: int,
 ) -> InstanceTimeline:
+    seen = identity.apps_in_sight(roles)
+
     async def look() -> Look[list[DictRow]]:
         async with platform.database.connection(scope) as connection:
-            if await queries.instance_show(connection, project_id, instance_id) is None:
+            if await queries.instance_show(connection, project_id, instance_id, seen) is None:
                 raise not_found("instance", instance_id)
             rows = await queries.event_list(connection, instance_id, after, limit)
         return Look(rows, bool(rows))

@@ -2,6 +2,7 @@
 
 from psycopg.rows import DictRow
 
+from gpuaas_server.identity import service as identity
 from gpuaas_server.instances import held as instances
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.database import Scope
@@ -26,9 +27,11 @@ async def operation_follow(
     Whatever changes an operation wakes those who watch its instance, so that is what is listened to.
     """
 
+    seen_apps = identity.apps_in_sight(roles)
+
     async def look() -> Look[DictRow]:
         async with platform.database.connection(scope) as connection:
-            row = await queries.operation_show(connection, project_id, operation_id)
+            row = await queries.operation_show(connection, project_id, operation_id, seen_apps)
         if row is None:
             raise not_found("operation", operation_id)
         return Look(row, row["finished_at"] is not None or row["generation"] > newer_than)

@@ -36,9 +36,14 @@ async def operations_insert(connection: Connection, rows: Sequence[dict[str, obj
     await connection.execute(OPERATION_INSERT, (as_json(list(rows)),))
 
 
-async def operation_show(connection: Connection, project_id: str, operation_id: str) -> DictRow | None:
+async def operation_show(
+    connection: Connection, project_id: str, operation_id: str, apps: Sequence[str] | None = None
+) -> DictRow | None:
+    """`apps`: those that the caller sees; None for all."""
     cursor = await connection.execute(
-        f"SELECT {COLUMNS} FROM app_operations WHERE id = %s AND project_id = %s", (operation_id, project_id)
+        f"SELECT {COLUMNS} FROM app_operations WHERE id = %(id)s AND project_id = %(project)s"
+        " AND (%(apps)s::text[] IS NULL OR app_slug = ANY(%(apps)s))",
+        {"id": operation_id, "project": project_id, "apps": apps},
     )
     return await cursor.fetchone()
 
@@ -84,6 +89,7 @@ async def operation_list(
     status: str | None,
     after: str | None,
     limit: int,
+    apps: Sequence[str] | None = None,
 ) -> list[DictRow]:
     """Newest first. The clauses are ours; only values come from outside."""
     clauses, values = ["project_id = %s"], list[object]([project_id])
@@ -91,6 +97,7 @@ async def operation_list(
         ("instance_id = %s", instance_id),
         ("parent_id = %s", parent_id),
         ("status = %s", status),
+        ("app_slug = ANY(%s)", apps),
         ("id < %s", after),
     ):
         if value is not None:

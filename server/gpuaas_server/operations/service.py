@@ -3,6 +3,7 @@
 from psycopg.rows import DictRow
 
 from gpuaas_server.audit.service import AuditEntry, record
+from gpuaas_server.identity import service as identity
 from gpuaas_server.instances.held import Held
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
@@ -22,7 +23,7 @@ Roles = frozenset[str]
 
 
 async def operation_show(connection: Connection, roles: Roles, project_id: str, operation_id: str) -> Operation:
-    row = await queries.operation_show(connection, project_id, operation_id)
+    row = await queries.operation_show(connection, project_id, operation_id, identity.apps_in_sight(roles))
     if row is None:
         raise not_found("operation", operation_id)
     return operation_of(row, roles)
@@ -38,7 +39,8 @@ async def operation_list(
     after: str | None,
     limit: int,
 ) -> Page[Operation]:
-    rows = await queries.operation_list(connection, project_id, instance_id, parent_id, status, after, limit + 1)
+    seen = identity.apps_in_sight(roles)
+    rows = await queries.operation_list(connection, project_id, instance_id, parent_id, status, after, limit + 1, seen)
     return Page[Operation].of([operation_of(row, roles) for row in rows], limit)
 
 

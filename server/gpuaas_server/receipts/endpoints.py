@@ -28,13 +28,14 @@ async def receipt_list(
     limit: PageLimit = 50,
 ) -> Response:
     """What was seen on hosts after teardowns, newest first; also of instances that are gone."""
+    roles = call.admission.roles
     wanted = {
         "instance_id": instance_id,
         "operation_id": operation_id,
         "allocation_id": allocation_id,
         "status": status,
     }
-    return await call.read(lambda c: service.receipt_list(c, project_id, wanted, after, limit))
+    return await call.read(lambda c: service.receipt_list(c, roles, project_id, wanted, after, limit))
 
 
 @router.get(f"{PATH}/{{receipt_id}}", response_model=Receipt, responses=problem_responses())
@@ -42,4 +43,4 @@ async def receipt_show(
     project_id: ProjectId, receipt_id: ReceiptId, call: Annotated[Call, admitted("receipt_show")]
 ) -> Response:
     """Each check with its verdict, what was looked for, and what was found."""
-    return await call.read(lambda c: service.receipt_show(c, project_id, receipt_id))
+    return await call.read(lambda c: service.receipt_show(c, call.admission.roles, project_id, receipt_id))

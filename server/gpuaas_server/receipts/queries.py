@@ -59,14 +59,22 @@ async def receipt_show(connection: Connection, project_id: str, receipt_id: str)
 
 
 async def receipt_list(
-    connection: Connection, project_id: str, wanted: Mapping[str, str | None], after: str | None, limit: int
+    connection: Connection,
+    project_id: str,
+    wanted: Mapping[str, str | None],
+    after: str | None,
+    limit: int,
+    instances: Sequence[str] | None = None,
 ) -> list[DictRow]:
-    """Newest first. `wanted` are columns of ours; only values come from outside."""
+    """Newest first; of these `instances`, or of all. `wanted` are columns of ours; only values come from outside."""
     clauses, values = ["project_id = %s"], list[object]([project_id])
     for column, value in wanted.items():
         if value is not None:
             clauses.append(f"{column} = %s")
             values.append(value)
+    if instances is not None:
+        clauses.append("instance_id = ANY(%s)")
+        values.append(instances)
     if after is not None:
         clauses.append("id < %s")
         values.append(after)

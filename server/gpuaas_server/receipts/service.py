@@ -12,6 +12,7 @@ from psycopg.rows import DictRow
 from gpuaas_server.access import operation_access
 from gpuaas_server.access import service as access
 from gpuaas_server.allocations.hosts import AllocationHost, allocation_hosts
+from gpuaas_server.identity import service as identity
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import CATALOGUE, not_found
@@ -21,9 +22,12 @@ from gpuaas_server.nodes import tasks
 from gpuaas_server.receipts import footprint as footprints
 from gpuaas_server.receipts import queries
 from gpuaas_server.receipts.compare import Comparison
+from gpuaas_server.receipts.instances import torn_down_instances
 from gpuaas_server.receipts.machine import INSPECTION
 from gpuaas_server.receipts.schemas import Receipt, ReceiptLine, ReceiptProblem
 from gpuaas_server.receipts.settling import changed, inspection, left_count, settled
+
+Roles = frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,18 +91,31 @@ async def operations_named(connection: Connection, operation_ids: Sequence[str])
     return await queries.operations_named(connection, operation_ids)
 
 
-async def receipt_show(connection: Connection, project_id: str, receipt_id: str) -> Receipt:
+async def receipt_show(connection: Connection, roles: Roles, project_id: str, receipt_id: str) -> Receipt:
     row = await queries.receipt_show(connection, project_id, receipt_id)
-    if row is None:
+    seen = await _instances_in_sight(connection, roles, project_id)
+    if row is None or (seen is not None and row["instance_id"] not in seen):
         raise not_found("receipt", receipt_id)
     return Receipt(**_line(row), **{name: row[name] for name in ("checks", "footprint", "baseline_sha256", "forced")})
 
 
 async def receipt_list(
-    connection: Connection, project_id: str, wanted: Mapping[str, str | None], after: str | None, limit: int
+    connection: Connection,
+    roles: Roles,
+    project_id: str,
+    wanted: Mapping[str, str | None],
+    after: str | None,
+    limit: int,
 ) -> Page[ReceiptLine]:
-    rows = await queries.receipt_list(connection, project_id, wanted, after, limit + 1)
+    seen = await _instances_in_sight(connection, roles, project_id)
+    rows = await queries.receipt_list(connection, project_id, wanted, after, limit + 1, seen)
     return Page[ReceiptLine].of([ReceiptLine(**_line(row)) for row in rows], limit)
+
+
+async def _instances_in_sight(connection: Connection, roles: Roles, project_id: str) -> list[str] | None:
+    """None for all: only a controller's view is narrower, and it has few instances."""
+    apps = identity.apps_in_sight(roles)
+    return None if apps is None else await torn_down_instances().of_apps(connection, project_id, apps)
 
 
 def _row(
