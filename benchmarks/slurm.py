@@ -109,6 +109,7 @@ def controller(ground: Ground, folder: Path) -> Iterator[None]:
         "GPUAAS_PROJECT": settings.project_id,
         "GPUAAS_CLIENT_ID": settings.client_id,
         "GPUAAS_CLIENT_SECRET_FILE": str(secret),
+        "GPUAAS_CONCURRENCY": "32",  # as its unit and its image have it
     }
     command = [sys.executable, "-m", "gpuaas_slurm.controller"]
     with (folder / "controller.log").open("ab") as log:

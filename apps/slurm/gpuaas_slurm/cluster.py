@@ -3,12 +3,12 @@
 import asyncio
 import base64
 import secrets
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from gpuaas_sdk.controller import Context, ControllerMember, Failed
-from gpuaas_slurm import layout
 from gpuaas_slurm.facts import Facts, facts_of
+from gpuaas_slurm.heads import Heads, Known, known_of
 from gpuaas_slurm.inputs import Inputs
 from gpuaas_slurm.packages import Packages
 from gpuaas_slurm.rendered.slurm_conf import ClusterConf
@@ -23,12 +23,17 @@ class Cluster:
     ctx: Context
     inputs: Inputs
     packages: Packages
+    heads: Heads
     facts: dict[str, Facts] = field(default_factory=dict)  # by allocation
 
     @classmethod
-    def of(cls, ctx: Context) -> "Cluster":
+    def of(cls, ctx: Context, heads: Heads) -> "Cluster":
         inputs = Inputs.of(ctx.inputs)
-        return cls(ctx, inputs, Packages(ctx, inputs.packages))
+        return cls(ctx, inputs, Packages(ctx, inputs.packages), heads)
+
+    @property
+    def id(self) -> str:
+        return self.ctx.instance.id
 
     @property
     def head(self) -> ControllerMember:
@@ -69,15 +74,18 @@ class Cluster:
 
     async def munge_key(self, make: bool = False) -> str:
         """The controller's host keeps it, and nobody else: in base64, for as long as an operation needs it."""
-        host = await self.ctx.host(self.head)
-        found = await host.sudo(["base64", "-w0", layout.MUNGE_KEY], check=False)
-        if found.ok and len(base64.b64decode(found.out)) == KEY_BYTES:
-            return found.out
+        known = await self.heads.known.ask(self.id, None, self._known)
+        self.facts[place_of(self.head)] = known.facts
+        if len(base64.b64decode(known.key)) == KEY_BYTES:
+            return known.key
         if not make:
             raise Failed(
                 "key_missing", "The cluster's key is not on its controller.", next_step="Reconcile the cluster."
             )
         return base64.b64encode(secrets.token_bytes(KEY_BYTES)).decode()
+
+    async def _known(self, asked: Sequence[None]) -> list[Known]:
+        return [await known_of(await self.ctx.host(self.head))] * len(asked)
 
     def shares_host(self, member: ControllerMember) -> bool:
         """Whether another member of the cluster stays on the same host."""

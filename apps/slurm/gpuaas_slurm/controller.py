@@ -4,6 +4,7 @@ from gpuaas_sdk.controller import AppController, Context, ControllerMember, Fail
 from gpuaas_slurm import clearing, head_host, installing, leaving, worker_host
 from gpuaas_slurm.access import Door, access_bundle
 from gpuaas_slurm.cluster import Cluster, place_of, together
+from gpuaas_slurm.heads import Heads
 from gpuaas_slurm.health import counted, judge, status_at
 from gpuaas_slurm.hostside import ask
 from gpuaas_slurm.layout import HOSTS_MARK, STATUS_PORT, node_name
@@ -16,9 +17,12 @@ class Slurm(AppController):
     slug = "slurm"
     components = ("controller", "worker")
 
+    def __init__(self) -> None:
+        self._heads = Heads()
+
     async def bootstrap(self, ctx: Context) -> None:
         """All hosts at once are prepared; then the controller, then all workers at once, then the proof."""
-        cluster = Cluster.of(ctx)
+        cluster = Cluster.of(ctx, self._heads)
         require_mode(cluster.inputs.mode, ctx.everybody)
         await together(_one_a_host(ctx.members), lambda member: _prepare(cluster, member))
         key = await cluster.munge_key(make=True)
@@ -32,7 +36,7 @@ class Slurm(AppController):
 
     async def add(self, ctx: Context) -> None:
         """A worker that failed to join, was drained, or lost its power comes back the same way."""
-        cluster = Cluster.of(ctx)
+        cluster = Cluster.of(ctx, self._heads)
         require_mode(cluster.inputs.mode, ctx.everybody)
         if ctx.of("controller"):
             await self.bootstrap(ctx)
@@ -45,7 +49,7 @@ class Slurm(AppController):
         await _prove(cluster, cluster.workers)
 
     async def drain(self, ctx: Context) -> None:
-        cluster, patience = Cluster.of(ctx), Patience.of(ctx.options, jobs="wait")
+        cluster, patience = Cluster.of(ctx, self._heads), Patience.of(ctx.options, jobs="wait")
         _refuse_controller(ctx, "drained")
         for member in cluster.workers:
             await leaving.drain(cluster, member, patience)
@@ -53,7 +57,7 @@ class Slurm(AppController):
 
     async def remove(self, ctx: Context) -> None:
         """The cluster lets go first, so that a host that cannot be reached any more is at least forgotten."""
-        cluster, patience = Cluster.of(ctx), Patience.of(ctx.options, jobs="requeue")
+        cluster, patience = Cluster.of(ctx, self._heads), Patience.of(ctx.options, jobs="requeue")
         _refuse_controller(ctx, "removed")
         mine = [one for one in ctx.everybody if one.concerned and (ctx.narrowed is None or one.id in ctx.narrowed)]
         async with ctx.step("look-for-jobs"):
@@ -65,7 +69,7 @@ class Slurm(AppController):
 
     async def stop(self, ctx: Context) -> None:
         """Queued jobs stay queued, and what ran is queued again, unless the request says otherwise."""
-        cluster = Cluster.of(ctx)
+        cluster = Cluster.of(ctx, self._heads)
         if cluster.has_head:
             async with ctx.step("jobs"):
                 await _settle_jobs(cluster, Patience.of(ctx.options, jobs="requeue"))
@@ -77,7 +81,7 @@ class Slurm(AppController):
             await self.stop(ctx)
             await self.start(ctx)
             return
-        cluster = Cluster.of(ctx)
+        cluster = Cluster.of(ctx, self._heads)
         async with ctx.step("restart", cluster.head):
             await head_host.bring_up(cluster, await ctx.host(cluster.head), afresh=True)
         await together(cluster.workers, lambda member: _join(cluster, member, afresh=True))
@@ -85,7 +89,7 @@ class Slurm(AppController):
         await _describe(cluster)
 
     async def teardown(self, ctx: Context) -> None:
-        cluster = Cluster.of(ctx)
+        cluster = Cluster.of(ctx, self._heads)
         keep = ctx.options.get("packages") == "keep"
         if ctx.of("controller"):
             async with ctx.step("cancel-jobs"):
@@ -112,10 +116,6 @@ async def _prepare(cluster: Cluster, member: ControllerMember) -> None:
 async def _configure(cluster: Cluster, member: ControllerMember, key: str) -> None:
     async with cluster.ctx.step("configure", member):
         await installing.configure(cluster, member, key)
-        host, facts = await cluster.ctx.host(member), await cluster.host_facts(cluster.head)
-        head = {(await cluster.ctx.host(cluster.head)).address: [facts.hostname]}
-        if place_of(member) != place_of(cluster.head):
-            await installing.know_each_other(cluster, host, head)
 
 
 async def _bring_up_head(cluster: Cluster) -> None:
@@ -133,8 +133,7 @@ async def _bring_up_head(cluster: Cluster) -> None:
 async def _join(cluster: Cluster, member: ControllerMember, afresh: bool = False) -> None:
     host, name = await cluster.ctx.host(member), node_name(member.ordinal)
     async with cluster.ctx.step("join", member):
-        if place_of(member) != place_of(cluster.head):
-            await installing.know_each_other(cluster, await cluster.ctx.host(cluster.head), {host.address: [name]})
+        await installing.name_on_head(cluster, member)
         await worker_host.bring_up(cluster, member, afresh)
         await worker_host.joined(cluster, member)
     cluster.ctx.member(member, "ready", detail={"address": host.address, "node": name})

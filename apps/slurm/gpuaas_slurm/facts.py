@@ -1,5 +1,6 @@
 """What a host says of itself: name, GPUs, control groups. Gathered once an operation."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpuaas_sdk.controller import Host
@@ -16,7 +17,10 @@ class Facts:
 
 
 async def facts_of(host: Host) -> Facts:
-    told = await ask(host, "facts", {})
+    return facts_in(await ask(host, "facts", {}))
+
+
+def facts_in(told: Mapping[str, object]) -> Facts:
     devices = told["gpu_devices"]
     return Facts(
         hostname=str(told["hostname"]),

@@ -29,9 +29,9 @@ async def bring_up_accounting(cluster: Cluster, host: Host) -> None:
         host,
         ("apply", {"files": written}),
         ("database", {"phase": "files", **database}),
-        run_units([munge_run(), {"name": layout.DATABASE_UNIT, "files": [_unit(layout.DATABASE_UNIT)]}]),
+        run_units(munge_run(), {"name": layout.DATABASE_UNIT, "files": [_unit(layout.DATABASE_UNIT)]}),
         ("database", {"phase": "content", **database}),
-        run_units([accounting | {"listens": layout.ACCOUNTING_PORT}]),
+        run_units(accounting | {"listens": layout.ACCOUNTING_PORT}),
         ("accounts", told),
     )
 
@@ -54,9 +54,9 @@ async def bring_up(cluster: Cluster, host: Host, afresh: bool = False) -> None:
     await ask_in_turn(
         host,
         ("apply", {"folders": folders, "files": written}),
-        run_units([munge_run()]),
+        run_units(munge_run()),
         ("first_state", {"state": layout.STATE}),
-        run_units(run, afresh),
+        run_units(*({**one, "afresh": afresh} for one in run)),
     )
 
 

@@ -1,9 +1,12 @@
 """What every host of a cluster gets, whatever it does there: packages, people, the key, the configuration."""
 
-from gpuaas_sdk.controller import ControllerMember, Host
+from collections.abc import Sequence
+
+from gpuaas_sdk.controller import ControllerMember
 from gpuaas_slurm import layout
-from gpuaas_slurm.cluster import Cluster
-from gpuaas_slurm.hostside import Told, ask, ask_in_turn
+from gpuaas_slurm.cluster import Cluster, place_of
+from gpuaas_slurm.heads import Named, name_all
+from gpuaas_slurm.hostside import Told, ask_in_turn
 from gpuaas_slurm.packages import wanted
 from gpuaas_slurm.rendered import small_confs, units
 from gpuaas_slurm.rendered.slurm_conf import slurm_conf
@@ -16,7 +19,9 @@ async def install_packages(cluster: Cluster, member: ControllerMember) -> None:
     """The packages' own daemons are put to sleep first: a package starts what it brings."""
     host = await cluster.ctx.host(member)
     needs = wanted(member.component_key == "controller", cluster.inputs.accounting)
-    await cluster.packages.install(host, needs, first={"links": masks()})
+    facts = await cluster.packages.install(host, needs, first={"links": masks()})
+    if facts is not None:
+        cluster.facts[place_of(member)] = facts
 
 
 def masks() -> list[dict[str, object]]:
@@ -43,16 +48,33 @@ async def configure(cluster: Cluster, member: ControllerMember, key: str) -> Non
     ]
     # The folders come before the people: their homes are in one of them.
     everything = {"folders": folders, "files": files, "links": [PMIX_LINK]}
-    await ask_in_turn(host, ("apply", everything), ("apply", {"users": users}))
+    names = await _names(cluster, member)
+    await ask_in_turn(host, ("apply", everything), ("apply", {"users": users}), ("names", names))
 
 
-async def know_each_other(cluster: Cluster, host: Host, names: dict[str, list[str]]) -> None:
-    await ask(host, "names", {"mark": layout.HOSTS_MARK, "names": names})
+async def _names(cluster: Cluster, member: ControllerMember) -> Told:
+    """The controller's, on the other hosts."""
+    if place_of(member) == place_of(cluster.head):
+        return {"mark": layout.HOSTS_MARK, "names": {}}
+    facts, address = await cluster.host_facts(cluster.head), (await cluster.ctx.host(cluster.head)).address
+    return {"mark": layout.HOSTS_MARK, "names": {address: [facts.hostname]}}
 
 
-def run_units(wanted_units: list[dict[str, object]], afresh: bool = False) -> tuple[str, Told]:
+async def name_on_head(cluster: Cluster, member: ControllerMember) -> None:
+    """The worker's name, where the controller looks for it."""
+
+    async def name(asked: Sequence[Named]) -> list[None]:
+        await name_all(await cluster.ctx.host(cluster.head), asked)
+        return [None] * len(asked)
+
+    if place_of(member) != place_of(cluster.head):
+        here = (await cluster.ctx.host(member)).address, layout.node_name(member.ordinal)
+        await cluster.heads.named.ask(cluster.id, here, name)
+
+
+def run_units(*wanted_units: Told) -> tuple[str, Told]:
     """What is to be asked of a host."""
-    return "units", {"stamps": layout.STAMPS, "units": wanted_units, "afresh": afresh}
+    return "units", {"stamps": layout.STAMPS, "units": wanted_units}
 
 
 def munge_run() -> dict[str, object]:

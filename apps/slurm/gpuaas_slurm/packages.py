@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from gpuaas_sdk.controller import Context, Host
 from gpuaas_slurm import layout
+from gpuaas_slurm.facts import Facts, facts_in
 from gpuaas_slurm.hostside import Told, ask, ask_in_turn
 
 BUNDLE = f"{layout.PACKAGES}/bundle.tar"
@@ -28,8 +29,8 @@ class Packages:
     _bytes: bytes | None = None
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def install(self, host: Host, names: tuple[str, ...], first: Told) -> None:
-        """`first` is applied to the host before any package is."""
+    async def install(self, host: Host, names: tuple[str, ...], first: Told) -> Facts | None:
+        """`first` is applied to the host before any package is. What the host is then, where nothing had to be brought."""
         told = {
             "folder": layout.PACKAGES,
             "mode": self.source,
@@ -37,10 +38,14 @@ class Packages:
             "wanted": list(names),
             "bundle": None,
         }
-        _, answer = await ask_in_turn(host, ("apply", first), ("packages", told), timeout=INSTALL_SECONDS)
-        if answer["needed"]:
-            await self._send(host)
-            await ask(host, "packages", {**told, "bundle": BUNDLE}, INSTALL_SECONDS)
+        _, answer, facts = await ask_in_turn(
+            host, ("apply", first), ("packages", told), ("facts", {}), timeout=INSTALL_SECONDS
+        )
+        if not answer["needed"]:
+            return facts_in(facts)
+        await self._send(host)
+        await ask(host, "packages", {**told, "bundle": BUNDLE}, INSTALL_SECONDS)
+        return None
 
     async def _send(self, host: Host) -> None:
         async with self._lock:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from gpuaas_sdk.controller import Failed
 from gpuaas_slurm.cluster import Cluster
 from gpuaas_slurm.hostside import ask
 
@@ -9,6 +10,20 @@ SECONDS = 30
 
 
 async def prove(cluster: Cluster, nodes: Sequence[str]) -> None:
+    """With whoever else comes now, by one job over the nodes of all of them."""
+
+    async def try_all(asked: Sequence[Sequence[str]]) -> list[Failed | None]:
+        problem = await _problem(cluster, [name for nodes in asked for name in nodes])
+        if problem is None or len(asked) == 1:
+            return [problem] * len(asked)
+        return [await _problem(cluster, nodes) for nodes in asked]  # what one of them spoils is nobody else's
+
+    problem = await cluster.heads.proven.ask(cluster.id, nodes, try_all)
+    if problem is not None:
+        raise problem
+
+
+async def _problem(cluster: Cluster, nodes: Sequence[str]) -> Failed | None:
     """A job runs on those of the nodes that are free: nobody's work waits for our proof."""
     scheduler = await cluster.scheduler()
     known = await scheduler.nodes()
@@ -19,4 +34,8 @@ async def prove(cluster: Cluster, nodes: Sequence[str]) -> None:
         "nodes": sorted(free),
         "seconds": SECONDS,
     }
-    await ask(await cluster.ctx.host(cluster.head), "prove", told)
+    try:
+        await ask(await cluster.ctx.host(cluster.head), "prove", told)
+    except Failed as problem:
+        return problem
+    return None

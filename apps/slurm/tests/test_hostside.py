@@ -72,12 +72,12 @@ def scontrol(folder: Path, *states: str) -> Here:
 
 async def test_a_node_has_joined_when_the_cluster_counts_on_it(tmp_path: Path) -> None:
     here = scontrol(tmp_path, "IDLE*+DYNAMIC_NORM", "DOWN+DYNAMIC_NORM", "IDLE+DYNAMIC_NORM")
-    assert (await ask(host(here), "joined", {"node": "w1", "seconds": 10}))["joined"] is True
+    assert (await ask(host(here), "joined", {"nodes": ["w1"], "seconds": 10}))["joined"] == ["w1"]
     asked = (tmp_path / "asked").read_text().splitlines()
     assert asked.count("update nodename=w1 state=resume") == 1  # only of the one that was out of use
 
 
 async def test_of_a_node_that_does_not_join_it_is_said_what_was_seen_last(tmp_path: Path) -> None:
     here = scontrol(tmp_path, "IDLE+DRAIN+DYNAMIC_NORM")
-    answer = await ask(host(here), "joined", {"node": "w1", "seconds": 0.3})
-    assert answer == {"joined": False, "seen": "IDLE DRAIN lost it"}
+    answer = await ask(host(here), "joined", {"nodes": ["w1"], "seconds": 0.3})
+    assert answer == {"joined": [], "seen": {"w1": "IDLE DRAIN lost it"}}

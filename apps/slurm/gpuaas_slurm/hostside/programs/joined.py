@@ -1,6 +1,6 @@
-"""Waits, on the controller's host, until the cluster counts on a node; one that is out of use is put into use.
+"""Waits, on the controller's host, until the cluster counts on some nodes; one that is out of use is put into use.
 
-{"node", "seconds"} -> {"joined": bool, "seen"}: what was last seen of it.
+{"nodes": [name], "seconds"} -> {"joined": [name], "seen": {name: what was last seen of it}}
 """
 
 import json
@@ -30,16 +30,21 @@ def look(node):
     return state.rstrip("*"), set(flags), reason[1] if reason else ""
 
 
-told = json.load(sys.stdin)
-node, deadline = told["node"], time.monotonic() + told["seconds"]
-joined, seen = False, "it has not come"
-while not joined and time.monotonic() < deadline:
+def usable(node):
+    """Whether the cluster counts on it; what was seen of it is kept."""
     state, flags, reason = look(node)
-    joined = state in USABLE and not flags & WRONG
     if state:
-        seen = " ".join(part for part in (state, *sorted(flags - {"DYNAMIC_NORM"}), reason) if part)
+        seen[node] = " ".join(part for part in (state, *sorted(flags - {"DYNAMIC_NORM"}), reason) if part)
     if "DRAIN" in flags or state == "DOWN":  # of a node that works it would be an error
         scontrol("update", f"nodename={node}", "state=resume")
-    if not joined:
-        time.sleep(0.1)
+    return state in USABLE and not flags & WRONG
+
+
+told = json.load(sys.stdin)
+deadline = time.monotonic() + told["seconds"]
+seen = dict.fromkeys(told["nodes"], "it has not come")
+joined = [node for node in told["nodes"] if usable(node)]
+while len(joined) < len(seen) and time.monotonic() < deadline:
+    time.sleep(0.1)
+    joined += [node for node in told["nodes"] if node not in joined and usable(node)]
 json.dump({"joined": joined, "seen": seen}, sys.stdout)

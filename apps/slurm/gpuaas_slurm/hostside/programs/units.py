@@ -1,6 +1,6 @@
 """Runs units with the files that there are now: started when they do not run, restarted when they run with older files.
 
-    {"stamps": folder, "units": [{"name", "files": [path], "listens": port | null}], "afresh": bool}
+    {"stamps": folder, "units": [{"name", "files": [path], "listens": port | null, "afresh": bool}]}
 
 What a daemon was started with is written down beside it, so that a crash between a new file and the restart is seen.
 """
@@ -75,7 +75,7 @@ for unit in told["units"]:
     except FileNotFoundError:
         before = ""
     state = systemctl("is-active", name, check=False).stdout.strip()
-    if state != "active" or before != now or told.get("afresh"):
+    if state != "active" or before != now or unit.get("afresh"):
         systemctl("reset-failed", name, check=False)  # also forgets how often it was started lately
         if systemctl("restart", name, check=False).returncode != 0:
             give_up(name, "does not start")
