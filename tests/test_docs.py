@@ -213,8 +213,8 @@ def test_the_tutorial_does_what_it_says(world: World, server: RunningServer, tmp
 
 @pytest.mark.lab
 @pytest.mark.timeout(600)
-def test_the_tutorial_does_what_it_says_on_real_hosts(up: tuple[str, str], tmp_path: Path) -> None:
-    reader = Reader(tmp_path, *up)
+def test_the_tutorial_does_what_it_says_on_real_hosts(up: "Up", tmp_path: Path) -> None:
+    reader = Reader(tmp_path, up.url, up.password)
     for example in examples(TUTORIAL):
         if example.mark != "needs: a terminal of its own":
             reader.follow(example)
@@ -224,24 +224,68 @@ def test_the_tutorial_does_what_it_says_on_real_hosts(up: tuple[str, str], tmp_p
 @pytest.mark.lab
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("tutorial", [CLUSTER_TUTORIAL, APP_TUTORIAL], ids=lambda page: page.stem)
-def test_the_tutorials_about_apps_do_what_they_say_on_real_hosts(
-    tutorial: Path, up: tuple[str, str], tmp_path: Path
-) -> None:
-    reader = Reader(tmp_path, *up, REPOSITORY)
+def test_the_tutorials_about_apps_do_what_they_say_on_real_hosts(tutorial: Path, up: "Up", tmp_path: Path) -> None:
+    reader = Reader(tmp_path, up.url, up.password, REPOSITORY)
     for example in examples(tutorial):
         reader.follow(example)
     reader.finish()
 
 
+@pytest.mark.lab
+@pytest.mark.timeout(600)
+def test_the_commands_that_make_up_prints_for_its_cluster_work(up: "Up", tmp_path: Path) -> None:
+    reader = Reader(tmp_path, up.url, up.password, REPOSITORY)
+    reader.follow(Example(TUTORIAL, 0, f"gpuaas login admin@gpuaas.local --server {ADDRESS}", ""))
+    reader.follow(Example(TUTORIAL, 0, "gpuaas config set project acme/training", ""))
+    for name, shown in {
+        "nodes": "w2 1 main* idle",
+        "run": up.host,
+        "run on gpus": "CUDA_VISIBLE_DEVICES=0",
+        "submit": "Submitted batch job …",
+        "queue": "JOBID PARTITION …",
+    }.items():
+        reader.follow(Example(TUTORIAL, 0, up.command(name), "", [shown]))
+
+
 @pytest.fixture(scope="module")
-def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
+def up(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Up]":
     """Each reader leaves things as they were, so one `make up` is enough for all."""
     with _make_up(tmp_path_factory.mktemp("up")) as made:
         yield made
 
 
+@dataclass
+class Up:
+    """What `make up` has said, from its first line to its last."""
+
+    process: int
+    said: str
+
+    def _find(self, pattern: str) -> str:
+        found = re.search(pattern, self.said, re.MULTILINE)
+        if found is None:
+            _give_up(self.said)
+        return found[1]
+
+    @property
+    def url(self) -> str:
+        return self._find(r"API +(http\S+)/api/v1")
+
+    @property
+    def password(self) -> str:
+        return self._find(r"password (\S+) +\(shown once\)")
+
+    @property
+    def host(self) -> str:
+        """How the names of its hosts begin."""
+        return f"demo-{self.process}-"
+
+    def command(self, name: str) -> str:
+        return self._find(rf"^  {name} +(\.venv/bin/gpuaas .+)$")
+
+
 @contextmanager
-def _make_up(folder: Path) -> Iterator[tuple[str, str]]:
+def _make_up(folder: Path) -> Iterator[Up]:
     """What `make up` runs, on data of its own."""
     environment = {**os.environ, "GPUAAS_DATA_DIR": str(folder / "var"), "COLUMNS": "200", "PYTHONUNBUFFERED": "1"}
     folder.chmod(0o755)
@@ -256,11 +300,7 @@ def _make_up(folder: Path) -> Iterator[tuple[str, str]]:
                 break
         else:
             _give_up(said)
-        address = re.search(r"API +(http\S+)/api/v1", said)
-        password = re.search(r"password (\S+) +\(shown once\)", said)
-        if address is None or password is None:
-            _give_up(said)
-        yield address[1], password[1]
+        yield Up(up.pid, said)
     finally:
         up.send_signal(signal.SIGINT)
         up.communicate(timeout=90)
