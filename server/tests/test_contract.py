@@ -2,9 +2,16 @@
 
 import copy
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
 
 from gpuaas_server.calls import call_of
+from gpuaas_server.catalog import manifest
+from gpuaas_server.catalog.schemas import MANIFEST
 from gpuaas_server.contract import breaking_changes, check_contract, offline_app, openapi_document
 from gpuaas_server.identity.policy_document import assert_policy_covers
 from gpuaas_server.kernel.errors import CATALOGUE
@@ -111,3 +118,65 @@ def test_an_upgrade_may_be_refused_like_any_verb_and_like_a_launch() -> None:
 
 def _codes(answer: dict[str, str]) -> list[str]:
     return answer["description"].split(", ")
+
+
+# Bodies that people write by hand: a reader learns them from an example.
+BY_HAND = (
+    "AllocationCreate",
+    "AppVersionRegister",
+    "ArtifactMove",
+    "EntitlementGrant",
+    "HealthReport",
+    "InstanceCreate",
+    "MemberOperationCreate",
+    "OperationComplete",
+    "OperationFail",
+    "OperationReport",
+    "PublishIntentComplete",
+    "PublishIntentCreate",
+    "ServiceAccountCreate",
+    "SshGrantCreate",
+    "TrustPolicySet",
+)
+
+
+def undescribed(document: dict[str, Any]) -> list[str]:
+    """Operations that say nothing beyond their name."""
+    return [
+        operation["operationId"]
+        for methods in document["paths"].values()
+        for operation in methods.values()
+        if len(operation.get("description", "").split()) < 3
+    ]
+
+
+def test_every_operation_says_what_it_does() -> None:
+    document = openapi_document()
+    assert undescribed(document) == []
+    del document["paths"][ALLOCATION]["get"]["description"]
+    assert undescribed(document) == ["allocation_show"]
+
+
+def unfit_examples(document: dict[str, Any]) -> Iterator[str]:
+    """Examples of bodies that the schema which shows them would refuse."""
+    schemas = document["components"]["schemas"]
+    for name, schema in schemas.items():
+        referring = {"$ref": f"#/components/schemas/{name}", "components": {"schemas": schemas}}
+        validator = jsonschema_rs.Draft202012Validator(referring, validate_formats=True)
+        yield from (name for example in schema.get("examples", ()) if not validator.is_valid(example))
+
+
+def test_every_example_is_accepted_by_its_schema() -> None:
+    document = openapi_document()
+    assert list(unfit_examples(document)) == []
+    document["components"]["schemas"]["InstanceCreate"]["examples"][0]["placement_intent"][0]["colour"] = "red"
+    assert list(unfit_examples(document)) == ["InstanceCreate"]
+
+
+@pytest.mark.parametrize("name", BY_HAND)
+def test_what_people_write_by_hand_has_an_example(name: str) -> None:
+    assert openapi_document()["components"]["schemas"][name].get("examples")
+
+
+def test_the_manifest_of_the_example_is_a_good_one() -> None:
+    assert manifest.parse(MANIFEST).slug == "echo"

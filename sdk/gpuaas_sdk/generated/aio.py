@@ -154,6 +154,7 @@ class AccessCredentialsCalls(Calls):
         return await self._read(AccessCredential, request)
 
     async def show(self, project_id: str, credential_id: str) -> AccessCredential:
+        """The public side of a credential and where it stands. Private keys are on no answer but a delivery, sealed."""
         request = Request(method="GET", path=path_of("projects", project_id, "access-credentials", credential_id))
         return await self._read(AccessCredential, request)
 
@@ -201,6 +202,7 @@ class AllocationsCalls(Calls):
         return await self._read(Allocation, request)
 
     async def retry_release(self, project_id: str, allocation_id: str, *, generation: int | None = None) -> Allocation:
+        """After a release that failed: deprovision, wipe and the proof of the wipe, once more from the beginning."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "allocations", allocation_id, "retry-release"),
@@ -209,6 +211,7 @@ class AllocationsCalls(Calls):
         return await self._read(Allocation, request)
 
     async def show(self, project_id: str, allocation_id: str) -> Allocation:
+        """Where it stands, the way in once it is active, and why it failed if it did."""
         request = Request(method="GET", path=path_of("projects", project_id, "allocations", allocation_id))
         return await self._read(Allocation, request)
 
@@ -220,7 +223,9 @@ class AllocationsCalls(Calls):
     def list(
         self, project_id: str | None = None, *, node_id: str | None = None, state: str | None = None
     ) -> Pages[Allocation]:
-        """All allocations of the platform, for operators."""
+        """Allocations of the project, newest first, ended ones too; `state` picks.
+
+        All allocations of the platform, for operators."""
         request = Request(
             method="GET",
             path=path_of("projects", project_id, "allocations") if project_id is not None else path_of("allocations"),
@@ -283,10 +288,12 @@ class AppVersionsCalls(Calls):
         return await self._read(AppVersion, request)
 
     async def show(self, project_id: str, app_id: str, version_id: str) -> AppVersionDetail:
+        """The version with its whole manifest."""
         request = Request(method="GET", path=path_of("projects", project_id, "apps", app_id, "versions", version_id))
         return await self._read(AppVersionDetail, request)
 
     def list(self, project_id: str, app_id: str) -> Pages[AppVersion]:
+        """Versions of the app, the highest first; drafts and retired ones too."""
         request = Request(method="GET", path=path_of("projects", project_id, "apps", app_id, "versions"))
         return self._pages(AppVersion, request)
 
@@ -298,6 +305,7 @@ class AppsCalls(Calls):
         return self._pages(Entitlement, request)
 
     async def set_visibility(self, app_id: str, visibility: str, reason: str, *, generation: int | None = None) -> App:
+        """Say which tenants see the app in their catalogue. What runs already goes on, whoever sees it."""
         request = Request(
             method="PUT",
             path=path_of("apps", app_id, "visibility"),
@@ -307,6 +315,7 @@ class AppsCalls(Calls):
         return await self._read(App, request)
 
     async def show(self, project_id: str, app_id: str) -> App:
+        """An app as those see it who publish it. To launch it, look at the catalogue."""
         request = Request(method="GET", path=path_of("projects", project_id, "apps", app_id))
         return await self._read(App, request)
 
@@ -347,6 +356,7 @@ class ArtifactsCalls(Calls):
         return self._bytes(request)
 
     def evidence(self, project_id: str, artifact_id: str) -> Pages[Evidence]:
+        """What lint and smoke runs said about the artifact, newest first."""
         request = Request(method="GET", path=path_of("projects", project_id, "artifacts", artifact_id, "evidence"))
         return self._pages(Evidence, request)
 
@@ -425,6 +435,7 @@ class ArtifactsCalls(Calls):
         return await self._read(Artifact, request)
 
     async def show(self, project_id: str, artifact_id: str) -> Artifact:
+        """What it is, how far it has come, and whether it is trusted and why."""
         request = Request(method="GET", path=path_of("projects", project_id, "artifacts", artifact_id))
         return await self._read(Artifact, request)
 
@@ -436,6 +447,7 @@ class ArtifactsCalls(Calls):
         signatures: Sequence[str] | None = None,
         generation: int | None = None,
     ) -> Artifact:
+        """Have bytes and signatures checked again. `checking` is true meanwhile; `trust` says what came of it."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "artifacts", artifact_id, "verify"),
@@ -445,6 +457,7 @@ class ArtifactsCalls(Calls):
         return await self._read(Artifact, request)
 
     def list(self, project_id: str, *, digest: str | None = None, stage: str | None = None) -> Pages[Artifact]:
+        """Artifacts of the project, newest first, in every stage; `stage` and `digest` pick."""
         request = Request(
             method="GET", path=path_of("projects", project_id, "artifacts"), query={"digest": digest, "stage": stage}
         )
@@ -463,6 +476,11 @@ class AuditCalls(Calls):
         outcome: str | None = None,
         resource_id: str | None = None,
     ) -> Pages[AuditRecord]:
+        """Who did what in the project, newest first; refused attempts too.
+
+        Who did what in the tenant and its projects, newest first; refused attempts too.
+
+        Who did what on the whole platform, newest first; refused attempts too. For platform roles."""
         request = Request(
             method="GET",
             path=path_of("projects", project_id, "audit")
@@ -543,6 +561,7 @@ class ControllerCalls(Calls):
         steps: Sequence[StepReport | Mapping[str, object]] | None = None,
         generation: int | None = None,
     ) -> Operation:
+        """It did not work: say why, and what to do next. After a request to cancel, it ends as `cancelled`."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "operations", operation_id, "fail"),
@@ -635,16 +654,19 @@ class EnrolmentTokensCalls(Calls):
         return await self._read(EnrolmentTokenCreated, request)
 
     async def revoke(self, token_id: str, *, generation: int | None = None) -> None:
+        """No further host enrols with it. Those that have enrolled stay."""
         request = Request(method="DELETE", path=path_of("enrolment-tokens", token_id), headers=if_match(generation))
         await self._discard(request)
 
     def list(self) -> Pages[EnrolmentToken]:
+        """Tokens for new hosts, newest first: how often each was used, and until when it is good."""
         request = Request(method="GET", path=path_of("enrolment-tokens"))
         return self._pages(EnrolmentToken, request)
 
 
 class EntitlementsCalls(Calls):
     async def grant(self, tenant_id: str, app: str, *, generation: int | None = None) -> Entitlement:
+        """Let a tenant launch an app whose visibility is `entitled`. Granting what is granted is no error."""
         request = Request(
             method="POST",
             path=path_of("tenants", tenant_id, "entitlements"),
@@ -753,12 +775,14 @@ class InstancesCalls(Calls):
         return await self._read(InstanceStarted, request)
 
     async def member(self, project_id: str, instance_id: str, member_id: str) -> InstanceMember:
+        """One member: its status and why, the machine it is on, and the operation that works on it."""
         request = Request(
             method="GET", path=path_of("projects", project_id, "instances", instance_id, "members", member_id)
         )
         return await self._read(InstanceMember, request)
 
     def members(self, project_id: str, instance_id: str, *, removed: bool | None = None) -> Pages[InstanceMember]:
+        """Members in the order in which they joined; with `removed`, those that are gone too."""
         request = Request(
             method="GET",
             path=path_of("projects", project_id, "instances", instance_id, "members"),
@@ -795,6 +819,7 @@ class InstancesCalls(Calls):
         reason: str | None = None,
         generation: int | None = None,
     ) -> InstanceStarted:
+        """Have the controller mend what is broken. Members that work are left alone."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "instances", instance_id, "repair"),
@@ -813,6 +838,7 @@ class InstancesCalls(Calls):
         reason: str | None = None,
         generation: int | None = None,
     ) -> InstanceStarted:
+        """Stop and start in one operation of the app's controller; the hosts are not inspected in between."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "instances", instance_id, "restart"),
@@ -841,6 +867,7 @@ class InstancesCalls(Calls):
         return await self._read(InstanceStarted, request)
 
     async def show(self, project_id: str, instance_id: str) -> Instance:
+        """What was asked for, what the controller reports, how healthy it is, and what can be asked for next."""
         request = Request(method="GET", path=path_of("projects", project_id, "instances", instance_id))
         return await self._read(Instance, request)
 
@@ -854,6 +881,7 @@ class InstancesCalls(Calls):
         reason: str | None = None,
         generation: int | None = None,
     ) -> InstanceStarted:
+        """Start one that is stopped or failed, on the same members and version."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "instances", instance_id, "start"),
@@ -922,6 +950,7 @@ class InstancesCalls(Calls):
         return await self._read(InstanceStarted, request)
 
     def list(self, project_id: str, *, app: str | None = None, status: str | None = None) -> Pages[InstanceSummary]:
+        """Instances of the project, newest first, decommissioned ones too; `status` and `app` pick."""
         request = Request(
             method="GET", path=path_of("projects", project_id, "instances"), query={"app": app, "status": status}
         )
@@ -940,6 +969,7 @@ class MeCalls(Calls):
         await self._discard(request)
 
     async def show(self) -> Me:
+        """Who you are to the platform: your roles, or a service account's scopes."""
         request = Request(method="GET", path=path_of("me"))
         return await self._read(Me, request)
 
@@ -981,18 +1011,22 @@ class NodesCalls(Calls):
         return await self._read(Node, request)
 
     async def show(self, node_id: str) -> Node:
+        """A host: whether it is alive, what is on it, and whether new allocations may land there."""
         request = Request(method="GET", path=path_of("nodes", node_id))
         return await self._read(Node, request)
 
     async def task(self, task_id: str) -> Task:
+        """One host task: what was asked, phase by phase what happened, and the evidence."""
         request = Request(method="GET", path=path_of("tasks", task_id))
         return await self._read(Task, request)
 
     def tasks(self, node_id: str) -> Pages[Task]:
+        """What the host was told to do, newest first, with what it reported."""
         request = Request(method="GET", path=path_of("nodes", node_id, "tasks"))
         return self._pages(Task, request)
 
     async def uncordon(self, node_id: str, *, generation: int | None = None) -> Node:
+        """End of maintenance: new allocations may land here again, if it is alive. Ends a drain as well."""
         request = Request(method="POST", path=path_of("nodes", node_id, "uncordon"), headers=if_match(generation))
         return await self._read(Node, request)
 
@@ -1004,6 +1038,7 @@ class NodesCalls(Calls):
         name: str | None = None,
         generation: int | None = None,
     ) -> Node:
+        """Change the name, which no other node may have, or replace all labels."""
         request = Request(
             method="PATCH",
             path=path_of("nodes", node_id),
@@ -1013,6 +1048,7 @@ class NodesCalls(Calls):
         return await self._read(Node, request)
 
     def list(self, *, status: str | None = None) -> Pages[Node]:
+        """Hosts of the platform, newest first, retired ones too; `status` picks."""
         request = Request(method="GET", path=path_of("nodes"), query={"status": status})
         return self._pages(Node, request)
 
@@ -1062,6 +1098,7 @@ class OperationsCalls(Calls):
         parent_id: str | None = None,
         status: str | None = None,
     ) -> Pages[Operation]:
+        """Operations of the project, newest first; of one instance, of one bulk operation, or in one status."""
         request = Request(
             method="GET",
             path=path_of("projects", project_id, "operations"),
@@ -1099,6 +1136,7 @@ class PlatformKeysCalls(Calls):
 
 class ProjectsCalls(Calls):
     async def create(self, tenant_id: str, slug: str, name: str, *, generation: int | None = None) -> Project:
+        """A project of the tenant, without members yet; tenant administrators are at home in it anyway."""
         request = Request(
             method="POST",
             path=path_of("tenants", tenant_id, "projects"),
@@ -1108,6 +1146,7 @@ class ProjectsCalls(Calls):
         return await self._read(Project, request)
 
     def members(self, project_id: str) -> Pages[Member]:
+        """Those who hold a role in the project, and which; tenant administrators are not listed."""
         request = Request(method="GET", path=path_of("projects", project_id, "members"))
         return self._pages(Member, request)
 
@@ -1129,12 +1168,14 @@ class ProjectsCalls(Calls):
         return await self._read(Member, request)
 
     async def show(self, project_id: str) -> Project:
+        """The project, and what you may do with it."""
         request = Request(method="GET", path=path_of("projects", project_id))
         return await self._read(Project, request)
 
     async def update(
         self, project_id: str, *, disabled: bool | None = None, name: str | None = None, generation: int | None = None
     ) -> Project:
+        """Rename or disable. Disabling lets its people read but change nothing, except to end what runs."""
         request = Request(
             method="PATCH",
             path=path_of("projects", project_id),
@@ -1144,7 +1185,9 @@ class ProjectsCalls(Calls):
         return await self._read(Project, request)
 
     def list(self, tenant_id: str | None = None) -> Pages[Project]:
-        """The projects that you have a role in."""
+        """All projects of the tenant, newest first.
+
+        The projects that you have a role in."""
         request = Request(
             method="GET",
             path=path_of("tenants", tenant_id, "projects") if tenant_id is not None else path_of("projects"),
@@ -1154,6 +1197,7 @@ class ProjectsCalls(Calls):
 
 class PublishIntentsCalls(Calls):
     async def cancel(self, project_id: str, publish_intent_id: str, *, generation: int | None = None) -> PublishIntent:
+        """Give up an open intent; bytes that were sent for it are removed. One that is being checked runs on."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "publish-intents", publish_intent_id, "cancel"),
@@ -1193,6 +1237,7 @@ class PublishIntentsCalls(Calls):
         return await self._read(PublishIntent, request)
 
     async def show(self, project_id: str, publish_intent_id: str) -> PublishIntent:
+        """What became of it; while it is open, where its bytes go, with a fresh ticket for those who may publish."""
         request = Request(method="GET", path=path_of("projects", project_id, "publish-intents", publish_intent_id))
         return await self._read(PublishIntent, request)
 
@@ -1206,16 +1251,19 @@ class PublishIntentsCalls(Calls):
         return await self._read(UploadedContent, request)
 
     def list(self, project_id: str) -> Pages[PublishIntent]:
+        """What the project has announced to publish, newest first. Ended intents are forgotten after a while."""
         request = Request(method="GET", path=path_of("projects", project_id, "publish-intents"))
         return self._pages(PublishIntent, request)
 
 
 class QuotasCalls(Calls):
     async def project(self, project_id: str) -> Quota:
+        """How many GPUs the project may hold, and how many it holds. The tenant's limit counts as well."""
         request = Request(method="GET", path=path_of("projects", project_id, "quota"))
         return await self._read(Quota, request)
 
     async def set_project(self, project_id: str, gpu_limit: int | None, *, generation: int | None = None) -> Quota:
+        """Limit the GPUs of the project. A limit below what is in use takes nothing away; nothing new is given."""
         request = Request(
             method="PUT",
             path=path_of("projects", project_id, "quota"),
@@ -1225,6 +1273,7 @@ class QuotasCalls(Calls):
         return await self._read(Quota, request)
 
     async def set_tenant(self, tenant_id: str, gpu_limit: int | None, *, generation: int | None = None) -> Quota:
+        """Limit the GPUs of the tenant. A limit below what is in use takes nothing away; nothing new is given."""
         request = Request(
             method="PUT",
             path=path_of("tenants", tenant_id, "quota"),
@@ -1234,6 +1283,7 @@ class QuotasCalls(Calls):
         return await self._read(Quota, request)
 
     async def tenant(self, tenant_id: str) -> Quota:
+        """How many GPUs all projects of the tenant may hold together, and how many they hold."""
         request = Request(method="GET", path=path_of("tenants", tenant_id, "quota"))
         return await self._read(Quota, request)
 
@@ -1324,6 +1374,7 @@ class ServiceAccountsCalls(Calls):
     async def delete_key(
         self, project_id: str, service_account_id: str, key_id: str, *, generation: int | None = None
     ) -> None:
+        """End a key now, with the tokens that were got with it. Those of the other keys live on."""
         request = Request(
             method="DELETE",
             path=path_of("projects", project_id, "service-accounts", service_account_id, "keys", key_id),
@@ -1332,12 +1383,14 @@ class ServiceAccountsCalls(Calls):
         await self._discard(request)
 
     def keys(self, project_id: str, service_account_id: str) -> Pages[ServiceAccountKey]:
+        """Keys of the account, newest first, and when each was last used; never their secrets."""
         request = Request(
             method="GET", path=path_of("projects", project_id, "service-accounts", service_account_id, "keys")
         )
         return self._pages(ServiceAccountKey, request)
 
     async def show(self, project_id: str, service_account_id: str) -> ServiceAccount:
+        """What the account may do, and until when."""
         request = Request(method="GET", path=path_of("projects", project_id, "service-accounts", service_account_id))
         return await self._read(ServiceAccount, request)
 
@@ -1352,6 +1405,7 @@ class ServiceAccountsCalls(Calls):
         scopes: Sequence[str] | None = None,
         generation: int | None = None,
     ) -> ServiceAccount:
+        """Change scopes, apps or expiry, or disable it. Disabling ends its tokens, certificates and grants."""
         request = Request(
             method="PATCH",
             path=path_of("projects", project_id, "service-accounts", service_account_id),
@@ -1363,6 +1417,7 @@ class ServiceAccountsCalls(Calls):
         return await self._read(ServiceAccount, request)
 
     def list(self, project_id: str) -> Pages[ServiceAccount]:
+        """Service accounts of the project, newest first. Secrets are never shown again."""
         request = Request(method="GET", path=path_of("projects", project_id, "service-accounts"))
         return self._pages(ServiceAccount, request)
 
@@ -1379,12 +1434,14 @@ class SigningKeysCalls(Calls):
         return await self._read(SigningKey, request)
 
     def list(self) -> Pages[SigningKey]:
+        """Keys that sign access tokens, newest first, with those that only verify until their tokens have expired."""
         request = Request(method="GET", path=path_of("auth", "keys"))
         return self._pages(SigningKey, request)
 
 
 class SkusCalls(Calls):
     async def create(self, new: NewSku, *, generation: int | None = None) -> Sku:
+        """Offer GPUs of one model in one shape at a price, under a name that no other SKU has."""
         request = Request(method="POST", path=path_of("skus"), body=object_of(new), headers=if_match(generation))
         return await self._read(Sku, request)
 
@@ -1397,6 +1454,7 @@ class SkusCalls(Calls):
         price_per_gpu_hour_minor: int | None = None,
         generation: int | None = None,
     ) -> Sku:
+        """Change the counts, the price or whether it is offered. Allocations that exist keep what they got."""
         request = Request(
             method="PATCH",
             path=path_of("skus", sku_id),
@@ -1408,6 +1466,7 @@ class SkusCalls(Calls):
         return await self._read(Sku, request)
 
     def list(self) -> Pages[Sku]:
+        """What can be asked for, newest first; those that are no longer offered too."""
         request = Request(method="GET", path=path_of("skus"))
         return self._pages(Sku, request)
 
@@ -1431,6 +1490,7 @@ class SlotsCalls(Calls):
         return await self._items(Slot, request)
 
     async def disable(self, slot_id: str, reason: str, *, generation: int | None = None) -> Slot:
+        """Take a GPU out of the pool, with a reason. One that is claimed, or not proven clean, has to be released first."""
         request = Request(
             method="POST",
             path=path_of("slots", slot_id, "disable"),
@@ -1440,16 +1500,19 @@ class SlotsCalls(Calls):
         return await self._read(Slot, request)
 
     async def enable(self, slot_id: str, *, generation: int | None = None) -> Slot:
+        """Back into the pool; a slot that nobody ever approved waits for its approval again."""
         request = Request(method="POST", path=path_of("slots", slot_id, "enable"), headers=if_match(generation))
         return await self._read(Slot, request)
 
     async def list(self, node_id: str) -> Sequence[Slot]:
+        """All GPUs of a node by their index, with what discovery found and whether they can be claimed."""
         request = Request(method="GET", path=path_of("nodes", node_id, "slots"))
         return await self._items(Slot, request)
 
 
 class SshAccessCalls(Calls):
     async def authorities(self) -> SshCa:
+        """The certificate authorities of machine access: whom hosts trust for logins, and clients for host keys."""
         request = Request(method="GET", path=path_of("ssh-ca"))
         return await self._read(SshCa, request)
 
@@ -1493,6 +1556,7 @@ class SshAccessCalls(Calls):
     async def delete_grant(
         self, project_id: str, allocation_id: str, grant_id: str, *, generation: int | None = None
     ) -> None:
+        """Take the key off the host before its time."""
         request = Request(
             method="DELETE",
             path=path_of("projects", project_id, "allocations", allocation_id, "ssh-grants", grant_id),
@@ -1513,6 +1577,7 @@ class SshAccessCalls(Calls):
         return await self._read(MachineAccess, request)
 
     def grants(self, project_id: str, allocation_id: str) -> Pages[SshGrant]:
+        """Who may log in with a key of their own, newest first; expired and revoked grants too."""
         request = Request(
             method="GET", path=path_of("projects", project_id, "allocations", allocation_id, "ssh-grants")
         )
@@ -1540,6 +1605,7 @@ class SshAccessCalls(Calls):
 
 class SshKeysCalls(Calls):
     async def create(self, name: str, public_key: str, *, generation: int | None = None) -> SshKey:
+        """Store a public key of yours, to name it when you ask for an allocation or a grant. Each key is stored once."""
         request = Request(
             method="POST",
             path=path_of("me", "ssh-keys"),
@@ -1549,16 +1615,19 @@ class SshKeysCalls(Calls):
         return await self._read(SshKey, request)
 
     async def delete(self, ssh_key_id: str, *, generation: int | None = None) -> None:
+        """Forget a stored key. Grants made from it are copies: they stay until they expire or are taken back."""
         request = Request(method="DELETE", path=path_of("me", "ssh-keys", ssh_key_id), headers=if_match(generation))
         await self._discard(request)
 
     def list(self) -> Pages[SshKey]:
+        """Your own stored public keys, newest first."""
         request = Request(method="GET", path=path_of("me", "ssh-keys"))
         return self._pages(SshKey, request)
 
 
 class TenantsCalls(Calls):
     async def create(self, slug: str, name: str, *, generation: int | None = None) -> Tenant:
+        """A tenant, empty: give it users and an administrator next."""
         request = Request(
             method="POST",
             path=path_of("tenants"),
@@ -1573,12 +1642,14 @@ class TenantsCalls(Calls):
         return self._pages(Member, request)
 
     async def remove_member(self, tenant_id: str, user_id: str, *, generation: int | None = None) -> None:
+        """Take the tenant's role away; roles in projects stay. The last administrator can not be removed."""
         request = Request(
             method="DELETE", path=path_of("tenants", tenant_id, "members", user_id), headers=if_match(generation)
         )
         await self._discard(request)
 
     async def set_member(self, tenant_id: str, user_id: str, role: str, *, generation: int | None = None) -> Member:
+        """Give a user of the tenant a role in the tenant as a whole, in place of the one held."""
         request = Request(
             method="PUT",
             path=path_of("tenants", tenant_id, "members", user_id),
@@ -1588,6 +1659,7 @@ class TenantsCalls(Calls):
         return await self._read(Member, request)
 
     async def show(self, tenant_id: str) -> Tenant:
+        """The tenant, and what you may do with it."""
         request = Request(method="GET", path=path_of("tenants", tenant_id))
         return await self._read(Tenant, request)
 
@@ -1613,6 +1685,7 @@ class TrustCalls(Calls):
     async def create_key(
         self, tenant_id: str, name: str, public_key: str, *, generation: int | None = None
     ) -> TrustKey:
+        """Trust what this key signs, from an artifact's next check on. A key that was revoked can not come back."""
         request = Request(
             method="POST",
             path=path_of("tenants", tenant_id, "trust-keys"),
@@ -1622,10 +1695,12 @@ class TrustCalls(Calls):
         return await self._read(TrustKey, request)
 
     def keys(self, tenant_id: str) -> Pages[TrustKey]:
+        """Public keys whose signatures the tenant trusts, newest first, revoked ones too."""
         request = Request(method="GET", path=path_of("tenants", tenant_id, "trust-keys"))
         return self._pages(TrustKey, request)
 
     async def policy(self, tenant_id: str) -> TrustPolicy:
+        """Whether the tenant demands signatures; false until somebody sets it."""
         request = Request(method="GET", path=path_of("tenants", tenant_id, "trust-policy"))
         return await self._read(TrustPolicy, request)
 
@@ -1664,6 +1739,9 @@ class UsersCalls(Calls):
         password: str | None = None,
         generation: int | None = None,
     ) -> UserWithPassword:
+        """A user of the tenant, without a role yet. A password that the platform makes is shown only now.
+
+        A user of the platform, or of the tenant named. A password that the platform makes is shown only now."""
         request = Request(
             method="POST",
             path=path_of("tenants", tenant_id, "users") if tenant_id is not None else path_of("users"),
@@ -1673,12 +1751,14 @@ class UsersCalls(Calls):
         return await self._read(UserWithPassword, request)
 
     async def remove_platform_role(self, user_id: str, *, generation: int | None = None) -> None:
+        """Take the platform role away. The last administrator can not be removed."""
         request = Request(
             method="DELETE", path=path_of("users", user_id, "platform-role"), headers=if_match(generation)
         )
         await self._discard(request)
 
     async def set_platform_role(self, user_id: str, role: str, *, generation: int | None = None) -> Member:
+        """Make a user of the platform its administrator or operator, in place of the role held until now."""
         request = Request(
             method="PUT",
             path=path_of("users", user_id, "platform-role"),
@@ -1688,6 +1768,9 @@ class UsersCalls(Calls):
         return await self._read(Member, request)
 
     async def show(self, tenant_id: str | None, user_id: str) -> User:
+        """A user of the tenant, with the roles held in it and its projects.
+
+        A user of any tenant, with all roles held."""
         request = Request(
             method="GET",
             path=path_of("tenants", tenant_id, "users", user_id)
@@ -1707,6 +1790,7 @@ class UsersCalls(Calls):
         unlock: bool | None = None,
         generation: int | None = None,
     ) -> UserWithPassword:
+        """Rename, disable, unlock, or make a new password (shown once). Disabling ends all access of the user."""
         request = Request(
             method="PATCH",
             path=path_of("tenants", tenant_id, "users", user_id)
@@ -1718,6 +1802,9 @@ class UsersCalls(Calls):
         return await self._read(UserWithPassword, request)
 
     def list(self, tenant_id: str | None = None) -> Pages[User]:
+        """Users of the tenant, newest first, disabled ones too.
+
+        Users of all tenants and of the platform, newest first."""
         request = Request(
             method="GET", path=path_of("tenants", tenant_id, "users") if tenant_id is not None else path_of("users")
         )

@@ -126,12 +126,17 @@ class AccessCredential(Resource):
     version: int = 0
     # Of an ssh_key: what is on the allocations.
     public_key: str | None = None
+    # Of an ssh_key: SHA256:…, as ssh-keygen -l shows it.
     fingerprint: str | None = None
+    # Id of the user or service account.
     created_by: str = ""
     created_at: datetime | None = None
     rotated_at: datetime | None = None
+    # Since when it opens nothing.
     revoked_at: datetime | None = None
+    # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
     generation: int = 0
+    # What you may ask for now, given your roles and its state: names of operations.
     allowed_actions: list[str] = field(default_factory=list)
 
 
@@ -144,9 +149,12 @@ class Allocation(Resource, AllocationTraits):
     name: str | None = None
     sku_id: str = ""
     sku_name: str = ""
+    # `baremetal`: a whole host. `gpu_slice`: some GPUs of a host.
     shape: str = ""
     gpu_model: str = ""
+    # GPUs of this allocation.
     gpu_count: int = 0
+    # The host that was chosen when it was asked for.
     node_id: str = ""
     state: str = ""
     state_since: datetime | None = None
@@ -156,25 +164,35 @@ class Allocation(Resource, AllocationTraits):
     release_by: datetime | None = None
     # The host task in flight.
     phase: str | None = None
+    # Why it is failed or release_failed; else null.
     failure: FailureReason | None = None
+    # The way in, once it is active.
     ssh: SshWayIn | None = None
     # Null until released; false for ever after a forced clean-up.
     wipe_verified: bool | None = None
+    # Id of the user or service account.
     created_by: str = ""
+    # Finds all that one request caused: audit records, events, operations, host tasks and logs.
     correlation_id: str = ""
     created_at: datetime | None = None
+    # Since when it could be used; null if it never could.
     active_at: datetime | None = None
+    # When it was released or had failed; nothing is claimed from then on.
     ended_at: datetime | None = None
+    # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
     generation: int = 0
+    # What you may ask for now, given your roles and its state: names of operations.
     allowed_actions: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
 class App(Resource):
     id: str
+    # Whose app it is.
     tenant_id: str = ""
     # Where it is published from.
     project_id: str = ""
+    # Its name on the platform, which no other app has.
     slug: str = ""
     display_name: str = ""
     description: str = ""
@@ -182,9 +200,12 @@ class App(Resource):
     keywords: list[str] = field(default_factory=list)
     # private: its tenant's; entitled: of tenants with an entitlement too; public.
     visibility: str = ""
+    # Id of the user or service account.
     created_by: str = ""
     created_at: datetime | None = None
+    # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
     generation: int = 0
+    # What you may ask for now, given your roles and its state: names of operations.
     allowed_actions: list[str] = field(default_factory=list)
 
 
@@ -193,28 +214,37 @@ class AppVersion(Resource):
     id: str
     app_id: str = ""
     project_id: str = ""
+    # Of the app.
     slug: str = ""
     version: str = ""
+    # The runtime's own version, which is not the app's.
     runtime_version: str = ""
+    # How it is run: oci, launchable or controller.
     artifact_kind: str = ""
+    # The bytes that it runs.
     artifact_digest: str = ""
     # Of the manifest's content, however it is written.
     content_digest: str = ""
     status: str = ""
     # Why it is deprecated, and what to do.
     notice: str | None = None
+    # It is not retired before.
     retire_at: datetime | None = None
+    # Id of the user or service account.
     created_by: str = ""
     created_at: datetime | None = None
     activated_at: datetime | None = None
     deprecated_at: datetime | None = None
     retired_at: datetime | None = None
+    # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
     generation: int = 0
+    # What you may ask for now, given your roles and its state: names of operations.
     allowed_actions: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
 class AppVersionDetail(AppVersion):
+    # As it was registered; see app-manifest.schema.json.
     manifest: Mapping[str, object] = field(default_factory=dict)
 
 
@@ -224,6 +254,7 @@ class Artifact(Resource):
     project_id: str = ""
     kind: str = ""
     name: str = ""
+    # sha256:… of the blob, or of the image's manifest.
     digest: str = ""
     size_bytes: int = 0
     media_type: str = ""
@@ -234,15 +265,20 @@ class Artifact(Resource):
     # Which share of the projects a canary is for; 0 in other stages.
     canary_percent: int = 0
     trust: str = ""
+    # Why it is trusted or not, for a person.
     trust_detail: str = ""
     # Fingerprints of the tenant's trust keys whose signature is good.
     signed_by: list[str] = field(default_factory=list)
     # Whether bytes and signatures are being checked now.
     checking: bool = False
+    # When bytes and signatures were checked last.
     checked_at: datetime | None = None
+    # Id of the user or service account.
     created_by: str = ""
     created_at: datetime | None = None
+    # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
     generation: int = 0
+    # What you may ask for now, given your roles and its state: names of operations.
     allowed_actions: list[str] = field(default_factory=list)
 
 
@@ -250,17 +286,29 @@ class Artifact(Resource):
 class AuditRecord(Resource):
     id: str
     at: datetime | None = None
+    # Where it happened; null: on the platform.
     tenant_id: str | None = None
+    # Where it happened; null: not in one project.
     project_id: str | None = None
+    # Id of the user, service account, node or part of the platform.
     actor_id: str = ""
+    # What the actor is, such as user or service_account.
     actor_kind: str = ""
+    # As it was called then.
     actor_name: str = ""
+    # Where the request came from.
     address: str = ""
+    # What was done: the operationId, or the name of a step of the platform's own.
     action: str = ""
+    # done or denied.
     outcome: str = ""
+    # What it was done to.
     resource_id: str | None = None
+    # What the actor said.
     reason: str | None = None
+    # What changed, by action; never a secret.
     details: Mapping[str, object] = field(default_factory=dict)
+    # Finds all that one request caused: audit records, events, operations, host tasks and logs.
     correlation_id: str = ""
 
 
@@ -294,9 +342,12 @@ class CatalogEntry(CatalogApp):
 class CatalogVersion(Resource):
     id: str
     version: str = ""
+    # The runtime's own version, which is not the app's.
     runtime_version: str = ""
     status: str = ""
+    # Why it is deprecated, and what to do.
     notice: str | None = None
+    # It is not retired before.
     retire_at: datetime | None = None
 
 
@@ -307,10 +358,12 @@ class ClaimedOperation(Resource):
     operation: Operation
     # Proves that the work is yours; send it with every report.
     lease_token: str = field(repr=False, default="")
+    # Report before then, or another replica gets it.
     lease_until: datetime | None = None
     instance: ControllerInstance
     # Of upgrade and rollback.
     target_version: ControllerVersion | None = None
+    # All members, not only those that it works on: see `concerned`.
     members: list[ControllerMember] = field(default_factory=list)
 
 
@@ -321,6 +374,7 @@ class ControllerAllocation(Resource):
     id: str
     name: str | None = None
     state: str = ""
+    # `baremetal`: a whole host. `gpu_slice`: some GPUs of a host.
     shape: str = ""
     gpu_model: str = ""
     gpu_count: int = 0
@@ -333,21 +387,30 @@ class ControllerInstance(Resource):
     name: str = ""
     app_slug: str = ""
     status: str = ""
+    # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
     generation: int = 0
+    # What it runs, or should run; of upgrade and rollback, where it comes from.
     version: ControllerVersion
+    # By the manifest's `inputs` schema.
     inputs: Mapping[str, object] = field(default_factory=dict)
+    # Pairs of component_key and allocation_id.
     placement_intent: list[Mapping[str, str]] = field(default_factory=list)
+    # What you reported last.
     runtime: Mapping[str, object] | None = None
+    # What you reported last.
     access_bundle: Mapping[str, object] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class ControllerMember(Resource):
     id: str
+    # The component of your manifest.
     component_key: str = ""
+    # Its number in the instance, never given twice.
     ordinal: int = 0
     status: str = ""
     allocation: ControllerAllocation | None = None
+    # What you reported last.
     adapter_detail: Mapping[str, object] | None = None
     # Its allocation has ended: there is no machine to work on.
     host_gone: bool = False
@@ -358,8 +421,11 @@ class ControllerMember(Resource):
 @dataclass(frozen=True, kw_only=True)
 class ControllerVersion(Resource):
     version: str = ""
+    # The runtime's own version, which is not the app's.
     runtime_version: str | None = None
+    # Of the artifact.
     digest: str | None = None
+    # As it was registered.
     manifest: Mapping[str, object] = field(default_factory=dict)
 
 
@@ -369,11 +435,17 @@ class CredentialDelivery(Resource):
 
     id: str
     credential_id: str = ""
+    # Of the key pair that was delivered.
     version: int = 0
+    # Id of the user or service account.
     delivered_to: str = ""
+    # Of the key that it was sealed to or that was certified.
     recipient_fingerprint: str = ""
+    # What the certificate opens.
     allocation_id: str | None = None
+    # Of the certificate.
     serial: int | None = None
+    # Finds all that one request caused: audit records, events, operations, host tasks and logs.
     correlation_id: str = ""
     delivered_at: datetime | None = None
 
@@ -383,6 +455,7 @@ class EnrolmentToken(Resource):
     id: str
     note: str | None = None
     max_uses: int = 0
+    # How many hosts have enrolled with it.
     uses: int = 0
     expires_at: datetime | None = None
     revoked_at: datetime | None = None
@@ -406,6 +479,7 @@ class Entitlement(Resource):
     app_id: str = ""
     slug: str = ""
     display_name: str = ""
+    # Id of the person.
     granted_by: str = ""
     created_at: datetime | None = None
 
@@ -419,9 +493,13 @@ class Event(Resource):
     time: datetime | None = None
     # The place in the log: send as `after` (or Last-Event-ID) to go on from here.
     cursor: str = ""
+    # Null: of the platform.
     tenant_id: str | None = None
+    # Null: of the tenant, or of the platform.
     project_id: str | None = None
+    # Finds all that one request caused: audit records, events, operations, host tasks and logs.
     correlation_id: str = ""
+    # What belongs to this type of event; never a secret.
     data: Mapping[str, object] = field(default_factory=dict)
     source: str = ""
     specversion: str = ""
@@ -442,16 +520,21 @@ class Evidence(Resource):
     passed: bool = False
     tool: str = ""
     summary: str = ""
+    # Id of the user or service account.
     submitted_by: str = ""
     created_at: datetime | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class FailureReason(Resource):
+    # Stable; listed in contract/error-codes.json, or the host's own.
     code: str = ""
+    # For a person.
     message: str = ""
     next_step: str = ""
+    # Whether the same may succeed later.
     retryable: bool = False
+    # The host task that failed, where one did.
     phase: str | None = None
 
 
@@ -459,16 +542,23 @@ class FailureReason(Resource):
 class HealthAccepted(Resource):
     instance_id: str = ""
     status: str = ""
+    # What the platform makes of it: members and operations count too.
     health: str = ""
+    # Why it is not healthy; empty when it is.
     health_reasons: list[HealthReason] = field(default_factory=list)
+    # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
     generation: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class HealthReason(Resource):
+    # Stable, for programs: the platform's, or the controller's own.
     code: str = ""
+    # For a person.
     message: str = ""
+    # The component that it is about.
     component_key: str | None = None
+    # The member that it is about; null: the instance.
     member_id: str | None = None
 
 
@@ -482,31 +572,46 @@ class InstanceSummary(Resource):
     version: str = ""
     # The runtime's own version, which is not the app's.
     runtime_version: str | None = None
+    # Of the artifact that it runs.
     digest: str | None = None
     status: str = ""
     status_since: datetime | None = None
     health: str = ""
     health_since: datetime | None = None
+    # Why it is not healthy; empty when it is.
     health_reasons: list[HealthReason] = field(default_factory=list)
+    # What went wrong last with the whole instance; null once an operation on it succeeds.
     failure: OperationFailure | None = None
+    # How many members are in which status.
     member_counts: Mapping[str, int] = field(default_factory=dict)
     # The live operation on the whole instance.
     operation_id: str | None = None
+    # The newest operation on the whole instance, live or ended.
     last_operation_id: str | None = None
+    # Id of the user or service account.
     created_by: str = ""
+    # Finds all that one request caused: audit records, events, operations, host tasks and logs.
     correlation_id: str = ""
     created_at: datetime | None = None
+    # Since when its first deploy has succeeded; null until then.
     deployed_at: datetime | None = None
+    # Since when it is gone; it stays readable.
     decommissioned_at: datetime | None = None
+    # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
     generation: int = 0
+    # What you may ask for now, given your roles and its state: names of operations.
     allowed_actions: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Instance(InstanceSummary):
+    # As they were given, by the manifest's `inputs` schema.
     inputs: Mapping[str, object] = field(default_factory=dict)
+    # Which component runs on which allocation; it follows the members that are added and removed.
     placement_intent: list[PlacementIntent] = field(default_factory=list)
+    # Versions, endpoints and detail, as the controller reported them last; null before.
     runtime: Mapping[str, object] | None = None
+    # Commands, paths and endpoints for people, as the controller reported them last. Never a secret.
     access_bundle: Mapping[str, object] | None = None
     # What `rollback` goes back to.
     previous_version: InstanceVersion | None = None
@@ -514,6 +619,7 @@ class Instance(InstanceSummary):
     attempted_version: InstanceVersion | None = None
     # Warnings of the platform, such as a revoked artifact.
     flags: list[HealthReason] = field(default_factory=list)
+    # When the controller last reported. Health becomes unknown when it stays silent.
     health_reported_at: datetime | None = None
 
 
@@ -521,24 +627,34 @@ class Instance(InstanceSummary):
 class InstanceMember(Resource):
     id: str
     instance_id: str = ""
+    # The app's own name for what it does.
     component_key: str = ""
+    # Its number in the instance, never given twice.
     ordinal: int = 0
     allocation_id: str = ""
     node_id: str = ""
     status: str = ""
     status_since: datetime | None = None
+    # Why it is degraded or failed; else null.
     failure: OperationFailure | None = None
+    # What the controller left for debugging: opaque, at most 16 KiB.
     adapter_detail: Mapping[str, object] | None = None
     # The live operation that works on it.
     operation_id: str | None = None
+    # The newest operation that worked on it, live or ended.
     last_operation_id: str | None = None
+    # Finds all that one request caused: audit records, events, operations, host tasks and logs.
     correlation_id: str = ""
     # Whether its last teardown was proven; null when there was none.
     verified: bool | None = None
     created_at: datetime | None = None
+    # When it first was ready; null until then.
     ready_at: datetime | None = None
+    # Since when it is gone; it stays readable.
     removed_at: datetime | None = None
+    # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
     generation: int = 0
+    # Kinds of member operations that you may ask for now.
     allowed_actions: list[str] = field(default_factory=list)
 
 
@@ -560,8 +676,11 @@ class InstanceTimeline(Resource):
 
 @dataclass(frozen=True, kw_only=True)
 class InstanceVersion(Resource):
+    # The app's version.
     version: str = ""
+    # Of the artifact.
     digest: str | None = None
+    # The runtime's own version, which is not the app's.
     runtime_version: str | None = None
 
 
@@ -571,6 +690,7 @@ class IssuedSshCertificate(Resource):
     serial: int = 0
     # The user or service account.
     issued_to: str = ""
+    # Of the key that it was issued for.
     fingerprint: str = ""
     valid_before: datetime | None = None
     revoked_at: datetime | None = None
@@ -585,6 +705,7 @@ class IssuedSshCertificate(Resource):
 class LeaseRenewed(Resource):
     operation_id: str = ""
     status: str = ""
+    # Report again before then.
     lease_until: datetime | None = None
     # Somebody wants it to end: stop at the next safe place, and fail it.
     cancel_requested: bool = False
@@ -595,6 +716,7 @@ class MachineAccess(Resource):
     """Certificates of one operation. They end with it, whatever `valid_before` says."""
 
     operation_id: str = ""
+    # Of all of them; ask again before then.
     valid_before: datetime | None = None
     # One for each allocation; its principal is the allocation.
     certificates: list[SshCertificate] = field(default_factory=list)
@@ -606,6 +728,7 @@ class MachineAccess(Resource):
 class Maintenance(Resource):
     reason: str = ""
     since: datetime | None = None
+    # Id of the person.
     by: str = ""
 
 
@@ -614,9 +737,12 @@ class Me(Resource):
     id: str
     kind: str = ""
     name: str = ""
+    # Of a user.
     email: str | None = None
+    # Null: of the platform.
     tenant_id: str | None = None
     roles: list[RoleHeld] = field(default_factory=list)
+    # Of a service account; null for people.
     scopes: list[str] | None = None
 
 
@@ -629,6 +755,7 @@ class Member(Resource):
     disabled: bool = False
     role: str = ""
     created_at: datetime | None = None
+    # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
     generation: int = 0
 
 
@@ -642,22 +769,29 @@ class NewCredentialDelivery(CredentialDelivery):
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceAccount(Resource):
+    # Also the `client_id` to get a token with.
     id: str
     tenant_id: str = ""
     project_id: str = ""
     name: str = ""
     scopes: list[str] = field(default_factory=list)
+    # The apps whose work it may claim and report on.
     app_slugs: list[str] = field(default_factory=list)
     disabled: bool = False
+    # Null: it does not expire.
     expires_at: datetime | None = None
+    # Id of the user.
     created_by: str = ""
     created_at: datetime | None = None
+    # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
     generation: int = 0
+    # What you may ask for now, given your roles and its state: names of operations.
     allowed_actions: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
 class NewServiceAccount(ServiceAccount):
+    # The first key, with its secret.
     key: NewServiceAccountKey
 
 
@@ -665,6 +799,7 @@ class NewServiceAccount(ServiceAccount):
 class ServiceAccountKey(Resource):
     id: str
     created_at: datetime | None = None
+    # Null: it does not expire.
     expires_at: datetime | None = None
     last_used_at: datetime | None = None
 
@@ -680,25 +815,34 @@ class Node(Resource):
     id: str
     name: str = ""
     hostname: str = ""
+    # Where its agent says that it can be reached.
     address: str = ""
     status: str = ""
     # Alive, approved and not cordoned: new allocations may land here.
     schedulable: bool = False
+    # Nothing new lands here.
     cordoned: bool = False
+    # Its allocations are being released.
     draining: bool = False
     # Draining, and nothing is claimed any more.
     drained: bool = False
+    # Why it is cordoned, since when and by whom.
     maintenance: Maintenance | None = None
     agent_version: str = ""
+    # The last sign of life of its agent.
     last_seen_at: datetime | None = None
+    # Since when its agent is silent for too long; null while it is not.
     lost_since: datetime | None = None
     retired_at: datetime | None = None
+    # Changes when the host boots.
     boot_id: str | None = None
     slots: SlotCounts
     # What the agent last reported: host, warnings.
     inventory: Mapping[str, object] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
+    # What you may ask for now, given your roles and its state: names of operations.
     allowed_actions: list[str] = field(default_factory=list)
+    # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
     generation: int = 0
     created_at: datetime | None = None
 
@@ -710,12 +854,15 @@ class Operation(Resource, OperationTraits):
     instance_id: str = ""
     app_slug: str = ""
     kind: str = ""
+    # Whether it works on the whole instance, on one member, or stands for many member operations.
     target: str = ""
+    # Of a member operation: whom it works on.
     member_id: str | None = None
     # Of `replace`: the member that takes the place.
     new_member_id: str | None = None
     # The bulk operation that it belongs to.
     parent_id: str | None = None
+    # Of a bulk operation: whether the others go on after a failure.
     on_failure: str | None = None
     status: str = ""
     status_since: datetime | None = None
@@ -723,34 +870,51 @@ class Operation(Resource, OperationTraits):
     phase: str | None = None
     # What was asked for beyond the kind, such as a version.
     parameters: Mapping[str, object] = field(default_factory=dict)
+    # What the controller reported, in order.
     steps: list[OperationStep] = field(default_factory=list)
+    # What the controller reported last; null before.
     progress: OperationProgress | None = None
+    # Why it is failed, cancelled or expired; else null.
     failure: OperationFailure | None = None
+    # Who ended it on their word; null otherwise.
     forced: OperationForced | None = None
     # Of a bulk operation: how many are in which status.
     children: Mapping[str, int] | None = None
+    # What the person who asked for it said.
     reason: str | None = None
+    # Id of the user or service account, or of the platform.
     requested_by: str = ""
     requested_by_name: str = ""
+    # Finds all that one request caused: audit records, events, operations, host tasks and logs.
     correlation_id: str = ""
     # How often it was claimed.
     attempt: int = 0
+    # The service account that claimed it last.
     controller_id: str | None = None
+    # The replica of the controller that claimed it last.
     replica: str | None = None
+    # Since when its controller is asked to stop.
     cancel_requested_at: datetime | None = None
     created_at: datetime | None = None
+    # When it was claimed last.
     claimed_at: datetime | None = None
     finished_at: datetime | None = None
+    # When it expires if it has not ended.
     deadline_at: datetime | None = None
+    # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
     generation: int = 0
+    # What you may ask for now, given your roles and its state: names of operations.
     allowed_actions: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
 class OperationFailure(Resource):
+    # Stable, for programs: of contract/error-codes.json, or the controller's own.
     code: str = ""
+    # For a person.
     message: str = ""
     next_step: str = ""
+    # Whether asking for the same again may succeed.
     retryable: bool = False
 
 
@@ -758,24 +922,31 @@ class OperationFailure(Resource):
 class OperationForced(Resource):
     """Somebody took responsibility; what was not verified then stays not verified."""
 
+    # Id of the person.
     by: str = ""
     at: datetime | None = None
     reason: str = ""
+    # False: nobody has proven the hosts clean.
     verified: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class OperationProgress(Resource):
+    # What it is doing, for a person.
     message: str | None = None
+    # 0 to 100; null when the controller can not say.
     percent: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class OperationStep(Resource):
+    # The controller's name for it.
     name: str = ""
+    # running, succeeded, failed or skipped.
     status: str = ""
     started_at: datetime | None = None
     finished_at: datetime | None = None
+    # The member that it worked on, where it was one.
     member_id: str | None = None
     message: str | None = None
 
@@ -809,15 +980,20 @@ class Project(Resource):
     name: str = ""
     disabled: bool = False
     created_at: datetime | None = None
+    # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
     generation: int = 0
+    # What you may ask for now, given your roles and its state: names of operations.
     allowed_actions: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PublishFailure(Resource):
+    # Stable; listed in contract/error-codes.json.
     code: str = ""
+    # For a person.
     message: str = ""
     next_step: str = ""
+    # Whether publishing the same again may succeed.
     retryable: bool = False
 
 
@@ -828,7 +1004,9 @@ class PublishIntent(Resource):
     kind: str = ""
     name: str = ""
     media_type: str = ""
+    # As announced; null when it was not.
     size_bytes: int | None = None
+    # As the publisher said on completing it.
     digest: str | None = None
     state: str = ""
     # When it ends by itself; null once it has ended.
@@ -837,21 +1015,29 @@ class PublishIntent(Resource):
     upload: UploadTicket | None = None
     # For an open intent of an image.
     push: RegistryPlace | None = None
+    # Why it is failed; else null.
     failure: PublishFailure | None = None
+    # What it became; once `registered`.
     artifact_id: str | None = None
+    # Id of the user or service account.
     created_by: str = ""
     created_at: datetime | None = None
     ended_at: datetime | None = None
+    # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
     generation: int = 0
+    # What you may ask for now, given your roles and its state: names of operations.
     allowed_actions: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Quota(Resource):
+    # The tenant or project.
     scope_id: str = ""
     # Null: no limit.
     gpu_limit: int | None = None
+    # Held by allocations that have not ended.
     gpus_used: int = 0
+    # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
     generation: int = 0
 
 
@@ -860,12 +1046,15 @@ class ReceiptLine(Resource):
     id: str
     project_id: str = ""
     instance_id: str = ""
+    # The teardown that it belongs to.
     operation_id: str = ""
+    # The member that was torn down.
     member_id: str = ""
     allocation_id: str = ""
     node_id: str = ""
     # `stopped`: nothing runs. `gone`: nothing is left at all.
     depth: str = ""
+    # `left`: something is there. `unseen`: the host could not be asked. `not_verified`: it was forced.
     status: str = ""
     # Null while pending; false for ever when it was forced.
     verified: bool | None = None
@@ -873,8 +1062,10 @@ class ReceiptLine(Resource):
     failure: ReceiptProblem | None = None
     # How many leftovers were found.
     left: int = 0
+    # Finds all that one request caused: audit records, events, operations, host tasks and logs.
     correlation_id: str = ""
     created_at: datetime | None = None
+    # When its status stopped being pending.
     settled_at: datetime | None = None
 
 
@@ -883,17 +1074,21 @@ class Receipt(ReceiptLine):
     """A teardown receipt: each check with its verdict and evidence. Kept after the instance is gone."""
 
     checks: list[ReceiptCheck] = field(default_factory=list)
+    # What the app's manifest says it leaves on a host, by kind: what was looked for.
     footprint: Mapping[str, list[str]] = field(default_factory=dict)
     # Of the host's baseline that it was compared with, on bare metal.
     baseline_sha256: str | None = None
+    # Who accepted it without proof; null otherwise.
     forced: ReceiptForce | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReceiptCheck(Resource):
+    # What was looked at, such as units, processes, ports, paths or credentials.
     name: str = ""
     # `not_seen`: the host could not look.
     verdict: str = ""
+    # What the footprint names.
     looked_for: list[str] = field(default_factory=list)
     # Leftovers first; a long list is cut.
     found: list[ReceiptFinding] = field(default_factory=list)
@@ -901,7 +1096,9 @@ class ReceiptCheck(Resource):
     left: int = 0
     # New since the allocation became active, and named by no footprint.
     noted: list[str] = field(default_factory=list)
+    # How many things were looked at: nought proves nothing.
     examined: int = 0
+    # Why the host could not look; empty when it could.
     problem: str = ""
 
 
@@ -917,6 +1114,7 @@ class ReceiptFinding(Resource):
 
 @dataclass(frozen=True, kw_only=True)
 class ReceiptForce(Resource):
+    # Id of the person.
     by: str = ""
     at: datetime | None = None
     reason: str = ""
@@ -924,7 +1122,9 @@ class ReceiptForce(Resource):
 
 @dataclass(frozen=True, kw_only=True)
 class ReceiptProblem(Resource):
+    # Stable; listed in contract/error-codes.json.
     code: str = ""
+    # For a person.
     message: str = ""
     next_step: str = ""
 
@@ -933,7 +1133,9 @@ class ReceiptProblem(Resource):
 class RegistryPlace(Resource):
     """Push here with any OCI client: `<registry>/<repository>:<any tag>`."""
 
+    # Host and port.
     registry: str = ""
+    # Made for this project and name.
     repository: str = ""
 
 
@@ -942,7 +1144,9 @@ class RegistryToken(Resource):
     """As the registry token protocol names its fields."""
 
     token: str = field(repr=False, default="")
+    # The same token, under the protocol's other name.
     access_token: str = field(repr=False, default="")
+    # Seconds.
     expires_in: int = 0
     issued_at: datetime | None = None
 
@@ -956,7 +1160,9 @@ class RevokedSshCertificates(Resource):
 @dataclass(frozen=True, kw_only=True)
 class RoleHeld(Resource):
     role: str = ""
+    # Null: a role of the platform.
     tenant_id: str | None = None
+    # Null: in the tenant as a whole, or of the platform.
     project_id: str | None = None
 
 
@@ -966,8 +1172,10 @@ class RuntimeSecret(Resource):
 
     id: str
     purpose: str = ""
+    # The only artifact that it pulls.
     digest: str = ""
     kind: str = ""
+    # It opens nothing from then on; ask for another.
     expires_at: datetime | None = None
     # How it is sealed; see docs/reference/sealed-delivery.md.
     format: str = ""
@@ -1013,13 +1221,18 @@ class SigningKey(Resource):
 class Sku(Resource):
     id: str
     name: str = ""
+    # `baremetal`: a whole host. `gpu_slice`: some GPUs of a host.
     shape: str = ""
     gpu_model: str = ""
+    # How many GPUs one allocation may have.
     gpu_counts: list[int] = field(default_factory=list)
     # In minor units of the currency.
     price_per_gpu_hour_minor: int = 0
+    # ISO 4217.
     currency: str = ""
+    # Whether new allocations may name it.
     offered: bool = False
+    # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
     generation: int = 0
     created_at: datetime | None = None
 
@@ -1028,23 +1241,32 @@ class Sku(Resource):
 class Slot(Resource):
     id: str
     node_id: str = ""
+    # The GPU's number on its node.
     slot_index: int = 0
     # discovered, available, claimed, cleaning, cleanup_blocked or disabled.
     status: str = ""
+    # Why it is disabled or blocked.
     status_reason: str | None = None
+    # What it may be allocated as: any, baremetal or gpu_slice.
     capacity_shape: str = ""
     gpu_model: str = ""
     gpu_uuid: str | None = None
+    # Of the GPU.
     memory_mib: int | None = None
     pci_address: str = ""
     numa_node: int | None = None
+    # GPUs with the same value are linked.
     nvlink_group: str | None = None
+    # The drive that goes with it.
     nvme_device: str | None = None
     iommu_group: int | None = None
+    # The network function that goes with it, as the agent reported it.
     vf: Mapping[str, object] | None = None
     # Whether the last inventory had it.
     present: bool = False
+    # Null: nobody has approved it, so it can not be allocated.
     approved_at: datetime | None = None
+    # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
     generation: int = 0
     created_at: datetime | None = None
 
@@ -1073,9 +1295,12 @@ class SshCertificate(Resource):
     # Write it beside your private key as <key>-cert.pub.
     certificate: str = ""
     valid_before: datetime | None = None
+    # As sshd logs it, and as it is revoked by.
     serial: int = 0
+    # Whom it logs in as to sshd: the allocation.
     principal: str = ""
     ssh: SshTarget
+    # Trust these for the host's key, as OpenSSH lines.
     host_ca_keys: list[str] = field(default_factory=list)
     # For known_hosts: trusts the host CA for this address, and for `-o HostKeyAlias=<allocation id>`.
     known_hosts_line: str = ""
@@ -1088,9 +1313,11 @@ class SshGrant(Resource):
     # The user or service account, or the credential whose key it is.
     granted_to: str = ""
     public_key: str = ""
+    # SHA256:…, as ssh-keygen -l shows it.
     fingerprint: str = ""
     note: str | None = None
     expires_at: datetime | None = None
+    # When it was taken back before its time.
     revoked_at: datetime | None = None
     created_at: datetime | None = None
 
@@ -1100,21 +1327,26 @@ class SshKey(Resource):
     id: str
     name: str = ""
     public_key: str = ""
+    # SHA256:…, as ssh-keygen -l shows it.
     fingerprint: str = ""
     created_at: datetime | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class SshTarget(Resource):
+    # Name or IP address of the host.
     address: str = ""
     port: int = 0
+    # The account to log in as.
     user: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SshWayIn(Resource):
+    # Name or IP address of the host.
     address: str = ""
     port: int = 0
+    # The account to log in as.
     user: str = ""
 
 
@@ -1122,16 +1354,26 @@ class SshWayIn(Resource):
 class Task(Resource):
     id: str
     node_id: str = ""
+    # What the host is to do; see docs/reference/agent-protocol.md.
     kind: str = ""
+    # What it is about: an allocation, a receipt or the node.
     resource_id: str = ""
+    # Grows with every task for one resource; a host refuses an older one.
     generation: int = 0
     status: str = ""
+    # The order, by kind.
     spec: Mapping[str, object] = field(default_factory=dict)
+    # How far it has come, as the host reported.
     phases: list[Mapping[str, object]] = field(default_factory=list)
+    # What came of it, by kind; null before the report.
     result: Mapping[str, object] | None = None
+    # What the host saw, as proof.
     evidence: Mapping[str, object] | None = None
+    # code, message, next_step and retryable; null unless it failed.
     failure: Mapping[str, object] | None = None
+    # It is not begun after this, and counts as failed.
     deadline: datetime | None = None
+    # Finds all that one request caused: audit records, events, operations, host tasks and logs.
     correlation_id: str = ""
     created_at: datetime | None = None
     reported_at: datetime | None = None
@@ -1144,7 +1386,9 @@ class Tenant(Resource):
     name: str = ""
     disabled: bool = False
     created_at: datetime | None = None
+    # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
     generation: int = 0
+    # What you may ask for now, given your roles and its state: names of operations.
     allowed_actions: list[str] = field(default_factory=list)
 
 
@@ -1154,6 +1398,7 @@ class Timeline(Resource):
     items: list[TimelineEntry] = field(default_factory=list)
     # What the wipe verification looked at and found.
     wipe_evidence: Mapping[str, object] | None = None
+    # Who took responsibility for a wipe without proof (by, at, reason, evidence); null otherwise.
     forced: Mapping[str, object] | None = None
 
 
@@ -1163,11 +1408,15 @@ class TimelineEntry(Resource):
     kind: str = ""
     # The state entered, or task/phase on the host.
     name: str = ""
+    # Of a state: current or left. Of a task or phase: how it ended, or that it has not.
     status: str = ""
+    # Id of who caused the state: a person, a service account or the platform.
     actor: str | None = None
+    # What the host said of it, or the reason that was given for it.
     detail: str | None = None
     failure: FailureReason | None = None
     finished_at: datetime | None = None
+    # How long it took, once it has ended.
     seconds: float | None = None
 
 
@@ -1179,8 +1428,11 @@ class TimelineEvent(Resource):
     type: str = ""
     # The id of what it is about.
     subject: str = ""
+    # Id of who caused it: a person, a service account or the platform.
     actor: str = ""
+    # Finds all that one request caused: audit records, events, operations, host tasks and logs.
     correlation_id: str = ""
+    # What belongs to this type of event; never a secret.
     data: Mapping[str, object] = field(default_factory=dict)
 
 
@@ -1189,8 +1441,10 @@ class TrustKey(Resource):
     id: str
     name: str = ""
     public_key: str = ""
+    # As it is named in an artifact's `signed_by`.
     fingerprint: str = ""
     algorithm: str = ""
+    # Id of the user or service account.
     created_by: str = ""
     created_at: datetime | None = None
     revoked_at: datetime | None = None
@@ -1201,14 +1455,17 @@ class TrustKey(Resource):
 class TrustPolicy(Resource):
     tenant_id: str = ""
     require_signature: bool = False
+    # Null: nobody has set it yet.
     updated_by: str | None = None
     updated_at: datetime | None = None
+    # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
     generation: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class UnreachableAllocation(Resource):
     allocation_id: str = ""
+    # Of the allocation: why there is no way in.
     state: str = ""
 
 
@@ -1216,11 +1473,13 @@ class UnreachableAllocation(Resource):
 class UploadTicket(Resource):
     """Where the bytes go: not through this API, unless the platform keeps blobs in a directory of its own."""
 
+    # The HTTP method to send the bytes with.
     method: str = ""
     # A path is one of this API, with your access token; else send no token along.
     url: str = ""
     # Whether the request takes your access token.
     authorised: bool = False
+    # To be sent along.
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -1228,6 +1487,7 @@ class UploadTicket(Resource):
 class UploadedContent(Resource):
     """What was received; nothing is published by it yet."""
 
+    # Of what was received: complete the intent with it if it is yours.
     digest: str = ""
     size_bytes: int = 0
 
@@ -1235,6 +1495,7 @@ class UploadedContent(Resource):
 @dataclass(frozen=True, kw_only=True)
 class User(Resource):
     id: str
+    # Null: a user of the platform.
     tenant_id: str | None = None
     email: str = ""
     name: str = ""
@@ -1242,7 +1503,9 @@ class User(Resource):
     roles: list[RoleHeld] = field(default_factory=list)
     last_sign_in_at: datetime | None = None
     created_at: datetime | None = None
+    # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
     generation: int = 0
+    # What you may ask for now, given your roles and its state: names of operations.
     allowed_actions: list[str] = field(default_factory=list)
 
 
@@ -1260,18 +1523,26 @@ class WorkItem(Resource):
     instance_id: str = ""
     app_slug: str = ""
     kind: str = ""
+    # Whether it works on the whole instance or on one member.
     target: str = ""
+    # Of a member operation: whom it works on.
     member_id: str | None = None
+    # How often it was claimed already.
     attempt: int = 0
     created_at: datetime | None = None
+    # When it expires if it has not ended.
     deadline_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureReport:
+    # Yours to choose, and to keep stable.
     code: str
+    # For a person: what did not work.
     message: str
+    # What the person should do. Absent: to read the steps.
     next_step: str | None = None
+    # Whether asking for the same again may succeed.
     retryable: bool | None = None
 
 
@@ -1281,6 +1552,7 @@ class MemberHealth:
     status: str
     # Opaque, for debugging; at most 16 KiB.
     adapter_detail: Mapping[str, object] | None = None
+    # Why it is degraded or failed.
     message: str | None = None
 
 
@@ -1291,31 +1563,40 @@ class MemberReport:
     adapter_detail: Mapping[str, object] | None = None
     # Why it is degraded or failed.
     message: str | None = None
+    # Absent: as it was. `removed` is for the platform to say.
     status: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placement:
+    # A component of the app's manifest.
     component_key: str
+    # An active allocation of the same project.
     allocation_id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgressReport:
+    # What you are doing, for a person.
     message: str | None = None
     percent: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReasonReport:
+    # Yours to choose, and to keep stable.
     code: str
+    # For a person.
     message: str
+    # When it is about one member.
     member_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplaceTarget:
+    # The member that leaves.
     member_id: str
+    # Where its successor runs.
     allocation_id: str
 
 
@@ -1323,9 +1604,12 @@ class ReplaceTarget:
 class StepReport:
     """A step by its name. Sending it again changes it; the platform keeps the times."""
 
+    # Yours to choose; the same name is the same step.
     name: str
     status: str
+    # When it worked on one member.
     member_id: str | None = None
+    # For a person.
     message: str | None = None
 
 
@@ -1347,6 +1631,7 @@ class NewAllocation:
 class NewInstance:
     # The app's slug, from the catalog.
     app: str
+    # Unique among the project's instances that are not decommissioned.
     name: str
     # Which component runs on which allocation of this project.
     placement_intent: Sequence[Placement]
@@ -1364,7 +1649,9 @@ class NewMemberOperation:
     `add` takes `component_key` and `allocation_ids`; `replace` takes `replacements`; the others take `targets`."""
 
     kind: str
+    # Of `add`: one new member on each.
     allocation_ids: Sequence[str] | None = None
+    # Of `add`: what the new members are.
     component_key: str | None = None
     deadline_seconds: int | None = None
     # Of many: go on with the others, or begin one after the other and none after the first failure.
@@ -1372,18 +1659,24 @@ class NewMemberOperation:
     # What the app's `options` schema for this kind of operation takes.
     options: Mapping[str, object] | None = None
     reason: str | None = None
+    # Of `replace`: who leaves, and where the successor runs.
     replacements: Sequence[ReplaceTarget] | None = None
+    # Of `drain`, `remove` and `recover`: the members.
     targets: Sequence[str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewSku:
     name: str
+    # `baremetal`: a whole host. `gpu_slice`: some GPUs of a host.
     shape: str
+    # As the inventory of the nodes names it.
     gpu_model: str
     # Offered GPU counts per allocation.
     gpu_counts: Sequence[int]
+    # In minor units of the currency.
     price_per_gpu_hour_minor: int
+    # ISO 4217.
     currency: str | None = None
     offered: bool | None = None
 
@@ -1392,8 +1685,13 @@ class NewSku:
 class NewSshGrant:
     """A public key, one of your stored keys, or a credential of the project (of kind ssh_key): one of the three."""
 
+    # In the future, within a year, with a time zone.
     expires_at: datetime
+    # A credential of the project, of kind ssh_key.
     access_credential_id: str | None = None
+    # Whose key it is, or what for.
     note: str | None = None
+    # A line as in id_ed25519.pub.
     public_key: str | None = None
+    # One of your own stored keys.
     ssh_key_id: str | None = None

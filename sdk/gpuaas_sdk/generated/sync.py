@@ -154,6 +154,7 @@ class AccessCredentialsCalls(Calls):
         return self._read(AccessCredential, request)
 
     def show(self, project_id: str, credential_id: str) -> AccessCredential:
+        """The public side of a credential and where it stands. Private keys are on no answer but a delivery, sealed."""
         request = Request(method="GET", path=path_of("projects", project_id, "access-credentials", credential_id))
         return self._read(AccessCredential, request)
 
@@ -199,6 +200,7 @@ class AllocationsCalls(Calls):
         return self._read(Allocation, request)
 
     def retry_release(self, project_id: str, allocation_id: str, *, generation: int | None = None) -> Allocation:
+        """After a release that failed: deprovision, wipe and the proof of the wipe, once more from the beginning."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "allocations", allocation_id, "retry-release"),
@@ -207,6 +209,7 @@ class AllocationsCalls(Calls):
         return self._read(Allocation, request)
 
     def show(self, project_id: str, allocation_id: str) -> Allocation:
+        """Where it stands, the way in once it is active, and why it failed if it did."""
         request = Request(method="GET", path=path_of("projects", project_id, "allocations", allocation_id))
         return self._read(Allocation, request)
 
@@ -218,7 +221,9 @@ class AllocationsCalls(Calls):
     def list(
         self, project_id: str | None = None, *, node_id: str | None = None, state: str | None = None
     ) -> Pages[Allocation]:
-        """All allocations of the platform, for operators."""
+        """Allocations of the project, newest first, ended ones too; `state` picks.
+
+        All allocations of the platform, for operators."""
         request = Request(
             method="GET",
             path=path_of("projects", project_id, "allocations") if project_id is not None else path_of("allocations"),
@@ -279,10 +284,12 @@ class AppVersionsCalls(Calls):
         return self._read(AppVersion, request)
 
     def show(self, project_id: str, app_id: str, version_id: str) -> AppVersionDetail:
+        """The version with its whole manifest."""
         request = Request(method="GET", path=path_of("projects", project_id, "apps", app_id, "versions", version_id))
         return self._read(AppVersionDetail, request)
 
     def list(self, project_id: str, app_id: str) -> Pages[AppVersion]:
+        """Versions of the app, the highest first; drafts and retired ones too."""
         request = Request(method="GET", path=path_of("projects", project_id, "apps", app_id, "versions"))
         return self._pages(AppVersion, request)
 
@@ -294,6 +301,7 @@ class AppsCalls(Calls):
         return self._pages(Entitlement, request)
 
     def set_visibility(self, app_id: str, visibility: str, reason: str, *, generation: int | None = None) -> App:
+        """Say which tenants see the app in their catalogue. What runs already goes on, whoever sees it."""
         request = Request(
             method="PUT",
             path=path_of("apps", app_id, "visibility"),
@@ -303,6 +311,7 @@ class AppsCalls(Calls):
         return self._read(App, request)
 
     def show(self, project_id: str, app_id: str) -> App:
+        """An app as those see it who publish it. To launch it, look at the catalogue."""
         request = Request(method="GET", path=path_of("projects", project_id, "apps", app_id))
         return self._read(App, request)
 
@@ -343,6 +352,7 @@ class ArtifactsCalls(Calls):
         return self._bytes(request)
 
     def evidence(self, project_id: str, artifact_id: str) -> Pages[Evidence]:
+        """What lint and smoke runs said about the artifact, newest first."""
         request = Request(method="GET", path=path_of("projects", project_id, "artifacts", artifact_id, "evidence"))
         return self._pages(Evidence, request)
 
@@ -419,6 +429,7 @@ class ArtifactsCalls(Calls):
         return self._read(Artifact, request)
 
     def show(self, project_id: str, artifact_id: str) -> Artifact:
+        """What it is, how far it has come, and whether it is trusted and why."""
         request = Request(method="GET", path=path_of("projects", project_id, "artifacts", artifact_id))
         return self._read(Artifact, request)
 
@@ -430,6 +441,7 @@ class ArtifactsCalls(Calls):
         signatures: Sequence[str] | None = None,
         generation: int | None = None,
     ) -> Artifact:
+        """Have bytes and signatures checked again. `checking` is true meanwhile; `trust` says what came of it."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "artifacts", artifact_id, "verify"),
@@ -439,6 +451,7 @@ class ArtifactsCalls(Calls):
         return self._read(Artifact, request)
 
     def list(self, project_id: str, *, digest: str | None = None, stage: str | None = None) -> Pages[Artifact]:
+        """Artifacts of the project, newest first, in every stage; `stage` and `digest` pick."""
         request = Request(
             method="GET", path=path_of("projects", project_id, "artifacts"), query={"digest": digest, "stage": stage}
         )
@@ -457,6 +470,11 @@ class AuditCalls(Calls):
         outcome: str | None = None,
         resource_id: str | None = None,
     ) -> Pages[AuditRecord]:
+        """Who did what in the project, newest first; refused attempts too.
+
+        Who did what in the tenant and its projects, newest first; refused attempts too.
+
+        Who did what on the whole platform, newest first; refused attempts too. For platform roles."""
         request = Request(
             method="GET",
             path=path_of("projects", project_id, "audit")
@@ -537,6 +555,7 @@ class ControllerCalls(Calls):
         steps: Sequence[StepReport | Mapping[str, object]] | None = None,
         generation: int | None = None,
     ) -> Operation:
+        """It did not work: say why, and what to do next. After a request to cancel, it ends as `cancelled`."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "operations", operation_id, "fail"),
@@ -629,16 +648,19 @@ class EnrolmentTokensCalls(Calls):
         return self._read(EnrolmentTokenCreated, request)
 
     def revoke(self, token_id: str, *, generation: int | None = None) -> None:
+        """No further host enrols with it. Those that have enrolled stay."""
         request = Request(method="DELETE", path=path_of("enrolment-tokens", token_id), headers=if_match(generation))
         self._discard(request)
 
     def list(self) -> Pages[EnrolmentToken]:
+        """Tokens for new hosts, newest first: how often each was used, and until when it is good."""
         request = Request(method="GET", path=path_of("enrolment-tokens"))
         return self._pages(EnrolmentToken, request)
 
 
 class EntitlementsCalls(Calls):
     def grant(self, tenant_id: str, app: str, *, generation: int | None = None) -> Entitlement:
+        """Let a tenant launch an app whose visibility is `entitled`. Granting what is granted is no error."""
         request = Request(
             method="POST",
             path=path_of("tenants", tenant_id, "entitlements"),
@@ -747,12 +769,14 @@ class InstancesCalls(Calls):
         return self._read(InstanceStarted, request)
 
     def member(self, project_id: str, instance_id: str, member_id: str) -> InstanceMember:
+        """One member: its status and why, the machine it is on, and the operation that works on it."""
         request = Request(
             method="GET", path=path_of("projects", project_id, "instances", instance_id, "members", member_id)
         )
         return self._read(InstanceMember, request)
 
     def members(self, project_id: str, instance_id: str, *, removed: bool | None = None) -> Pages[InstanceMember]:
+        """Members in the order in which they joined; with `removed`, those that are gone too."""
         request = Request(
             method="GET",
             path=path_of("projects", project_id, "instances", instance_id, "members"),
@@ -789,6 +813,7 @@ class InstancesCalls(Calls):
         reason: str | None = None,
         generation: int | None = None,
     ) -> InstanceStarted:
+        """Have the controller mend what is broken. Members that work are left alone."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "instances", instance_id, "repair"),
@@ -807,6 +832,7 @@ class InstancesCalls(Calls):
         reason: str | None = None,
         generation: int | None = None,
     ) -> InstanceStarted:
+        """Stop and start in one operation of the app's controller; the hosts are not inspected in between."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "instances", instance_id, "restart"),
@@ -835,6 +861,7 @@ class InstancesCalls(Calls):
         return self._read(InstanceStarted, request)
 
     def show(self, project_id: str, instance_id: str) -> Instance:
+        """What was asked for, what the controller reports, how healthy it is, and what can be asked for next."""
         request = Request(method="GET", path=path_of("projects", project_id, "instances", instance_id))
         return self._read(Instance, request)
 
@@ -848,6 +875,7 @@ class InstancesCalls(Calls):
         reason: str | None = None,
         generation: int | None = None,
     ) -> InstanceStarted:
+        """Start one that is stopped or failed, on the same members and version."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "instances", instance_id, "start"),
@@ -916,6 +944,7 @@ class InstancesCalls(Calls):
         return self._read(InstanceStarted, request)
 
     def list(self, project_id: str, *, app: str | None = None, status: str | None = None) -> Pages[InstanceSummary]:
+        """Instances of the project, newest first, decommissioned ones too; `status` and `app` pick."""
         request = Request(
             method="GET", path=path_of("projects", project_id, "instances"), query={"app": app, "status": status}
         )
@@ -934,6 +963,7 @@ class MeCalls(Calls):
         self._discard(request)
 
     def show(self) -> Me:
+        """Who you are to the platform: your roles, or a service account's scopes."""
         request = Request(method="GET", path=path_of("me"))
         return self._read(Me, request)
 
@@ -975,18 +1005,22 @@ class NodesCalls(Calls):
         return self._read(Node, request)
 
     def show(self, node_id: str) -> Node:
+        """A host: whether it is alive, what is on it, and whether new allocations may land there."""
         request = Request(method="GET", path=path_of("nodes", node_id))
         return self._read(Node, request)
 
     def task(self, task_id: str) -> Task:
+        """One host task: what was asked, phase by phase what happened, and the evidence."""
         request = Request(method="GET", path=path_of("tasks", task_id))
         return self._read(Task, request)
 
     def tasks(self, node_id: str) -> Pages[Task]:
+        """What the host was told to do, newest first, with what it reported."""
         request = Request(method="GET", path=path_of("nodes", node_id, "tasks"))
         return self._pages(Task, request)
 
     def uncordon(self, node_id: str, *, generation: int | None = None) -> Node:
+        """End of maintenance: new allocations may land here again, if it is alive. Ends a drain as well."""
         request = Request(method="POST", path=path_of("nodes", node_id, "uncordon"), headers=if_match(generation))
         return self._read(Node, request)
 
@@ -998,6 +1032,7 @@ class NodesCalls(Calls):
         name: str | None = None,
         generation: int | None = None,
     ) -> Node:
+        """Change the name, which no other node may have, or replace all labels."""
         request = Request(
             method="PATCH",
             path=path_of("nodes", node_id),
@@ -1007,6 +1042,7 @@ class NodesCalls(Calls):
         return self._read(Node, request)
 
     def list(self, *, status: str | None = None) -> Pages[Node]:
+        """Hosts of the platform, newest first, retired ones too; `status` picks."""
         request = Request(method="GET", path=path_of("nodes"), query={"status": status})
         return self._pages(Node, request)
 
@@ -1054,6 +1090,7 @@ class OperationsCalls(Calls):
         parent_id: str | None = None,
         status: str | None = None,
     ) -> Pages[Operation]:
+        """Operations of the project, newest first; of one instance, of one bulk operation, or in one status."""
         request = Request(
             method="GET",
             path=path_of("projects", project_id, "operations"),
@@ -1091,6 +1128,7 @@ class PlatformKeysCalls(Calls):
 
 class ProjectsCalls(Calls):
     def create(self, tenant_id: str, slug: str, name: str, *, generation: int | None = None) -> Project:
+        """A project of the tenant, without members yet; tenant administrators are at home in it anyway."""
         request = Request(
             method="POST",
             path=path_of("tenants", tenant_id, "projects"),
@@ -1100,6 +1138,7 @@ class ProjectsCalls(Calls):
         return self._read(Project, request)
 
     def members(self, project_id: str) -> Pages[Member]:
+        """Those who hold a role in the project, and which; tenant administrators are not listed."""
         request = Request(method="GET", path=path_of("projects", project_id, "members"))
         return self._pages(Member, request)
 
@@ -1121,12 +1160,14 @@ class ProjectsCalls(Calls):
         return self._read(Member, request)
 
     def show(self, project_id: str) -> Project:
+        """The project, and what you may do with it."""
         request = Request(method="GET", path=path_of("projects", project_id))
         return self._read(Project, request)
 
     def update(
         self, project_id: str, *, disabled: bool | None = None, name: str | None = None, generation: int | None = None
     ) -> Project:
+        """Rename or disable. Disabling lets its people read but change nothing, except to end what runs."""
         request = Request(
             method="PATCH",
             path=path_of("projects", project_id),
@@ -1136,7 +1177,9 @@ class ProjectsCalls(Calls):
         return self._read(Project, request)
 
     def list(self, tenant_id: str | None = None) -> Pages[Project]:
-        """The projects that you have a role in."""
+        """All projects of the tenant, newest first.
+
+        The projects that you have a role in."""
         request = Request(
             method="GET",
             path=path_of("tenants", tenant_id, "projects") if tenant_id is not None else path_of("projects"),
@@ -1146,6 +1189,7 @@ class ProjectsCalls(Calls):
 
 class PublishIntentsCalls(Calls):
     def cancel(self, project_id: str, publish_intent_id: str, *, generation: int | None = None) -> PublishIntent:
+        """Give up an open intent; bytes that were sent for it are removed. One that is being checked runs on."""
         request = Request(
             method="POST",
             path=path_of("projects", project_id, "publish-intents", publish_intent_id, "cancel"),
@@ -1185,6 +1229,7 @@ class PublishIntentsCalls(Calls):
         return self._read(PublishIntent, request)
 
     def show(self, project_id: str, publish_intent_id: str) -> PublishIntent:
+        """What became of it; while it is open, where its bytes go, with a fresh ticket for those who may publish."""
         request = Request(method="GET", path=path_of("projects", project_id, "publish-intents", publish_intent_id))
         return self._read(PublishIntent, request)
 
@@ -1198,16 +1243,19 @@ class PublishIntentsCalls(Calls):
         return self._read(UploadedContent, request)
 
     def list(self, project_id: str) -> Pages[PublishIntent]:
+        """What the project has announced to publish, newest first. Ended intents are forgotten after a while."""
         request = Request(method="GET", path=path_of("projects", project_id, "publish-intents"))
         return self._pages(PublishIntent, request)
 
 
 class QuotasCalls(Calls):
     def project(self, project_id: str) -> Quota:
+        """How many GPUs the project may hold, and how many it holds. The tenant's limit counts as well."""
         request = Request(method="GET", path=path_of("projects", project_id, "quota"))
         return self._read(Quota, request)
 
     def set_project(self, project_id: str, gpu_limit: int | None, *, generation: int | None = None) -> Quota:
+        """Limit the GPUs of the project. A limit below what is in use takes nothing away; nothing new is given."""
         request = Request(
             method="PUT",
             path=path_of("projects", project_id, "quota"),
@@ -1217,6 +1265,7 @@ class QuotasCalls(Calls):
         return self._read(Quota, request)
 
     def set_tenant(self, tenant_id: str, gpu_limit: int | None, *, generation: int | None = None) -> Quota:
+        """Limit the GPUs of the tenant. A limit below what is in use takes nothing away; nothing new is given."""
         request = Request(
             method="PUT",
             path=path_of("tenants", tenant_id, "quota"),
@@ -1226,6 +1275,7 @@ class QuotasCalls(Calls):
         return self._read(Quota, request)
 
     def tenant(self, tenant_id: str) -> Quota:
+        """How many GPUs all projects of the tenant may hold together, and how many they hold."""
         request = Request(method="GET", path=path_of("tenants", tenant_id, "quota"))
         return self._read(Quota, request)
 
@@ -1316,6 +1366,7 @@ class ServiceAccountsCalls(Calls):
     def delete_key(
         self, project_id: str, service_account_id: str, key_id: str, *, generation: int | None = None
     ) -> None:
+        """End a key now, with the tokens that were got with it. Those of the other keys live on."""
         request = Request(
             method="DELETE",
             path=path_of("projects", project_id, "service-accounts", service_account_id, "keys", key_id),
@@ -1324,12 +1375,14 @@ class ServiceAccountsCalls(Calls):
         self._discard(request)
 
     def keys(self, project_id: str, service_account_id: str) -> Pages[ServiceAccountKey]:
+        """Keys of the account, newest first, and when each was last used; never their secrets."""
         request = Request(
             method="GET", path=path_of("projects", project_id, "service-accounts", service_account_id, "keys")
         )
         return self._pages(ServiceAccountKey, request)
 
     def show(self, project_id: str, service_account_id: str) -> ServiceAccount:
+        """What the account may do, and until when."""
         request = Request(method="GET", path=path_of("projects", project_id, "service-accounts", service_account_id))
         return self._read(ServiceAccount, request)
 
@@ -1344,6 +1397,7 @@ class ServiceAccountsCalls(Calls):
         scopes: Sequence[str] | None = None,
         generation: int | None = None,
     ) -> ServiceAccount:
+        """Change scopes, apps or expiry, or disable it. Disabling ends its tokens, certificates and grants."""
         request = Request(
             method="PATCH",
             path=path_of("projects", project_id, "service-accounts", service_account_id),
@@ -1355,6 +1409,7 @@ class ServiceAccountsCalls(Calls):
         return self._read(ServiceAccount, request)
 
     def list(self, project_id: str) -> Pages[ServiceAccount]:
+        """Service accounts of the project, newest first. Secrets are never shown again."""
         request = Request(method="GET", path=path_of("projects", project_id, "service-accounts"))
         return self._pages(ServiceAccount, request)
 
@@ -1371,12 +1426,14 @@ class SigningKeysCalls(Calls):
         return self._read(SigningKey, request)
 
     def list(self) -> Pages[SigningKey]:
+        """Keys that sign access tokens, newest first, with those that only verify until their tokens have expired."""
         request = Request(method="GET", path=path_of("auth", "keys"))
         return self._pages(SigningKey, request)
 
 
 class SkusCalls(Calls):
     def create(self, new: NewSku, *, generation: int | None = None) -> Sku:
+        """Offer GPUs of one model in one shape at a price, under a name that no other SKU has."""
         request = Request(method="POST", path=path_of("skus"), body=object_of(new), headers=if_match(generation))
         return self._read(Sku, request)
 
@@ -1389,6 +1446,7 @@ class SkusCalls(Calls):
         price_per_gpu_hour_minor: int | None = None,
         generation: int | None = None,
     ) -> Sku:
+        """Change the counts, the price or whether it is offered. Allocations that exist keep what they got."""
         request = Request(
             method="PATCH",
             path=path_of("skus", sku_id),
@@ -1400,6 +1458,7 @@ class SkusCalls(Calls):
         return self._read(Sku, request)
 
     def list(self) -> Pages[Sku]:
+        """What can be asked for, newest first; those that are no longer offered too."""
         request = Request(method="GET", path=path_of("skus"))
         return self._pages(Sku, request)
 
@@ -1423,6 +1482,7 @@ class SlotsCalls(Calls):
         return self._items(Slot, request)
 
     def disable(self, slot_id: str, reason: str, *, generation: int | None = None) -> Slot:
+        """Take a GPU out of the pool, with a reason. One that is claimed, or not proven clean, has to be released first."""
         request = Request(
             method="POST",
             path=path_of("slots", slot_id, "disable"),
@@ -1432,16 +1492,19 @@ class SlotsCalls(Calls):
         return self._read(Slot, request)
 
     def enable(self, slot_id: str, *, generation: int | None = None) -> Slot:
+        """Back into the pool; a slot that nobody ever approved waits for its approval again."""
         request = Request(method="POST", path=path_of("slots", slot_id, "enable"), headers=if_match(generation))
         return self._read(Slot, request)
 
     def list(self, node_id: str) -> Sequence[Slot]:
+        """All GPUs of a node by their index, with what discovery found and whether they can be claimed."""
         request = Request(method="GET", path=path_of("nodes", node_id, "slots"))
         return self._items(Slot, request)
 
 
 class SshAccessCalls(Calls):
     def authorities(self) -> SshCa:
+        """The certificate authorities of machine access: whom hosts trust for logins, and clients for host keys."""
         request = Request(method="GET", path=path_of("ssh-ca"))
         return self._read(SshCa, request)
 
@@ -1485,6 +1548,7 @@ class SshAccessCalls(Calls):
     def delete_grant(
         self, project_id: str, allocation_id: str, grant_id: str, *, generation: int | None = None
     ) -> None:
+        """Take the key off the host before its time."""
         request = Request(
             method="DELETE",
             path=path_of("projects", project_id, "allocations", allocation_id, "ssh-grants", grant_id),
@@ -1505,6 +1569,7 @@ class SshAccessCalls(Calls):
         return self._read(MachineAccess, request)
 
     def grants(self, project_id: str, allocation_id: str) -> Pages[SshGrant]:
+        """Who may log in with a key of their own, newest first; expired and revoked grants too."""
         request = Request(
             method="GET", path=path_of("projects", project_id, "allocations", allocation_id, "ssh-grants")
         )
@@ -1532,6 +1597,7 @@ class SshAccessCalls(Calls):
 
 class SshKeysCalls(Calls):
     def create(self, name: str, public_key: str, *, generation: int | None = None) -> SshKey:
+        """Store a public key of yours, to name it when you ask for an allocation or a grant. Each key is stored once."""
         request = Request(
             method="POST",
             path=path_of("me", "ssh-keys"),
@@ -1541,16 +1607,19 @@ class SshKeysCalls(Calls):
         return self._read(SshKey, request)
 
     def delete(self, ssh_key_id: str, *, generation: int | None = None) -> None:
+        """Forget a stored key. Grants made from it are copies: they stay until they expire or are taken back."""
         request = Request(method="DELETE", path=path_of("me", "ssh-keys", ssh_key_id), headers=if_match(generation))
         self._discard(request)
 
     def list(self) -> Pages[SshKey]:
+        """Your own stored public keys, newest first."""
         request = Request(method="GET", path=path_of("me", "ssh-keys"))
         return self._pages(SshKey, request)
 
 
 class TenantsCalls(Calls):
     def create(self, slug: str, name: str, *, generation: int | None = None) -> Tenant:
+        """A tenant, empty: give it users and an administrator next."""
         request = Request(
             method="POST",
             path=path_of("tenants"),
@@ -1565,12 +1634,14 @@ class TenantsCalls(Calls):
         return self._pages(Member, request)
 
     def remove_member(self, tenant_id: str, user_id: str, *, generation: int | None = None) -> None:
+        """Take the tenant's role away; roles in projects stay. The last administrator can not be removed."""
         request = Request(
             method="DELETE", path=path_of("tenants", tenant_id, "members", user_id), headers=if_match(generation)
         )
         self._discard(request)
 
     def set_member(self, tenant_id: str, user_id: str, role: str, *, generation: int | None = None) -> Member:
+        """Give a user of the tenant a role in the tenant as a whole, in place of the one held."""
         request = Request(
             method="PUT",
             path=path_of("tenants", tenant_id, "members", user_id),
@@ -1580,6 +1651,7 @@ class TenantsCalls(Calls):
         return self._read(Member, request)
 
     def show(self, tenant_id: str) -> Tenant:
+        """The tenant, and what you may do with it."""
         request = Request(method="GET", path=path_of("tenants", tenant_id))
         return self._read(Tenant, request)
 
@@ -1603,6 +1675,7 @@ class TenantsCalls(Calls):
 
 class TrustCalls(Calls):
     def create_key(self, tenant_id: str, name: str, public_key: str, *, generation: int | None = None) -> TrustKey:
+        """Trust what this key signs, from an artifact's next check on. A key that was revoked can not come back."""
         request = Request(
             method="POST",
             path=path_of("tenants", tenant_id, "trust-keys"),
@@ -1612,10 +1685,12 @@ class TrustCalls(Calls):
         return self._read(TrustKey, request)
 
     def keys(self, tenant_id: str) -> Pages[TrustKey]:
+        """Public keys whose signatures the tenant trusts, newest first, revoked ones too."""
         request = Request(method="GET", path=path_of("tenants", tenant_id, "trust-keys"))
         return self._pages(TrustKey, request)
 
     def policy(self, tenant_id: str) -> TrustPolicy:
+        """Whether the tenant demands signatures; false until somebody sets it."""
         request = Request(method="GET", path=path_of("tenants", tenant_id, "trust-policy"))
         return self._read(TrustPolicy, request)
 
@@ -1652,6 +1727,9 @@ class UsersCalls(Calls):
         password: str | None = None,
         generation: int | None = None,
     ) -> UserWithPassword:
+        """A user of the tenant, without a role yet. A password that the platform makes is shown only now.
+
+        A user of the platform, or of the tenant named. A password that the platform makes is shown only now."""
         request = Request(
             method="POST",
             path=path_of("tenants", tenant_id, "users") if tenant_id is not None else path_of("users"),
@@ -1661,12 +1739,14 @@ class UsersCalls(Calls):
         return self._read(UserWithPassword, request)
 
     def remove_platform_role(self, user_id: str, *, generation: int | None = None) -> None:
+        """Take the platform role away. The last administrator can not be removed."""
         request = Request(
             method="DELETE", path=path_of("users", user_id, "platform-role"), headers=if_match(generation)
         )
         self._discard(request)
 
     def set_platform_role(self, user_id: str, role: str, *, generation: int | None = None) -> Member:
+        """Make a user of the platform its administrator or operator, in place of the role held until now."""
         request = Request(
             method="PUT",
             path=path_of("users", user_id, "platform-role"),
@@ -1676,6 +1756,9 @@ class UsersCalls(Calls):
         return self._read(Member, request)
 
     def show(self, tenant_id: str | None, user_id: str) -> User:
+        """A user of the tenant, with the roles held in it and its projects.
+
+        A user of any tenant, with all roles held."""
         request = Request(
             method="GET",
             path=path_of("tenants", tenant_id, "users", user_id)
@@ -1695,6 +1778,7 @@ class UsersCalls(Calls):
         unlock: bool | None = None,
         generation: int | None = None,
     ) -> UserWithPassword:
+        """Rename, disable, unlock, or make a new password (shown once). Disabling ends all access of the user."""
         request = Request(
             method="PATCH",
             path=path_of("tenants", tenant_id, "users", user_id)
@@ -1706,6 +1790,9 @@ class UsersCalls(Calls):
         return self._read(UserWithPassword, request)
 
     def list(self, tenant_id: str | None = None) -> Pages[User]:
+        """Users of the tenant, newest first, disabled ones too.
+
+        Users of all tenants and of the platform, newest first."""
         request = Request(
             method="GET", path=path_of("tenants", tenant_id, "users") if tenant_id is not None else path_of("users")
         )

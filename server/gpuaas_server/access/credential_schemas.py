@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from gpuaas_server.access.schemas import PublicKeyLine, SshCertificate
-from gpuaas_server.kernel.http.schemas import Body, Name, Reason
+from gpuaas_server.kernel.http.schemas import AllowedActions, Body, CorrelationId, Generation, Name, Reason
 from gpuaas_server.kernel.ids import AllocationId
 
 CredentialKind = Literal["ssh_certificate", "ssh_key"]
@@ -15,7 +15,10 @@ RecipientKey = Annotated[str, StringConstraints(pattern="^[A-Za-z0-9+/]{42}[AEIM
 
 class AccessCredentialCreate(Body):
     name: Name
-    kind: CredentialKind = "ssh_certificate"
+    kind: CredentialKind = Field(
+        default="ssh_certificate",
+        description="`ssh_certificate`: a name to get certificates under. `ssh_key`: a key pair that is kept here.",
+    )
 
 
 class AccessCredentialRotate(Body):
@@ -35,13 +38,13 @@ class AccessCredential(BaseModel):
     kind: CredentialKind
     version: int = Field(description="Counts the keys of an ssh_key: each rotation makes the next.")
     public_key: str | None = Field(description="Of an ssh_key: what is on the allocations.")
-    fingerprint: str | None
-    created_by: str
+    fingerprint: str | None = Field(description="Of an ssh_key: SHA256:…, as ssh-keygen -l shows it.")
+    created_by: str = Field(description="Id of the user or service account.")
     created_at: datetime
     rotated_at: datetime | None
-    revoked_at: datetime | None
-    generation: int
-    allowed_actions: list[str]
+    revoked_at: datetime | None = Field(description="Since when it opens nothing.")
+    generation: Generation
+    allowed_actions: AllowedActions
 
 
 class CredentialDeliveryCreate(Body):
@@ -61,9 +64,13 @@ class CredentialDeliveryCreate(Body):
     recipient_key: RecipientKey | None = Field(
         default=None, description="X25519 public key (32 bytes, base64) of a key pair that only the recipient has."
     )
-    public_key: PublicKeyLine | None = None
-    allocation_id: AllocationId | None = None
-    minutes: Annotated[int, Field(ge=1, le=60)] | None = None
+    public_key: PublicKeyLine | None = Field(
+        default=None, description="To be certified: of a key pair whose private side only you have."
+    )
+    allocation_id: AllocationId | None = Field(default=None, description="What the certificate opens.")
+    minutes: Annotated[int, Field(ge=1, le=60)] | None = Field(
+        default=None, description="How long the certificate is good; absent: the platform's default."
+    )
 
 
 class SealedBox(BaseModel):
@@ -79,12 +86,12 @@ class CredentialDelivery(BaseModel):
 
     id: str
     credential_id: str
-    version: int
-    delivered_to: str
-    recipient_fingerprint: str
-    allocation_id: str | None
-    serial: int | None
-    correlation_id: str
+    version: int = Field(description="Of the key pair that was delivered.")
+    delivered_to: str = Field(description="Id of the user or service account.")
+    recipient_fingerprint: str = Field(description="Of the key that it was sealed to or that was certified.")
+    allocation_id: str | None = Field(description="What the certificate opens.")
+    serial: int | None = Field(description="Of the certificate.")
+    correlation_id: CorrelationId
     delivered_at: datetime
 
 

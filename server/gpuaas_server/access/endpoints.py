@@ -41,6 +41,7 @@ _ALLOCATION = "/projects/{project_id}/allocations/{allocation_id}"
 @router.get("/ssh-ca", response_model=SshCa, responses=problem_responses())
 async def ssh_ca_show(call: Annotated[Call, admitted("ssh_ca_show")]) -> Response:
     """The certificate authorities of machine access: whom hosts trust for logins, and clients for host keys."""
+
     async def show(connection: Connection) -> SshCa:
         return SshCa(
             user_ca_keys=await service.user_ca_keys(connection),

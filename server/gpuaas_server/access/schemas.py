@@ -46,35 +46,37 @@ class SshCa(BaseModel):
 
 class SshKeyCreate(Body):
     name: Name
-    public_key: PublicKeyLine
+    public_key: PublicKeyLine = Field(description="A line as in id_ed25519.pub.")
 
 
 class SshKey(BaseModel):
     id: str
     name: str
     public_key: str
-    fingerprint: str
+    fingerprint: str = Field(description="SHA256:…, as ssh-keygen -l shows it.")
     created_at: datetime
 
 
 class SshCertificateCreate(Body):
-    public_key: PublicKeyLine
-    minutes: Annotated[int, Field(ge=1, le=60)] | None = None
+    public_key: PublicKeyLine = Field(description="Of the key pair that will log in; the private side stays with you.")
+    minutes: Annotated[int, Field(ge=1, le=60)] | None = Field(
+        default=None, description="How long it is good; absent: the platform's default."
+    )
 
 
 class SshTarget(BaseModel):
-    address: str
+    address: str = Field(description="Name or IP address of the host.")
     port: int
-    user: str
+    user: str = Field(description="The account to log in as.")
 
 
 class SshCertificate(BaseModel):
     certificate: str = Field(description="Write it beside your private key as <key>-cert.pub.")
     valid_before: datetime
-    serial: int
-    principal: str
+    serial: int = Field(description="As sshd logs it, and as it is revoked by.")
+    principal: str = Field(description="Whom it logs in as to sshd: the allocation.")
     ssh: SshTarget
-    host_ca_keys: list[str]
+    host_ca_keys: list[str] = Field(description="Trust these for the host's key, as OpenSSH lines.")
     known_hosts_line: str = Field(
         description="For known_hosts: trusts the host CA for this address, and for `-o HostKeyAlias=<allocation id>`."
     )
@@ -83,7 +85,7 @@ class SshCertificate(BaseModel):
 class IssuedSshCertificate(BaseModel):
     serial: int = Field(description="As sshd logs it.")
     issued_to: str = Field(description="The user or service account.")
-    fingerprint: str
+    fingerprint: str = Field(description="Of the key that it was issued for.")
     valid_before: datetime
     revoked_at: datetime | None
     created_at: datetime
@@ -100,7 +102,7 @@ class SshCertificateRevoke(Body):
     """One by its serial, all of one holder, or with neither all that you may revoke."""
 
     serial: Annotated[int, Field(ge=1, le=2**53 - 1)] | None = None  # what every JSON reader keeps exact
-    issued_to: PrincipalId | None = None
+    issued_to: PrincipalId | None = Field(default=None, description="All of this user or service account.")
     reason: Reason
 
 
@@ -116,14 +118,23 @@ class SshGrantCreate(Body):
 
     model_config = ConfigDict(
         json_schema_extra={
-            "oneOf": [{"required": [name], "properties": {name: {"type": "string"}}} for name in GRANT_KEYS]
+            "oneOf": [{"required": [name], "properties": {name: {"type": "string"}}} for name in GRANT_KEYS],
+            "examples": [
+                {
+                    "ssh_key_id": "ssk_01jd2m8k4t7w9x3c5v6b1n2q0a",
+                    "expires_at": "2030-01-31T18:00:00Z",
+                    "note": "Ada, on call",
+                }
+            ],
         }
     )
-    public_key: PublicKeyLine | None = None
-    ssh_key_id: SshKeyId | None = None
-    access_credential_id: CredentialId | None = None
-    expires_at: Moment
-    note: Name | None = None
+    public_key: PublicKeyLine | None = Field(default=None, description="A line as in id_ed25519.pub.")
+    ssh_key_id: SshKeyId | None = Field(default=None, description="One of your own stored keys.")
+    access_credential_id: CredentialId | None = Field(
+        default=None, description="A credential of the project, of kind ssh_key."
+    )
+    expires_at: Moment = Field(description="In the future, within a year, with a time zone.")
+    note: Name | None = Field(default=None, description="Whose key it is, or what for.")
 
 
 class SshGrant(BaseModel):
@@ -131,22 +142,22 @@ class SshGrant(BaseModel):
     allocation_id: str
     granted_to: str = Field(description="The user or service account, or the credential whose key it is.")
     public_key: str
-    fingerprint: str
+    fingerprint: str = Field(description="SHA256:…, as ssh-keygen -l shows it.")
     note: str | None
     expires_at: datetime
-    revoked_at: datetime | None
+    revoked_at: datetime | None = Field(description="When it was taken back before its time.")
     created_at: datetime
 
 
 class UnreachableAllocation(BaseModel):
     allocation_id: str
-    state: str
+    state: str = Field(description="Of the allocation: why there is no way in.")
 
 
 class MachineAccess(BaseModel):
     """Certificates of one operation. They end with it, whatever `valid_before` says."""
 
     operation_id: str
-    valid_before: datetime
+    valid_before: datetime = Field(description="Of all of them; ask again before then.")
     certificates: list[SshCertificate] = Field(description="One for each allocation; its principal is the allocation.")
     unreachable: list[UnreachableAllocation] = Field(description="Allocations of the operation that are not active.")

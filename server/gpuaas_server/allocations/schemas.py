@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field, StringConstraints
 
 from gpuaas_server.capacity.schemas import GpuCount
-from gpuaas_server.kernel.http.schemas import Body, Reason
+from gpuaas_server.kernel.http.schemas import AllowedActions, Body, CorrelationId, Generation, Reason, examples
 from gpuaas_server.kernel.ids import SshKeyId
 
 AllocationState = Literal["requested", "provisioning", "active", "releasing", "released", "failed", "release_failed"]
@@ -15,6 +15,8 @@ SkuRef = Annotated[str, StringConstraints(min_length=3, max_length=40, pattern="
 
 
 class AllocationCreate(Body):
+    model_config = examples({"sku": "h100-slice", "gpu_count": 2, "count": 4, "name": "training"})
+
     sku: SkuRef = Field(description="Id or name of an offered SKU.")
     gpu_count: GpuCount | None = Field(
         default=None, description="GPUs of each allocation; needed when the SKU offers several counts."
@@ -40,17 +42,17 @@ class ForceCleanup(Body):
 
 
 class FailureReason(BaseModel):
-    code: str
-    message: str
+    code: str = Field(description="Stable; listed in contract/error-codes.json, or the host's own.")
+    message: str = Field(description="For a person.")
     next_step: str
-    retryable: bool
-    phase: str | None = None
+    retryable: bool = Field(description="Whether the same may succeed later.")
+    phase: str | None = Field(default=None, description="The host task that failed, where one did.")
 
 
 class SshWayIn(BaseModel):
-    address: str
+    address: str = Field(description="Name or IP address of the host.")
     port: int
-    user: str
+    user: str = Field(description="The account to log in as.")
 
 
 class Allocation(BaseModel):
@@ -60,10 +62,10 @@ class Allocation(BaseModel):
     name: str | None
     sku_id: str
     sku_name: str
-    shape: str
+    shape: str = Field(description="`baremetal`: a whole host. `gpu_slice`: some GPUs of a host.")
     gpu_model: str
-    gpu_count: int
-    node_id: str
+    gpu_count: int = Field(description="GPUs of this allocation.")
+    node_id: str = Field(description="The host that was chosen when it was asked for.")
     state: AllocationState
     state_since: datetime
     deadline_at: datetime | None = Field(description="When the step in flight counts as failed.")
@@ -71,16 +73,18 @@ class Allocation(BaseModel):
         description="The release waits for what runs on it to stop, until then at the latest."
     )
     phase: str | None = Field(description="The host task in flight.")
-    failure: FailureReason | None
-    ssh: SshWayIn | None
+    failure: FailureReason | None = Field(description="Why it is failed or release_failed; else null.")
+    ssh: SshWayIn | None = Field(description="The way in, once it is active.")
     wipe_verified: bool | None = Field(description="Null until released; false for ever after a forced clean-up.")
-    created_by: str
-    correlation_id: str
+    created_by: str = Field(description="Id of the user or service account.")
+    correlation_id: CorrelationId
     created_at: datetime
-    active_at: datetime | None
-    ended_at: datetime | None
-    generation: int
-    allowed_actions: list[str]
+    active_at: datetime | None = Field(description="Since when it could be used; null if it never could.")
+    ended_at: datetime | None = Field(
+        description="When it was released or had failed; nothing is claimed from then on."
+    )
+    generation: Generation
+    allowed_actions: AllowedActions
 
 
 class AllocationBatch(BaseModel):
@@ -91,11 +95,17 @@ class TimelineEntry(BaseModel):
     at: datetime
     kind: Literal["state", "phase"]
     name: str = Field(description="The state entered, or task/phase on the host.")
-    status: str
+    status: str = Field(
+        description="Of a state: current or left. Of a task or phase: how it ended, or that it has not."
+    )
     finished_at: datetime | None = None
-    seconds: float | None = None
-    detail: str | None = None
-    actor: str | None = None
+    seconds: float | None = Field(default=None, description="How long it took, once it has ended.")
+    detail: str | None = Field(
+        default=None, description="What the host said of it, or the reason that was given for it."
+    )
+    actor: str | None = Field(
+        default=None, description="Id of who caused the state: a person, a service account or the platform."
+    )
     failure: FailureReason | None = None
 
 
@@ -103,4 +113,6 @@ class Timeline(BaseModel):
     allocation_id: str
     items: list[TimelineEntry]
     wipe_evidence: dict[str, object] | None = Field(description="What the wipe verification looked at and found.")
-    forced: dict[str, object] | None
+    forced: dict[str, object] | None = Field(
+        description="Who took responsibility for a wipe without proof (by, at, reason, evidence); null otherwise."
+    )

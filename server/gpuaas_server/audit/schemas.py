@@ -2,21 +2,23 @@
 
 from datetime import datetime
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
+
+from gpuaas_server.kernel.http.schemas import CorrelationId
 
 
 class AuditRecord(BaseModel):
     id: str
     at: datetime
-    tenant_id: str | None
-    project_id: str | None
-    actor_id: str
-    actor_kind: str
-    actor_name: str
-    address: str
-    action: str
-    outcome: str
-    resource_id: str | None
-    reason: str | None
-    details: dict[str, object]
-    correlation_id: str
+    tenant_id: str | None = Field(description="Where it happened; null: on the platform.")
+    project_id: str | None = Field(description="Where it happened; null: not in one project.")
+    actor_id: str = Field(description="Id of the user, service account, node or part of the platform.")
+    actor_kind: str = Field(description="What the actor is, such as user or service_account.")
+    actor_name: str = Field(description="As it was called then.")
+    address: str = Field(description="Where the request came from.")
+    action: str = Field(description="What was done: the operationId, or the name of a step of the platform's own.")
+    outcome: str = Field(description="done or denied.")
+    resource_id: str | None = Field(description="What it was done to.")
+    reason: str | None = Field(description="What the actor said.")
+    details: dict[str, object] = Field(description="What changed, by action; never a secret.")
+    correlation_id: CorrelationId

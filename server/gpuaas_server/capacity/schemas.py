@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from gpuaas_server.kernel.http.schemas import Body, Name, Reason, Slug
+from gpuaas_server.kernel.http.schemas import Body, Generation, Name, Reason, Slug, examples
 from gpuaas_server.kernel.ids import SlotId
 
 Shape = Literal["baremetal", "gpu_slice"]
@@ -16,22 +16,24 @@ GpuCount = Annotated[int, Field(ge=1, le=64)]
 class Slot(BaseModel):
     id: str
     node_id: str
-    slot_index: int
+    slot_index: int = Field(description="The GPU's number on its node.")
     status: str = Field(description="discovered, available, claimed, cleaning, cleanup_blocked or disabled.")
-    status_reason: str | None
-    capacity_shape: str
+    status_reason: str | None = Field(description="Why it is disabled or blocked.")
+    capacity_shape: str = Field(description="What it may be allocated as: any, baremetal or gpu_slice.")
     gpu_model: str
     gpu_uuid: str | None
-    memory_mib: int | None
+    memory_mib: int | None = Field(description="Of the GPU.")
     pci_address: str
     numa_node: int | None
-    nvlink_group: str | None
-    nvme_device: str | None
+    nvlink_group: str | None = Field(description="GPUs with the same value are linked.")
+    nvme_device: str | None = Field(description="The drive that goes with it.")
     iommu_group: int | None
-    vf: dict[str, object] | None
+    vf: dict[str, object] | None = Field(
+        description="The network function that goes with it, as the agent reported it."
+    )
     present: bool = Field(description="Whether the last inventory had it.")
-    approved_at: datetime | None
-    generation: int
+    approved_at: datetime | None = Field(description="Null: nobody has approved it, so it can not be allocated.")
+    generation: Generation
     created_at: datetime
 
 
@@ -43,7 +45,9 @@ class SlotApprove(Body):
     """Topology approval: from here on the slots can be allocated."""
 
     slot_ids: list[SlotId] | None = Field(default=None, max_length=64, description="Absent: all discovered ones.")
-    capacity_shape: Literal["any", "baremetal", "gpu_slice"] = "any"
+    capacity_shape: Literal["any", "baremetal", "gpu_slice"] = Field(
+        default="any", description="What they may be allocated as."
+    )
 
 
 class SlotDisable(Body):
@@ -53,41 +57,55 @@ class SlotDisable(Body):
 class Sku(BaseModel):
     id: str
     name: str
-    shape: Shape
+    shape: Shape = Field(description="`baremetal`: a whole host. `gpu_slice`: some GPUs of a host.")
     gpu_model: str
-    gpu_counts: list[int]
+    gpu_counts: list[int] = Field(description="How many GPUs one allocation may have.")
     price_per_gpu_hour_minor: int = Field(description="In minor units of the currency.")
-    currency: str
-    offered: bool
-    generation: int
+    currency: str = Field(description="ISO 4217.")
+    offered: bool = Field(description="Whether new allocations may name it.")
+    generation: Generation
     created_at: datetime
 
 
 class SkuCreate(Body):
+    model_config = examples(
+        {
+            "name": "h100-slice",
+            "shape": "gpu_slice",
+            "gpu_model": "NVIDIA H100 80GB HBM3",
+            "gpu_counts": [1, 2, 4],
+            "price_per_gpu_hour_minor": 250,
+        }
+    )
+
     name: Slug
-    shape: Shape
-    gpu_model: GpuModel
+    shape: Shape = Field(description="`baremetal`: a whole host. `gpu_slice`: some GPUs of a host.")
+    gpu_model: GpuModel = Field(description="As the inventory of the nodes names it.")
     gpu_counts: list[GpuCount] = Field(min_length=1, max_length=16, description="Offered GPU counts per allocation.")
-    price_per_gpu_hour_minor: int = Field(ge=0, le=100_000_000)
-    currency: Annotated[str, StringConstraints(pattern="^[A-Z]{3}$")] = "USD"
+    price_per_gpu_hour_minor: int = Field(ge=0, le=100_000_000, description="In minor units of the currency.")
+    currency: Annotated[str, StringConstraints(pattern="^[A-Z]{3}$")] = Field(default="USD", description="ISO 4217.")
     offered: bool = True
 
 
 class SkuUpdate(Body):
-    gpu_counts: list[GpuCount] | None = Field(default=None, min_length=1, max_length=16)
-    price_per_gpu_hour_minor: int | None = Field(default=None, ge=0, le=100_000_000)
+    gpu_counts: list[GpuCount] | None = Field(
+        default=None, min_length=1, max_length=16, description="In place of all counts until now."
+    )
+    price_per_gpu_hour_minor: int | None = Field(
+        default=None, ge=0, le=100_000_000, description="In minor units of the currency."
+    )
     offered: bool | None = None
 
 
 class Quota(BaseModel):
-    scope_id: str
+    scope_id: str = Field(description="The tenant or project.")
     gpu_limit: int | None = Field(description="Null: no limit.")
-    gpus_used: int
-    generation: int
+    gpus_used: int = Field(description="Held by allocations that have not ended.")
+    generation: Generation
 
 
 class QuotaSet(Body):
-    gpu_limit: int | None = Field(ge=0, le=10_000_000)
+    gpu_limit: int | None = Field(ge=0, le=10_000_000, description="Null: no limit.")
 
 
 __all__ = [

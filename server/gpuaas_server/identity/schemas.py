@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from gpuaas_server.kernel.http.schemas import Body, Moment, Name, Slug
+from gpuaas_server.kernel.http.schemas import AllowedActions, Body, Generation, Moment, Name, Slug, examples
 from gpuaas_server.kernel.ids import ServiceAccountId, TenantId
 
 Email = Annotated[
@@ -46,7 +46,7 @@ class PasswordGrant(Body):
 class ClientCredentialsGrant(Body):
     grant_type: Literal["client_credentials"]
     client_id: ServiceAccountId
-    client_secret: TypedSecret
+    client_secret: TypedSecret = Field(description="Of any key of the service account.")
 
 
 class RefreshGrant(Body):
@@ -59,7 +59,7 @@ class Logout(Body):
 
 
 class AccessToken(BaseModel):
-    access_token: str
+    access_token: str = Field(description="Send as `Authorization: Bearer …`.")
     token_type: Literal["Bearer"] = "Bearer"  # noqa: S105
     expires_in: int = Field(description="Seconds.")
     scope: str | None = Field(default=None, description="A service account's scopes, separated by blanks.")
@@ -92,18 +92,18 @@ class SigningKey(BaseModel):
 
 class RoleHeld(BaseModel):
     role: str
-    tenant_id: str | None
-    project_id: str | None
+    tenant_id: str | None = Field(description="Null: a role of the platform.")
+    project_id: str | None = Field(description="Null: in the tenant as a whole, or of the platform.")
 
 
 class Me(BaseModel):
     id: str
     kind: Literal["user", "service_account"]
     name: str
-    email: str | None
-    tenant_id: str | None
+    email: str | None = Field(description="Of a user.")
+    tenant_id: str | None = Field(description="Null: of the platform.")
     roles: list[RoleHeld]
-    scopes: list[str] | None
+    scopes: list[str] | None = Field(description="Of a service account; null for people.")
 
 
 class PasswordChange(Body):
@@ -123,22 +123,22 @@ class UserCreate(TenantUserCreate):
 
 class UserUpdate(Body):
     name: Name | None = None
-    disabled: bool | None = None
+    disabled: bool | None = Field(default=None, description="True ends all access at once; nothing is deleted.")
     unlock: Literal[True] | None = Field(default=None, description="End a lockout now.")
     reset_password: Literal[True] | None = Field(default=None, description="Make a password, shown once.")
 
 
 class User(BaseModel):
     id: str
-    tenant_id: str | None
+    tenant_id: str | None = Field(description="Null: a user of the platform.")
     email: str
     name: str
     disabled: bool
     roles: list[RoleHeld]
     last_sign_in_at: datetime | None
     created_at: datetime
-    generation: int
-    allowed_actions: list[str]
+    generation: Generation
+    allowed_actions: AllowedActions
 
 
 class UserWithPassword(User):
@@ -152,7 +152,7 @@ class Member(BaseModel):
     disabled: bool
     role: str
     created_at: datetime
-    generation: int
+    generation: Generation
 
 
 class TenantMemberSet(Body):
@@ -160,6 +160,8 @@ class TenantMemberSet(Body):
 
 
 class ProjectMemberSet(Body):
+    model_config = examples({"role": "project_member"})
+
     role: ProjectRole
 
 
@@ -173,27 +175,29 @@ _APP_SLUGS = "The apps whose work it may claim and report on; `apps:control` nee
 
 
 class ServiceAccountCreate(Body):
+    model_config = examples({"name": "echo controller", "scopes": ["apps:control"], "app_slugs": ["echo"]})
+
     name: Name
-    scopes: Scopes
+    scopes: Scopes = Field(description="What it may do in its project, and no more.")
     app_slugs: AppSlugs = Field(default=[], description=_APP_SLUGS)
-    expires_at: Moment | None = None
+    expires_at: Moment | None = Field(default=None, description="Absent: it does not expire.")
 
 
 class ServiceAccountUpdate(Body):
-    scopes: Scopes | None = None
+    scopes: Scopes | None = Field(default=None, description="In place of all scopes until now.")
     app_slugs: AppSlugs | None = Field(default=None, description=_APP_SLUGS)
-    disabled: bool | None = None
+    disabled: bool | None = Field(default=None, description="True ends all access at once; nothing is deleted.")
     expires_at: Moment | None = Field(default=None, description="Null takes the expiry away.")
 
 
 class ServiceAccountKeyCreate(Body):
-    expires_at: Moment | None = None
+    expires_at: Moment | None = Field(default=None, description="Absent: it does not expire.")
 
 
 class ServiceAccountKey(BaseModel):
     id: str
     created_at: datetime
-    expires_at: datetime | None
+    expires_at: datetime | None = Field(description="Null: it does not expire.")
     last_used_at: datetime | None
 
 
@@ -202,19 +206,19 @@ class NewServiceAccountKey(ServiceAccountKey):
 
 
 class ServiceAccount(BaseModel):
-    id: str
+    id: str = Field(description="Also the `client_id` to get a token with.")
     tenant_id: str
     project_id: str
     name: str
     scopes: list[str]
-    app_slugs: list[str]
+    app_slugs: list[str] = Field(description="The apps whose work it may claim and report on.")
     disabled: bool
-    expires_at: datetime | None
-    created_by: str
+    expires_at: datetime | None = Field(description="Null: it does not expire.")
+    created_by: str = Field(description="Id of the user.")
     created_at: datetime
-    generation: int
-    allowed_actions: list[str]
+    generation: Generation
+    allowed_actions: AllowedActions
 
 
 class NewServiceAccount(ServiceAccount):
-    key: NewServiceAccountKey
+    key: NewServiceAccountKey = Field(description="The first key, with its secret.")

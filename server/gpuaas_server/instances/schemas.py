@@ -5,10 +5,10 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from gpuaas_server.kernel.http.schemas import Body, Reason, Slug
+from gpuaas_server.kernel.http.schemas import AllowedActions, Body, CorrelationId, Generation, Reason, Slug, examples
 from gpuaas_server.kernel.ids import AllocationId, MemberId
 from gpuaas_server.operations.documents import Document
-from gpuaas_server.operations.schemas import Code, Line, Operation, OperationFailure
+from gpuaas_server.operations.schemas import ACCESS, RUNTIME, Code, Line, Operation, OperationFailure
 
 InstanceStatus = Literal["created", "starting", "running", "stopping", "stopped", "failed"]
 HealthStatus = Literal["unknown", "progressing", "healthy", "degraded", "unhealthy"]
@@ -25,14 +25,27 @@ OPTIONS = "What the app's `options` schema for this kind of operation takes."
 
 
 class Placement(Body):
-    component_key: ComponentKey
-    allocation_id: AllocationId
+    component_key: ComponentKey = Field(description="A component of the app's manifest.")
+    allocation_id: AllocationId = Field(description="An active allocation of the same project.")
 
 
 class InstanceCreate(Body):
+    model_config = examples(
+        {
+            "app": "echo",
+            "version": "0.1.0",
+            "name": "my-echo",
+            "placement_intent": [
+                {"component_key": "hub", "allocation_id": "alc_01jd2m8k4t7w9x3c5v6b1n2q0a"},
+                {"component_key": "relay", "allocation_id": "alc_01jd2m8k4t7w9x3c5v6b1n2q0b"},
+            ],
+            "inputs": {"greeting": "good morning"},
+        }
+    )
+
     app: Slug = Field(description="The app's slug, from the catalog.")
     version: VersionText | None = Field(default=None, description="Absent: the newest that may be launched.")
-    name: InstanceName
+    name: InstanceName = Field(description="Unique among the project's instances that are not decommissioned.")
     placement_intent: Annotated[list[Placement], Field(min_length=1, max_length=1000)] = Field(
         description="Which component runs on which allocation of this project."
     )
@@ -41,16 +54,16 @@ class InstanceCreate(Body):
 
 
 class HealthReason(BaseModel):
-    code: str
-    message: str
-    member_id: str | None = None
-    component_key: str | None = None
+    code: str = Field(description="Stable, for programs: the platform's, or the controller's own.")
+    message: str = Field(description="For a person.")
+    member_id: str | None = Field(default=None, description="The member that it is about; null: the instance.")
+    component_key: str | None = Field(default=None, description="The component that it is about.")
 
 
 class InstanceVersion(BaseModel):
-    version: str
-    runtime_version: str | None = None
-    digest: str | None = None
+    version: str = Field(description="The app's version.")
+    runtime_version: str | None = Field(default=None, description="The runtime's own version, which is not the app's.")
+    digest: str | None = Field(default=None, description="Of the artifact.")
 
 
 class PlacementIntent(BaseModel):
@@ -66,34 +79,44 @@ class InstanceSummary(BaseModel):
     app_slug: str
     version: str
     runtime_version: str | None = Field(description="The runtime's own version, which is not the app's.")
-    digest: str | None
+    digest: str | None = Field(description="Of the artifact that it runs.")
     status: InstanceStatus
     status_since: datetime
     health: HealthStatus
     health_since: datetime
-    health_reasons: list[HealthReason]
-    failure: OperationFailure | None
-    member_counts: dict[str, int]
+    health_reasons: list[HealthReason] = Field(description="Why it is not healthy; empty when it is.")
+    failure: OperationFailure | None = Field(
+        description="What went wrong last with the whole instance; null once an operation on it succeeds."
+    )
+    member_counts: dict[str, int] = Field(description="How many members are in which status.")
     operation_id: str | None = Field(description="The live operation on the whole instance.")
-    last_operation_id: str | None
-    created_by: str
-    correlation_id: str
+    last_operation_id: str | None = Field(description="The newest operation on the whole instance, live or ended.")
+    created_by: str = Field(description="Id of the user or service account.")
+    correlation_id: CorrelationId
     created_at: datetime
-    deployed_at: datetime | None
-    decommissioned_at: datetime | None
-    generation: int
-    allowed_actions: list[str]
+    deployed_at: datetime | None = Field(description="Since when its first deploy has succeeded; null until then.")
+    decommissioned_at: datetime | None = Field(description="Since when it is gone; it stays readable.")
+    generation: Generation
+    allowed_actions: AllowedActions
 
 
 class Instance(InstanceSummary):
-    inputs: dict[str, object]
-    placement_intent: list[PlacementIntent]
-    runtime: dict[str, object] | None
-    access_bundle: dict[str, object] | None
+    inputs: dict[str, object] = Field(description="As they were given, by the manifest's `inputs` schema.")
+    placement_intent: list[PlacementIntent] = Field(
+        description="Which component runs on which allocation; it follows the members that are added and removed."
+    )
+    runtime: dict[str, object] | None = Field(
+        description="Versions, endpoints and detail, as the controller reported them last; null before."
+    )
+    access_bundle: dict[str, object] | None = Field(
+        description="Commands, paths and endpoints for people, as the controller reported them last. Never a secret."
+    )
     previous_version: InstanceVersion | None = Field(description="What `rollback` goes back to.")
     attempted_version: InstanceVersion | None = Field(description="An upgrade or rollback that did not succeed.")
     flags: list[HealthReason] = Field(description="Warnings of the platform, such as a revoked artifact.")
-    health_reported_at: datetime | None
+    health_reported_at: datetime | None = Field(
+        description="When the controller last reported. Health becomes unknown when it stays silent."
+    )
 
 
 class InstanceStarted(BaseModel):
@@ -110,34 +133,38 @@ class InstanceVerb(Body):
 
 
 class InstanceUpgrade(InstanceVerb):
-    version: VersionText
+    model_config = examples({"version": "0.2.0", "reason": "the relays leak memory before it"})
+
+    version: VersionText = Field(description="A version of the same app that may be launched.")
 
 
 class InstanceMember(BaseModel):
     id: str
     instance_id: str
-    component_key: str
-    ordinal: int
+    component_key: str = Field(description="The app's own name for what it does.")
+    ordinal: int = Field(description="Its number in the instance, never given twice.")
     allocation_id: str
     node_id: str
     status: MemberStatus
     status_since: datetime
-    failure: OperationFailure | None
-    adapter_detail: dict[str, object] | None
+    failure: OperationFailure | None = Field(description="Why it is degraded or failed; else null.")
+    adapter_detail: dict[str, object] | None = Field(
+        description="What the controller left for debugging: opaque, at most 16 KiB."
+    )
     operation_id: str | None = Field(description="The live operation that works on it.")
-    last_operation_id: str | None
-    correlation_id: str
+    last_operation_id: str | None = Field(description="The newest operation that worked on it, live or ended.")
+    correlation_id: CorrelationId
     verified: bool | None = Field(description="Whether its last teardown was proven; null when there was none.")
     created_at: datetime
-    ready_at: datetime | None
-    removed_at: datetime | None
-    generation: int
-    allowed_actions: list[str]
+    ready_at: datetime | None = Field(description="When it first was ready; null until then.")
+    removed_at: datetime | None = Field(description="Since when it is gone; it stays readable.")
+    generation: Generation
+    allowed_actions: list[str] = Field(description="Kinds of member operations that you may ask for now.")
 
 
 class ReplaceTarget(Body):
-    member_id: MemberId
-    allocation_id: AllocationId
+    member_id: MemberId = Field(description="The member that leaves.")
+    allocation_id: AllocationId = Field(description="Where its successor runs.")
 
 
 class MemberOperationCreate(Body):
@@ -146,11 +173,27 @@ class MemberOperationCreate(Body):
     `add` takes `component_key` and `allocation_ids`; `replace` takes `replacements`; the others take `targets`.
     """
 
+    model_config = examples(
+        {"kind": "add", "component_key": "relay", "allocation_ids": ["alc_01jd2m8k4t7w9x3c5v6b1n2q0c"]},
+        {"kind": "drain", "targets": ["mem_01jd2m8k4t7w9x3c5v6b1n2q0d"], "reason": "new firmware"},
+        {
+            "kind": "replace",
+            "replacements": [
+                {"member_id": "mem_01jd2m8k4t7w9x3c5v6b1n2q0d", "allocation_id": "alc_01jd2m8k4t7w9x3c5v6b1n2q0e"}
+            ],
+        },
+    )
     kind: Literal["add", "drain", "remove", "replace", "recover"]
-    component_key: ComponentKey | None = None
-    allocation_ids: Annotated[list[AllocationId], Field(max_length=256)] | None = None
-    targets: Annotated[list[MemberId], Field(max_length=256)] | None = None
-    replacements: Annotated[list[ReplaceTarget], Field(max_length=256)] | None = None
+    component_key: ComponentKey | None = Field(default=None, description="Of `add`: what the new members are.")
+    allocation_ids: Annotated[list[AllocationId], Field(max_length=256)] | None = Field(
+        default=None, description="Of `add`: one new member on each."
+    )
+    targets: Annotated[list[MemberId], Field(max_length=256)] | None = Field(
+        default=None, description="Of `drain`, `remove` and `recover`: the members."
+    )
+    replacements: Annotated[list[ReplaceTarget], Field(max_length=256)] | None = Field(
+        default=None, description="Of `replace`: who leaves, and where the successor runs."
+    )
     on_failure: Literal["continue", "stop"] = Field(
         default="continue",
         description="Of many: go on with the others, or begin one after the other and none after the first failure.",
@@ -165,9 +208,9 @@ class TimelineEvent(BaseModel):
     at: datetime
     type: str = Field(examples=["instance.start_completed", "member.added", "operation.failed"])
     subject: str = Field(description="The id of what it is about.")
-    actor: str
-    correlation_id: str
-    data: dict[str, object]
+    actor: str = Field(description="Id of who caused it: a person, a service account or the platform.")
+    correlation_id: CorrelationId
+    data: dict[str, object] = Field(description="What belongs to this type of event; never a secret.")
 
 
 class InstanceTimeline(BaseModel):
@@ -179,30 +222,52 @@ class InstanceTimeline(BaseModel):
 class MemberHealth(Body):
     member_id: MemberId
     status: Literal["ready", "degraded", "failed"]
-    message: Line | None = None
+    message: Line | None = Field(default=None, description="Why it is degraded or failed.")
     adapter_detail: Document | None = Field(default=None, description="Opaque, for debugging; at most 16 KiB.")
 
 
 class ReasonReport(Body):
-    code: Code
-    message: Line
-    member_id: MemberId | None = None
+    code: Code = Field(description="Yours to choose, and to keep stable.")
+    message: Line = Field(description="For a person.")
+    member_id: MemberId | None = Field(default=None, description="When it is about one member.")
 
 
 class HealthReport(Body):
     """What a controller sees on its own schedule. `generation` is the instance's when it looked."""
 
+    model_config = examples(
+        {
+            "status": "degraded",
+            "generation": 7,
+            "reasons": [
+                {
+                    "code": "relay_silent",
+                    "message": "Relay 2 does not answer.",
+                    "member_id": "mem_01jd2m8k4t7w9x3c5v6b1n2q0d",
+                }
+            ],
+            "members": [
+                {"member_id": "mem_01jd2m8k4t7w9x3c5v6b1n2q0d", "status": "degraded", "message": "No answer for 30 s."}
+            ],
+        }
+    )
     status: HealthStatus
-    generation: Annotated[int, Field(ge=1, le=2**53)]
-    reasons: Annotated[list[ReasonReport], Field(max_length=20)] = []
-    members: Annotated[list[MemberHealth], Field(max_length=1000)] = []
-    runtime: Document | None = None
-    access_bundle: Document | None = None
+    generation: Annotated[int, Field(ge=1, le=2**53)] = Field(
+        description="Of the instance when you looked; another one is refused as stale_generation."
+    )
+    reasons: Annotated[list[ReasonReport], Field(max_length=20)] = Field(
+        default=[], description="Why it is not healthy."
+    )
+    members: Annotated[list[MemberHealth], Field(max_length=1000)] = Field(
+        default=[], description="Only those that you have looked at."
+    )
+    runtime: Document | None = Field(default=None, description=RUNTIME)
+    access_bundle: Document | None = Field(default=None, description=ACCESS)
 
 
 class HealthAccepted(BaseModel):
     instance_id: str
     status: InstanceStatus
-    health: HealthStatus
-    health_reasons: list[HealthReason]
-    generation: int
+    health: HealthStatus = Field(description="What the platform makes of it: members and operations count too.")
+    health_reasons: list[HealthReason] = Field(description="Why it is not healthy; empty when it is.")
+    generation: Generation

@@ -27,10 +27,14 @@ class AgentCa(BaseModel):
 
 
 class Enrol(Body):
-    token: Annotated[str, StringConstraints(pattern="^[A-Za-z0-9_-]{20,200}$")]
-    public_key: Annotated[str, StringConstraints(pattern="^[A-Za-z0-9+/]{43}=$")]
+    token: Annotated[str, StringConstraints(pattern="^[A-Za-z0-9_-]{20,200}$")] = Field(
+        description="From the enrolment bundle."
+    )
+    public_key: Annotated[str, StringConstraints(pattern="^[A-Za-z0-9+/]{43}=$")] = Field(
+        description="The agent's Ed25519 key: base64 of the 32 raw bytes. Its requests are signed with it from now on."
+    )
     hostname: Hostname
-    address: Address
+    address: Address = Field(description="Where people and controllers reach the host's sshd.")
     ssh_host_public_key: SshLine
     agent_version: Version
 
@@ -45,13 +49,13 @@ class PlatformTrust(BaseModel):
 
     server_time: datetime
     task_keys: list[TaskKey]
-    user_ca_keys: list[str]
-    host_ca_keys: list[str]
+    user_ca_keys: list[str] = Field(description="Trusted for logins, as OpenSSH lines.")
+    host_ca_keys: list[str] = Field(description="Signing host keys, as OpenSSH lines.")
 
 
 class Enrolled(PlatformTrust):
     node_id: str
-    poll_wait_seconds: int
+    poll_wait_seconds: int = Field(description="How long to wait for tasks in one poll.")
 
 
 class HeldAllocation(Body):
@@ -61,10 +65,12 @@ class HeldAllocation(Body):
 
 class Heartbeat(Body):
     agent_version: Version
-    boot_id: ReportedWord
+    boot_id: ReportedWord = Field(description="Of the kernel; changes when the host boots.")
     address: Address
     ssh_host_public_key: SshLine
-    allocations: Annotated[list[HeldAllocation], Field(max_length=64)] = []
+    allocations: Annotated[list[HeldAllocation], Field(max_length=64)] = Field(
+        default=[], description="What is provisioned here; what should be gone is told to end."
+    )
 
 
 class NumaNode(Body):
@@ -131,15 +137,15 @@ class TaskResult(Body):
     generation: Generation
     status: Literal["succeeded", "failed", "refused"]
     phases: Phases = []
-    result: ReportedObject = {}
-    evidence: ReportedObject = {}
-    failure: TaskFailure | None = None
+    result: ReportedObject = Field(default={}, description="By kind of task.")
+    evidence: ReportedObject = Field(default={}, description="What was seen, as proof.")
+    failure: TaskFailure | None = Field(default=None, description="Unless it succeeded.")
 
 
 class SignedTaskDocument(BaseModel):
     envelope: str = Field(description="JSON text; the signature is over `gpuaas-task-v1\\n` and these bytes.")
-    kid: str
-    signature: str
+    kid: str = Field(description="Of the platform's task key.")
+    signature: str = Field(description="Ed25519, base64.")
 
 
 class TaskBatch(BaseModel):
@@ -148,7 +154,7 @@ class TaskBatch(BaseModel):
 
 
 class HostCertificateRequest(Body):
-    allocation_id: AllocationId | None
+    allocation_id: AllocationId | None = Field(description="Claimed on this node; null: the node's own sshd.")
     public_key: SshLine
     address: Address
 

@@ -94,6 +94,7 @@ async def node_update(
     node_id: NodeId, body: NodeUpdate, call: Annotated[Call, admitted_change("node_update")]
 ) -> Response:
     """Change the name, which no other node may have, or replace all labels."""
+
     async def update(tx: Tx) -> None:
         row = await service.node_lock(tx, node_id, "node_update")
         call.require_match(row["generation"])

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from gpuaas_server.kernel.http.schemas import Body, Name, Reason
+from gpuaas_server.kernel.http.schemas import AllowedActions, Body, CorrelationId, Generation, Name, Reason
 
 NodeStatus = Literal["enrolled", "ready", "lost", "retired"]
 TaskStatus = Literal["pending", "succeeded", "failed", "refused", "expired", "superseded"]
@@ -15,16 +15,16 @@ Labels = Annotated[dict[LabelKey, LabelValue], Field(max_length=50, json_schema_
 
 
 class EnrolmentTokenCreate(Body):
-    note: Name | None = None
+    note: Name | None = Field(default=None, description="What it is for.")
     expires_in_seconds: Annotated[int, Field(ge=60, le=30 * 86400)] = 3600
-    max_uses: Annotated[int, Field(ge=1, le=10_000)] = 1
+    max_uses: Annotated[int, Field(ge=1, le=10_000)] = Field(default=1, description="How many hosts may enrol with it.")
 
 
 class EnrolmentToken(BaseModel):
     id: str
     note: str | None
     max_uses: int
-    uses: int
+    uses: int = Field(description="How many hosts have enrolled with it.")
     expires_at: datetime
     revoked_at: datetime | None
     created_by: str
@@ -40,7 +40,7 @@ class EnrolmentTokenCreated(BaseModel):
 
 class NodeUpdate(Body):
     name: Name | None = None
-    labels: Labels | None = None
+    labels: Labels | None = Field(default=None, description="In place of all labels until now.")
 
 
 class NodeReason(Body):
@@ -50,7 +50,7 @@ class NodeReason(Body):
 class Maintenance(BaseModel):
     reason: str
     since: datetime
-    by: str
+    by: str = Field(description="Id of the person.")
 
 
 class SlotCounts(BaseModel):
@@ -67,39 +67,43 @@ class Node(BaseModel):
     id: str
     name: str
     hostname: str
-    address: str
+    address: str = Field(description="Where its agent says that it can be reached.")
     status: NodeStatus
     schedulable: bool = Field(description="Alive, approved and not cordoned: new allocations may land here.")
-    cordoned: bool
-    draining: bool
+    cordoned: bool = Field(description="Nothing new lands here.")
+    draining: bool = Field(description="Its allocations are being released.")
     drained: bool = Field(description="Draining, and nothing is claimed any more.")
-    maintenance: Maintenance | None
+    maintenance: Maintenance | None = Field(description="Why it is cordoned, since when and by whom.")
     agent_version: str
-    last_seen_at: datetime | None
-    lost_since: datetime | None
+    last_seen_at: datetime | None = Field(description="The last sign of life of its agent.")
+    lost_since: datetime | None = Field(
+        description="Since when its agent is silent for too long; null while it is not."
+    )
     retired_at: datetime | None
-    boot_id: str | None
+    boot_id: str | None = Field(description="Changes when the host boots.")
     slots: SlotCounts
     inventory: dict[str, object] = Field(description="What the agent last reported: host, warnings.")
     labels: dict[str, str]
-    allowed_actions: list[str]
-    generation: int
+    allowed_actions: AllowedActions
+    generation: Generation
     created_at: datetime
 
 
 class Task(BaseModel):
     id: str
     node_id: str
-    kind: str
-    resource_id: str
-    generation: int
+    kind: str = Field(description="What the host is to do; see docs/reference/agent-protocol.md.")
+    resource_id: str = Field(description="What it is about: an allocation, a receipt or the node.")
+    generation: int = Field(description="Grows with every task for one resource; a host refuses an older one.")
     status: TaskStatus
-    spec: dict[str, object]
-    phases: list[dict[str, object]]
-    result: dict[str, object] | None
-    evidence: dict[str, object] | None
-    failure: dict[str, object] | None
-    deadline: datetime
-    correlation_id: str
+    spec: dict[str, object] = Field(description="The order, by kind.")
+    phases: list[dict[str, object]] = Field(description="How far it has come, as the host reported.")
+    result: dict[str, object] | None = Field(description="What came of it, by kind; null before the report.")
+    evidence: dict[str, object] | None = Field(description="What the host saw, as proof.")
+    failure: dict[str, object] | None = Field(
+        description="code, message, next_step and retryable; null unless it failed."
+    )
+    deadline: datetime = Field(description="It is not begun after this, and counts as failed.")
+    correlation_id: CorrelationId
     created_at: datetime
     reported_at: datetime | None

@@ -2,19 +2,21 @@
 
 from datetime import datetime
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
-from gpuaas_server.kernel.http.schemas import Body, Name, Slug
+from gpuaas_server.kernel.http.schemas import AllowedActions, Body, Generation, Name, Slug
 
 
 class TenantCreate(Body):
-    slug: Slug
+    slug: Slug = Field(description="Unique on the platform, and for good.")
     name: Name
 
 
 class TenantUpdate(Body):
     name: Name | None = None
-    disabled: bool | None = None
+    disabled: bool | None = Field(
+        default=None, description="True: its people may read and end what runs, and change nothing else."
+    )
 
 
 class Tenant(BaseModel):
@@ -23,18 +25,20 @@ class Tenant(BaseModel):
     name: str
     disabled: bool
     created_at: datetime
-    generation: int
-    allowed_actions: list[str]
+    generation: Generation
+    allowed_actions: AllowedActions
 
 
 class ProjectCreate(Body):
-    slug: Slug
+    slug: Slug = Field(description="Unique in the tenant, and for good.")
     name: Name
 
 
 class ProjectUpdate(Body):
     name: Name | None = None
-    disabled: bool | None = None
+    disabled: bool | None = Field(
+        default=None, description="True: its people may read and end what runs, and change nothing else."
+    )
 
 
 class Project(BaseModel):
@@ -44,5 +48,5 @@ class Project(BaseModel):
     name: str
     disabled: bool
     created_at: datetime
-    generation: int
-    allowed_actions: list[str]
+    generation: Generation
+    allowed_actions: AllowedActions

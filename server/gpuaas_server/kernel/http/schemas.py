@@ -3,6 +3,7 @@
 from typing import Annotated
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic.config import JsonDict
 
 
 class Body(BaseModel):
@@ -29,6 +30,27 @@ Name = Annotated[
     ),
 ]
 Slug = Annotated[str, StringConstraints(pattern="^[a-z][a-z0-9-]{1,38}[a-z0-9]$")]
-Reason = Annotated[str, StringConstraints(min_length=3, max_length=500, pattern=r"^[^\x00-\x08\x0b-\x1f\x7f]*$")]
+Reason = Annotated[
+    str,
+    StringConstraints(min_length=3, max_length=500, pattern=r"^[^\x00-\x08\x0b-\x1f\x7f]*$"),
+    Field(description="Why, for those who read the audit trail later."),
+]
 # JSON has no time type: the one place where a string is read as something else. A time without a zone is refused.
 Moment = Annotated[AwareDatetime, Field(strict=False)]
+
+# What recurs in answers says the same everywhere.
+Generation = Annotated[
+    int,
+    Field(description="Grows with every change. Where a call takes `If-Match`, this number in quotes is its value."),
+]
+CorrelationId = Annotated[
+    str, Field(description="Finds all that one request caused: audit records, events, operations, host tasks and logs.")
+]
+AllowedActions = Annotated[
+    list[str], Field(description="What you may ask for now, given your roles and its state: names of operations.")
+]
+
+
+def examples(*bodies: JsonDict) -> ConfigDict:
+    """For `model_config`: bodies as people write them, shown in the contract and held against the schema by a test."""
+    return ConfigDict(json_schema_extra={"examples": [*bodies]})
