@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from datetime import datetime
 
+from psycopg.rows import DictRow
+
 from gpuaas_server.instances import queries
 from gpuaas_server.instances.held import Held, hold_any
 from gpuaas_server.kernel.context import Tx
@@ -12,16 +14,23 @@ from gpuaas_server.kernel.errors import Problem
 WORK = "instance_flag"
 FLAG = {
     "code": "artifact_revoked",
-    "message": "The artifact that it runs from is not trusted any more: upgrade it, or decommission it.",
+    # Only what runs can be upgraded: see possible_verbs.
+    "message": "The artifact that it runs from is not trusted any more: upgrade it (start it first, if it does not run),"
+    " or decommission it.",
 }
 
 
 PORTION = 50
 
 
+def untrusted(row: DictRow) -> bool:
+    """By the code: how an older release put it into words says the same."""
+    return any(flag["code"] == FLAG["code"] for flag in row["flags"])
+
+
 def refuse_untrusted(held: Held) -> None:
-    """What runs goes on; to another host such bytes are not brought."""
-    if FLAG in held.row["flags"]:
+    """What runs goes on; to another host such bytes are not brought. Nor is that offered: see possible_actions."""
+    if untrusted(held.row):
         raise Problem("artifact_revoked", FLAG["message"])
 
 
@@ -46,7 +55,7 @@ class InstanceFlagMachine:
     async def apply(self, tx: Tx, ids: Sequence[str], decision: Sequence[str]) -> datetime | None:
         for instance_id in ids:
             held = await hold_any(tx, instance_id)
-            if held is not None and FLAG not in held.row["flags"]:
+            if held is not None and not untrusted(held.row):
                 held.change(flags=[*held.row["flags"], FLAG])
                 held.news("instance.flagged", code=FLAG["code"])
                 await held.store()

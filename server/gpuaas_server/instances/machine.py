@@ -122,16 +122,24 @@ def members_changeable(status: str, deployed: bool, gone: bool, live: str | None
     return deployed and not gone and live != "instance" and status in ("running", "failed")
 
 
-def possible_actions(status: str, deployed: bool, gone: bool, live: str | None, can_roll_back: bool) -> list[str]:
-    """As actions of the policy: nothing that would be refused. `live`: what operations work on, `instance` or `member`."""
+def possible_actions(
+    status: str, deployed: bool, gone: bool, live: str | None, can_roll_back: bool, untrusted: bool = False
+) -> list[str]:
+    """As actions of the policy: nothing that would be refused. `live`: what operations work on, `instance` or `member`.
+
+    `untrusted`: its bytes go to no further host. Here a member operation means a new member; see possible_member_kinds.
+    """
     verbs = possible_verbs(status, deployed, gone, live is not None, can_roll_back)
-    more = ["member_operation_create"] if members_changeable(status, deployed, gone, live) else []
-    return [*(f"instance_{verb}" for verb in verbs), *more]
+    actions = [f"instance_{verb}" for verb in verbs if verb != "deploy" or not untrusted]
+    if not untrusted and members_changeable(status, deployed, gone, live):
+        actions.append("member_operation_create")
+    return actions
 
 
-def possible_member_kinds(status: str, busy: bool, changeable: bool) -> list[str]:
+def possible_member_kinds(status: str, busy: bool, changeable: bool, untrusted: bool = False) -> list[str]:
     """Kinds of operations that could be asked for on a member; `changeable`: members_changeable of its instance."""
-    return [kind for kind, before in MEMBER_FROM.items() if changeable and not busy and status in before]
+    possible = [kind for kind, before in MEMBER_FROM.items() if changeable and not busy and status in before]
+    return [kind for kind in possible if kind != "replace" or not untrusted]
 
 
 @dataclass(frozen=True, slots=True)

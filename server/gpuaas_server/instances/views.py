@@ -5,6 +5,7 @@ from typing import Any
 from psycopg.rows import DictRow
 
 from gpuaas_server.identity import service as identity
+from gpuaas_server.instances.flags import untrusted
 from gpuaas_server.instances.machine import members_changeable, possible_actions, possible_member_kinds
 from gpuaas_server.instances.schemas import (
     HealthReason,
@@ -51,7 +52,7 @@ def _shared(row: DictRow, roles: frozenset[str]) -> dict[str, Any]:
 
 def _allowed(row: DictRow, roles: frozenset[str]) -> list[str]:
     back = row["previous"] is not None or row["attempted"] is not None
-    actions = possible_actions(row["status"], *_standing(row), back)
+    actions = possible_actions(row["status"], *_standing(row), back, untrusted(row))
     return identity.allowed_actions(roles, actions)
 
 
@@ -71,7 +72,7 @@ def member_of(row: DictRow, instance: DictRow, roles: frozenset[str]) -> Instanc
     """`allowed_actions` are kinds of member operations, for those who may ask for them."""
     failure = row["failure"]
     changeable = members_changeable(instance["status"], *_standing(instance))
-    kinds = possible_member_kinds(row["status"], row["operation_id"] is not None, changeable)
+    kinds = possible_member_kinds(row["status"], row["operation_id"] is not None, changeable, untrusted(instance))
     may = bool(identity.allowed_actions(roles, ["member_operation_create"]))
     return InstanceMember(
         **{name: row[name] for name in _MEMBER},

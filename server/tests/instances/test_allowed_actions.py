@@ -62,7 +62,7 @@ async def accepts(world: AppSite, ask: Callable[[Tx], Awaitable[object]]) -> boo
     except _TakenBack:
         return True
     except Problem as problem:
-        assert problem.kind.code in ("conflict", "operation_in_progress"), problem
+        assert problem.kind.code in ("conflict", "operation_in_progress", "artifact_revoked"), problem
         return False
 
 
@@ -180,6 +180,31 @@ async def decommissioned(world: AppSite) -> str:
     return instance_id
 
 
+async def flagged(world: AppSite, instance_id: str) -> str:
+    """The artifact that it runs from is revoked."""
+    async with world.platform.transaction(PLATFORM, system_actor("test")) as tx:
+        await service.artifact_flagged(tx, (await world.instance(instance_id))["digest"], world.project_id)
+    await world.settle()
+    assert [one["code"] for one in (await world.instance(instance_id))["flags"]] == ["artifact_revoked"]
+    return instance_id
+
+
+async def flagged_before_it_was_deployed(world: AppSite) -> str:
+    return await flagged(world, await never_deployed(world))
+
+
+async def flagged_and_running(world: AppSite) -> str:
+    return await flagged(world, await running(world))
+
+
+async def flagged_and_stopped(world: AppSite) -> str:
+    return await flagged(world, await stopped(world))
+
+
+async def flagged_and_failed(world: AppSite) -> str:
+    return await flagged(world, await failed(world))
+
+
 PLACES = {
     created: ("created", "instance"),
     starting: ("starting", "instance"),
@@ -194,6 +219,10 @@ PLACES = {
     failed: ("failed", None),
     failed_with_one_recovering: ("failed", "member"),
     decommissioned: ("stopped", None),
+    flagged_before_it_was_deployed: ("failed", None),
+    flagged_and_running: ("running", None),
+    flagged_and_stopped: ("stopped", None),
+    flagged_and_failed: ("failed", None),
 }
 
 

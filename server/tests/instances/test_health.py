@@ -93,6 +93,21 @@ async def test_a_revoked_artifact_flags_what_runs_from_it_until_it_is_upgraded(w
     assert (after["flags"], after["health"], after["digest"]) == ([], "healthy", other["digest"])
 
 
+async def test_what_is_stopped_on_revoked_bytes_gets_out_as_the_flag_says(world: AppSite) -> None:
+    instance_id = await world.running()
+    await world.controller.carry_out(await world.asked(instance_id, "stop"))
+    async with world.platform.transaction(PLATFORM, system_actor("test")) as tx:
+        await service.artifact_flagged(tx, (await world.instance(instance_id))["digest"], world.project_id)
+    await world.settle()
+    stopped = await world.instance(instance_id)
+    assert (stopped["status"], "instance_upgrade" in stopped["allowed_actions"]) == ("stopped", False)
+    assert "start it first" in stopped["flags"][0]["message"]
+    await world.controller.carry_out(await world.asked(instance_id, "start"))
+    await world.publish(version="1.4.0", artifact={"kind": "controller", "digest": "sha256:" + "b" * 64})
+    await world.controller.carry_out(await world.asked(instance_id, "upgrade", version="1.4.0"))
+    assert (await world.instance(instance_id))["flags"] == []
+
+
 async def test_a_first_deploy_is_not_tried_again_with_bytes_that_were_revoked_meanwhile(world: AppSite) -> None:
     instance_id, operation_id = await world.created()
     await world.admin.post(f"{world.path}/operations/{operation_id}/cancel", {})
