@@ -12,7 +12,7 @@ from psycopg.rows import DictRow
 
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.instances import queries
-from gpuaas_server.instances.machine import TRANSITIONS, InstanceView, MemberView, Report, counted, judge
+from gpuaas_server.instances.machine import SETTLED, TRANSITIONS, InstanceView, MemberView, Report, counted, judge
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import not_found
@@ -67,7 +67,10 @@ class Held:
         self._changes.update(columns)
 
     def become(self, status: str, failure: dict[str, object] | None = None, *, back: bool = False) -> None:
-        """`back`: to where it was before something that came to nothing; that completes no start."""
+        """`back`: to where it was before something that came to nothing; that completes no start.
+
+        On its way it keeps the failure that it had, unseen: when nothing comes of it, that is still what is wrong.
+        """
         before = str(self.row["status"])
         if status == before:
             if failure is not None:
@@ -75,8 +78,10 @@ class Held:
             return
         if status not in TRANSITIONS[before]:
             raise RuntimeError(f"an instance does not go from {before} to {status}")
+        if failure is None and (back or status not in SETTLED):
+            failure = self.row["failure"]
         self.change(status=status, status_since=self.tx.now, failure=failure)
-        data = {"failure": failure["code"]} if failure else {}
+        data = {"failure": failure["code"]} if failure and status in SETTLED else {}
         plain = f"instance.{status}"
         self.news(plain if back else _EVENT_OF_STATUS.get(status, plain), **data)
 

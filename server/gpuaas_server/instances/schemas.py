@@ -67,7 +67,7 @@ class InstanceVersion(BaseModel):
 
 
 class PlacementIntent(BaseModel):
-    component_key: str
+    component_key: str = Field(description="A component of the app's manifest.")
     allocation_id: str
 
 
@@ -82,11 +82,13 @@ class InstanceSummary(BaseModel):
     digest: str | None = Field(description="Of the artifact that it runs.")
     status: InstanceStatus
     status_since: datetime
-    health: HealthStatus
+    health: HealthStatus = Field(
+        description="From the controller's reports, the members and the operations; `unknown` when nobody reports."
+    )
     health_since: datetime
     health_reasons: list[HealthReason] = Field(description="Why it is not healthy; empty when it is.")
     failure: OperationFailure | None = Field(
-        description="What went wrong last with the whole instance; null once an operation on it succeeds."
+        description="What went wrong last with the whole instance; null on its way, and once an operation succeeds."
     )
     member_counts: dict[str, int] = Field(description="How many members are in which status.")
     operation_id: str | None = Field(description="The live operation on the whole instance.")
@@ -251,7 +253,7 @@ class HealthReport(Body):
             ],
         }
     )
-    status: HealthStatus
+    status: HealthStatus = Field(description="How the app as a whole is doing, as you see it.")
     generation: Annotated[int, Field(ge=1, le=2**53)] = Field(
         description="Of the instance when you looked; another one is refused as stale_generation."
     )

@@ -6,7 +6,7 @@ from psycopg.rows import DictRow
 
 from gpuaas_server.identity import service as identity
 from gpuaas_server.instances.flags import untrusted
-from gpuaas_server.instances.machine import members_changeable, possible_actions, possible_member_kinds
+from gpuaas_server.instances.machine import SETTLED, members_changeable, possible_actions, possible_member_kinds
 from gpuaas_server.instances.schemas import (
     HealthReason,
     Instance,
@@ -41,7 +41,7 @@ def instance_of(row: DictRow, roles: frozenset[str]) -> Instance:
 
 
 def _shared(row: DictRow, roles: frozenset[str]) -> dict[str, Any]:
-    failure = row["failure"]
+    failure = row["failure"] if row["status"] in SETTLED else None  # kept on the way, see Held.become
     return {
         **{name: row[name] for name in _PLAIN},
         "failure": OperationFailure(**failure) if failure else None,

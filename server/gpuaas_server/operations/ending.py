@@ -112,7 +112,7 @@ def _broken(held: Held, operation: DictRow, ended: str, told: dict[str, object] 
         if kind in ("upgrade", "rollback") and not begun:
             held.change(attempted=None)
         after = status_broken(kind, operation["status_before"], begun)
-        untouched = ended == "cancelled" and not begun and after != "failed"
+        untouched = ended == "cancelled" and not begun and after == operation["status_before"]
         held.become(after, None if untouched else told, back=True)
 
 

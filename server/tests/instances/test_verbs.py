@@ -2,6 +2,8 @@
 
 from datetime import timedelta
 
+import pytest
+
 from tests_support.apps import AppSite
 
 FAILURE = {"code": "it_broke", "message": "It broke."}
@@ -156,6 +158,36 @@ async def test_a_pending_operation_is_cancelled_at_once_and_changes_nothing(worl
     assert after["failure"] is None, "what nobody began is no failure of what runs"
     told = await world.timeline(instance_id)
     assert (told.count("instance.start_completed"), told.count("instance.running")) == (1, 1), "it started once"
+
+
+@pytest.mark.parametrize("verb", ["start", "stop", "restart", "repair", "decommission"])
+async def test_a_failed_instance_still_says_why_after_a_verb_that_nobody_began(world: AppSite, verb: str) -> None:
+    instance_id = await world.running()
+    broken = await world.asked(instance_id, "restart")
+    await world.controller.does(broken, "claim")
+    await world.controller.does(broken, "fail", failure={"code": "no_way_in", "message": "The host is silent."})
+    failed = await world.instance(instance_id)
+    operation_id = await world.asked(instance_id, verb)
+    await world.admin.post(f"{world.path}/operations/{operation_id}/cancel", {})
+    after = await world.instance(instance_id)
+    assert (after["status"], after["failure"]) == ("failed", failed["failure"])
+    assert [one["code"] for one in after["health_reasons"]] == [one["code"] for one in failed["health_reasons"]]
+    assert (await world.operation(operation_id))["failure"]["code"] == "cancelled", "that is said of the operation"
+
+
+async def test_a_first_deploy_that_failed_still_says_why_after_another_that_nobody_began(world: AppSite) -> None:
+    instance_id, operation_id = await world.created()
+    await world.controller.does(operation_id, "claim")
+    await world.controller.does(operation_id, "fail", failure={"code": "no_way_in", "message": "The host is silent."})
+    again = await world.asked(instance_id, "deploy")
+    on_its_way = await world.instance(instance_id)
+    assert (on_its_way["status"], on_its_way["failure"]) == ("starting", None)
+    await world.admin.post(f"{world.path}/operations/{again}/cancel", {})
+    after = await world.instance(instance_id)
+    assert (after["status"], after["failure"]["code"]) == ("failed", "no_way_in")
+    await world.controller.carry_out(await world.asked(instance_id, "deploy"))
+    done = await world.instance(instance_id)
+    assert (done["status"], done["failure"]) == ("running", None)
 
 
 async def test_a_claimed_operation_is_cancelled_by_its_controller(world: AppSite) -> None:
