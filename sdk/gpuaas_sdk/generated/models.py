@@ -196,7 +196,9 @@ class App(Resource):
     slug: str = ""
     display_name: str = ""
     description: str = ""
+    # From the manifest's `ui`, for browsing.
     category: str | None = None
+    # From the manifest's `ui`, for searching.
     keywords: list[str] = field(default_factory=list)
     # private: its tenant's; entitled: of tenants with an entitlement too; public.
     visibility: str = ""
@@ -257,13 +259,16 @@ class Artifact(Resource):
     # sha256:… of the blob, or of the image's manifest.
     digest: str = ""
     size_bytes: int = 0
+    # As announced by the publisher.
     media_type: str = ""
     # Of an image: what to pull, by digest.
     reference: str | None = None
+    # How far it has come; only an active one, or a canary, is launched.
     stage: str = ""
     stage_since: datetime | None = None
     # Which share of the projects a canary is for; 0 in other stages.
     canary_percent: int = 0
+    # What the checks of bytes and signatures said; `revoked` is for ever.
     trust: str = ""
     # Why it is trusted or not, for a person.
     trust_detail: str = ""
@@ -409,6 +414,7 @@ class ControllerMember(Resource):
     # Its number in the instance, never given twice.
     ordinal: int = 0
     status: str = ""
+    # The machine below it; null when it can not be seen any more.
     allocation: ControllerAllocation | None = None
     # What you reported last.
     adapter_detail: Mapping[str, object] | None = None
@@ -531,6 +537,7 @@ class FailureReason(Resource):
     code: str = ""
     # For a person.
     message: str = ""
+    # What a person should do.
     next_step: str = ""
     # Whether the same may succeed later.
     retryable: bool = False
@@ -576,6 +583,7 @@ class InstanceSummary(Resource):
     digest: str | None = None
     status: str = ""
     status_since: datetime | None = None
+    # From the controller's reports, the members and the operations; `unknown` when nobody reports.
     health: str = ""
     health_since: datetime | None = None
     # Why it is not healthy; empty when it is.
@@ -753,6 +761,7 @@ class Member(Resource):
     email: str = ""
     name: str = ""
     disabled: bool = False
+    # The one held here.
     role: str = ""
     created_at: datetime | None = None
     # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
@@ -777,6 +786,7 @@ class ServiceAccount(Resource):
     scopes: list[str] = field(default_factory=list)
     # The apps whose work it may claim and report on.
     app_slugs: list[str] = field(default_factory=list)
+    # It gets no token, and its tokens are refused.
     disabled: bool = False
     # Null: it does not expire.
     expires_at: datetime | None = None
@@ -884,6 +894,7 @@ class Operation(Resource, OperationTraits):
     reason: str | None = None
     # Id of the user or service account, or of the platform.
     requested_by: str = ""
+    # As it was called then.
     requested_by_name: str = ""
     # Finds all that one request caused: audit records, events, operations, host tasks and logs.
     correlation_id: str = ""
@@ -913,6 +924,7 @@ class OperationFailure(Resource):
     code: str = ""
     # For a person.
     message: str = ""
+    # What a person should do.
     next_step: str = ""
     # Whether asking for the same again may succeed.
     retryable: bool = False
@@ -953,6 +965,7 @@ class OperationStep(Resource):
 
 @dataclass(frozen=True, kw_only=True)
 class PlacementIntent(Resource):
+    # A component of the app's manifest.
     component_key: str = ""
     allocation_id: str = ""
 
@@ -1022,6 +1035,7 @@ class PublishIntent(Resource):
     # Id of the user or service account.
     created_by: str = ""
     created_at: datetime | None = None
+    # When it was registered, failed, expired or cancelled.
     ended_at: datetime | None = None
     # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
     generation: int = 0
@@ -1294,6 +1308,7 @@ class SshCa(Resource):
 class SshCertificate(Resource):
     # Write it beside your private key as <key>-cert.pub.
     certificate: str = ""
+    # Ask for another before then.
     valid_before: datetime | None = None
     # As sshd logs it, and as it is revoked by.
     serial: int = 0
@@ -1315,6 +1330,7 @@ class SshGrant(Resource):
     public_key: str = ""
     # SHA256:…, as ssh-keygen -l shows it.
     fingerprint: str = ""
+    # Whose key it is, or what for.
     note: str | None = None
     expires_at: datetime | None = None
     # When it was taken back before its time.
@@ -1376,6 +1392,7 @@ class Task(Resource):
     # Finds all that one request caused: audit records, events, operations, host tasks and logs.
     correlation_id: str = ""
     created_at: datetime | None = None
+    # When the host reported its result; null before.
     reported_at: datetime | None = None
 
 
@@ -1443,6 +1460,7 @@ class TrustKey(Resource):
     public_key: str = ""
     # As it is named in an artifact's `signed_by`.
     fingerprint: str = ""
+    # Of the key, such as ecdsa-secp256r1 or rsa-3072.
     algorithm: str = ""
     # Id of the user or service account.
     created_by: str = ""
@@ -1454,6 +1472,7 @@ class TrustKey(Resource):
 @dataclass(frozen=True, kw_only=True)
 class TrustPolicy(Resource):
     tenant_id: str = ""
+    # Whether the tenant launches only what one of its trust keys signed.
     require_signature: bool = False
     # Null: nobody has set it yet.
     updated_by: str | None = None
@@ -1499,6 +1518,7 @@ class User(Resource):
     tenant_id: str | None = None
     email: str = ""
     name: str = ""
+    # They can not sign in, and their tokens are refused.
     disabled: bool = False
     roles: list[RoleHeld] = field(default_factory=list)
     last_sign_in_at: datetime | None = None

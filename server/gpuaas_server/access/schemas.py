@@ -72,7 +72,7 @@ class SshTarget(BaseModel):
 
 class SshCertificate(BaseModel):
     certificate: str = Field(description="Write it beside your private key as <key>-cert.pub.")
-    valid_before: datetime
+    valid_before: datetime = Field(description="Ask for another before then.")
     serial: int = Field(description="As sshd logs it, and as it is revoked by.")
     principal: str = Field(description="Whom it logs in as to sshd: the allocation.")
     ssh: SshTarget
@@ -101,7 +101,9 @@ class IssuedSshCertificates(BaseModel):
 class SshCertificateRevoke(Body):
     """One by its serial, all of one holder, or with neither all that you may revoke."""
 
-    serial: Annotated[int, Field(ge=1, le=2**53 - 1)] | None = None  # what every JSON reader keeps exact
+    serial: Annotated[int, Field(ge=1, le=2**53 - 1)] | None = Field(
+        default=None, description="This one."
+    )  # what every JSON reader keeps exact
     issued_to: PrincipalId | None = Field(default=None, description="All of this user or service account.")
     reason: Reason
 
@@ -143,7 +145,7 @@ class SshGrant(BaseModel):
     granted_to: str = Field(description="The user or service account, or the credential whose key it is.")
     public_key: str
     fingerprint: str = Field(description="SHA256:…, as ssh-keygen -l shows it.")
-    note: str | None
+    note: str | None = Field(description="Whose key it is, or what for.")
     expires_at: datetime
     revoked_at: datetime | None = Field(description="When it was taken back before its time.")
     created_at: datetime

@@ -44,7 +44,7 @@ class ForceCleanup(Body):
 class FailureReason(BaseModel):
     code: str = Field(description="Stable; listed in contract/error-codes.json, or the host's own.")
     message: str = Field(description="For a person.")
-    next_step: str
+    next_step: str = Field(description="What a person should do.")
     retryable: bool = Field(description="Whether the same may succeed later.")
     phase: str | None = Field(default=None, description="The host task that failed, where one did.")
 

@@ -73,7 +73,7 @@ class PublishIntent(BaseModel):
     artifact_id: str | None = Field(description="What it became; once `registered`.")
     created_by: str = Field(description="Id of the user or service account.")
     created_at: datetime
-    ended_at: datetime | None
+    ended_at: datetime | None = Field(description="When it was registered, failed, expired or cancelled.")
     generation: Generation
     allowed_actions: AllowedActions
 
@@ -92,12 +92,12 @@ class Artifact(BaseModel):
     name: str
     digest: str = Field(description="sha256:… of the blob, or of the image's manifest.")
     size_bytes: int
-    media_type: str
+    media_type: str = Field(description="As announced by the publisher.")
     reference: str | None = Field(description="Of an image: what to pull, by digest.")
-    stage: StageName
+    stage: StageName = Field(description="How far it has come; only an active one, or a canary, is launched.")
     stage_since: datetime
     canary_percent: int = Field(description="Which share of the projects a canary is for; 0 in other stages.")
-    trust: TrustName
+    trust: TrustName = Field(description="What the checks of bytes and signatures said; `revoked` is for ever.")
     trust_detail: str = Field(description="Why it is trusted or not, for a person.")
     signed_by: list[str] = Field(description="Fingerprints of the tenant's trust keys whose signature is good.")
     checking: bool = Field(description="Whether bytes and signatures are being checked now.")
@@ -137,7 +137,7 @@ class EvidenceAdd(Body):
     model_config = examples({"kind": "smoke", "passed": True, "tool": "echo-smoke 0.1", "summary": "12 of 12 passed"})
 
     kind: EvidenceKind = Field(description="What was run: a lint, or a smoke test of the artifact.")
-    passed: bool
+    passed: bool = Field(description="What the run said. A failed one is worth keeping too.")
     tool: Name = Field(description="What was run, with its version.")
     summary: Text = Field(description="What it said, or where its report is.")
 
@@ -162,7 +162,7 @@ class TrustPolicySet(Body):
 
 class TrustPolicy(BaseModel):
     tenant_id: str
-    require_signature: bool
+    require_signature: bool = Field(description="Whether the tenant launches only what one of its trust keys signed.")
     updated_by: str | None = Field(description="Null: nobody has set it yet.")
     updated_at: datetime | None
     generation: Generation
@@ -184,7 +184,7 @@ class TrustKey(BaseModel):
     name: str
     public_key: str
     fingerprint: str = Field(description="As it is named in an artifact's `signed_by`.")
-    algorithm: str
+    algorithm: str = Field(description="Of the key, such as ecdsa-secp256r1 or rsa-3072.")
     created_by: str = Field(description="Id of the user or service account.")
     created_at: datetime
     revoked_at: datetime | None

@@ -16,15 +16,17 @@ from gpuaas_server.kernel.ids import ProjectId, TenantId
 
 router = APIRouter(tags=["audit"])
 
-Id = Annotated[str | None, Query(pattern="^[a-z]{2,3}_[0-9a-z]{26}$")]
+_ID = "^[a-z]{2,3}_[0-9a-z]{26}$"
 
 
 async def _filter(
-    resource_id: Id = None,
-    actor_id: Id = None,
-    correlation_id: Annotated[str | None, Query(pattern="^[A-Za-z0-9._:-]{8,128}$")] = None,
-    action: Annotated[str | None, Query(pattern="^[a-z_]{3,60}$")] = None,
-    outcome: Annotated[str | None, Query(pattern="^(done|denied)$")] = None,
+    resource_id: Annotated[str | None, Query(pattern=_ID, description="What was done to this.")] = None,
+    actor_id: Annotated[str | None, Query(pattern=_ID, description="What this principal did.")] = None,
+    correlation_id: Annotated[
+        str | None, Query(pattern="^[A-Za-z0-9._:-]{8,128}$", description="What one request caused.")
+    ] = None,
+    action: Annotated[str | None, Query(pattern="^[a-z_]{3,60}$", description="Such as allocation_release.")] = None,
+    outcome: Annotated[str | None, Query(pattern="^(done|denied)$", description="done or denied.")] = None,
 ) -> AuditFilter:
     return AuditFilter(
         resource_id=resource_id, actor_id=actor_id, correlation_id=correlation_id, action=action, outcome=outcome

@@ -108,7 +108,7 @@ class Me(BaseModel):
 
 class PasswordChange(Body):
     current_password: TypedSecret
-    new_password: NewPassword
+    new_password: NewPassword = Field(description="Twelve characters at least, and none that is easily guessed.")
 
 
 class TenantUserCreate(Body):
@@ -133,7 +133,7 @@ class User(BaseModel):
     tenant_id: str | None = Field(description="Null: a user of the platform.")
     email: str
     name: str
-    disabled: bool
+    disabled: bool = Field(description="They can not sign in, and their tokens are refused.")
     roles: list[RoleHeld]
     last_sign_in_at: datetime | None
     created_at: datetime
@@ -150,7 +150,7 @@ class Member(BaseModel):
     email: str
     name: str
     disabled: bool
-    role: str
+    role: str = Field(description="The one held here.")
     created_at: datetime
     generation: Generation
 
@@ -212,7 +212,7 @@ class ServiceAccount(BaseModel):
     name: str
     scopes: list[str]
     app_slugs: list[str] = Field(description="The apps whose work it may claim and report on.")
-    disabled: bool
+    disabled: bool = Field(description="It gets no token, and its tokens are refused.")
     expires_at: datetime | None = Field(description="Null: it does not expire.")
     created_by: str = Field(description="Id of the user.")
     created_at: datetime

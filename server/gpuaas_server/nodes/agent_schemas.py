@@ -23,7 +23,7 @@ SmallNumber = Annotated[int, Field(ge=0, le=4096)]
 
 
 class AgentCa(BaseModel):
-    ca_pem: str
+    ca_pem: str = Field(description="PEM.")
 
 
 class Enrol(Body):
@@ -47,8 +47,8 @@ class TaskKey(BaseModel):
 class PlatformTrust(BaseModel):
     """What an agent trusts; renewed with every heartbeat."""
 
-    server_time: datetime
-    task_keys: list[TaskKey]
+    server_time: datetime = Field(description="The platform's clock, to judge one's own by.")
+    task_keys: list[TaskKey] = Field(description="A task is obeyed when one of these signed it.")
     user_ca_keys: list[str] = Field(description="Trusted for logins, as OpenSSH lines.")
     host_ca_keys: list[str] = Field(description="Signing host keys, as OpenSSH lines.")
 
@@ -60,7 +60,7 @@ class Enrolled(PlatformTrust):
 
 class HeldAllocation(Body):
     allocation_id: AllocationId
-    generation: Generation
+    generation: Generation = Field(description="Of the last task that the agent began for it.")
 
 
 class Heartbeat(Body):
@@ -86,16 +86,20 @@ class HostFacts(Body):
 
 
 class InventorySlot(Body):
-    slot_index: Annotated[int, Field(ge=0, le=1023)]
+    slot_index: Annotated[int, Field(ge=0, le=1023)] = Field(
+        description="The GPU's number on the host; it stays the same."
+    )
     gpu_model: ReportedWord
     gpu_uuid: ReportedWord | None = None
     memory_mib: Annotated[int, Field(ge=0, lt=2**31)] | None = None
     pci_address: Annotated[str, StringConstraints(pattern="^[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}[.][0-7]$")]
     numa_node: SmallNumber | None = None
-    nvlink_group: SmallNumber | ReportedWord | None = None
-    nvme_device: ReportedWord | None = None
+    nvlink_group: SmallNumber | ReportedWord | None = Field(
+        default=None, description="GPUs with the same value are linked."
+    )
+    nvme_device: ReportedWord | None = Field(default=None, description="The drive that goes with the GPU.")
     iommu_group: Annotated[int, Field(ge=0, lt=2**31)] | None = None
-    vf: ReportedObject | None = None
+    vf: ReportedObject | None = Field(default=None, description="The network function that goes with the GPU.")
 
 
 class InventoryWarning(Body):
@@ -122,7 +126,7 @@ Phases = Annotated[list[Phase], Field(max_length=100)]
 
 
 class TaskProgress(Body):
-    generation: Generation
+    generation: Generation = Field(description="Of the task.")
     phases: Phases
 
 
@@ -134,7 +138,7 @@ class TaskFailure(Body):
 
 
 class TaskResult(Body):
-    generation: Generation
+    generation: Generation = Field(description="Of the task.")
     status: Literal["succeeded", "failed", "refused"]
     phases: Phases = []
     result: ReportedObject = Field(default={}, description="By kind of task.")

@@ -16,7 +16,9 @@ Labels = Annotated[dict[LabelKey, LabelValue], Field(max_length=50, json_schema_
 
 class EnrolmentTokenCreate(Body):
     note: Name | None = Field(default=None, description="What it is for.")
-    expires_in_seconds: Annotated[int, Field(ge=60, le=30 * 86400)] = 3600
+    expires_in_seconds: Annotated[int, Field(ge=60, le=30 * 86400)] = Field(
+        default=3600, description="How long hosts may enrol with it."
+    )
     max_uses: Annotated[int, Field(ge=1, le=10_000)] = Field(default=1, description="How many hosts may enrol with it.")
 
 
@@ -106,4 +108,4 @@ class Task(BaseModel):
     deadline: datetime = Field(description="It is not begun after this, and counts as failed.")
     correlation_id: CorrelationId
     created_at: datetime
-    reported_at: datetime | None
+    reported_at: datetime | None = Field(description="When the host reported its result; null before.")

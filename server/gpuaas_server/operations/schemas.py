@@ -38,7 +38,7 @@ Replica = Annotated[str, StringConstraints(pattern="^[A-Za-z0-9][A-Za-z0-9_.:-]{
 class OperationFailure(BaseModel):
     code: str = Field(description="Stable, for programs: of contract/error-codes.json, or the controller's own.")
     message: str = Field(description="For a person.")
-    next_step: str
+    next_step: str = Field(description="What a person should do.")
     retryable: bool = Field(description="Whether asking for the same again may succeed.")
 
 
@@ -91,7 +91,7 @@ class Operation(BaseModel):
     children: dict[str, int] | None = Field(description="Of a bulk operation: how many are in which status.")
     reason: str | None = Field(description="What the person who asked for it said.")
     requested_by: str = Field(description="Id of the user or service account, or of the platform.")
-    requested_by_name: str
+    requested_by_name: str = Field(description="As it was called then.")
     correlation_id: CorrelationId
     attempt: int = Field(description="How often it was claimed.")
     controller_id: str | None = Field(description="The service account that claimed it last.")
@@ -163,7 +163,9 @@ class ControllerMember(BaseModel):
     component_key: str = Field(description="The component of your manifest.")
     ordinal: int = Field(description="Its number in the instance, never given twice.")
     status: str
-    allocation: ControllerAllocation | None
+    allocation: ControllerAllocation | None = Field(
+        description="The machine below it; null when it can not be seen any more."
+    )
     adapter_detail: dict[str, object] | None = Field(description="What you reported last.")
     host_gone: bool = Field(description="Its allocation has ended: there is no machine to work on.")
     concerned: bool = Field(description="Whether the operation works on it.")
@@ -248,7 +250,9 @@ class OperationReport(Leased):
         }
     )
 
-    steps: Annotated[list[StepReport], Field(max_length=100)] = []
+    steps: Annotated[list[StepReport], Field(max_length=100)] = Field(
+        default=[], description="Those that began or changed since the last report."
+    )
     progress: ProgressReport | None = Field(default=None, description="Absent: as it was.")
 
 
@@ -269,7 +273,9 @@ class OperationComplete(Leased):
         }
     )
 
-    steps: Annotated[list[StepReport], Field(max_length=100)] = []
+    steps: Annotated[list[StepReport], Field(max_length=100)] = Field(
+        default=[], description="Those that began or changed since the last report."
+    )
     members: Members = Field(
         default=[], description="Those that are not what success makes of them, or have news in `adapter_detail`."
     )
@@ -299,7 +305,9 @@ class OperationFail(Leased):
     )
 
     failure: FailureReport
-    steps: Annotated[list[StepReport], Field(max_length=100)] = []
+    steps: Annotated[list[StepReport], Field(max_length=100)] = Field(
+        default=[], description="Those that began or changed since the last report."
+    )
     members: Members = Field(
         default=[], description="What is known of them. The platform judges the others: none stays in between."
     )

@@ -30,14 +30,19 @@ class ProblemDocument(BaseModel):
     """What went wrong, in a form for people (title, detail, next_step) and for programs (code, retryable, details)."""
 
     type: str = Field(description="A URI that names the code.", examples=["urn:gpuaas:error:no_capacity"])
-    title: str
+    title: str = Field(description="The same for every problem of this code.")
     status: int
-    detail: str
+    detail: str = Field(description="What went wrong this time, for a person.")
     code: str = Field(description="Stable; listed in contract/error-codes.json.")
-    correlation_id: str
+    correlation_id: str = Field(
+        description="Finds the audit record and the logs of this request: tell it to an operator."
+    )
     retryable: bool = Field(description="Whether the same request may succeed later.")
-    next_step: str
-    details: dict[str, object] = Field(default_factory=dict)
+    next_step: str = Field(description="What a person should do.")
+    details: dict[str, object] = Field(
+        default_factory=dict,
+        description="For programs, by code: such as the faulty fields, or the id of what is in the way.",
+    )
 
 
 def problem_response(problem: Problem, correlation: str) -> Response:
