@@ -38,6 +38,11 @@ inputs:
   properties:
     greeting: {{type: string, x-ui: {{label: Greeting}}}}
     tries: {{type: integer, default: 3}}
+options:
+  drain:
+    type: object
+    additionalProperties: false
+    properties: {{seconds: {{type: integer}}, what: {{enum: [wait, cut]}}}}
 footprint: {{units: [echo.service]}}
 """
 
@@ -161,7 +166,16 @@ def test_members_come_go_fail_and_recover(operator: Any, app: str, boxes: list[s
     refuse.clear()
     recovered = operator("instances", "members", "recover", name, "node/2", "--watch")
     assert recovered.code == 0, recovered.out
-    assert operator("instances", "members", "drain", name, "node/2", "--watch").code == 0
+    drain = ("instances", "members", "drain", name, "node/2")
+    unknown = operator(*drain, "--set", "patience=5")
+    assert (unknown.code, "seconds, what" in unknown.err) == (ExitCode.USAGE, True), unknown.err
+    refused = operator(*drain, "--set", "what=nothing")
+    assert (refused.code, "none of wait, cut" in refused.err) == (ExitCode.USAGE, True), refused.err
+    none = operator("instances", "members", "remove", name, "node/2", "--set", "what=cut", "--yes")
+    assert (none.code == 0, "options_invalid" in none.err) == (False, True), none.err  # this kind takes none
+    drained = operator(*drain, "--set", "seconds=5", "--set", "what=cut", "-o", "json").items[0]
+    assert drained["parameters"] == {"options": {"seconds": 5, "what": "cut"}}  # numbers where the app wants numbers
+    assert operator("operations", "follow", drained["id"]).code == 0
     moved = operator("instances", "members", "replace", name, f"node/2={boxes[2]}", "--watch", "--yes")
     assert moved.code == 0, moved.out + moved.err
     both = ("node/1", "node/3")
