@@ -588,7 +588,7 @@ class InstanceSummary(Resource):
     health_since: datetime | None = None
     # Why it is not healthy; empty when it is.
     health_reasons: list[HealthReason] = field(default_factory=list)
-    # What went wrong last with the whole instance; null once an operation on it succeeds.
+    # What went wrong last with the whole instance; null on its way, and once an operation succeeds.
     failure: OperationFailure | None = None
     # How many members are in which status.
     member_counts: Mapping[str, int] = field(default_factory=dict)
