@@ -64,10 +64,14 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What the hosts said after a teardown: whether some have not answered yet, and what was found on those that did."""
+    """What the hosts said after a teardown: whether some have not answered yet, and what was found on those that did.
+
+    `until`: when those that are silent by then are given up.
+    """
 
     waiting: bool = False
     left: Sequence[str] = ()
+    until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +152,7 @@ def _verifying(now: Snapshot, clock: datetime) -> Step | Wait:
         return Step("succeeded")
     if clock >= now.deadline_at:
         return Step("failed", failure("teardown_incomplete", "A host did not say in time what is left on it."))
-    return Wait(now.deadline_at)
+    return Wait(min(now.deadline_at, evidence.until or now.deadline_at))
 
 
 def _sentence(left: Sequence[str]) -> str:

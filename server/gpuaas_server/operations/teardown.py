@@ -38,7 +38,7 @@ def _footprint(instance: DictRow) -> dict[str, list[object]]:
 
 def evidence_of(judgement: Judgement) -> Evidence:
     verdict = judgement.verdict
-    return Evidence(verdict.waiting, [str(one) for one in (*verdict.left, *verdict.failed)])
+    return Evidence(verdict.waiting, [str(one) for one in (*verdict.left, *verdict.failed)], verdict.until)
 
 
 async def proof_forced(held: Held, operation: DictRow, members: Sequence[DictRow], reason: str) -> None:

@@ -162,6 +162,21 @@ async def test_how_long_and_how_often_is_the_operators_to_say(world: AppSite) ->
     assert (await world.operation(again))["failure"]["code"] == "controller_lost"
 
 
+async def test_hosts_that_say_nothing_after_a_teardown_are_waited_for_as_long_as_the_page_says(world: AppSite) -> None:
+    instance_id = await world.running()
+    operation_id = await world.asked(instance_id, "stop")
+    await world.controller.carry_out(operation_id)
+    await world.settle(answering=False)
+    world.clock.ahead += timedelta(seconds=110)
+    await world.settle(answering=False)
+    assert (await world.operation(operation_id))["phase"] == "verifying"
+    world.clock.ahead += timedelta(seconds=11)  # two minutes, and nobody sweeps, nobody asks
+    await world.settle(answering=False)
+    ended = await world.operation(operation_id)
+    assert (ended["status"], ended["failure"]["code"]) == ("failed", "teardown_incomplete")
+    assert "host_unreachable" in ended["failure"]["message"]
+
+
 async def test_past_its_deadline_an_operation_expires_with_a_way_out(world: AppSite) -> None:
     instance_id, operation_id = await world.created(deadline_seconds=60)
     world.clock.ahead += timedelta(minutes=3)
