@@ -1,0 +1,73 @@
+"""Slurm in numbers, on real hosts: one cluster after the other on the same host, and one over sixteen. The slow tier.
+
+GPUAAS_TEST_DEPLOYMENTS says how many clusters come and go; without it, fifty.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gpuaas_lab import Host
+from gpuaas_slurm.controller import Slurm
+from system_support.echo_ground import at_work
+from system_support.slurm_ground import USER, Ground, slurm_ground, traces
+
+pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(3600)]
+DEPLOYMENTS = int(os.environ.get("GPUAAS_TEST_DEPLOYMENTS", "50"))
+WIDE = 16
+# What a host writes by itself, whoever is on it: its journal, its agent's notes, who logged in and when.
+OF_THE_HOST = ("var/log/", "var/lib/gpuaas/", "var/lib/systemd/", "var/cache/", "tmp/", "run/", "root/")
+ACCOUNTS = ("etc/passwd", "etc/group", "etc/shadow", "etc/gshadow", "etc/hosts", "etc/subuid", "etc/subgid")
+
+
+@pytest.fixture(scope="module")
+def ground() -> Iterator[Ground]:
+    with slurm_ground("slurm-many", WIDE) as made, at_work(Slurm(), made.controller()):
+        yield made
+
+
+def disk(host: Host) -> dict[str, str]:
+    """What the host has changed on its disk, read from outside: the names, and of lists of accounts and hosts the text."""
+    found = (path.relative_to(host.upper) for path in host.upper.rglob("*"))
+    names = {str(path): "" for path in found if not str(path).startswith(OF_THE_HOST)}
+    return names | {name: (host.upper / name).read_text() for name in ACCOUNTS if (host.upper / name).exists()}
+
+
+def other_than(before: dict[str, str], host: Host) -> list[str]:
+    now = disk(host)
+    return sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
+
+
+def complaints(host: Host) -> list[str]:
+    logs = (host.upper / "var/log/gpuaas-slurm").glob("slurm*.log")
+    lines = [line for log in logs for line in Path(log).read_text().splitlines()]
+    assert lines
+    return [line for line in lines if "error" in line.lower() or "invalid" in line.lower()]
+
+
+def test_fresh_clusters_in_a_row_know_every_account_and_leave_nothing(ground: Ground) -> None:
+    """What is judged is what a person would see first: the very first job after the cluster says that it is ready."""
+    host, before = ground.hosts[0], None
+    for number in range(DEPLOYMENTS):
+        instance = ground.launched(f"fresh-{number}", [0], packages="host", accounting=True)
+        assert ground.as_user("srun", "--input=none", "hostname") == host.name, number
+        assert ground.submitted(script="true").isdigit(), number
+        assert complaints(host) == [], number
+        ground.torn_down(instance)
+        assert traces(host) == [], number
+        # The first one has made what the host itself keeps, such as the backups of its lists of accounts.
+        before = before or disk(host)
+        assert other_than(before, host) == [], number
+
+
+def test_a_cluster_over_sixteen_hosts_runs_a_job_on_all_of_them_and_leaves_nothing(ground: Ground) -> None:
+    instance = ground.launched("wide", list(range(WIDE)), packages="host")
+    said = ground.as_user("srun", "--input=none", f"-N{WIDE}", "hostname", seconds=60.0).split()
+    assert sorted(said) == sorted(host.name for host in ground.hosts)
+    gpus = ground.as_user("srun", "--input=none", f"-N{WIDE}", "--gres=gpu:8", "sh", "-c", "echo $CUDA_VISIBLE_DEVICES")
+    assert gpus.split() == ["0,1,2,3,4,5,6,7"] * WIDE
+    assert USER in ground.hosts[-1].read_file("/etc/passwd")
+    ground.torn_down(instance)
+    assert [traces(host) for host in ground.hosts] == [[]] * WIDE
