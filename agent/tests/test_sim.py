@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import json
+import socket
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,7 @@ from little_platform import LittlePlatform
 
 from gpuaas_agent.protocol import Failure, Result
 from gpuaas_agent.sim import SimFleet, TaskReceipt
+from gpuaas_agent.sim import fleet as fleet_module
 
 
 async def wait_results(platform: LittlePlatform, task_ids: list[str]) -> list[dict[str, object]]:
@@ -136,3 +140,23 @@ def test_an_inspection_is_answered_as_a_real_host_with_nothing_left_would(platfo
     assert len(answer["checks"]) == 10
     assert isinstance(failure, dict)
     assert failure["code"] == "spec_invalid"
+
+
+def test_a_fleet_whose_server_is_not_there_says_so_while_it_tries(
+    platform: LittlePlatform, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(fleet_module, "QUIET_SECONDS", 0.3)
+
+    async def story() -> None:
+        with socket.socket() as nobody:
+            nobody.bind(("127.0.0.1", 0))  # taken, and nobody listens
+            url = f"http://127.0.0.1:{nobody.getsockname()[1]}"
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(2), SimFleet(url, platform.bundle(), nodes=2):
+                    raise AssertionError("nobody enrolled them")
+
+    asyncio.run(story())
+    told = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    [first, *_] = [one for one in told if one["event"] == "fleet_not_ready"]
+    assert (first["ready"], first["nodes"], first["url"].startswith("http://127.0.0.1:")) == (0, 2, True)
+    assert first["trouble"]

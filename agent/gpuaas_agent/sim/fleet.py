@@ -15,6 +15,8 @@ from gpuaas_agent.sim.node import Behaviour, OnTask, SimNode
 from gpuaas_agent.wire import Refused
 
 _REPORT_CONNECTIONS = 64
+# Enrolling takes a moment; who waits longer than this wants to know what for.
+QUIET_SECONDS = 2.0
 
 
 class SimFleet:
@@ -60,6 +62,13 @@ class SimFleet:
         self._connections: list[Connection] = []
 
     async def __aenter__(self) -> SimFleet:
+        waiting = asyncio.create_task(self._say_what_is_waited_for())
+        try:
+            return await self._enter()
+        finally:
+            waiting.cancel()
+
+    async def _enter(self) -> SimFleet:
         raise_file_limit(self._count + 1024)
         target = await self._target()
         reports = [self._connection(target) for _ in range(min(_REPORT_CONNECTIONS, self._count))]
@@ -117,6 +126,17 @@ class SimFleet:
             if life.done():
                 life.result()
                 raise identity.EnrolmentFailed("a simulated node ended before it was ready")
+
+    async def _say_what_is_waited_for(self) -> None:
+        """A server that is not there is tried for ever: without a word, that looks like a hang."""
+        pause = QUIET_SECONDS
+        while True:
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, 30.0)
+            ready = sum(node.ready.is_set() for node in self.nodes)
+            trouble = next((node.trouble for node in self.nodes if node.trouble), "")
+            url = self._base_url or self._bundles[0].urls[0]
+            log.warning("fleet_not_ready", url=url, ready=ready, nodes=self._count, trouble=trouble)
 
     async def _target(self) -> Target:
         bundle = self._bundles[0]

@@ -84,6 +84,7 @@ class SimNode:
         self._in_hand: set[str] = set()
         self._running: set[asyncio.Task[None]] = set()
         self._wait = 30
+        self.trouble = ""  # why it does not get through at the moment
 
     async def enter(self, token: str) -> None:
         await self._insist(lambda: self._enrol(token))
@@ -103,9 +104,10 @@ class SimNode:
         while True:
             try:
                 await action()
+                self.trouble = ""
                 return
-            except Unreachable:
-                pass
+            except Unreachable as problem:
+                self.trouble = str(problem) or "the server cannot be reached"
             except Refused as refusal:
                 if not refusal.retryable and refusal.code != "agent_clock_skew":
                     raise
