@@ -8,7 +8,7 @@ from psycopg.rows import DictRow
 from gpuaas_server.catalog import queries
 from gpuaas_server.catalog.schemas import CatalogApp, CatalogEntry, CatalogVersion
 from gpuaas_server.kernel.database import Connection
-from gpuaas_server.kernel.errors import not_found
+from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 
 _SHOWN = 20  # versions of an app, newest first
@@ -34,9 +34,11 @@ async def catalog_show(connection: Connection, tenant_id: str, slug: str, versio
     versions = [_version(row) for row in await queries.catalog_versions(connection, [app["id"]], _SHOWN)]
     listed = _app(app, tenant_id, versions)
     wanted = version or listed.latest or (versions[0].version if versions else None)
-    row = await queries.version_to_launch(connection, app["id"], wanted) if wanted else None
+    if wanted is None:
+        raise Problem("not_found", f"{slug} has no version that could be launched yet.", target=slug)
+    row = await queries.version_to_launch(connection, app["id"], wanted)
     if row is None or row["status"] == "draft":
-        raise not_found(f"version of {slug}", wanted or "(any)")
+        raise not_found(f"version of {slug}", wanted)
     return CatalogEntry(**listed.model_dump(), shown=_version(row), manifest=row["manifest"])
 
 

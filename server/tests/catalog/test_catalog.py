@@ -89,6 +89,8 @@ async def test_an_app_without_an_active_version_cannot_be_launched_and_is_not_li
     version = await publishing.register()
     home = (publishing.publisher, publishing.project_id)
     assert await publishing.catalog(*home) == []
+    none_yet = (await publishing.publisher.get(f"/projects/{publishing.project_id}/catalog/echo")).json()
+    assert (none_yet["code"], none_yet["detail"]) == ("not_found", "echo has no version that could be launched yet.")
     await publishing.move(version, "activate")
     assert slugs(await publishing.catalog(*home)) == ["echo"]
     await publishing.move(version, "deprecate", {"notice": "use the other one"})
