@@ -1,0 +1,73 @@
+"""Every verb of a Slurm cluster with kill -9 of its controller at every moment of every step. The slow tier.
+
+The ordinary run has the hardest moment of them, the work done and nothing said, in test_slurm_killed_on_lab.py.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gpuaas_sdk import NewInstance, Operation, Placement
+from gpuaas_sdk.testing import MOMENTS, as_replica, mortal
+from system_support.slurm_ground import MANIFEST, Ground, packages, slurm_ground, traces
+
+pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(1200)]
+APP = "gpuaas_slurm.controller:Slurm"
+OLD, NEW = "0.1.0", "0.2.0"
+
+
+@pytest.fixture(scope="module")
+def ground() -> Iterator[Ground]:
+    with slurm_ground("slurm-killed", 3) as made:
+        made.publish(MANIFEST.replace(f"version: {OLD}", f"version: {NEW}"), packages())
+        yield made
+
+
+def every_verb(ground: Ground, name: str) -> list[Operation]:
+    """Each once, and after each that leaves a cluster a job on as many nodes as it should have."""
+    asked = ground.world.admin.instances
+    intent = [Placement(component_key=key, allocation_id=ground.places[0]) for key in ("controller", "worker")]
+    new = NewInstance(app="slurm", name=name, placement_intent=intent, version=OLD, inputs={"packages": "host"})
+    started = asked.create(ground.project_id, new)
+    launched = started.instance.id
+    done = [ground.succeeds(started.operation)]
+
+    def then(operation: Operation, nodes: int) -> None:
+        done.append(ground.succeeds(operation))
+        said = ground.as_user("srun", "--input=none", f"-N{nodes}", "hostname").split()
+        assert len(set(said)) == nodes, (operation.kind, said)
+
+    then(ground.add(launched, 1), 2)
+    done.append(ground.succeeds(ground.change(launched, "drain", 1, jobs="requeue")))
+    then(ground.change(launched, "recover", 1), 2)
+    then(ground.replace(launched, 1, 2), 2)
+    then(asked.upgrade(ground.project_id, launched, NEW).operation, 2)
+    then(ground.operate(launched, "rollback"), 2)
+    then(ground.operate(launched, "restart"), 2)
+    ground.hosts[2].run(["rm", "/etc/slurm/slurm.conf"])
+    then(ground.operate(launched, "reconcile"), 2)
+    ground.hosts[0].run(["systemctl", "stop", "gpuaas-slurm-controller.service"])
+    then(ground.operate(launched, "repair"), 2)
+    done.append(ground.succeeds(ground.operate(launched, "stop")))
+    then(ground.operate(launched, "start"), 2)
+    then(ground.change(launched, "remove", 2), 1)
+    done.append(ground.torn_down(launched))
+    return done
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_every_verb_does_what_it_says_with_its_controller_killed_at_every_step(
+    ground: Ground, tmp_path: Path, moment: str
+) -> None:
+    """Two replicas share the work. Who has it dies at this moment of every step, and goes on under its name."""
+    settings = ground.controller("one")
+    other = as_replica(settings, "two")
+    with mortal(APP, settings, tmp_path, at=[moment]) as one, mortal(APP, other, tmp_path, at=[moment]) as two:
+        done = every_verb(ground, f"dies-{moment}")
+        deaths = [*one.deaths, *two.deaths]
+    assert {death.kind for death in deaths} == {operation.kind for operation in done}
+    if moment in ("begun", "worked", "told"):
+        steps = {(operation.kind, step.name) for operation in done for step in operation.steps}
+        assert {(death.kind, death.step) for death in deaths} == steps
+    assert [traces(host) for host in ground.hosts] == [[], [], []]
