@@ -1,6 +1,7 @@
 """How a command ends: exit codes, and the shape of an error on stderr."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
@@ -49,6 +50,11 @@ _BY_STATUS = {
 }
 
 
+# Where a document has a member, a terminal has the lines below.
+_IN_DETAILS = re.compile(r" in details\.\w+")
+_DETAILS = re.compile(r"\bdetails\.(\w+)")
+
+
 @dataclass
 class CommandFailed(Exception):
     """A failure that the command itself found, in the same shape as the platform's."""
@@ -80,24 +86,34 @@ def print_error(console: Console, error: GpuaasError, as_json: bool, names: Fiel
         console.print(json.dumps(document, indent=2), markup=False, highlight=False, soft_wrap=True)
         return
     console.print(Text.assemble(("Error: ", "bold red"), names.spoken(error.detail)), soft_wrap=True)
-    next_step = next_step_of(error)
+    next_step = _IN_DETAILS.sub(" named here", next_step_of(error))
+    next_step = _DETAILS.sub(r"the \1", next_step)
     if next_step:
         console.print(Text.assemble(("Next:  ", "bold"), next_step), soft_wrap=True)
-    for line in detail_lines(error.details):
+    for line in detail_lines(error.details, error.detail):
         console.print(Text(f"       {names.spoken(line)}"), soft_wrap=True)
     reference = f", correlation id {error.correlation_id}" if error.correlation_id else ""
     console.print(Text(f"       {error.code}{reference}", style="dim"), soft_wrap=True)
 
 
-def detail_lines(details: Mapping[str, object]) -> Iterator[str]:
-    """What the error names: the fields at fault, the roles that would do, the ids in the way."""
+def detail_lines(details: Mapping[str, object], said: str = "") -> Iterator[str]:
+    """What the error names: the fields at fault, the roles that would do, the ids in the way. Nothing `said` already."""
     for name, value in details.items():
+        if name == "count" and any(isinstance(one, list) and len(one) == value for one in details.values()):
+            continue  # they are all listed
         if isinstance(value, list) and all(isinstance(one, dict) for one in value):
-            yield from (", ".join(str(part) for part in one.values() if part is not None) for one in value)
+            told = (", ".join(_parts(one, said)) for one in value)
+            yield from (line for line in told if line)
         elif isinstance(value, list):
             yield f"{name}: {', '.join(str(one) for one in value)}"
         else:
             yield f"{name}: {value}"
+
+
+def _parts(document: Mapping[str, object], said: str) -> Iterator[str]:
+    for part in document.values():
+        if part is not None and not (isinstance(part, str) and part in said):
+            yield str(part)
 
 
 def next_step_of(error: GpuaasError) -> str:

@@ -31,17 +31,26 @@ INSTANCES: list[Column[InstanceSummary]] = [
     Column("MEMBERS", lambda one: _counts(one.member_counts)),
     Column("AGE", lambda one: age(one.created_at), right=True, whole=True),
 ]
-MEMBERS: list[Column[InstanceMember]] = [
-    Column("MEMBER", lambda one: f"{one.component_key}/{one.ordinal}", whole=True),
-    Column("STATUS", lambda one: one.status, whole=True),
-    Column("ALLOCATION", lambda one: one.allocation_id),
-    Column("FAILURE", lambda one: one.failure.code if one.failure else None),
-    Column("AGE", lambda one: age(one.created_at), right=True, whole=True),
-    Column("ID", lambda one: one.id, whole=True),
-]
 
 
-def print_instance(session: Session, instance: Instance, members: Sequence[InstanceMember] = ()) -> None:
+def member_columns(allocation_names: Mapping[str, str]) -> list[Column[InstanceMember]]:
+    """With the allocations as people call them, where they have a name."""
+    return [
+        Column("MEMBER", lambda one: f"{one.component_key}/{one.ordinal}", whole=True),
+        Column("STATUS", lambda one: one.status, whole=True),
+        Column("ALLOCATION", lambda one: allocation_names.get(one.allocation_id, one.allocation_id)),
+        Column("FAILURE", lambda one: one.failure.code if one.failure else None),
+        Column("AGE", lambda one: age(one.created_at), right=True, whole=True),
+        Column("ID", lambda one: one.id, whole=True),
+    ]
+
+
+def print_instance(
+    session: Session,
+    instance: Instance,
+    members: Sequence[InstanceMember] = (),
+    allocation_names: Mapping[str, str] | None = None,
+) -> None:
     why = instance.failure
     fields = [
         ("Id", instance.id),
@@ -70,7 +79,7 @@ def print_instance(session: Session, instance: Instance, members: Sequence[Insta
     print_card(session, instance, fields)
     if members and not session.as_json:
         session.out.print()
-        print_list(session, members, MEMBERS)
+        print_list(session, members, member_columns(allocation_names or {}))
 
 
 def print_member(session: Session, member: InstanceMember) -> None:

@@ -47,7 +47,7 @@ def print_operation(session: Session, operation: Operation) -> None:
         ("Status", operation.status),
         ("Since", operation.status_since),
         ("Phase", operation.phase),
-        ("Progress", _progress(operation)),
+        ("Progress", _progress(operation) if operation.live else None),  # of one that ended it says nothing any more
         ("Failure", f"{why.message} ({why.code})" if why else None),
         ("Next", why.next_step if why and not forced else None),
         ("Forced", f"by {forced.by}, {moment(forced.at)}: {forced.reason} (not verified)" if forced else None),

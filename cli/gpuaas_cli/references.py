@@ -12,6 +12,7 @@ from gpuaas_sdk import (
     App,
     AppVersion,
     Client,
+    GpuaasError,
     InstanceMember,
     InstanceSummary,
     Member,
@@ -163,6 +164,16 @@ def allocation_id(client: Client, project: str, text: str) -> str:
     named = [one for one in client.allocations.list(project) if one.name == text]
     living = [one for one in named if one.ended_at is None]
     return only_one("allocation", text, living or named[:1], lambda one: (one.name,)).id
+
+
+def allocation_names(client: Client, project: str) -> dict[str, str]:
+    """By id, of those that have one; nothing for who may not see allocations."""
+    try:
+        return {one.id: one.name for one in client.allocations.list(project) if one.name}
+    except GpuaasError as error:
+        if error.code != "forbidden":
+            raise
+        return {}
 
 
 def credential_id(client: Client, project: str, text: str) -> str:

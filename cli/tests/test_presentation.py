@@ -7,15 +7,30 @@ import pytest
 import typer
 
 from gpuaas_cli.allocation_views import COLUMNS, print_timeline
+from gpuaas_cli.commands.receipts import COLUMNS as RECEIPTS
 from gpuaas_cli.failures import CommandFailed, detail_lines, exit_code_of, print_error
 from gpuaas_cli.field_names import FieldNames
+from gpuaas_cli.instance_views import member_columns
 from gpuaas_cli.main import app
+from gpuaas_cli.operation_views import print_operation
 from gpuaas_cli.options import expiry
 from gpuaas_cli.reference import reference
 from gpuaas_cli.references import only_one
 from gpuaas_cli.rendering import age, cell, money, print_list
 from gpuaas_cli.session import Session
-from gpuaas_sdk import Allocation, GpuaasError, Problem, SshWayIn, Tenant, Timeline, TimelineEntry
+from gpuaas_sdk import (
+    Allocation,
+    GpuaasError,
+    InstanceMember,
+    Operation,
+    OperationProgress,
+    Problem,
+    ReceiptLine,
+    SshWayIn,
+    Tenant,
+    Timeline,
+    TimelineEntry,
+)
 
 
 def allocation(number: int) -> Allocation:
@@ -69,6 +84,61 @@ def test_nothing_is_printed_as_a_program_would_write_it() -> None:
     refusal = {"code": "component_count_low", "message": "node has 0 members.", "allocation_id": None}
     assert list(detail_lines({"refusals": [refusal]})) == ["component_count_low, node has 0 members."]
     assert cell({"shapes": ["baremetal", "gpu_slice"], "gpus": 1}).plain == "shapes=baremetal|gpu_slice, gpus=1"
+
+
+def test_a_refusal_is_said_once_and_in_the_words_of_a_terminal(
+    configuration_home: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refusal = {"code": "component_count_low", "message": "node has 0 members.", "allocation_id": None}
+    error = GpuaasError(
+        Problem(
+            code="placement_refused",
+            status=422,
+            detail="node has 0 members.",
+            next_step="Correct every refusal in details.refusals, or choose other allocations.",
+            details={"refusals": [refusal], "count": 1},
+        )
+    )
+    print_error(Session().err, error, as_json=False)
+    text = capsys.readouterr().err
+    assert text.count("node has 0 members.") == 1
+    assert "component_count_low" in text
+    assert "Next:  Correct every refusal named here, or choose other allocations." in text
+    assert "details." not in text
+    assert "count" not in text.replace("component_count_low", "")
+    print_error(Session().err, error, as_json=True)
+    assert "details.refusals" in capsys.readouterr().err, "a program finds it there"
+
+
+@pytest.mark.parametrize(("status", "shown"), [("running", True), ("failed", False), ("succeeded", False)])
+def test_how_far_it_is_is_said_only_of_what_goes_on(
+    configuration_home: Any, capsys: pytest.CaptureFixture[str], status: str, shown: bool
+) -> None:
+    progress = OperationProgress(percent=10, message="half a worker")
+    print_operation(Session(), Operation(id="op_1", kind="deploy", status=status, progress=progress))
+    assert ("10 %" in capsys.readouterr().out) is shown
+
+
+def test_members_name_their_allocations_as_people_do(
+    configuration_home: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    members = [InstanceMember(id=f"mem_{n}", component_key="node", ordinal=n, allocation_id=f"alc_{n}") for n in (1, 2)]
+    print_list(Session(), members, member_columns({"alc_1": "box-1"}))
+    _, first, second = capsys.readouterr().out.splitlines()
+    assert ("box-1" in first, "alc_1" in first, "alc_2" in second) == (True, False, True)
+
+
+def test_receipts_show_whole_ids_of_the_receipt_and_its_member(
+    configuration_home: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ids = [f"{kind}_01m7f6xnrfe0brcs8qc0d8gk01" for kind in ("rcp", "mem")]
+    line = ReceiptLine(
+        id=ids[0], member_id=ids[1], status="not_verified", created_at=datetime.now(UTC), settled_at=datetime.now(UTC)
+    )
+    print_list(Session(), [line], RECEIPTS)
+    _, shown = capsys.readouterr().out.splitlines()
+    assert len(shown.rstrip()) <= 100
+    assert all(one in shown for one in ids)
 
 
 def test_an_expiry_is_a_span_or_a_time() -> None:

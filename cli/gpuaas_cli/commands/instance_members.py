@@ -12,11 +12,11 @@ import typer
 
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.failures import CommandFailed, ExitCode
-from gpuaas_cli.instance_views import MEMBERS, print_member
+from gpuaas_cli.instance_views import member_columns, print_member
 from gpuaas_cli.operation_options import SetOption, options_of
 from gpuaas_cli.operation_views import OPERATIONS, watched
 from gpuaas_cli.options import DeadlineOption, LimitOption, ProjectOption, WatchOption, YesOption
-from gpuaas_cli.references import allocation_id, instance_id, instance_member_id, project_id
+from gpuaas_cli.references import allocation_id, allocation_names, instance_id, instance_member_id, project_id
 from gpuaas_cli.rendering import print_list
 from gpuaas_cli.session import Session
 from gpuaas_sdk import NewMemberOperation, ReplaceTarget
@@ -50,7 +50,9 @@ def list_(
 ) -> None:
     """List the members of an instance."""
     where, found = _find(session, project, instance)
-    print_list(session, session.client.instances.members(where, found, removed=removed).first(limit), MEMBERS)
+    members = session.client.instances.members(where, found, removed=removed).first(limit)
+    names = {} if session.as_json else allocation_names(session.client, where)
+    print_list(session, members, member_columns(names))
 
 
 @group.verb("show")

@@ -15,7 +15,7 @@ from gpuaas_cli.instance_inputs import Document, InputForm, read_inputs
 from gpuaas_cli.instance_views import INSTANCES, print_entries, print_entry, print_instance
 from gpuaas_cli.operation_views import watched
 from gpuaas_cli.options import DeadlineOption, LimitOption, ProjectOption, WatchOption
-from gpuaas_cli.references import allocation_id, instance_id, project_id
+from gpuaas_cli.references import allocation_id, allocation_names, instance_id, project_id
 from gpuaas_cli.rendering import print_list
 from gpuaas_cli.session import Session
 from gpuaas_sdk import NewInstance, Placement
@@ -117,8 +117,12 @@ def show(session: Session, instance: InstanceArgument, project: ProjectOption = 
     """Show an instance: health with every reason, members, what it says of itself, what you may do."""
     where = project_id(session, project)
     found = instance_id(session.client, where, instance)
-    members = () if session.as_json else list(session.client.instances.members(where, found))
-    print_instance(session, session.client.instances.show(where, found), members)
+    shown = session.client.instances.show(where, found)
+    if session.as_json:
+        print_instance(session, shown)
+    else:
+        members = list(session.client.instances.members(where, found))
+        print_instance(session, shown, members, allocation_names(session.client, where) if members else {})
 
 
 @group.verb("timeline")

@@ -15,12 +15,11 @@ from gpuaas_sdk import ReceiptCheck, ReceiptLine
 group = CommandGroup("Teardown receipts: the proof that an app took away what it brought.")
 _SHOWN = 5
 
+# Two whole ids fill a terminal; what is asked for by --instance or --allocation need not be said again.
 COLUMNS: list[Column[ReceiptLine]] = [
     Column("ID", lambda one: one.id, whole=True),
     Column("STATUS", lambda one: one.status, whole=True),
-    Column("DEPTH", lambda one: one.depth, whole=True),
-    Column("INSTANCE", lambda one: one.instance_id),
-    Column("ALLOCATION", lambda one: one.allocation_id),
+    Column("MEMBER", lambda one: one.member_id, whole=True),
     # What nobody has looked at is not known to be nothing.
     Column("LEFT", lambda one: one.left or (0 if one.status == "clean" else None), right=True, whole=True),
     Column("TIME", lambda one: short_moment(one.settled_at or one.created_at), whole=True),
