@@ -149,7 +149,7 @@ def _one_node(side: ByHand | ByApp, ground: Ground) -> dict[str, float]:
 def _many_nodes(side: ByHand | ByApp, ground: Ground, numbers: list[int]) -> dict[str, float]:
     side.deploy()
     taken = {"add one": side.add(numbers[:1]), "add many": side.add(numbers[1:])}
-    names = ground.as_user("srun", "--input=none", f"-N{len(ground.hosts)}", "hostname", seconds=60.0).split()
+    names = ground.as_user("srun", "-Q", "--input=none", f"-N{len(ground.hosts)}", "hostname", seconds=60.0).split()
     if sorted(names) != sorted(host.name for host in ground.hosts):
         raise RuntimeError(f"a job over all nodes ran on {names}")
     taken["decommission all"] = side.decommission(numbers)

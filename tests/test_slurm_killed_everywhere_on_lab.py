@@ -35,7 +35,7 @@ def every_verb(ground: Ground, name: str) -> list[Operation]:
 
     def then(operation: Operation, nodes: int) -> None:
         done.append(ground.succeeds(operation))
-        said = ground.as_user("srun", "--input=none", f"-N{nodes}", "hostname").split()
+        said = ground.as_user("srun", "-Q", "--input=none", f"-N{nodes}", "hostname").split()
         assert len(set(said)) == nodes, (operation.kind, said)
 
     then(ground.add(launched, 1), 2)

@@ -52,7 +52,7 @@ def test_fresh_clusters_in_a_row_know_every_account_and_leave_nothing(ground: Gr
     host, before = ground.hosts[0], None
     for number in range(DEPLOYMENTS):
         instance = ground.launched(f"fresh-{number}", [0], packages="host", accounting=True)
-        assert ground.as_user("srun", "--input=none", "hostname") == host.name, number
+        assert ground.as_user("srun", "-Q", "--input=none", "hostname") == host.name, number
         assert ground.submitted(script="true").isdigit(), number
         assert complaints(host) == [], number
         ground.torn_down(instance)
@@ -64,9 +64,11 @@ def test_fresh_clusters_in_a_row_know_every_account_and_leave_nothing(ground: Gr
 
 def test_a_cluster_over_sixteen_hosts_runs_a_job_on_all_of_them_and_leaves_nothing(ground: Ground) -> None:
     instance = ground.launched("wide", list(range(WIDE)), packages="host")
-    said = ground.as_user("srun", "--input=none", f"-N{WIDE}", "hostname", seconds=60.0).split()
+    said = ground.as_user("srun", "-Q", "--input=none", f"-N{WIDE}", "hostname", seconds=60.0).split()
     assert sorted(said) == sorted(host.name for host in ground.hosts)
-    gpus = ground.as_user("srun", "--input=none", f"-N{WIDE}", "--gres=gpu:8", "sh", "-c", "echo $CUDA_VISIBLE_DEVICES")
+    gpus = ground.as_user(
+        "srun", "-Q", "--input=none", f"-N{WIDE}", "--gres=gpu:8", "sh", "-c", "echo $CUDA_VISIBLE_DEVICES"
+    )
     assert gpus.split() == ["0,1,2,3,4,5,6,7"] * WIDE
     assert USER in ground.hosts[-1].read_file("/etc/passwd")
     ground.torn_down(instance)
