@@ -26,9 +26,15 @@ def _name(what: str) -> str:
     return f"{what}-{os.getpid()}"
 
 
-def _command(*arguments: str) -> str:
+def _attempt(*arguments: str) -> subprocess.CompletedProcess[str]:
     argv = [sys.executable, "-m", "gpuaas_lab", *arguments]
-    return subprocess.run(argv, check=True, capture_output=True, text=True, timeout=60).stdout
+    return subprocess.run(argv, check=False, capture_output=True, text=True, timeout=60)
+
+
+def _command(*arguments: str) -> str:
+    done = _attempt(*arguments)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def _start_owner(name: str) -> tuple[subprocess.Popen[str], int]:
@@ -81,12 +87,19 @@ def test_nothing_is_left_after_a_signal_that_asks_to_end(sign: signal.Signals) -
 
 
 def test_down_removes_what_an_owner_left_that_was_killed_with_all_that_ran_in_its_hosts() -> None:
-    owner, number = _start_owner(_name("killed"))
-    owner.kill()
-    owner.wait(10)
-    assert [line for line in leftovers(number) if line.startswith("process")]
-    _command("down", "--name", _name("killed"))
-    assert leftovers(number) == []
+    for _ in range(5):
+        owner, number = _start_owner(_name("killed"))
+        owner.kill()
+        owner.wait(10)
+        left = [line for line in leftovers(number) if line.startswith("process")]
+        done = _attempt("down", "--name", _name("killed"))
+        assert leftovers(number) == []
+        if done.returncode == 0:
+            assert left
+            return
+        # Whoever makes a fleet at this very moment, in a test beside this one, clears up first.
+        assert "no fleet" in done.stdout + done.stderr
+    pytest.fail("somebody else was always first")
 
 
 def test_an_owner_that_is_killed_while_its_hosts_boot_is_cleared_up_after_too() -> None:
