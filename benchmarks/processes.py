@@ -7,8 +7,8 @@ _TICK = os.sysconf("SC_CLK_TCK")
 
 
 def cpu_seconds(pids: list[int]) -> float:
-    """User and system time so far; a process that has ended counts nothing."""
-    return sum(sum(map(int, fields[11:13])) for fields in map(_stat, pids) if fields) / _TICK
+    """User and system time so far, that of children that have ended included: a database's processes come and go."""
+    return sum(sum(map(int, fields[11:15])) for fields in map(_stat, pids) if fields) / _TICK
 
 
 def family(parent: int) -> list[int]:
