@@ -5,7 +5,7 @@ from datetime import datetime
 
 from psycopg.rows import DictRow
 
-from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.database import Connection, rows_removed
 from gpuaas_server.kernel.ids import first_id_at
 
 _CREDENTIAL = (
@@ -137,14 +137,14 @@ DELIVERY_INSERT = (
 async def deliveries_delete_before(connection: Connection, before: datetime, portion: int) -> int:
     """The oldest first, over the primary key (ids sort by time). Says to the database from when on rows are kept."""
     await connection.execute("SELECT set_config('gpuaas.deliveries_kept_from', %s, true)", (before.isoformat(),))
-    cursor = await connection.execute(
-        "WITH gone AS (DELETE FROM credential_deliveries WHERE id = ANY(ARRAY(SELECT id FROM credential_deliveries"
-        " WHERE id < %s AND delivered_at < %s ORDER BY id LIMIT %s)) RETURNING 1) SELECT count(*) AS n FROM gone",
+    removed = await rows_removed(
+        connection,
+        "DELETE FROM credential_deliveries WHERE id = ANY(ARRAY(SELECT id FROM credential_deliveries"
+        " WHERE id < %s AND delivered_at < %s ORDER BY id LIMIT %s))",
         (first_id_at("dlv", before), before, portion),
     )
     await connection.execute("SELECT set_config('gpuaas.deliveries_kept_from', '', true)")
-    row = await cursor.fetchone()
-    return int(row["n"]) if row else 0
+    return removed
 
 
 async def delivery_list(connection: Connection, credential_id: str, after: str | None, limit: int) -> list[DictRow]:

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from psycopg.rows import DictRow
 
-from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.database import Connection, rows_removed
 
 _KEY_LOCK = 0x6770_7561_6B65_79  # "gpuakey": any constant will do, as long as all replicas use the same
 
@@ -274,21 +274,18 @@ async def grant_revoke(
 
 
 async def certificates_delete_before(connection: Connection, before: datetime, portion: int) -> int:
-    cursor = await connection.execute(
-        "WITH gone AS (DELETE FROM ssh_certificates WHERE serial = ANY(ARRAY(SELECT serial FROM ssh_certificates"
-        " WHERE valid_before < %s ORDER BY valid_before LIMIT %s)) RETURNING 1) SELECT count(*) AS n FROM gone",
+    return await rows_removed(
+        connection,
+        "DELETE FROM ssh_certificates WHERE serial = ANY(ARRAY(SELECT serial FROM ssh_certificates"
+        " WHERE valid_before < %s ORDER BY valid_before LIMIT %s))",
         (before, portion),
     )
-    row = await cursor.fetchone()
-    return int(row["n"]) if row else 0
 
 
 async def host_certificates_delete_before(connection: Connection, before: datetime, portion: int) -> int:
-    cursor = await connection.execute(
-        "WITH gone AS (DELETE FROM ssh_host_certificates WHERE serial = ANY(ARRAY(SELECT serial"
-        " FROM ssh_host_certificates WHERE valid_before < %s ORDER BY valid_before LIMIT %s)) RETURNING 1)"
-        " SELECT count(*) AS n FROM gone",
+    return await rows_removed(
+        connection,
+        "DELETE FROM ssh_host_certificates WHERE serial = ANY(ARRAY(SELECT serial"
+        " FROM ssh_host_certificates WHERE valid_before < %s ORDER BY valid_before LIMIT %s))",
         (before, portion),
     )
-    row = await cursor.fetchone()
-    return int(row["n"]) if row else 0

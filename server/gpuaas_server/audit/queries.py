@@ -5,7 +5,7 @@ from datetime import datetime
 
 from psycopg.rows import DictRow
 
-from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.database import Connection, rows_removed
 from gpuaas_server.kernel.ids import first_id_at
 
 
@@ -48,11 +48,11 @@ async def audit_list(connection: Connection, wanted: AuditFilter, after: str | N
 async def audit_delete_before(connection: Connection, before: datetime, portion: int) -> int:
     """The oldest first, over the primary key (ids sort by time). Says to the database from when on rows are kept."""
     await connection.execute("SELECT set_config('gpuaas.audit_kept_from', %s, true)", (before.isoformat(),))
-    cursor = await connection.execute(
-        "WITH gone AS (DELETE FROM audit_records WHERE id = ANY(ARRAY(SELECT id FROM audit_records WHERE id < %s"
-        " AND at < %s ORDER BY id LIMIT %s)) RETURNING 1) SELECT count(*) AS n FROM gone",
+    removed = await rows_removed(
+        connection,
+        "DELETE FROM audit_records WHERE id = ANY(ARRAY(SELECT id FROM audit_records WHERE id < %s"
+        " AND at < %s ORDER BY id LIMIT %s))",
         (first_id_at("aud", before), before, portion),
     )
     await connection.execute("SELECT set_config('gpuaas.audit_kept_from', '', true)")
-    row = await cursor.fetchone()
-    return int(row["n"]) if row else 0
+    return removed

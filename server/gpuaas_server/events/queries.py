@@ -10,7 +10,7 @@ from datetime import datetime
 
 from psycopg.rows import DictRow
 
-from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.database import Connection, rows_removed
 
 _COLUMNS = "id, transaction_id, sequence, time, type, subject, tenant_id, project_id, correlation_id, data"
 _SETTLED = "transaction_id < pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
@@ -84,13 +84,11 @@ async def event_end(connection: Connection) -> Place:
 
 async def event_delete_before(connection: Connection, before: datetime, portion: int) -> int:
     """The oldest first."""
-    cursor = await connection.execute(
-        "WITH gone AS (DELETE FROM events WHERE id = ANY(ARRAY(SELECT id FROM events WHERE time < %s"
-        " ORDER BY time LIMIT %s)) RETURNING 1) SELECT count(*) AS n FROM gone",
+    return await rows_removed(
+        connection,
+        "DELETE FROM events WHERE id = ANY(ARRAY(SELECT id FROM events WHERE time < %s ORDER BY time LIMIT %s))",
         (before, portion),
     )
-    row = await cursor.fetchone()
-    return int(row["n"]) if row else 0
 
 
 async def consumer_place(connection: Connection, name: str) -> Place:

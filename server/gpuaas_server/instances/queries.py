@@ -6,7 +6,7 @@ from datetime import datetime
 from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
-from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.database import Connection, rows_removed
 from gpuaas_server.kernel.ids import first_id_at
 from gpuaas_server.kernel.json_text import as_json
 
@@ -217,13 +217,12 @@ async def operations_named(
 
 async def event_delete_before(connection: Connection, before: datetime, portion: int) -> int:
     """The oldest first, over the primary key (ids sort by time)."""
-    cursor = await connection.execute(
-        "WITH gone AS (DELETE FROM app_instance_events WHERE id = ANY(ARRAY(SELECT id FROM app_instance_events"
-        " WHERE id < %s AND at < %s ORDER BY id LIMIT %s)) RETURNING 1) SELECT count(*) AS n FROM gone",
+    return await rows_removed(
+        connection,
+        "DELETE FROM app_instance_events WHERE id = ANY(ARRAY(SELECT id FROM app_instance_events"
+        " WHERE id < %s AND at < %s ORDER BY id LIMIT %s))",
         (first_id_at("iev", before), before, portion),
     )
-    row = await cursor.fetchone()
-    return int(row["n"]) if row else 0
 
 
 async def busy_allocations(connection: Connection, allocation_ids: Sequence[str]) -> dict[str, DictRow]:

@@ -135,6 +135,15 @@ async def _enter_scope(connection: Connection, scope: Scope) -> None:
     connection.gpuaas_scope = scope  # type: ignore[attr-defined]
 
 
+async def rows_removed(connection: Connection, delete: str, parameters: Sequence[object]) -> int:
+    """Run a DELETE of ours, and count: in a pipeline a cursor does not know how many rows there were."""
+    cursor = await connection.execute(
+        f"WITH gone AS ({delete} RETURNING 1) SELECT count(*) AS n FROM gone".encode(), parameters
+    )
+    row = await cursor.fetchone()
+    return int(row["n"]) if row else 0
+
+
 async def refuse_all_seeing_role(connection: Connection) -> None:
     """Row-level security is a wall only for a role that cannot walk around it."""
     cursor = await connection.execute(

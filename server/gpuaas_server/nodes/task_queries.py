@@ -5,7 +5,7 @@ from datetime import datetime
 
 from psycopg.rows import DictRow
 
-from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.database import Connection, rows_removed
 
 _PUBLIC = (
     "id, node_id, kind, resource_id, generation, spec, status, phases, result, evidence, failure, deadline,"
@@ -136,12 +136,11 @@ async def tasks_delete_served(
     connection: Connection, repeated: Sequence[str], told: Sequence[str], before: datetime, portion: int
 ) -> int:
     """Finished. Of repeated ones the newest of a resource stays: its generation is where the next one counts on from."""
-    cursor = await connection.execute(
-        "WITH gone AS (DELETE FROM node_tasks WHERE id = ANY(ARRAY(SELECT t.id FROM node_tasks t"
+    return await rows_removed(
+        connection,
+        "DELETE FROM node_tasks WHERE id = ANY(ARRAY(SELECT t.id FROM node_tasks t"
         " WHERE t.status <> 'pending' AND t.reported_at < %s AND (t.kind = ANY(%s) OR (t.kind = ANY(%s) AND EXISTS (SELECT 1"
         " FROM node_tasks n WHERE n.resource_id = t.resource_id AND n.generation > t.generation)))"
-        " ORDER BY t.reported_at LIMIT %s)) RETURNING 1) SELECT count(*) AS n FROM gone",
+        " ORDER BY t.reported_at LIMIT %s))",
         (before, list(told), list(repeated), portion),
     )
-    row = await cursor.fetchone()
-    return int(row["n"]) if row else 0

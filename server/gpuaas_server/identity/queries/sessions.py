@@ -4,7 +4,7 @@ from datetime import datetime
 
 from psycopg.rows import DictRow
 
-from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.database import Connection, rows_removed
 
 
 async def session_insert(
@@ -60,10 +60,9 @@ async def session_revoke(connection: Connection, session_id: str, now: datetime)
 
 
 async def sessions_forget(connection: Connection, before: datetime, portion: int) -> int:
-    cursor = await connection.execute(
-        "WITH gone AS (DELETE FROM sessions WHERE id = ANY(ARRAY(SELECT id FROM sessions WHERE expires_at < %s"
-        " ORDER BY expires_at LIMIT %s)) RETURNING 1) SELECT count(*) AS n FROM gone",
+    return await rows_removed(
+        connection,
+        "DELETE FROM sessions WHERE id = ANY(ARRAY(SELECT id FROM sessions WHERE expires_at < %s"
+        " ORDER BY expires_at LIMIT %s))",
         (before, portion),
     )
-    row = await cursor.fetchone()
-    return int(row["n"]) if row else 0

@@ -12,6 +12,7 @@ from psycopg import AsyncCursor
 from psycopg.rows import DictRow
 
 from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.database import rows_removed
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.sealing import Sealer
 
@@ -99,11 +100,9 @@ def remember(tx: Tx, key: IdempotencyKey, answer: StoredAnswer, sealer: Sealer, 
 
 
 async def forget_expired(tx: Tx, portion: int) -> int:
-    cursor = await tx.connection.execute(
-        "WITH gone AS (DELETE FROM idempotency_keys WHERE ctid = ANY(ARRAY(SELECT ctid FROM idempotency_keys"
-        " WHERE expires_at <= %s ORDER BY expires_at LIMIT %s FOR UPDATE SKIP LOCKED)) RETURNING 1)"
-        " SELECT count(*) AS n FROM gone",
+    return await rows_removed(
+        tx.connection,
+        "DELETE FROM idempotency_keys WHERE ctid = ANY(ARRAY(SELECT ctid FROM idempotency_keys"
+        " WHERE expires_at <= %s ORDER BY expires_at LIMIT %s FOR UPDATE SKIP LOCKED))",
         (tx.now, portion),
     )
-    row = await cursor.fetchone()
-    return int(row["n"]) if row else 0
