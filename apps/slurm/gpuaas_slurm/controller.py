@@ -71,8 +71,7 @@ class Slurm(AppController):
         """Queued jobs stay queued, and what ran is queued again, unless the request says otherwise."""
         cluster = Cluster.of(ctx, self._heads)
         if cluster.has_head:
-            async with ctx.step("jobs"):
-                await _settle_jobs(cluster, Patience.of(ctx.options, jobs="requeue"))
+            await _settle_jobs(cluster, Patience.of(ctx.options, jobs="requeue"))
         await together(_one_a_host(_workers_first(ctx)), lambda member: _halt(cluster, member))
 
     async def restart(self, ctx: Context) -> None:
@@ -92,8 +91,7 @@ class Slurm(AppController):
         cluster = Cluster.of(ctx, self._heads)
         keep = ctx.options.get("packages") == "keep"
         if ctx.of("controller"):
-            async with ctx.step("cancel-jobs"):
-                await (await cluster.scheduler()).cancel_all()
+            await _cancel_jobs(cluster)
         await together(_one_a_host(_workers_first(ctx)), lambda member: _clear_host(cluster, member, keep))
 
     async def health(self, watched: Watched) -> Health | None:
@@ -201,14 +199,19 @@ async def _settle_jobs(cluster: Cluster, patience: Patience) -> None:
     if not await scheduler.answers():
         return
     if patience.jobs == "cancel":
-        await scheduler.cancel_all()
+        await _cancel_jobs(cluster)
         return
-    # Closed, so that what is queued again does not begin again at once; a start opens them.
-    await scheduler.partition_state([one.name for one in cluster.inputs.partitions], "DOWN")
-    for member in cluster.workers:
-        if patience.jobs in ("wait", "deadline"):
-            await leaving.finish(scheduler, node_name(member.ordinal), patience)
-        await leaving.moved(scheduler, node_name(member.ordinal), cancel=False)
+    async with cluster.ctx.step("close"):
+        # So that what is queued again does not begin again at once; a start opens them.
+        await scheduler.partition_state([one.name for one in cluster.inputs.partitions], "DOWN")
+    await together(cluster.workers, lambda member: leaving.settle(cluster, member, patience))
+
+
+async def _cancel_jobs(cluster: Cluster) -> None:
+    async with cluster.ctx.step("cancel-jobs"):
+        left = await (await cluster.scheduler()).cancel_all()
+    if left:
+        await cluster.ctx.progress(10, f"Jobs that did not end by themselves end with their hosts: {', '.join(left)}")
 
 
 def _refuse_controller(ctx: Context, what: str) -> None:

@@ -39,12 +39,18 @@ async def drain(cluster: Cluster, member: ControllerMember, patience: Patience) 
         return
     async with cluster.ctx.step("drain", member):
         await scheduler.drain(name, reason=cluster.ctx.operation.id)
+    await settle(cluster, member, patience)
+
+
+async def settle(cluster: Cluster, member: ControllerMember, patience: Patience) -> None:
+    """What runs on a worker, to which nothing new comes any more, ends as it was said."""
+    scheduler = await cluster.scheduler()
     if patience.jobs in ("wait", "deadline"):
         limit = None if patience.jobs == "wait" else float(patience.seconds)
         if await _waited(cluster, member, scheduler, limit):
             return
     async with cluster.ctx.step("move-jobs", member):
-        await moved(scheduler, name, cancel=patience.jobs == "cancel")
+        await _moved(scheduler, layout.node_name(member.ordinal), cancel=patience.jobs == "cancel")
 
 
 async def _waited(cluster: Cluster, member: ControllerMember, scheduler: Scheduler, limit: float | None) -> bool:
@@ -70,7 +76,7 @@ async def _quiet(scheduler: Scheduler, name: str, seconds: float) -> bool:
         await asyncio.sleep(0.25)
 
 
-async def moved(scheduler: Scheduler, name: str, cancel: bool) -> None:
+async def _moved(scheduler: Scheduler, name: str, cancel: bool) -> None:
     deadline = asyncio.get_running_loop().time() + QUIET_SECONDS
     while True:
         jobs = await scheduler.jobs("RUNNING,SUSPENDED,CONFIGURING,STOPPED", name)
@@ -79,15 +85,6 @@ async def moved(scheduler: Scheduler, name: str, cancel: bool) -> None:
             return
         if asyncio.get_running_loop().time() > deadline:
             raise Failed("jobs_stay", f"Jobs on {name} do not end.", next_step="Look at them, then ask again.")
-
-
-async def finish(scheduler: Scheduler, name: str, patience: Patience) -> None:
-    """Running jobs have as long as was said, or as the operation has."""
-    if patience.jobs == "deadline":
-        await _quiet(scheduler, name, float(patience.seconds))
-        return
-    while not await _quiet(scheduler, name, LOOK_SECONDS):
-        pass
 
 
 async def spare_pending(cluster: Cluster, leaving: list[ControllerMember], patience: Patience) -> None:

@@ -2,12 +2,14 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpuaas_sdk.controller import Failed, Host
 
 LONGEST = 30.0
+_HOSTS = re.compile(r"([^\[\],]+)(?:\[([^\]]*)\])?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,24 @@ def node_of(document: dict[str, object]) -> Node:
     )
 
 
+def job_of(line: str) -> Job:
+    """`%A|%T|%n|%o`. What has no command can not be queued again: an interactive one has lost its person."""
+    number, state, wanted, command = line.split("|", 3)
+    return Job(number, state, expanded(wanted), bool(command.strip()))
+
+
+def expanded(hostlist: str) -> frozenset[str]:
+    """The names that a list of Slurm's stands for: `w[1-3,7],w12` is five of them."""
+    names: set[str] = set()
+    for stem, ranges in _HOSTS.findall(hostlist):
+        if not ranges:
+            names.add(stem)
+        for part in filter(None, ranges.split(",")):
+            first, _, last = part.partition("-")
+            names |= {f"{stem}{number:0{len(first)}d}" for number in range(int(first), int(last or first) + 1)}
+    return frozenset(names)
+
+
 class Scheduler:
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -65,27 +85,8 @@ class Scheduler:
 
     async def jobs(self, states: str, node: str | None = None) -> list[Job]:
         where = [] if node is None else ["-w", node]
-        form = "%A|%T|%n|%B"
-        shown = await self._host.sudo(["squeue", "-h", "-t", states, *where, "-o", form], timeout=LONGEST)
-        batch = await self._batch(where, states)
-        return [await self._job(line, batch) for line in shown.out.splitlines() if line.strip()]
-
-    async def _batch(self, where: Sequence[str], states: str) -> frozenset[str]:
-        """Those that can be queued again: an interactive one has lost its person."""
-        shown = await self._host.sudo(["squeue", "-h", "-t", states, *where, "-o", "%A %o"], timeout=LONGEST)
-        return frozenset(number for number, _, command in (x.partition(" ") for x in shown.out.splitlines()) if command)
-
-    async def _job(self, line: str, batch: frozenset[str]) -> Job:
-        number, state, wanted, _ = line.split("|")
-        return Job(number, state, await self._expanded(wanted), number in batch)
-
-    async def _expanded(self, hostlist: str) -> frozenset[str]:
-        if not hostlist:
-            return frozenset()
-        if "[" not in hostlist:
-            return frozenset(hostlist.split(","))
-        shown = await self._host.sudo(["scontrol", "show", "hostnames", hostlist])
-        return frozenset(shown.out.split())
+        shown = await self._host.sudo(["squeue", "-h", "-t", states, *where, "-o", "%A|%T|%n|%o"], timeout=LONGEST)
+        return [job_of(line) for line in shown.out.splitlines() if line.strip()]
 
     async def drain(self, node: str, reason: str) -> None:
         await self._update(node, "state=drain", f"reason={reason}")
@@ -99,7 +100,8 @@ class Scheduler:
             if done.ok:
                 return
             await asyncio.sleep(0.2)
-        raise Failed("node_busy", f"{node} cannot be deleted: {done.err.strip()[-200:]}", retryable=True)
+        why = f"{node} cannot be deleted: {done.err.strip()[-200:]}"
+        raise Failed("node_busy", why, next_step="Look at the jobs on it, then ask again.", retryable=True)
 
     async def requeue(self, jobs: Sequence[Job]) -> None:
         """Batch jobs begin again elsewhere; what cannot be queued again ends."""
@@ -112,14 +114,20 @@ class Scheduler:
         if jobs:
             await self._host.sudo(["scancel", "--full", *(job.number for job in jobs)], check=False)
 
-    async def cancel_all(self) -> None:
-        """Every job of everybody, and until they are gone: steps first get a moment to end by themselves."""
+    async def cancel_all(self) -> list[str]:
+        """Every job of everybody, and until they are gone: steps first get a moment to end by themselves.
+
+        Those that did not: whoever asks takes their hosts away from under them, and should say so.
+        """
+        left: list[str] = []
         for _ in range(60):
-            left = (await self._host.sudo(["squeue", "-h", "-o", "%A"], check=False)).out.split()
+            shown = await self._host.sudo(["squeue", "-h", "-o", "%A"], check=False)
+            left = list(dict.fromkeys(shown.out.split()))
             if not left:
-                return
-            await self._host.sudo(["scancel", "--full", *dict.fromkeys(left)], check=False)
+                break
+            await self._host.sudo(["scancel", "--full", *left], check=False)
             await asyncio.sleep(0.25)
+        return left
 
     async def partition_state(self, names: Sequence[str], state: str) -> None:
         for name in names:

@@ -13,7 +13,7 @@ from gpuaas_slurm.access import Door, access_bundle
 from gpuaas_slurm.inputs import FIRST_UID, Inputs
 from gpuaas_slurm.leaving import Patience, stranded_by
 from gpuaas_slurm.modes import MULTI, SINGLE, SPLIT, mode_of, require_mode
-from gpuaas_slurm.scheduler import Job, node_of
+from gpuaas_slurm.scheduler import Job, expanded, job_of, node_of
 
 MANIFEST = (Path(layout.__file__).parent / "manifest.yaml").read_text()
 
@@ -154,3 +154,23 @@ def test_everything_that_the_app_leaves_on_a_host_is_in_its_footprint() -> None:
         assert f"port: {port}," in footprint
     for process in layout.PROCESSES:
         assert process in footprint
+
+
+@pytest.mark.parametrize(
+    ("listed", "names"),
+    [
+        ("", set()),
+        ("w3", {"w3"}),
+        ("w1,w12", {"w1", "w12"}),
+        ("w[1-3,7],w12", {"w1", "w2", "w3", "w7", "w12"}),
+        ("n[08-10]", {"n08", "n09", "n10"}),
+        ("a1,w[4]", {"a1", "w4"}),
+    ],
+)
+def test_a_list_of_nodes_is_read_as_slurm_writes_it(listed: str, names: set[str]) -> None:
+    assert expanded(listed) == names
+
+
+def test_a_job_without_a_command_is_not_queued_again() -> None:
+    assert job_of("7|RUNNING||") == Job("7", "RUNNING", frozenset(), False)
+    assert job_of("8|PENDING|w[1-2]|/home/a/run.sh a|b") == Job("8", "PENDING", frozenset({"w1", "w2"}), True)
