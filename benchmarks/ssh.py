@@ -112,7 +112,7 @@ def _site(directory: Path) -> Iterator[tuple[OnPlatform, ByHand]]:
             world.offer()
             token = world.admin.enrolment_tokens.create(max_uses=1)
             fleet.hosts[0].start_agent(token.bundle or "")
-            world._approve_new(set(), 1)
+            world.approve_new(set(), 1)
             yield OnPlatform(world, directory), ByHand(fleet.hosts[1], directory)
 
 

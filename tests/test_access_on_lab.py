@@ -1,6 +1,5 @@
 """Ways into a real host that end before their time: an operation's certificates, and a key in the platform's custody."""
 
-import json
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -8,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from gpuaas_lab import Fleet
 from gpuaas_sdk import Conflict, NewAllocation, NewSshGrant
 from system_support.door import Door
+from system_support.lab_site import lab_site
 from system_support.little_app import LittleApp
-from system_support.server import RunningServer, free_port
 from system_support.world import World
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
@@ -21,15 +19,8 @@ SECONDS = 10.0  # within which a host must shut; it takes about one
 
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
-    with Fleet(name="access", hosts=1) as fleet:
-        bind = f"{fleet.gateway}:{free_port()}"
-        urls = json.dumps([f"https://{bind}"])
-        with RunningServer.start(https_bind=bind, agent_urls=urls, login_rate_per_minute="100000") as server:
-            made = World.create(server)
-            made.offer()
-            fleet.hosts[0].start_agent(made.admin.enrolment_tokens.create().bundle or "")
-            made._approve_new(set(), 1)
-            yield made
+    with lab_site("access", 1) as (made, _):
+        yield made
 
 
 @pytest.fixture(scope="module", params=[("h100-node", None), ("h100-slice", 2)], ids=["baremetal", "slice"])

@@ -1,6 +1,5 @@
 """The main job on real lab hosts, every process killed at the worst moment: access ends, slots return, nothing doubles."""
 
-import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,7 +12,8 @@ import pytest
 from gpuaas_lab import Fleet, Host
 from gpuaas_sdk import Allocation, NewAllocation, NewSshGrant
 from system_support.door import Door
-from system_support.server import RunningServer, free_port
+from system_support.lab_site import lab_site
+from system_support.server import RunningServer
 from system_support.world import World
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
@@ -61,17 +61,8 @@ class Site:
 
 @contextmanager
 def _site() -> Iterator[Site]:
-    with Fleet(name="story", hosts=2) as fleet:
-        bind = f"{fleet.gateway}:{free_port()}"
-        urls = json.dumps([f"https://{bind}"])
-        with RunningServer.start(https_bind=bind, agent_urls=urls, login_rate_per_minute="100000") as server:
-            world = World.create(server)
-            world.offer()
-            token = world.admin.enrolment_tokens.create(max_uses=2)
-            for host in fleet.hosts:
-                host.start_agent(token.bundle or "")
-            world._approve_new(set(), 2)
-            yield Site(fleet, server, world)
+    with lab_site("story", 2) as (world, fleet):
+        yield Site(fleet, world.server, world)
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """A controller says that an app is gone, and a real host is asked: whoever lies is found out, whoever forces is on record."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,11 +8,11 @@ import pytest
 from typer.testing import CliRunner
 
 from gpuaas_cli.main import app
-from gpuaas_lab import Fleet, Host
+from gpuaas_lab import Host
 from gpuaas_sdk import NewAllocation, Receipt
 from system_support.door import Door
+from system_support.lab_site import lab_site
 from system_support.little_app import LittleApp
-from system_support.server import RunningServer, free_port
 from system_support.world import World
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
@@ -68,16 +67,8 @@ class Place:
 
 @pytest.fixture(scope="module")
 def world_and_host() -> Iterator[tuple[World, Host]]:
-    with Fleet(name="teardown", hosts=1) as fleet:
-        bind = f"{fleet.gateway}:{free_port()}"
-        urls = json.dumps([f"https://{bind}"])
-        with RunningServer.start(https_bind=bind, agent_urls=urls, login_rate_per_minute="100000") as server:
-            world = World.create(server)
-            world.offer()
-            token = world.admin.enrolment_tokens.create()
-            fleet.hosts[0].start_agent(token.bundle or "")
-            world._approve_new(set(), 1)
-            yield world, fleet.hosts[0]
+    with lab_site("teardown", 1) as (world, fleet):
+        yield world, fleet.hosts[0]
 
 
 @pytest.fixture(params=[("h100-node", None), ("h100-slice", 2)], ids=["baremetal", "slice"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -70,10 +69,6 @@ sudo userdel --remove echo 2>/dev/null
 
 @pytest.fixture(scope="module")
 def machine() -> Iterator[LabMachine]:
-    if os.geteuid() != 0:
-        if os.environ.get("CI"):
-            pytest.fail("the lab tests need root, and CI must not leave them out")
-        pytest.skip("the lab tests need root")
     with lab_machine() as opened:
         yield opened
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import os
 import subprocess
 import sys
@@ -78,15 +77,19 @@ def test_the_connection_is_hung_up_and_the_listener_lives() -> None:
     assert sessions.connection_of(odd, everything) is None
 
 
-@pytest.mark.parametrize("kind", ["fifo", "device", "link", "missing"])
-def test_a_tenant_who_points_us_elsewhere_keeps_nobody_waiting(tmp_path: Path, kind: str) -> None:
-    told = tmp_path / "told"
-    if kind == "fifo":
+@pytest.mark.parametrize("kind", ["file", "fifo", "device", "link", "missing"])
+def test_what_sshd_told_is_read_and_a_tenant_who_points_us_elsewhere_keeps_nobody_waiting(
+    tmp_path: Path, kind: str
+) -> None:
+    told, line = tmp_path / "told", f"publickey {certificate(7)}"
+    if kind == "file":
+        told.write_text(f"{line}\n")
+    elif kind == "fifo":
         os.mkfifo(told)
     elif kind == "device":
         told = Path("/dev/zero")
     elif kind == "link":
-        (tmp_path / "real").write_text(f"publickey {certificate(7)}\n")
+        (tmp_path / "real").write_text(f"{line}\n")
         told.symlink_to(tmp_path / "real")
     waiting = [sys.executable, "-c", "import sys; print('up', flush=True); sys.stdin.read()"]
     with subprocess.Popen(
@@ -94,6 +97,7 @@ def test_a_tenant_who_points_us_elsewhere_keeps_nobody_waiting(tmp_path: Path, k
     ) as stranger:
         assert stranger.stdout is not None
         assert stranger.stdout.readline() == b"up\n"
-        assert sessions.end_sessions({7}, [base64.b64encode(b"key").decode()]) == 0
+        assert sessions.ways_in(stranger.pid) == ([line] if kind == "file" else [])
+        assert sessions.end_sessions({7}, ()) == 0  # it is under no sshd
         assert stranger.poll() is None
         stranger.communicate(timeout=10)

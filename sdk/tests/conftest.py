@@ -9,6 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from gpuaas_sdk.testing import RunningServer, World
+
 
 @dataclass
 class Received:
@@ -104,6 +106,15 @@ class ScriptedServer:
             do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _serve  # noqa: N815
 
         return Handler
+
+
+@pytest.fixture(scope="module")
+def fleet(server: RunningServer) -> Iterator[World]:
+    """A world of its own for a file of tests, on the run's real server, with a host in it."""
+    world = World.create(server)
+    world.offer()
+    with world.simulated_fleet(1):
+        yield world
 
 
 @pytest.fixture

@@ -2,24 +2,16 @@
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from gpuaas_sdk import AsyncClient, CapacityRefused, Conflict, NewAllocation, Token
 from gpuaas_sdk.signing import digest_of
-from gpuaas_sdk.testing import RunningServer, World
+from gpuaas_sdk.testing import World
 
 SETTLE = 60.0
-
-
-@pytest.fixture(scope="module")
-def fleet(server: RunningServer) -> Iterator[World]:
-    world = World.create(server)
-    world.offer()
-    with world.simulated_fleet(1):
-        yield world
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from gpuaas_sdk import NewMemberOperation, Operation
 from gpuaas_sdk.controller import AppController, Context, Failed, Health, Line, Replica, Watched, connect
 from gpuaas_sdk.controller.failures import Interrupted
-from gpuaas_sdk.testing import RunningServer, Stage, World, as_replica, proving, running
+from gpuaas_sdk.testing import Stage, World, as_replica, proving, running
 
 MANIFEST = """\
 manifest: 1
@@ -74,14 +74,6 @@ class Notes(AppController):
         for member in watched.members:
             health.member(member, "it hums" if member.component_key == "head" else None)
         return health
-
-
-@pytest.fixture(scope="module")
-def fleet(server: RunningServer) -> Iterator[World]:
-    world = World.create(server)
-    world.offer()
-    with world.simulated_fleet(1):
-        yield world
 
 
 @pytest.fixture(scope="module")

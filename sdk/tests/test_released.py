@@ -4,12 +4,9 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
-from gpuaas_sdk.testing import RunningServer, Stage, World
+from gpuaas_sdk.testing import Stage, World
 
 ROOT = Path(__file__).parents[2]
 MANIFEST = """\
@@ -31,14 +28,6 @@ def last_release() -> Path:
     last = max(released, key=lambda one: [int(part) for part in one.name.split(".")])
     [wheel] = last.glob("*.whl")
     return wheel
-
-
-@pytest.fixture(scope="module")
-def fleet(server: RunningServer) -> Iterator[World]:
-    world = World.create(server)
-    world.offer()
-    with world.simulated_fleet(1):
-        yield world
 
 
 def test_the_sdk_of_the_last_release_tells_its_whole_story(fleet: World) -> None:

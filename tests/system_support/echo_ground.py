@@ -2,7 +2,6 @@
 
 import asyncio
 import hashlib
-import json
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -10,28 +9,19 @@ from contextlib import contextmanager
 from importlib.resources import files
 
 from gpuaas_echo.controller import Echo
-from gpuaas_lab import Fleet, Host
 from gpuaas_sdk import InstanceMember, NewInstance, NewMemberOperation, Operation, Placement, ReplaceTarget
 from gpuaas_sdk.controller import AppController, ControllerSettings
 from gpuaas_sdk.controller.context import Gate
 from gpuaas_sdk.controller.replica import open_gate
-from gpuaas_sdk.testing import RunningServer, Stage, World, free_port, running
+from gpuaas_sdk.testing import running
+from system_support.lab_site import LabStage, lab_site
 
 HUB, RELAY = 7007, 7008
 OLD, NEW = "0.1.0", "0.2.0"
 Do = Callable[[Operation], Operation]  # from an operation that was asked for to its end
 
 
-class Ground(Stage):
-    """`places` are allocations, one a host, in the order of the hosts."""
-
-    places: list[str]
-    fleet: Fleet
-
-    @property
-    def hosts(self) -> list[Host]:
-        return self.fleet.hosts
-
+class Ground(LabStage):
     def kill(self, victim: str) -> None:
         """kill -9; whoever watches over it starts it again."""
         if victim == "agent":
@@ -39,16 +29,6 @@ class Ground(Stage):
                 host.kill_agent()
         else:
             self.world.server.kill(victim)
-
-    def succeeds(self, operation: Operation) -> Operation:
-        done = self.ended(operation)
-        assert done.status == "succeeded", (done.kind, done.failure, done.steps)
-        return done
-
-    def fails(self, operation: Operation, code: str) -> Operation:
-        done = self.ended(operation)
-        assert (done.status, done.failure and done.failure.code) == ("failed", code), (done.failure, done.steps)
-        return done
 
     def deploy(self, name: str, places: list[tuple[str, str]], **inputs: object) -> tuple[str, Operation]:
         """The version before the newest, so that there is one to go to."""
@@ -89,10 +69,6 @@ class Ground(Stage):
         place = self.member(instance, component).allocation_id
         return says(self.hosts[self.places.index(place)].address, HUB if component == "hub" else RELAY, line)
 
-    def torn_down(self, instance: str) -> None:
-        gone = self.succeeds(self.operate(instance, "decommission"))
-        assert {(one.status, one.verified, one.depth) for one in self.receipts(gone)} == {("clean", True, "gone")}
-
     def clear(self) -> None:
         """What a test that failed has left goes, so that the next one has room."""
         admin, project = self.world.admin, self.project_id
@@ -108,22 +84,11 @@ class Ground(Stage):
 
 @contextmanager
 def echo_ground(name: str, **settings: str) -> Iterator[Ground]:
-    with Fleet(name=name, hosts=3) as fleet:
-        bind = f"{fleet.gateway}:{free_port()}"
-        urls = json.dumps([f"https://{bind}"])
-        settings = {"login_rate_per_minute": "100000", **settings}
-        with RunningServer.start(https_bind=bind, agent_urls=urls, **settings) as server:
-            world = World.create(server)
-            world.offer()
-            token = world.admin.enrolment_tokens.create(max_uses=len(fleet.hosts))
-            for host in fleet.hosts:
-                host.start_agent(token.bundle or "")
-            world._approve_new(set(), len(fleet.hosts))
-            made = Ground(world, Echo.slug)
-            made.fleet = fleet
-            _publish(made)
-            made.places = _by_host(made, made.allocate(len(fleet.hosts), "h100-node", None))
-            yield made
+    with lab_site(name, 3, **settings) as (world, fleet):
+        made = Ground(world, Echo.slug)
+        _publish(made)
+        made.settle_on(fleet)
+        yield made
 
 
 def _publish(ground: Ground) -> None:
@@ -135,14 +100,6 @@ def _publish(ground: Ground) -> None:
     ground.publish(manifest, program)
     before, after = (f"sha256:{hashlib.sha256(content).hexdigest()}" for content in (program, changed))
     ground.publish(manifest.replace(OLD, NEW).replace(before, after), changed)
-
-
-def _by_host(ground: Ground, places: list[str]) -> list[str]:
-    found = {}
-    for place in places:
-        node = ground.world.admin.allocations.show(ground.project_id, place).node_id
-        found[ground.world.admin.nodes.show(node or "").name] = place
-    return [found[host.name] for host in ground.hosts]
 
 
 def says(address: str, port: int, line: str) -> str:

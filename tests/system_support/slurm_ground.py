@@ -7,38 +7,20 @@ from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 
-from gpuaas_lab import Fleet, Host, PackageLayer, rootfs
-from gpuaas_lab.layout import DATA_DIR
+from gpuaas_lab import Host, PackageLayer, rootfs
+from gpuaas_lab.demo import app
 from gpuaas_sdk import InstanceMember, NewMemberOperation, Operation, ReplaceTarget
-from gpuaas_sdk.testing import RunningServer, Stage, World, free_port
-from gpuaas_slurm import bundle
 from gpuaas_slurm.controller import Slurm
 from gpuaas_slurm.packages import ACCOUNTING, CONTROLLER
+from system_support.lab_site import LabStage, lab_site
 
 LAYER = PackageLayer("slurm", (*CONTROLLER, *ACCOUNTING))
 MANIFEST = files("gpuaas_slurm").joinpath("manifest.yaml").read_text()
 USER = "researcher"
 
 
-class Ground(Stage):
-    """`places` are allocations, one a host, in the order of the hosts. The cluster's controller is on the first."""
-
-    places: list[str]
-    fleet: Fleet
-
-    @property
-    def hosts(self) -> list[Host]:
-        return self.fleet.hosts
-
-    def succeeds(self, operation: Operation, seconds: float = 180.0) -> Operation:
-        done = self.ended(operation, seconds)
-        assert done.status == "succeeded", (done.kind, done.failure, done.steps)
-        return done
-
-    def fails(self, operation: Operation, code: str) -> Operation:
-        done = self.ended(operation)
-        assert (done.status, done.failure and done.failure.code) == ("failed", code), (done.failure, done.steps)
-        return done
+class Ground(LabStage):
+    """The cluster's controller is on the first place."""
 
     def launch(self, name: str, workers: list[int], controller: int = 0, **inputs: object) -> tuple[str, Operation]:
         """On the hosts of these numbers."""
@@ -49,9 +31,6 @@ class Ground(Stage):
         instance, operation = self.launch(name, workers, 0, **inputs)
         self.succeeds(operation)
         return instance
-
-    def verb(self, instance: str, verb: str, **options: object) -> Operation:
-        return self.succeeds(self.operate(instance, verb, **options))
 
     def add(self, instance: str, *numbers: int) -> Operation:
         places = [self.places[number] for number in numbers]
@@ -68,11 +47,6 @@ class Ground(Stage):
     def replace(self, instance: str, number: int, other: int) -> Operation:
         move = ReplaceTarget(member_id=self.worker(instance, number).id, allocation_id=self.places[other])
         return self.change_members(instance, NewMemberOperation(kind="replace", replacements=[move]))
-
-    def torn_down(self, instance: str, **options: object) -> Operation:
-        gone = self.verb(instance, "decommission", **options)
-        assert {(one.status, one.verified, one.depth) for one in self.receipts(gone)} == {("clean", True, "gone")}
-        return gone
 
     def workers(self, instance: str) -> list[InstanceMember]:
         found = self.world.admin.instances.members(self.project_id, instance)
@@ -110,14 +84,9 @@ class Ground(Stage):
             time.sleep(0.2)
 
 
-def packages(folder: Path = DATA_DIR) -> bytes:
-    """The artifact, put together once for a machine and a root file system: its packages come over the network."""
-    kept = folder / f"slurm-{rootfs.recipe_hash()}.bundle"
-    if not kept.exists():
-        partial = kept.with_suffix(".partial")
-        bundle.build(rootfs.ensure(print) / "var/lib/dpkg/status", partial)
-        partial.rename(kept)
-    return kept.read_bytes()
+def packages() -> bytes:
+    """The artifact, as the demo publishes it."""
+    return app.ensure(print).packages.read_bytes()
 
 
 def traces(host: Host, layer: PackageLayer | None = LAYER) -> list[str]:
@@ -148,26 +117,8 @@ def _changed(upper: Path, below: list[Path], name: str) -> bool:
 
 @contextmanager
 def slurm_ground(name: str, hosts: int, layer: PackageLayer | None = LAYER) -> Iterator[Ground]:
-    with Fleet(name=name, hosts=hosts, layer=layer) as fleet:
-        bind = f"{fleet.gateway}:{free_port()}"
-        urls = json.dumps([f"https://{bind}"])
-        with RunningServer.start(https_bind=bind, agent_urls=urls, login_rate_per_minute="100000") as server:
-            world = World.create(server)
-            world.offer()
-            token = world.admin.enrolment_tokens.create(max_uses=hosts)
-            for host in fleet.hosts:
-                host.start_agent(token.bundle or "")
-            world._approve_new(set(), hosts)
-            made = Ground(world, Slurm.slug)
-            made.fleet = fleet
-            made.publish(MANIFEST, packages())
-            made.places = _by_host(made, made.allocate(hosts, "h100-node", None))
-            yield made
-
-
-def _by_host(ground: Ground, places: list[str]) -> list[str]:
-    found = {}
-    for place in places:
-        node = ground.world.admin.allocations.show(ground.project_id, place).node_id
-        found[ground.world.admin.nodes.show(node or "").name] = place
-    return [found[host.name] for host in ground.hosts]
+    with lab_site(name, hosts, layer) as (world, fleet):
+        made = Ground(world, Slurm.slug)
+        made.publish(MANIFEST, packages())
+        made.settle_on(fleet)
+        yield made

@@ -35,7 +35,7 @@ def end_sessions(serials: Collection[int], keys: Collection[str]) -> int:
     processes = snapshot()
     doomed = set()
     for process in processes:
-        if any(is_by(line, serials, keys) for line in _ways_in(process.pid)):
+        if any(is_by(line, serials, keys) for line in ways_in(process.pid)):
             connection = connection_of(process, processes)
             if connection is not None:
                 doomed.add(connection)
@@ -85,7 +85,7 @@ def connection_of(process: Process, processes: Sequence[Process]) -> int | None:
     return None
 
 
-def _ways_in(pid: int) -> list[str]:
+def ways_in(pid: int) -> list[str]:
     """A session may end while we look, and may have closed its environment to us: then it is nobody's we know."""
     with contextlib.suppress(OSError):
         for entry in _read(f"/proc/{pid}/environ").split(b"\0"):

@@ -85,7 +85,7 @@ class World:
         agents = SimulatedAgents(bundle, ["--nodes", str(nodes), "--first-index", str(first_index), *arguments])
         agents.start()
         try:
-            enrolled = self._approve_new(before, nodes)
+            enrolled = self.approve_new(before, nodes)
             yield enrolled, agents
             for node in enrolled:  # the next test's allocations must not land on agents that are gone
                 current = self.admin.nodes.show(node.id)
@@ -94,7 +94,7 @@ class World:
         finally:
             agents.kill()
 
-    def _approve_new(self, before: set[str], count: int) -> list[Node]:
+    def approve_new(self, before: set[str], count: int) -> list[Node]:
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             fresh = [node for node in self.admin.nodes.list() if node.id not in before]

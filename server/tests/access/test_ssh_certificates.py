@@ -1,6 +1,5 @@
 """SSH certificates, checked by the real ssh-keygen, and the public keys that are accepted."""
 
-import shutil
 import subprocess
 from datetime import timedelta
 from pathlib import Path
@@ -17,9 +16,9 @@ from gpuaas_server.kernel.clock import utc_now
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.errors import Problem
 from tests_support.agents import ssh_line
+from tests_support.parts import part
 
 ALLOCATION = "alc_01jb2c3d4e5f6g7h8j9kamnpqr"
-needs_ssh_keygen = pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="no ssh-keygen here")
 
 
 def line_of(key: object) -> str:
@@ -40,10 +39,9 @@ def request(line: str, minutes: int = 15) -> CertificateRequest:
 
 
 def keygen(*argv: str) -> str:
-    return subprocess.run(["ssh-keygen", *argv], check=True, capture_output=True, text=True).stdout
+    return subprocess.run([part("ssh-keygen"), *argv], check=True, capture_output=True, text=True).stdout
 
 
-@needs_ssh_keygen
 @pytest.mark.parametrize(
     "key",
     [
@@ -69,7 +67,6 @@ async def test_ssh_keygen_reads_a_user_certificate(platform: Platform, tmp_path:
     assert keygen("-l", "-f", str(ca)).split()[1] in shown
 
 
-@needs_ssh_keygen
 async def test_ssh_keygen_reads_a_host_certificate(platform: Platform, tmp_path: Path) -> None:
     authority = keys.signer(await keys.live_keys(platform, "ssh_host_ca"), utc_now())
     file = tmp_path / "host-cert.pub"
@@ -84,7 +81,6 @@ async def test_a_user_certificate_never_lives_longer_than_an_hour(platform: Plat
         ssh_ca.sign_user_certificate(authority, request(ssh_line(), minutes=62))
 
 
-@needs_ssh_keygen
 def test_the_fingerprint_is_the_one_people_know(tmp_path: Path) -> None:
     (tmp_path / "key.pub").write_text(line := ssh_line())
     assert read_public_key(line + " me@laptop").fingerprint == keygen("-l", "-f", str(tmp_path / "key.pub")).split()[1]

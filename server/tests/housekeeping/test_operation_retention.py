@@ -8,32 +8,19 @@ import pytest
 
 from gpuaas_server.access import deliveries
 from gpuaas_server.housekeeping import machine
-from gpuaas_server.housekeeping.machine import HousekeepingMachine
 from gpuaas_server.kernel.clock import utc_now
 from gpuaas_server.kernel.context import Platform, system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.ids import first_id_at, new_id
 from tests_support import apps
 from tests_support.apps import AppSite
+from tests_support.housekeeping import column, sweep
 
 
 @pytest.fixture
 async def world(platform: Platform) -> AsyncIterator[AppSite]:
     async with apps.opened(platform) as opened:
         yield opened
-
-
-async def rows(platform: Platform, query: str) -> list[object]:
-    async with platform.database.connection(PLATFORM) as connection:
-        cursor = await connection.execute(query.encode())
-        return [next(iter(row.values())) for row in await cursor.fetchall()]
-
-
-async def sweep(platform: Platform) -> timedelta:
-    """One portion of everything; how long until the next."""
-    sweeper = HousekeepingMachine(platform)
-    async with platform.transaction(PLATFORM, system_actor("worker/housekeeping")) as tx:
-        return await sweeper.apply(tx, machine.SUBJECT, sweeper.decide(machine.SUBJECT, tx.now)) - tx.now
 
 
 async def sweep_all(platform: Platform) -> int:
@@ -80,13 +67,13 @@ async def test_ended_operations_go_but_not_those_that_somebody_can_be_led_to(wor
     forgotten, kept = await history(world)
     world.clock.ahead += timedelta(days=89)
     await sweep(world.platform)
-    assert set(await rows(world.platform, "SELECT id FROM app_operations")) == forgotten | kept
+    assert set(await column(world.platform, "SELECT id FROM app_operations")) == forgotten | kept
     world.clock.ahead += timedelta(days=2)
     await sweep(world.platform)
-    assert set(await rows(world.platform, "SELECT id FROM app_operations")) == kept
-    named = await rows(world.platform, "SELECT operation_id FROM teardown_receipts")
-    named += await rows(world.platform, "SELECT last_operation_id FROM app_instances")
-    named += await rows(world.platform, "SELECT last_operation_id FROM app_members WHERE removed_at IS NULL")
+    assert set(await column(world.platform, "SELECT id FROM app_operations")) == kept
+    named = await column(world.platform, "SELECT operation_id FROM teardown_receipts")
+    named += await column(world.platform, "SELECT last_operation_id FROM app_instances")
+    named += await column(world.platform, "SELECT last_operation_id FROM app_members WHERE removed_at IS NULL")
     assert set(named) <= kept
 
 
@@ -97,7 +84,7 @@ async def test_what_stays_does_not_keep_the_sweep_from_what_is_behind_it(
     world.clock.ahead += timedelta(days=91)
     monkeypatch.setattr(machine, "PORTION", 1)
     assert await sweep_all(world.platform) > 5
-    assert set(await rows(world.platform, "SELECT id FROM app_operations")) == kept
+    assert set(await column(world.platform, "SELECT id FROM app_operations")) == kept
     assert await sweep_all(world.platform) == 1, "what stays is not looked at again so soon"
 
 
@@ -105,18 +92,18 @@ async def test_an_operation_that_lives_is_never_too_old(world: AppSite) -> None:
     _, operation_id = await world.created(deadline_seconds=86_400)
     world.clock.ahead += timedelta(days=300)
     await sweep(world.platform)
-    assert await rows(world.platform, "SELECT id FROM app_operations") == [operation_id]
+    assert await column(world.platform, "SELECT id FROM app_operations") == [operation_id]
 
 
 async def test_entries_of_timelines_go_and_the_instance_stays(world: AppSite) -> None:
     instance_id = await world.running()
     world.clock.ahead += timedelta(days=89)
     await sweep(world.platform)
-    assert await rows(world.platform, "SELECT count(*) FROM app_instance_events") != [0]
+    assert await column(world.platform, "SELECT count(*) FROM app_instance_events") != [0]
     world.clock.ahead += timedelta(days=2)
     await sweep(world.platform)
-    assert await rows(world.platform, "SELECT count(*) FROM app_instance_events") == [0]
-    assert await rows(world.platform, "SELECT id FROM app_instances") == [instance_id]
+    assert await column(world.platform, "SELECT count(*) FROM app_instance_events") == [0]
+    assert await column(world.platform, "SELECT id FROM app_instances") == [instance_id]
 
 
 async def test_events_go_in_portions_too(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,9 +115,9 @@ async def test_events_go_in_portions_too(platform: Platform, monkeypatch: pytest
                 (new_id("evt"), utc_now() - timedelta(days=age)),
             )
     assert await sweep(platform) == machine.NEXT_PORTION
-    assert await rows(platform, "SELECT count(*) FROM events") == [2]
+    assert await column(platform, "SELECT count(*) FROM events") == [2]
     assert await sweep(platform) == machine.EVERY
-    assert await rows(platform, "SELECT count(*) FROM events") == [1]
+    assert await column(platform, "SELECT count(*) FROM events") == [1]
 
 
 async def delivery(platform: Platform, at: datetime) -> str:
@@ -153,7 +140,7 @@ async def test_deliveries_go_after_their_time_and_no_sooner(platform: Platform) 
     await delivery(platform, utc_now() - timedelta(days=401))
     kept = {await delivery(platform, utc_now() - timedelta(days=age)) for age in (399, 1)}
     await sweep(platform)
-    assert set(await rows(platform, "SELECT id FROM credential_deliveries")) == kept
+    assert set(await column(platform, "SELECT id FROM credential_deliveries")) == kept
 
 
 async def test_the_database_keeps_the_last_thirty_days_of_deliveries_whatever_the_code_asks_for(
@@ -164,5 +151,5 @@ async def test_the_database_keeps_the_last_thirty_days_of_deliveries_whatever_th
         async with platform.transaction(PLATFORM, system_actor("test")) as tx:
             await deliveries.deliveries_forget(tx, tx.now, 10)
     with pytest.raises(psycopg.errors.InsufficientPrivilege):
-        await rows(platform, "DELETE FROM credential_deliveries RETURNING id")
-    assert await rows(platform, "SELECT count(*) FROM credential_deliveries") == [1]
+        await column(platform, "DELETE FROM credential_deliveries RETURNING id")
+    assert await column(platform, "SELECT count(*) FROM credential_deliveries") == [1]

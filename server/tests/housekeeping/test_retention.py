@@ -7,11 +7,11 @@ import pytest
 
 from gpuaas_server.audit import service as audit
 from gpuaas_server.housekeeping import machine
-from gpuaas_server.housekeeping.machine import HousekeepingMachine
 from gpuaas_server.kernel.clock import utc_now
 from gpuaas_server.kernel.context import Platform, Tx, system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.ids import first_id_at, new_id
+from tests_support.housekeeping import column, sweep
 
 NODE = new_id("nod")
 
@@ -23,19 +23,6 @@ def days_ago(days: float) -> datetime:
 async def write(platform: Platform, statement: str, *values: object) -> None:
     async with platform.database.connection(PLATFORM) as connection:
         await connection.execute(statement.encode(), values)
-
-
-async def column(platform: Platform, query: str) -> list[object]:
-    async with platform.database.connection(PLATFORM) as connection:
-        cursor = await connection.execute(query.encode())
-        return [next(iter(row.values())) for row in await cursor.fetchall()]
-
-
-async def sweep(platform: Platform) -> timedelta:
-    """One portion of everything; how long until the next."""
-    sweeper = HousekeepingMachine(platform)
-    async with platform.transaction(PLATFORM, system_actor("worker/housekeeping")) as tx:
-        return await sweeper.apply(tx, machine.SUBJECT, sweeper.decide(machine.SUBJECT, tx.now)) - tx.now
 
 
 async def node(platform: Platform) -> None:

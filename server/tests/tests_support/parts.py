@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 PARTS = Path(__file__).parents[3] / "var" / "parts" / "bin"
-_FROM = {"docker-registry": "tools/setup, as root on Debian,"}
+_FROM = dict.fromkeys(("docker-registry", "ssh-keygen"), "tools/setup, as root on Debian,")
 
 
 def part(name: str) -> str:

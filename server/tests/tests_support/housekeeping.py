@@ -1,0 +1,21 @@
+"""One look of the housekeeping machine, and what is left in a table after it."""
+
+from datetime import timedelta
+
+from gpuaas_server.housekeeping import machine
+from gpuaas_server.housekeeping.machine import HousekeepingMachine
+from gpuaas_server.kernel.context import Platform, system_actor
+from gpuaas_server.kernel.database import PLATFORM
+
+
+async def column(platform: Platform, query: str) -> list[object]:
+    async with platform.database.connection(PLATFORM) as connection:
+        cursor = await connection.execute(query.encode())
+        return [next(iter(row.values())) for row in await cursor.fetchall()]
+
+
+async def sweep(platform: Platform) -> timedelta:
+    """One portion of everything; how long until the next."""
+    sweeper = HousekeepingMachine(platform)
+    async with platform.transaction(PLATFORM, system_actor("worker/housekeeping")) as tx:
+        return await sweeper.apply(tx, machine.SUBJECT, sweeper.decide(machine.SUBJECT, tx.now)) - tx.now

@@ -1,0 +1,63 @@
+"""A platform whose hosts are real: a lab fleet, a server that it reaches, and a world in which all of it is approved."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from gpuaas_lab import Fleet, Host, PackageLayer
+from gpuaas_sdk import Operation
+from gpuaas_sdk.testing import RunningServer, Stage, World, free_port
+
+
+@contextmanager
+def lab_site(
+    name: str, hosts: int, layer: PackageLayer | None = None, **settings: str
+) -> Iterator[tuple[World, Fleet]]:
+    with Fleet(name=name, hosts=hosts, layer=layer) as fleet:
+        bind = f"{fleet.gateway}:{free_port()}"
+        settings = {"login_rate_per_minute": "100000", **settings}
+        with RunningServer.start(https_bind=bind, agent_urls=json.dumps([f"https://{bind}"]), **settings) as server:
+            world = World.create(server)
+            world.offer()
+            token = world.admin.enrolment_tokens.create(max_uses=hosts)
+            for host in fleet.hosts:
+                host.start_agent(token.bundle or "")
+            world.approve_new(set(), hosts)
+            yield world, fleet
+
+
+class LabStage(Stage):
+    """An app on real hosts. `places` are allocations, one a host, in the order of the hosts."""
+
+    places: list[str]
+    fleet: Fleet
+
+    @property
+    def hosts(self) -> list[Host]:
+        return self.fleet.hosts
+
+    def settle_on(self, fleet: Fleet) -> None:
+        """All of its hosts become places."""
+        self.fleet, found = fleet, {}
+        for place in self.allocate(len(fleet.hosts), "h100-node", None):
+            node = self.world.admin.allocations.show(self.project_id, place).node_id
+            found[self.world.admin.nodes.show(node or "").name] = place
+        self.places = [found[host.name] for host in fleet.hosts]
+
+    def succeeds(self, operation: Operation, seconds: float = 180.0) -> Operation:
+        done = self.ended(operation, seconds)
+        assert done.status == "succeeded", (done.kind, done.failure, done.steps)
+        return done
+
+    def fails(self, operation: Operation, code: str) -> Operation:
+        done = self.ended(operation)
+        assert (done.status, done.failure and done.failure.code) == ("failed", code), (done.failure, done.steps)
+        return done
+
+    def verb(self, instance: str, verb: str, **options: object) -> Operation:
+        return self.succeeds(self.operate(instance, verb, **options))
+
+    def torn_down(self, instance: str, **options: object) -> Operation:
+        gone = self.verb(instance, "decommission", **options)
+        assert {(one.status, one.verified, one.depth) for one in self.receipts(gone)} == {("clean", True, "gone")}
+        return gone
