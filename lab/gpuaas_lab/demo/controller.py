@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gpuaas_lab.demo import app
 from gpuaas_lab.demo.cast import Cast
-from gpuaas_lab.demo.platform import bound_to_parent
+from gpuaas_lab.demo.platform import bound_to_parent, stop
 from gpuaas_lab.errors import LabError
 
 STOP_SECONDS = 10.0
@@ -53,14 +53,5 @@ def running_controller(cast: Cast) -> Iterator[RunningController]:
     try:
         yield RunningController(process, log_file)
     finally:
-        _stop(process)
+        stop(process, STOP_SECONDS)
         secret_file.unlink(missing_ok=True)
-
-
-def _stop(process: "subprocess.Popen[bytes]") -> None:
-    process.terminate()
-    try:
-        process.wait(STOP_SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()

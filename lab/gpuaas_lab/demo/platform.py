@@ -70,7 +70,7 @@ def running_platform(data_dir: Path, gateway: str | None) -> Iterator[RunningPla
         admin = json.loads(admin_file.read_text())
         yield RunningPlatform(url, agent_url, admin["email"], admin["password"], log_file)
     finally:
-        _stop(process)
+        stop(process)
 
 
 def bound_to_parent() -> Callable[[], None]:
@@ -103,11 +103,11 @@ def _wait_ready(process: "subprocess.Popen[bytes]", url: str, log_file: Path) ->
     raise LabError(f"the platform did not start; the end of {log_file}:\n{log_file.read_text()[-2000:]}")
 
 
-def _stop(process: "subprocess.Popen[bytes]") -> None:
+def stop(process: "subprocess.Popen[bytes]", seconds: float = STOP_SECONDS) -> None:
     if process.poll() is None:
         process.terminate()
         try:
-            process.wait(STOP_SECONDS)
+            process.wait(seconds)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
