@@ -5,7 +5,6 @@ from gpuaas_server.artifacts.users import ArtifactUsers, artifact_users
 from gpuaas_server.catalog import service as catalog
 from gpuaas_server.catalog.users import VersionUsers, version_users
 from gpuaas_server.instances import service as instances
-from gpuaas_server.receipts.instances import TornDownInstances, torn_down_instances
 
 
 def introduce_rooms() -> None:
@@ -23,5 +22,4 @@ def introduce_rooms() -> None:
             host_gone=instances.allocation_ended,
         )
     )
-    torn_down_instances.give(TornDownInstances(of_apps=instances.ids_of_apps))
     version_users.give(VersionUsers(live_instances=instances.live_on_version))

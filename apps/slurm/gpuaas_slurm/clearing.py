@@ -33,12 +33,11 @@ async def clear_host(cluster: Cluster, host: Host, keep_packages: bool) -> None:
     """Everything, whoever was on it; only what the host had before stays."""
     await halt(host)
     await ask(host, "names", {"mark": layout.HOSTS_MARK, "names": None})
-    masks = [f"{layout.UNIT_FILES}/{name}" for name in (*layout.PACKAGED_UNITS, "munge.service")]
     told = {
         "folder": layout.FOLDER,
         "users": [one.name for one in cluster.inputs.users],
         "paths": list(_KEPT_WITH_PACKAGES),
-        "links": [PMIX_LINK["path"], *masks],
+        "links": [PMIX_LINK["path"], *layout.ASLEEP],
         "keep_packages": keep_packages,
         "package_paths": list(layout.PACKAGE_PATHS),
         "package_users": list(layout.PACKAGE_USERS),

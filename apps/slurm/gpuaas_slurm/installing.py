@@ -25,8 +25,7 @@ async def install_packages(cluster: Cluster, member: ControllerMember) -> None:
 
 
 def masks() -> list[dict[str, object]]:
-    sleeping = (*layout.PACKAGED_UNITS, "munge.service")
-    return [{"path": f"{layout.UNIT_FILES}/{name}", "target": "/dev/null", "keep": True} for name in sleeping]
+    return [{"path": path, "target": "/dev/null", "keep": True} for path in layout.ASLEEP]
 
 
 async def configure(cluster: Cluster, member: ControllerMember, key: str) -> None:

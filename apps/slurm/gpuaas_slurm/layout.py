@@ -36,6 +36,7 @@ UNIT_PATHS = tuple(f"{UNIT_FILES}/{name}" for name in (*UNITS, STATUS_UNIT))
 
 # The packages' own units stay asleep while the cluster lives, also over a reboot.
 PACKAGED_UNITS = ("slurmctld.service", "slurmd.service", "slurmdbd.service")
+ASLEEP = tuple(f"{UNIT_FILES}/{name}" for name in (*PACKAGED_UNITS, "munge.service"))
 PROCESSES = ("slurmctld", "slurmd", "slurmstepd", "slurmdbd")
 HOSTS_MARK = "# gpuaas-slurm"
 CONFIG = ("slurm.conf", "cgroup.conf", "gres.conf", "slurmdbd.conf")

@@ -184,14 +184,14 @@ async def holder_grants_revoke(
     return await cursor.fetchall()
 
 
-async def revoked_serials(connection: Connection, allocation_id: str, now: datetime) -> list[int]:
+async def revoked_serials(connection: Connection, allocation_ids: Sequence[str], now: datetime) -> list[DictRow]:
     """Revoked and not yet expired: an expired certificate needs no revocation any more."""
     cursor = await connection.execute(
-        "SELECT serial FROM ssh_certificates"
-        " WHERE allocation_id = %s AND revoked_at IS NOT NULL AND valid_before > %s ORDER BY serial",
-        (allocation_id, now),
+        "SELECT allocation_id, serial FROM ssh_certificates"
+        " WHERE allocation_id = ANY(%s) AND revoked_at IS NOT NULL AND valid_before > %s ORDER BY serial",
+        (list(allocation_ids), now),
     )
-    return [row["serial"] for row in await cursor.fetchall()]
+    return await cursor.fetchall()
 
 
 async def ssh_key_insert(connection: Connection, row: Sequence[object]) -> bool:

@@ -52,7 +52,16 @@ async def grants_of(
 
 
 async def revoked_serials(connection: Connection, allocation_id: str, now: datetime | None = None) -> list[int]:
-    return await queries.revoked_serials(connection, allocation_id, now or utc_now())
+    return (await revoked_serials_of(connection, [allocation_id], now or utc_now()))[allocation_id]
+
+
+async def revoked_serials_of(
+    connection: Connection, allocation_ids: Sequence[str], now: datetime
+) -> dict[str, list[int]]:
+    serials: dict[str, list[int]] = {allocation_id: [] for allocation_id in allocation_ids}
+    for row in await queries.revoked_serials(connection, allocation_ids, now):
+        serials[row["allocation_id"]].append(row["serial"])
+    return serials
 
 
 async def holder_leaves(tx: Tx, project_id: str | None, holder: str) -> list[str]:

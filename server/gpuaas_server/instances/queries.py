@@ -131,13 +131,6 @@ async def instance_list(
     return await cursor.fetchall()
 
 
-async def ids_of_apps(connection: Connection, project_id: str, apps: Sequence[str]) -> list[str]:
-    cursor = await connection.execute(
-        "SELECT id FROM app_instances WHERE project_id = %s AND app_slug = ANY(%s)", (project_id, list(apps))
-    )
-    return [row["id"] for row in await cursor.fetchall()]
-
-
 async def instance_change(connection: Connection, instance_id: str, changes: dict[str, object], grow: bool) -> DictRow:
     """The caller holds the row. `changes` are columns of ours; lists and documents go as JSON."""
     values = {k: Jsonb(v) if isinstance(v, dict | list) else v for k, v in changes.items()}

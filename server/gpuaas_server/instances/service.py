@@ -1,7 +1,5 @@
 """The verbs of app instances; one transaction each. An app's controller does the work, and operations say how far it is."""
 
-from collections.abc import Sequence
-
 from psycopg.rows import DictRow
 
 from gpuaas_server.audit.service import AuditEntry, record
@@ -36,7 +34,6 @@ __all__ = [
     "allocation_guests",
     "allocation_wants_release",
     "artifact_flagged",
-    "ids_of_apps",
     "instance_create",
     "instance_list",
     "instance_operate",
@@ -209,11 +206,6 @@ async def live_on_digest(connection: Connection, digest: str) -> int:
 
 async def live_on_version(connection: Connection, version_id: str) -> int:
     return await queries.live_instances(connection, None, version_id)
-
-
-async def ids_of_apps(connection: Connection, project_id: str, apps: Sequence[str]) -> list[str]:
-    """Also those that are gone."""
-    return await queries.ids_of_apps(connection, project_id, apps)
 
 
 async def artifact_flagged(tx: Tx, digest: str, publisher_project_id: str) -> None:

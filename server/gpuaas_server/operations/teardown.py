@@ -22,7 +22,7 @@ async def proof_start(held: Held, operation: DictRow, members: Sequence[DictRow]
     if not there:
         return False
     footprint = _footprint(held.row)
-    await receipts.receipts_start(held.tx, operation["id"], held.id, _targets(there), footprint, _depth(operation))
+    await receipts.receipts_start(held.tx, _teardown(held, operation), _targets(there), footprint)
     return True
 
 
@@ -43,12 +43,13 @@ def evidence_of(judgement: Judgement) -> Evidence:
 
 async def proof_forced(held: Held, operation: DictRow, members: Sequence[DictRow], reason: str) -> None:
     there = [member for member in members if not member["host_gone"]]
-    await receipts.receipts_force(held.tx, operation["id"], held.id, _targets(there), reason, _depth(operation))
+    await receipts.receipts_force(held.tx, _teardown(held, operation), _targets(there), reason)
 
 
 def _targets(members: Sequence[DictRow]) -> list[receipts.TeardownTarget]:
     return [receipts.TeardownTarget(one["id"], one["allocation_id"], one["node_id"]) for one in members]
 
 
-def _depth(operation: DictRow) -> str:
-    return "stopped" if operation["kind"] == "stop" else "gone"
+def _teardown(held: Held, operation: DictRow) -> receipts.Teardown:
+    depth = "stopped" if operation["kind"] == "stop" else "gone"
+    return receipts.Teardown(operation["id"], held.id, held.row["app_slug"], depth)

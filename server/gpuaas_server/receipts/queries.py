@@ -8,12 +8,13 @@ from psycopg.types.json import Jsonb
 from gpuaas_server.kernel.database import Connection
 
 COLUMNS = (
-    "id, tenant_id, project_id, operation_id, instance_id, member_id, allocation_id, node_id, shape, depth, footprint,"
-    " footprint_sha256, baseline_sha256, revoked_serials, status, attempt, deadline_at, code, message, checks, forced,"
-    " correlation_id, created_at, settled_at"
+    "id, tenant_id, project_id, operation_id, instance_id, app_slug, member_id, allocation_id, node_id, shape, depth,"
+    " footprint, footprint_sha256, baseline_sha256, revoked_serials, status, attempt, deadline_at, code, message, checks,"
+    " forced, correlation_id, created_at, settled_at"
 )
 _INSERTED = (
-    "id text, tenant_id text, project_id text, operation_id text, instance_id text, member_id text, allocation_id text,"
+    "id text, tenant_id text, project_id text, operation_id text, instance_id text, app_slug text, member_id text,"
+    " allocation_id text,"
     " node_id text, shape text, depth text, footprint jsonb, footprint_sha256 text, baseline_sha256 text,"
     " revoked_serials jsonb, status text, attempt smallint, deadline_at timestamptz, code text, message text,"
     " checks jsonb, forced jsonb, correlation_id text, created_at timestamptz, settled_at timestamptz"
@@ -51,9 +52,14 @@ async def operations_named(connection: Connection, operation_ids: Sequence[str])
     return {row["operation_id"] for row in await cursor.fetchall()}
 
 
-async def receipt_show(connection: Connection, project_id: str, receipt_id: str) -> DictRow | None:
+async def receipt_show(
+    connection: Connection, project_id: str, receipt_id: str, apps: Sequence[str] | None
+) -> DictRow | None:
+    """`apps`: those that the caller sees; None for all."""
     cursor = await connection.execute(
-        f"SELECT {COLUMNS} FROM teardown_receipts WHERE id = %s AND project_id = %s", (receipt_id, project_id)
+        f"SELECT {COLUMNS} FROM teardown_receipts WHERE id = %(id)s AND project_id = %(project)s"
+        " AND (%(apps)s::text[] IS NULL OR app_slug = ANY(%(apps)s))",
+        {"id": receipt_id, "project": project_id, "apps": apps},
     )
     return await cursor.fetchone()
 
@@ -64,17 +70,17 @@ async def receipt_list(
     wanted: Mapping[str, str | None],
     after: str | None,
     limit: int,
-    instances: Sequence[str] | None = None,
+    apps: Sequence[str] | None,
 ) -> list[DictRow]:
-    """Newest first; of these `instances`, or of all. `wanted` are columns of ours; only values come from outside."""
+    """Newest first; of the `apps` in sight, or of all. `wanted` are columns of ours; only values come from outside."""
     clauses, values = ["project_id = %s"], list[object]([project_id])
     for column, value in wanted.items():
         if value is not None:
             clauses.append(f"{column} = %s")
             values.append(value)
-    if instances is not None:
-        clauses.append("instance_id = ANY(%s)")
-        values.append(instances)
+    if apps is not None:
+        clauses.append("app_slug = ANY(%s)")
+        values.append(apps)
     if after is not None:
         clauses.append("id < %s")
         values.append(after)

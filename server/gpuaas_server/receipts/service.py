@@ -22,7 +22,6 @@ from gpuaas_server.nodes import tasks
 from gpuaas_server.receipts import footprint as footprints
 from gpuaas_server.receipts import queries
 from gpuaas_server.receipts.compare import Comparison
-from gpuaas_server.receipts.instances import torn_down_instances
 from gpuaas_server.receipts.machine import INSPECTION
 from gpuaas_server.receipts.schemas import Receipt, ReceiptLine, ReceiptProblem
 from gpuaas_server.receipts.settling import changed, inspection, left_count, settled
@@ -37,45 +36,48 @@ class TeardownTarget:
     node_id: str
 
 
+@dataclass(frozen=True, slots=True)
+class Teardown:
+    """What a proof is of."""
+
+    operation_id: str
+    instance_id: str
+    app_slug: str
+    depth: str = "gone"  # or stopped
+
+
 async def receipts_start(
-    tx: Tx,
-    operation_id: str,
-    instance_id: str,
-    targets: Sequence[TeardownTarget],
-    footprint: Mapping[str, object],
-    depth: str = "gone",
+    tx: Tx, teardown: Teardown, targets: Sequence[TeardownTarget], footprint: Mapping[str, object]
 ) -> list[str]:
-    """The controller says done: its way in ends, and each host is asked. `depth`: stopped, or gone for good."""
-    await operation_access.certificates_end(tx, operation_id)
+    """The controller says done: its way in ends, and each host is asked."""
+    await operation_access.certificates_end(tx, teardown.operation_id)
     hosts = await allocation_hosts(tx.connection, [target.allocation_id for target in targets])
-    rows = [_row(tx, operation_id, instance_id, target, hosts[target.allocation_id], depth) for target in targets]
+    rows = [_row(tx, teardown, target, hosts[target.allocation_id]) for target in targets]
     try:
         wanted = footprints.normal(footprint)
     except footprints.FootprintInvalid as problem:
         failed = Comparison("unseen", "footprint_invalid", f"The app's footprint cannot be looked for: {problem}.")
         rows = [row | settled(failed, tx.now) for row in rows]
     else:
-        for row in rows:
-            serials = await access.revoked_serials(tx.connection, str(row["allocation_id"]), tx.now)
-            row |= {"footprint": wanted, "footprint_sha256": footprints.digest(wanted), "revoked_serials": serials}
+        serials = await access.revoked_serials_of(tx.connection, list(hosts), tx.now)
+        same = {"footprint": wanted, "footprint_sha256": footprints.digest(wanted)}
+        rows = [{**row, **same, "revoked_serials": serials[str(row["allocation_id"])]} for row in rows]
         await tasks.tasks_create(tx, [inspection(row, 1) for row in rows])
     tx.later.insert(queries.RECEIPT_INSERT, rows)
     return [str(row["id"]) for row in rows]
 
 
-async def receipts_force(
-    tx: Tx, operation_id: str, instance_id: str, targets: Sequence[TeardownTarget], reason: str, depth: str = "gone"
-) -> None:
+async def receipts_force(tx: Tx, teardown: Teardown, targets: Sequence[TeardownTarget], reason: str) -> None:
     """Somebody goes on without the proof. What was seen stays beside it, and so does who said so.
 
     A host that was never asked gets a receipt too: that nothing was looked at is what it says.
     """
     forced: dict[str, object] = {"by": tx.actor.id, "at": tx.now.isoformat(), "reason": reason}
-    rows = await queries.receipts_lock(tx.connection, operation_id)
+    rows = await queries.receipts_lock(tx.connection, teardown.operation_id)
     asked = {row["member_id"] for row in rows}
     never = [target for target in targets if target.member_id not in asked]
     hosts = await allocation_hosts(tx.connection, [target.allocation_id for target in never]) if never else {}
-    unasked = [_row(tx, operation_id, instance_id, target, hosts[target.allocation_id], depth) for target in never]
+    unasked = [_row(tx, teardown, target, hosts[target.allocation_id]) for target in never]
     same: dict[str, object] = {"status": "not_verified", "forced": forced, "attempt": 0, "settled_at": tx.now}
     tx.later.insert(queries.RECEIPT_INSERT, [row | same for row in unasked])
     for row in rows:
@@ -92,9 +94,8 @@ async def operations_named(connection: Connection, operation_ids: Sequence[str])
 
 
 async def receipt_show(connection: Connection, roles: Roles, project_id: str, receipt_id: str) -> Receipt:
-    row = await queries.receipt_show(connection, project_id, receipt_id)
-    seen = await _instances_in_sight(connection, roles, project_id)
-    if row is None or (seen is not None and row["instance_id"] not in seen):
+    row = await queries.receipt_show(connection, project_id, receipt_id, identity.apps_in_sight(roles))
+    if row is None:
         raise not_found("receipt", receipt_id)
     return Receipt(**_line(row), **{name: row[name] for name in ("checks", "footprint", "baseline_sha256", "forced")})
 
@@ -107,31 +108,24 @@ async def receipt_list(
     after: str | None,
     limit: int,
 ) -> Page[ReceiptLine]:
-    seen = await _instances_in_sight(connection, roles, project_id)
+    seen = identity.apps_in_sight(roles)
     rows = await queries.receipt_list(connection, project_id, wanted, after, limit + 1, seen)
     return Page[ReceiptLine].of([ReceiptLine(**_line(row)) for row in rows], limit)
 
 
-async def _instances_in_sight(connection: Connection, roles: Roles, project_id: str) -> list[str] | None:
-    """None for all: only a controller's view is narrower, and it has few instances."""
-    apps = identity.apps_in_sight(roles)
-    return None if apps is None else await torn_down_instances().of_apps(connection, project_id, apps)
-
-
-def _row(
-    tx: Tx, operation_id: str, instance_id: str, target: TeardownTarget, host: AllocationHost, depth: str
-) -> dict[str, object]:
+def _row(tx: Tx, teardown: Teardown, target: TeardownTarget, host: AllocationHost) -> dict[str, object]:
     return {
         "id": new_id("rcp"),
         "tenant_id": host.tenant_id,
         "project_id": host.project_id,
-        "operation_id": operation_id,
-        "instance_id": instance_id,
+        "operation_id": teardown.operation_id,
+        "instance_id": teardown.instance_id,
+        "app_slug": teardown.app_slug,
         "member_id": target.member_id,
         "allocation_id": target.allocation_id,
         "node_id": host.node_id,
         "shape": host.shape,
-        "depth": depth,
+        "depth": teardown.depth,
         "footprint": {},
         "footprint_sha256": "",
         "baseline_sha256": host.baseline_sha256,

@@ -14,6 +14,7 @@ teardown_receipts = sa.Table(
     # No foreign keys: a receipt outlives what it is about.
     sa.Column("operation_id", text_id(), nullable=False),
     sa.Column("instance_id", text_id(), nullable=False),
+    sa.Column("app_slug", sa.Text, nullable=False),
     sa.Column("member_id", text_id(), nullable=False),
     sa.Column("allocation_id", text_id(), nullable=False),
     sa.Column("node_id", text_id(), nullable=False),
@@ -41,6 +42,7 @@ teardown_receipts = sa.Table(
     sa.CheckConstraint("(status = 'not_verified') = (forced IS NOT NULL)", name="teardown_receipts_forced"),
     sa.UniqueConstraint("operation_id", "member_id", name="teardown_receipts_one_per_member"),
     sa.Index("teardown_receipts_by_project", "project_id", "id"),
+    sa.Index("teardown_receipts_by_app", "project_id", "app_slug", "id"),
     sa.Index("teardown_receipts_by_instance", "instance_id", "id"),
     sa.Index("teardown_receipts_by_allocation", "allocation_id", "id"),
 )

@@ -13,7 +13,7 @@ from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.receipts import service, settling
 from gpuaas_server.receipts.compare import CHECKS
-from gpuaas_server.receipts.service import TeardownTarget
+from gpuaas_server.receipts.service import Teardown, TeardownTarget
 from gpuaas_server.receipts.settling import ReceiptsVerdict
 from gpuaas_server.work import leases
 from gpuaas_server.work.worker import Worker
@@ -45,7 +45,7 @@ class Ground:
         operation, target = new_id("op"), TeardownTarget(new_id("mem"), self.allocation, self.host.node_id)
         wanted = FOOTPRINT if footprint is None else footprint
         async with self.transaction() as tx:
-            [receipt] = await service.receipts_start(tx, operation, new_id("ins"), [target], wanted, depth)
+            [receipt] = await service.receipts_start(tx, _of(operation, depth), [target], wanted)
         return operation, receipt
 
     async def start_two(self) -> tuple[str, list[str]]:
@@ -53,7 +53,7 @@ class Ground:
         operation = new_id("op")
         targets = [TeardownTarget(new_id("mem"), self.allocation, self.host.node_id) for _ in range(2)]
         async with self.transaction() as tx:
-            return operation, await service.receipts_start(tx, operation, new_id("ins"), targets, FOOTPRINT)
+            return operation, await service.receipts_start(tx, _of(operation), targets, FOOTPRINT)
 
     async def settle(self, operation: str) -> ReceiptsVerdict:
         async with self.transaction() as tx:
@@ -63,13 +63,13 @@ class Ground:
 
     async def force(self, operation: str, reason: str = "the host burnt down") -> None:
         async with self.transaction() as tx:
-            await service.receipts_force(tx, operation, new_id("ins"), [], reason)
+            await service.receipts_force(tx, _of(operation), [], reason)
 
     async def force_unasked(self) -> str:
         """An operation that never came as far as asking a host."""
         operation, target = new_id("op"), TeardownTarget(new_id("mem"), self.allocation, self.host.node_id)
         async with self.transaction() as tx:
-            await service.receipts_force(tx, operation, new_id("ins"), [target], "its controller is gone", "stopped")
+            await service.receipts_force(tx, _of(operation, "stopped"), [target], "its controller is gone")
         return operation
 
     async def show(self, receipt: str) -> Json:
@@ -112,3 +112,7 @@ async def work_off(platform: Platform) -> None:
         taken = await leases.take(connection, [AllocationMachine.kind], "w", platform.clock(), 60, 10)
     for lease in taken:
         await worker._advance(lease)
+
+
+def _of(operation: str, depth: str = "gone") -> Teardown:
+    return Teardown(operation, new_id("ins"), "echo", depth)

@@ -1,0 +1,2 @@
+DROP INDEX teardown_receipts_by_app;
+ALTER TABLE teardown_receipts DROP COLUMN app_slug;
