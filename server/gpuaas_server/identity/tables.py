@@ -139,6 +139,25 @@ sessions = sa.Table(
     sa.Index("sessions_by_end", "expires_at"),
 )
 
+# A person's session in a browser: the cookie's secret is here as a digest only. Signing out removes the row.
+browser_sessions = sa.Table(
+    "browser_sessions",
+    metadata,
+    id_column("bws"),
+    sa.Column("user_id", text_id(), sa.ForeignKey("users.id"), nullable=False),
+    sa.Column("tenant_id", text_id()),  # NULL: of a user of the platform
+    sa.Column("auth_epoch", sa.Integer, nullable=False),  # the user's, when they signed in; a higher one ends it
+    sa.Column("secret_digest", sa.LargeBinary, nullable=False),
+    sa.Column("created_at", Timestamp, nullable=False),
+    sa.Column("last_used_at", Timestamp, nullable=False),
+    sa.Column("expires_at", Timestamp, nullable=False),  # moves on while the session is used
+    sa.Column("ends_at", Timestamp, nullable=False),  # and no further than this
+    sa.UniqueConstraint("secret_digest", name="browser_sessions_one_per_secret"),
+    sa.CheckConstraint("expires_at <= ends_at", name="browser_sessions_end_in_time"),
+    sa.Index("browser_sessions_by_user", "user_id", "id"),
+    sa.Index("browser_sessions_by_end", "expires_at"),
+)
+
 # Keyed by a digest of what was typed, known user or not, so that a lockout does not tell who exists.
 login_failures = sa.Table(
     "login_failures",
