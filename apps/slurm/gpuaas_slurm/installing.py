@@ -11,8 +11,8 @@ from gpuaas_slurm.packages import wanted
 from gpuaas_slurm.rendered import small_confs, units
 from gpuaas_slurm.rendered.slurm_conf import slurm_conf
 
-# Debian's plugin for PMIx looks for the library by a name that only the development package brings.
-PMIX_LINK = {"path": "/usr/lib/x86_64-linux-gnu/pmix2/lib/libpmix.so", "target": "libpmix.so.2", "keep": True}
+# Debian's plugin for PMIx looks for the library by a name that only the development package brings. `*` is the machine's kind.
+PMIX_LINK = {"path": "/usr/lib/*/pmix2/lib/libpmix.so", "target": "libpmix.so.2", "keep": True}
 
 
 async def install_packages(cluster: Cluster, member: ControllerMember) -> None:

@@ -46,6 +46,17 @@ async def test_several_programs_run_by_one_command_and_each_says_what_it_changed
     assert here.commands == 1
 
 
+async def test_a_link_beside_a_library_is_made_where_the_library_is_whatever_the_machines_kind(tmp_path: Path) -> None:
+    for kind in ("aarch64-linux-gnu", "another"):
+        (tmp_path / kind / "pmix2").mkdir(parents=True)
+    library = tmp_path / "aarch64-linux-gnu" / "pmix2" / "libpmix.so.2"
+    library.touch()
+    wish = {"links": [{"path": f"{tmp_path}/*/pmix2/libpmix.so", "target": "libpmix.so.2", "keep": True}]}
+    answer, again = await ask_in_turn(host(Here()), ("apply", wish), ("apply", wish))
+    assert (answer["changed"], again["changed"]) == ([str(library.with_name("libpmix.so"))], [])
+    assert library.with_name("libpmix.so").resolve() == library
+
+
 async def test_the_first_program_that_fails_ends_them_and_is_named(tmp_path: Path) -> None:
     impossible = {"users": [{"name": "root", "uid": 64100, "home": "/nowhere"}]}
     asked = [("apply", told) for told in (links(tmp_path, "one"), impossible, links(tmp_path, "two"))]

@@ -2,9 +2,12 @@
 
 {"users": [{"name", "uid", "home"}], "folders": [{"path", "owner", "mode"}],
  "files": [{"path", "text" | "base64", "owner", "mode"}], "links": [{"path", "target"}], "absent": [path]}
+
+A link whose path has a `*` is made in each such folder that holds its target: libraries lie in a folder of the machine's kind.
 """
 
 import base64
+import glob
 import grp
 import json
 import os
@@ -81,6 +84,18 @@ def file(one):
     changed.append(path)
 
 
+def places(one):
+    folder, name = os.path.split(one["path"])
+    if "*" not in folder:
+        return [one["path"]]
+    return [os.path.join(os.path.dirname(found), name) for found in glob.glob(os.path.join(folder, one["target"]))]
+
+
+def links(one):
+    for path in places(one):
+        link({**one, "path": path})
+
+
 def link(one):
     if os.path.islink(one["path"]) and os.readlink(one["path"]) == one["target"]:
         return
@@ -93,7 +108,7 @@ def link(one):
 
 
 told = json.load(sys.stdin)
-for kind, make in (("users", user), ("folders", folder), ("files", file), ("links", link)):
+for kind, make in (("users", user), ("folders", folder), ("files", file), ("links", links)):
     for entry in told.get(kind, ()):
         make(entry)
 for path in told.get("absent", ()):

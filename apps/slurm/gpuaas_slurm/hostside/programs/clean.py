@@ -5,6 +5,7 @@
 """
 
 import contextlib
+import glob
 import json
 import os
 import pwd
@@ -89,7 +90,7 @@ except FileNotFoundError:
     brought = {"packages": [], "accounts": []}
 for name in told["users"]:
     remove_account(name)
-for path in told["links"]:
+for path in (found for pattern in told["links"] for found in glob.glob(pattern)):
     if os.path.islink(path) and not owned(path):
         remove(path)
 for path in told["paths"]:
