@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 from gpuaas_lab import hardware_layer, package_layer, records, rootfs
+from gpuaas_lab.built_folder import BuiltFolder
 from gpuaas_lab.errors import LabError
 from gpuaas_lab.files import locked
 from gpuaas_lab.layout import FLEETS_DIR, MAX_GPUS, FleetLayout
@@ -38,13 +39,13 @@ def _prune() -> list[Path]:
         return []
     removed = []
     for folder in set(rootfs.all_cached()) - {rootfs.path()} - used:
-        removed += [folder] * rootfs.discard_cached(folder)
+        removed += [folder] * BuiltFolder(folder).discard()
     current = {hardware_layer.path(count) for count in range(MAX_GPUS + 1)}
     for folder in set(hardware_layer.all_cached()) - current - used:
         hardware_layer.discard_cached(folder)
         removed.append(folder)
     for folder in {one for one in package_layer.all_cached() if package_layer.of_earlier_root(one)} - used:
-        removed += [folder] * package_layer.discard_cached(folder)
+        removed += [folder] * BuiltFolder(folder).discard()
     return removed
 
 

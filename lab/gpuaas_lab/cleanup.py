@@ -5,7 +5,8 @@ Works from names, not from memory: it removes the same things whether the owner 
 
 from pathlib import Path
 
-from gpuaas_lab import cgroups, fabric, package_layer, records, rootfs
+from gpuaas_lab import cgroups, fabric, records
+from gpuaas_lab.built_folder import remove_dead_builds
 from gpuaas_lab.errors import FleetInUse, FleetNotFound, LabError
 from gpuaas_lab.files import locked, remove_folder
 from gpuaas_lab.layout import (
@@ -13,6 +14,8 @@ from gpuaas_lab.layout import (
     FIRST_NUMBER,
     FLEETS_DIR,
     LAST_NUMBER,
+    LAYERS_DIR,
+    ROOTFS_DIR,
     fleet_number_of,
 )
 from gpuaas_lab.records import LOCK, LOCK_TIMEOUT, FleetRecord
@@ -41,8 +44,7 @@ def sweep() -> list[str]:
         if folder.name not in names:
             remove_folder(folder)
             removed.append(f"folder {folder}")
-    rootfs.remove_dead_builds()
-    package_layer.remove_dead_builds()
+    remove_dead_builds(ROOTFS_DIR, LAYERS_DIR)
     return removed
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 
 from gpuaas_lab import caches, cleanup, fabric, records, rootfs
+from gpuaas_lab.built_folder import Progress
 from gpuaas_lab.errors import FleetExists, FleetNotFound, LabError, RequirementMissing
 from gpuaas_lab.files import locked
 from gpuaas_lab.host import Host
@@ -22,7 +23,6 @@ from gpuaas_lab.layout import FIRST_NUMBER, FleetLayout
 from gpuaas_lab.package_layer import PackageLayer
 from gpuaas_lab.records import LOCK, LOCK_TIMEOUT, FleetRecord
 from gpuaas_lab.requirements import missing_requirements
-from gpuaas_lab.rootfs import Progress
 
 _REPOSITORY = Path(__file__).resolve().parents[2]
 

@@ -6,16 +6,13 @@ A host then has them as if they had come with its disk: they are there before a 
 import hashlib
 import json
 import shutil
-import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from gpuaas_lab import cgroups, rootfs
-from gpuaas_lab.commands import follow
-from gpuaas_lab.errors import CommandFailed, LabError
-from gpuaas_lab.files import locked, remove_folder
-from gpuaas_lab.layout import LAYERS_DIR, PREFIX
-from gpuaas_lab.rootfs import Progress
+from gpuaas_lab import rootfs
+from gpuaas_lab.built_folder import BuiltFolder, Progress, complete_below
+from gpuaas_lab.layout import LAYERS_DIR
 
 BUILD_TIMEOUT = 600.0
 # In a mount namespace of its own, so that a builder that is killed leaves no mount. The machine's own apt settings say
@@ -44,7 +41,7 @@ class PackageLayer:
 
     @property
     def path(self) -> Path:
-        """Kept under the hashes of the root file system below it and of its own recipe. A folder of that name is complete."""
+        """Kept under the hashes of the root file system below it and of its own recipe."""
         recipe = json.dumps([self.name, self.packages, _INSTALL, _UNWANTED])
         return LAYERS_DIR / f"{rootfs.recipe_hash()}-{hashlib.sha256(recipe.encode()).hexdigest()[:16]}"
 
@@ -52,67 +49,27 @@ class PackageLayer:
         if self.path.is_dir():
             return self.path
         base = rootfs.ensure(progress)
-        with locked(_lock(self.path), BUILD_TIMEOUT, f"another process to build the layer {self.name}", progress):
-            if not self.path.is_dir():
-                _build(self, base, progress)
-        return self.path
+        folder = BuiltFolder(self.path, f"the package layer {self.name} of lab hosts")
+        return folder.ensure(partial(_build, folder, base, self.packages), BUILD_TIMEOUT, progress)
 
 
 def all_cached() -> list[Path]:
     """Of this root file system and of earlier ones."""
-    return [folder for folder in LAYERS_DIR.glob("*") if folder.is_dir() and not folder.suffix]
+    return complete_below(LAYERS_DIR)
 
 
 def of_earlier_root(folder: Path) -> bool:
     return not folder.name.startswith(f"{rootfs.recipe_hash()}-")
 
 
-def discard_cached(folder: Path) -> bool:
-    """Remove one, unless somebody builds it. A part of one never has a complete one's name."""
-    try:
-        with locked(_lock(folder), 0.0, "a builder"):
-            _discard(folder)
-            folder.rename(_building(folder))
-            _discard(folder)
-    except LabError:
-        return False
-    return True
-
-
-def remove_dead_builds() -> None:
-    """What builders that died left behind: their processes and folders; their mounts went with them."""
-    for building in LAYERS_DIR.glob("*.building"):
-        folder = building.with_suffix("")
-        try:
-            with locked(_lock(folder), 0.0, "a builder"):
-                _discard(folder)
-        except LabError:
-            continue  # its builder is alive
-
-
-def _build(layer: PackageLayer, base: Path, progress: Progress) -> None:
-    began, building, group = time.monotonic(), _building(layer.path), _group(layer.path)
-    _discard(layer.path)
-    upper, work, root = (building / name for name in ("upper", "work", "root"))
-    for folder in (upper, work, root):
-        folder.mkdir(parents=True)
-    progress(f"building the package layer {layer.name} of lab hosts (once)")
-    cgroups.create(group)
-    script = f'set -e\n{cgroups.join_script(group)}\nexec unshare --mount --pid --fork --kill-child sh -c "$@"'
-    argv = ["sh", "-c", script, "sh", _INSTALL, "sh", *map(str, (base, upper, work, root)), *layer.packages]
-    try:
-        follow(argv, lambda line: None, timeout=BUILD_TIMEOUT)
-    except CommandFailed as failure:
-        raise LabError(
-            f"apt could not build the layer {layer.name}: {failure.output.strip()[-600:]}\n"
-            "Check that `apt-get update` works on this machine, then try again."
-        ) from failure
-    finally:
-        cgroups.remove(group)
+def _build(folder: BuiltFolder, base: Path, packages: tuple[str, ...]) -> Path:
+    upper, work, root = (folder.building / name for name in ("upper", "work", "root"))
+    for part in (upper, work, root):
+        part.mkdir()
+    argv = ["sh", "-c", _INSTALL, "sh", *map(str, (base, upper, work, root)), *packages]
+    folder.run(argv, lambda line: None, BUILD_TIMEOUT)
     _tidy(upper)
-    upper.rename(layer.path)
-    _discard(layer.path)
-    progress(f"the package layer {layer.name} is ready after {time.monotonic() - began:.0f} s")
+    return upper
 
 
 def _tidy(upper: Path) -> None:
@@ -132,20 +89,3 @@ def _keep_folders(folder: Path) -> None:
     for found in sorted(folder.rglob("*"), reverse=True):
         if not found.is_dir() or found.is_symlink():
             found.unlink()
-
-
-def _discard(folder: Path) -> None:
-    cgroups.remove(_group(folder))
-    remove_folder(_building(folder))
-
-
-def _building(folder: Path) -> Path:
-    return folder.with_name(f"{folder.name}.building")
-
-
-def _lock(folder: Path) -> Path:
-    return folder.with_name(f"{folder.name}.lock")
-
-
-def _group(folder: Path) -> str:
-    return f"{PREFIX}layer-{folder.name}"

@@ -1,19 +1,16 @@
 """The root file system that all lab hosts and slices share, built once by debootstrap.
 
-Kept under a hash of its recipe. A folder of that name is complete: it got its name by one rename.
+Kept under a hash of its recipe.
 """
 
 import hashlib
 import json
 import time
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
-from gpuaas_lab import cgroups
-from gpuaas_lab.commands import follow
-from gpuaas_lab.errors import CommandFailed, LabError
-from gpuaas_lab.files import locked, remove_folder
-from gpuaas_lab.layout import PREFIX, ROOTFS_DIR
+from gpuaas_lab.built_folder import BuiltFolder, Progress, complete_below
+from gpuaas_lab.layout import ROOTFS_DIR
 from gpuaas_lab.sources import package_mirror, release_codename
 
 BUILD_TIMEOUT = 900.0
@@ -51,8 +48,6 @@ FILES = {
     "etc/ssh/sshd_config.d/10-lab.conf": "PasswordAuthentication no\nMaxStartups 100\n",
 }
 
-Progress = Callable[[str], None]
-
 
 def recipe_hash() -> str:
     recipe = [release_codename(), PACKAGES, MASKED_UNITS, FILES]
@@ -70,85 +65,23 @@ def cached() -> Path | None:
 
 def all_cached() -> list[Path]:
     """Of this recipe and of earlier ones."""
-    return [folder for folder in ROOTFS_DIR.glob("*") if folder.is_dir() and not folder.suffix]
-
-
-def discard_cached(folder: Path) -> bool:
-    """Remove one of another recipe, unless somebody is at it. A part of one never has a complete one's name."""
-    try:
-        with locked(ROOTFS_DIR / f"{folder.name}.lock", 0.0, "a builder"):
-            _discard(folder.name)
-            folder.rename(ROOTFS_DIR / f"{folder.name}.building")
-            _discard(folder.name)
-    except LabError:
-        return False
-    return True
+    return complete_below(ROOTFS_DIR)
 
 
 def ensure(progress: Progress) -> Path:
-    """The root file system; builds it when this machine has none of this recipe."""
-    if ready := cached():
-        return ready
-    name = recipe_hash()
-    lock = ROOTFS_DIR / f"{name}.lock"
-    with locked(lock, BUILD_TIMEOUT, "another process to build the root file system", progress):
-        if ready := cached():
-            return ready
-        return _build(name, progress)
+    """The root file system; builds it when this machine has none of this recipe, in about a minute."""
+    folder = BuiltFolder(path(), "the root file system of lab hosts")
+    return folder.ensure(partial(_build, folder, progress), BUILD_TIMEOUT, progress)
 
 
-def remove_dead_builds() -> None:
-    """What builders that died left behind: their processes, mounts and folders."""
-    for folder in ROOTFS_DIR.glob("*.building"):
-        name = folder.name.removesuffix(".building")
-        try:
-            with locked(ROOTFS_DIR / f"{name}.lock", 0.0, "a builder"):
-                _discard(name)
-        except LabError:
-            continue  # its builder is alive
-
-
-def _discard(name: str) -> None:
-    cgroups.remove(_build_group(name))
-    remove_folder(ROOTFS_DIR / f"{name}.building")
-
-
-def _build_group(name: str) -> str:
-    return f"{PREFIX}build-{name}"
-
-
-def _build(name: str, progress: Progress) -> Path:
-    began = time.monotonic()
-    building, complete = ROOTFS_DIR / f"{name}.building", ROOTFS_DIR / name
-    _discard(name)
-    building.mkdir(parents=True)
-    progress(f"building the root file system of lab hosts in {complete} (about a minute, once)")
-    try:
-        _debootstrap(name, building, progress)
-        progress("packages are installed; preparing the image")
-        _prepare(building)
-    except CommandFailed as failure:
-        raise LabError(
-            f"debootstrap could not build the root file system: {failure.output.strip()[-600:]}\n"
-            "Check that `apt-get update` works on this machine, then try again."
-        ) from failure
-    finally:
-        cgroups.remove(_build_group(name))
-    building.rename(complete)
-    progress(f"the root file system is ready after {time.monotonic() - began:.0f} s")
-    return complete
-
-
-def _debootstrap(name: str, target: Path, progress: Progress) -> None:
+def _build(folder: BuiltFolder, progress: Progress) -> Path:
     codename = release_codename()
-    # In a cgroup, so that a builder that dies leaves no nameless dpkg behind; in namespaces, so that a builder
-    # that is killed takes everything with it, mounts included.
-    cgroups.create(_build_group(name))
-    join = cgroups.join_script(_build_group(name))
-    script = f'set -e\n{join}\nexec unshare --mount --pid --fork --kill-child debootstrap "$@"'
     options = ["--variant=minbase", f"--include={','.join(PACKAGES)}"]
-    argv = ["sh", "-c", script, "sh", *options, codename, str(target), package_mirror(codename)]
-    follow(argv, _at_intervals(progress), timeout=BUILD_TIMEOUT)
+    argv = ["debootstrap", *options, codename, str(folder.building), package_mirror(codename)]
+    folder.run(argv, _at_intervals(progress), BUILD_TIMEOUT)
+    progress("packages are installed; preparing the image")
+    _prepare(folder.building)
+    return folder.building
 
 
 def _at_intervals(progress: Progress) -> Progress:

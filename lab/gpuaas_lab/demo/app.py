@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpuaas_lab import rootfs
+from gpuaas_lab.built_folder import Progress
 from gpuaas_lab.commands import follow
 from gpuaas_lab.errors import CommandFailed, LabError
 from gpuaas_lab.files import locked
 from gpuaas_lab.layout import DATA_DIR
-from gpuaas_lab.rootfs import Progress
 
 SLUG = "slurm"
 BUILD_SECONDS = 600.0
