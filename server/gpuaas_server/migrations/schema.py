@@ -2,6 +2,7 @@
 
 import gpuaas_server.access.tables
 import gpuaas_server.allocations.tables
+import gpuaas_server.app_usage.tables
 import gpuaas_server.artifacts.tables
 import gpuaas_server.audit.tables
 import gpuaas_server.capacity.tables
@@ -14,6 +15,7 @@ import gpuaas_server.operations.tables
 import gpuaas_server.projects.tables
 import gpuaas_server.receipts.tables
 import gpuaas_server.secrets.tables
+import gpuaas_server.terminals.tables
 import gpuaas_server.work.tables  # noqa: F401
 from gpuaas_server.kernel.tables import metadata
 

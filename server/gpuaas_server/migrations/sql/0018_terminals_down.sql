@@ -1,0 +1,2 @@
+DROP TABLE terminals;
+DROP FUNCTION keep_ended_terminal();
