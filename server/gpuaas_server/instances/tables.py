@@ -84,6 +84,7 @@ app_members = sa.Table(
     sa.Column("ordinal", sa.Integer, nullable=False),  # its place in the instance, and its lane among the operations
     sa.Column("component_key", sa.Text, nullable=False),
     sa.Column("allocation_id", text_id(), nullable=False),
+    sa.Column("place_project_id", text_id()),  # whose allocation it is, where that is not the instance's own project's
     sa.Column("node_id", text_id(), nullable=False),
     sa.Column("status", sa.Text, nullable=False),
     sa.Column("status_since", Timestamp, nullable=False),
@@ -116,10 +117,51 @@ app_members = sa.Table(
     sa.ForeignKeyConstraint(
         ["instance_id", "tenant_id"], ["app_instances.id", "app_instances.tenant_id"], name="app_members_own_instance"
     ),
+    sa.ForeignKeyConstraint(
+        ["instance_id", "place_project_id"],
+        ["instance_projects.instance_id", "instance_projects.project_id"],
+        name="app_members_place_served",
+    ),
     sa.Index("app_members_by_instance", "instance_id", "ordinal", unique=True),
     sa.Index("app_members_live", "instance_id", "ordinal", postgresql_where=sa.text("removed_at IS NULL")),
     sa.Index("app_members_by_allocation", "allocation_id", postgresql_where=sa.text("removed_at IS NULL")),
     sa.Index("app_members_busy", "instance_id", postgresql_where=sa.text("operation_id IS NOT NULL")),
+    sa.Index(
+        "app_members_elsewhere",
+        "instance_id",
+        "place_project_id",
+        postgresql_where=sa.text("removed_at IS NULL AND place_project_id IS NOT NULL"),
+    ),
+)
+
+# The projects that an instance serves: its own, and further ones of the same tenant. One that it no longer serves keeps its
+# row, with the end: what was used for it stays attributed to it.
+instance_projects = sa.Table(
+    "instance_projects",
+    metadata,
+    sa.Column("instance_id", text_id(), primary_key=True),
+    sa.Column("project_id", text_id(), primary_key=True),
+    sa.Column("tenant_id", text_id(), nullable=False),
+    sa.Column("slug", sa.Text, nullable=False),  # of the project, which keeps it for ever
+    sa.Column("home", sa.Boolean, nullable=False),
+    sa.Column("since", Timestamp, nullable=False),
+    sa.Column("until", Timestamp),
+    sa.Column("added_by", text_id(), nullable=False),
+    sa.CheckConstraint("NOT home OR until IS NULL", name="instance_projects_home_stays"),
+    sa.ForeignKeyConstraint(
+        ["instance_id", "tenant_id"],
+        ["app_instances.id", "app_instances.tenant_id"],
+        name="instance_projects_of_instance",
+    ),
+    sa.ForeignKeyConstraint(
+        ["project_id", "tenant_id"], ["projects.id", "projects.tenant_id"], name="instance_projects_same_tenant"
+    ),
+    sa.Index(
+        "instance_projects_served",
+        "project_id",
+        "instance_id",
+        postgresql_where=sa.text("NOT home AND until IS NULL"),
+    ),
 )
 
 # The timeline. The same things are in the event log of the project, which forgets sooner.

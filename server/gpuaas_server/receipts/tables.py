@@ -10,7 +10,8 @@ teardown_receipts = sa.Table(
     metadata,
     id_column("rcp"),
     sa.Column("tenant_id", text_id(), nullable=False),
-    sa.Column("project_id", text_id(), nullable=False),
+    sa.Column("project_id", text_id(), nullable=False),  # of the allocation
+    sa.Column("instance_project_id", text_id()),  # of the instance, where that is another one
     # No foreign keys: a receipt outlives what it is about.
     sa.Column("operation_id", text_id(), nullable=False),
     sa.Column("instance_id", text_id(), nullable=False),
@@ -45,4 +46,10 @@ teardown_receipts = sa.Table(
     sa.Index("teardown_receipts_by_app", "project_id", "app_slug", "id"),
     sa.Index("teardown_receipts_by_instance", "instance_id", "id"),
     sa.Index("teardown_receipts_by_allocation", "allocation_id", "id"),
+    sa.Index(
+        "teardown_receipts_elsewhere",
+        "instance_project_id",
+        "id",
+        postgresql_where=sa.text("instance_project_id IS NOT NULL"),
+    ),
 )
