@@ -5,8 +5,8 @@ from pathlib import Path
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0018"
-down_revision = "0017"
+revision = "0019"
+down_revision = "0018"
 branch_labels = None
 depends_on = None
 
@@ -14,11 +14,11 @@ SQL = Path(__file__).parent.parent / "sql"
 
 
 def upgrade() -> None:
-    _run("0018_served_projects.sql")
+    _run("0019_served_projects.sql")
 
 
 def downgrade() -> None:
-    _run("0018_served_projects_down.sql")
+    _run("0019_served_projects_down.sql")
 
 
 def _run(name: str) -> None:
