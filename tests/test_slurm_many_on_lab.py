@@ -12,32 +12,17 @@ import pytest
 from gpuaas_lab import Host
 from gpuaas_slurm.controller import Slurm
 from system_support.echo_ground import at_work
-from system_support.slurm_ground import USER, Ground, slurm_ground, traces
+from system_support.slurm_ground import USER, Ground, disk, other_than, slurm_ground, traces
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(3600)]
 DEPLOYMENTS = int(os.environ.get("GPUAAS_TEST_DEPLOYMENTS", "50"))
 WIDE = 16
-# What a host writes by itself, whoever is on it: its journal, its agent's notes, who logged in and when.
-OF_THE_HOST = ("var/log/", "var/lib/gpuaas/", "var/lib/systemd/", "var/cache/", "tmp/", "run/", "root/")
-ACCOUNTS = ("etc/passwd", "etc/group", "etc/shadow", "etc/gshadow", "etc/hosts", "etc/subuid", "etc/subgid")
 
 
 @pytest.fixture(scope="module")
 def ground() -> Iterator[Ground]:
     with slurm_ground("slurm-many", WIDE) as made, at_work(Slurm(), made.controller()):
         yield made
-
-
-def disk(host: Host) -> dict[str, str]:
-    """What the host has changed on its disk, read from outside: the names, and of lists of accounts and hosts the text."""
-    found = (path.relative_to(host.upper) for path in host.upper.rglob("*"))
-    names = {str(path): "" for path in found if not str(path).startswith(OF_THE_HOST)}
-    return names | {name: (host.upper / name).read_text() for name in ACCOUNTS if (host.upper / name).exists()}
-
-
-def other_than(before: dict[str, str], host: Host) -> list[str]:
-    now = disk(host)
-    return sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
 
 
 def complaints(host: Host) -> list[str]:

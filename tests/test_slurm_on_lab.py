@@ -7,7 +7,7 @@ import pytest
 
 from gpuaas_slurm.controller import Slurm
 from system_support.echo_ground import at_work
-from system_support.slurm_ground import Ground, slurm_ground, traces
+from system_support.slurm_ground import Ground, disk, other_than, slurm_ground, traces
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
 
@@ -215,6 +215,44 @@ def test_a_decommission_ends_jobs_and_leaves_every_host_as_it_was(ground: Ground
     assert [traces(host) for host in ground.hosts] == [[], [], []]
     for host in ground.hosts:
         assert host.run(["pgrep", "-l", "slurm|munge|sleep"], check=False).stdout == ""
+
+
+def keys_and_a_table(ground: Ground, user: str) -> None:
+    """What people leave in an account: a key that opens it, a table for cron, and something that runs on."""
+    ssh, host = f"/var/lib/gpuaas-slurm/home/{user}/.ssh", ground.hosts[1]
+    ground.as_user("mkdir", "-p", ssh, user=user, host=1)
+    ground.as_user("sh", "-c", f"echo 'ssh-ed25519 AAAA someone' > {ssh}/authorized_keys", user=user, host=1)
+    host.write_file(f"/var/spool/cron/crontabs/{user}", "@daily true\n")
+    host.run(["systemd-run", "--quiet", f"--uid={user}", "sleep", "6000"])
+
+
+def test_login_users_their_homes_keys_and_processes_go_with_the_cluster_and_are_looked_for(
+    ground: Ground, at_work_here: None
+) -> None:
+    """The disk is read from outside: neither the host nor its agent is asked."""
+    host, users = ground.hosts[1], [{"name": "ann"}, {"name": "bob", "account": "text"}]
+    host.run(["mkdir", "-p", "/var/spool/cron/crontabs"])
+    before = disk(host)
+    instance, deploy = ground.launch("people", [1], controller=1, packages="host", users=users)
+    ground.succeeds(deploy)
+    keys_and_a_table(ground, "ann")
+    there = other_than(before, host)
+    assert {"etc/passwd", "etc/shadow", "var/lib/gpuaas-slurm/home/ann/.ssh/authorized_keys"} <= set(there)
+    # A host that keeps an account is found out, whatever the controller says.
+    host.run(["mv", "/usr/sbin/userdel", "/usr/sbin/userdel.away"])
+    host.run(["ln", "-s", "/bin/true", "/usr/sbin/userdel"])
+    failed = ground.fails(ground.operate(instance, "decommission"), "teardown_incomplete")
+    assert failed.failure is not None
+    assert "ann" in failed.failure.message
+    host.run(["mv", "/usr/sbin/userdel.away", "/usr/sbin/userdel"])
+    gone = ground.torn_down(instance)
+    receipt = ground.receipts(gone)[0]
+    checks = {one.name: one for one in ground.world.admin.receipts.show(ground.project_id, receipt.id).checks}
+    assert [(checks[name].looked_for, checks[name].verdict) for name in ("users", "authorized_keys")] == [
+        (["ann", "bob"], "absent")
+    ] * 2
+    left = [name for name in other_than(before, host) if not name.startswith("usr/sbin")]
+    assert (left, host.run(["pgrep", "-x", "sleep"], check=False).stdout) == ([], "")
 
 
 def _usage(ground: Ground, instance: str) -> dict[str, dict[str, int]]:

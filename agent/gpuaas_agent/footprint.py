@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 
 from gpuaas_agent.failures import SpecInvalid
 
-MOST_ENTRIES = 128
+MOST_ENTRIES = 640
 _UNIT = re.compile(
     r"[A-Za-z0-9][A-Za-z0-9:_.@*-]{0,200}\.(service|socket|timer|path|mount|automount|scope|slice|target)"
 )

@@ -17,6 +17,9 @@ from system_support.lab_site import LabStage, lab_site
 LAYER = PackageLayer("slurm", (*CONTROLLER, *ACCOUNTING))
 MANIFEST = files("gpuaas_slurm").joinpath("manifest.yaml").read_text()
 USER = "researcher"
+# What a host writes by itself, whoever is on it: its journal, its agent's notes, who logged in and when.
+OF_THE_HOST = ("var/log/", "var/lib/gpuaas/", "var/lib/systemd/", "var/cache/", "tmp/", "run/", "root/")
+ACCOUNTS = ("etc/passwd", "etc/group", "etc/shadow", "etc/gshadow", "etc/hosts", "etc/subuid", "etc/subgid")
 
 
 class Ground(LabStage):
@@ -113,6 +116,20 @@ def _changed(upper: Path, below: list[Path], name: str) -> bool:
     if here.is_char_device() or not there:
         return bool(there) or not here.is_char_device()
     return here.is_file() and here.read_bytes() != there[-1].read_bytes()
+
+
+def disk(host: Host) -> dict[str, str]:
+    """What the host has changed on its disk, read from outside: the names, and of lists of accounts and hosts the text."""
+    below = (rootfs.path(), LAYER.path)  # a folder of theirs is no change: something in it was touched
+    paths = ((path, path.relative_to(host.upper)) for path in host.upper.rglob("*"))
+    found = [name for path, name in paths if not (path.is_dir() and any((one / name).is_dir() for one in below))]
+    names = {str(path): "" for path in found if not str(path).startswith(OF_THE_HOST)}
+    return names | {name: (host.upper / name).read_text() for name in ACCOUNTS if (host.upper / name).exists()}
+
+
+def other_than(before: dict[str, str], host: Host) -> list[str]:
+    now = disk(host)
+    return sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
 
 
 @contextmanager

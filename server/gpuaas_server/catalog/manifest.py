@@ -60,6 +60,7 @@ class Footprint:
     ports: tuple[Port, ...] = ()
     paths: tuple[str, ...] = ()
     users: tuple[str, ...] = ()
+    users_from: tuple[str, ...] = ()  # places in the inputs where people name accounts
     mounts: tuple[str, ...] = ()
     containers: tuple[str, ...] = ()
     cron: tuple[str, ...] = ()

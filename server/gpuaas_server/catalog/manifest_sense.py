@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from gpuaas_server.catalog.footprints import leads_somewhere
 from gpuaas_server.catalog.yaml_text import Path
 
 MOST_MEMBERS = 4096
@@ -23,6 +24,7 @@ def complaints(manifest: Json) -> list[Complaint]:
         *_unknown_dependencies(components, keys),
         *_circles(components),
         *_footprint(manifest["footprint"]),
+        *_nowhere(manifest),
         *_repeated(("probes",), manifest.get("probes", [])),
         *_strangers(("probes",), manifest.get("probes", []), keys),
         *_repeated(("ui", "endpoints"), manifest.get("ui", {}).get("endpoints", [])),
@@ -120,6 +122,12 @@ def _footprint(footprint: Json) -> Iterator[Complaint]:
         if user == "root":
             yield ("footprint", "users", index), "root is there before and after every app."
     yield from _same_ports(footprint.get("ports", ()))
+
+
+def _nowhere(manifest: Json) -> Iterator[Complaint]:
+    for index, place in enumerate(manifest["footprint"].get("users_from", ())):
+        if not leads_somewhere(manifest.get("inputs"), place):
+            yield ("footprint", "users_from", index), f"The inputs have no text at {place}."
 
 
 def _same_ports(ports: Iterable[Json]) -> Iterator[Complaint]:

@@ -8,7 +8,7 @@ from psycopg.rows import DictRow
 
 from gpuaas_server.allocations import placements
 from gpuaas_server.allocations.placements import Place
-from gpuaas_server.catalog import gate, inputs
+from gpuaas_server.catalog import footprints, gate, inputs
 from gpuaas_server.catalog import service as catalog
 from gpuaas_server.catalog.gate import MemberFacts, PlacementFacts, Refusal
 from gpuaas_server.catalog.manifest import Manifest, from_document
@@ -62,6 +62,7 @@ async def notices_of(connection: Connection, version_id: str) -> list[HealthReas
 
 def inputs_check(manifest: Manifest, values: dict[str, Any]) -> None:
     inputs.check(manifest.inputs, values)
+    footprints.check(manifest.document, values)
 
 
 def options_check(manifest: Manifest, kind: str, values: dict[str, Any]) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from psycopg.rows import DictRow
 
+from gpuaas_server.catalog.footprints import footprint_of
 from gpuaas_server.instances.held import Held
 from gpuaas_server.operations.machine import Evidence
 from gpuaas_server.receipts import service as receipts
@@ -30,7 +31,7 @@ def _footprint(instance: DictRow) -> dict[str, list[object]]:
     """Of all versions that may be on the hosts: an upgrade can break off, or forget something of the version before."""
     merged: dict[str, list[object]] = {}
     for version in (instance, instance["attempted"], instance["previous"]):
-        for kind, entries in (version["manifest"] if version else {}).get("footprint", {}).items():
+        for kind, entries in (footprint_of(version["manifest"], instance["inputs"]) if version else {}).items():
             known = merged.setdefault(kind, [])
             known.extend(entry for entry in entries if entry not in known)
     return merged

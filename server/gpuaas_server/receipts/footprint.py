@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 
 KINDS = ("units", "processes", "ports", "paths", "users", "mounts", "containers", "cron")
-MOST_ENTRIES = 128
+MOST_ENTRIES = 640
 _UNIT = re.compile(
     r"[A-Za-z0-9_][A-Za-z0-9:_.@*-]{0,200}\.(service|socket|timer|path|mount|automount|scope|slice|target)"
 )

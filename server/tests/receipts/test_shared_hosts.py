@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from gpuaas_server.kernel.context import Platform
-from tests_support import apps
+from tests_support import apps, manifests
 from tests_support.agents import Json
 from tests_support.apps import AppSite
 
@@ -75,3 +75,20 @@ async def test_after_an_upgrade_that_broke_off_the_hosts_are_looked_at_for_both_
     for receipt in receipts:
         asked = (await world.admin.get(f"{world.path}/receipts/{receipt['id']}"))["footprint"]["units"]
         assert {"echo.service", "louder.service"} < set(asked)
+
+
+async def test_accounts_that_were_named_at_the_launch_are_looked_for_when_the_instance_goes(world: AppSite) -> None:
+    footprint = manifests.document()["footprint"] | {"users_from": ["/greeting"]}
+    await world.publish(version="2.0.0", footprint=footprint)
+    instance_id, deploy = await world.created(nodes=1, version="2.0.0", inputs={"greeting": "ann"})
+    await world.controller.carry_out(deploy)
+    gone = await world.asked(instance_id, "decommission")
+    await world.controller.carry_out(gone)
+    await world.settle()
+    assert (await world.operation(gone))["status"] == "succeeded"
+    listed = (await receipts_of(world, gone))[0]
+    receipt = await world.admin.get(f"{world.path}/receipts/{listed['id']}")
+    looked_for = {check["name"]: check["looked_for"] for check in receipt["checks"]}
+    assert looked_for["users"] == ["echo", "ann"]
+    refused = await world.create("second", 1, version="2.0.0", inputs={"greeting": "not a name"})
+    assert (refused.status_code, refused.json()["code"]) == (422, "inputs_invalid")

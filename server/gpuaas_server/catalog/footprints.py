@@ -1,0 +1,88 @@
+"""What an instance may leave on its hosts: what its manifest names, and accounts that people named when launching. Pure.
+
+An app that makes accounts for people cannot name them in a manifest. It names the place in its inputs instead, so that a
+teardown looks for these accounts as for all others, and their keys, their tables and what they run with them.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from gpuaas_server.catalog.yaml_text import Path, spell
+from gpuaas_server.kernel.errors import Problem
+
+MOST_NAMED = 512
+_ACCOUNT = re.compile(r"[a-z_][a-z0-9_-]{0,31}")
+
+Json = dict[str, Any]
+
+
+def footprint_of(manifest: Json, inputs: Json) -> dict[str, list[object]]:
+    """As a manifest says it, with the accounts of the inputs among its users. The inputs have passed `check`."""
+    listed = {kind: list(entries) for kind, entries in manifest["footprint"].items() if kind != "users_from"}
+    named = [value for _, value in _named(manifest, inputs)]
+    if named:
+        listed["users"] = list(dict.fromkeys([*listed.get("users", ()), *named]))
+    return listed
+
+
+def check(manifest: Json, inputs: Json) -> None:
+    """Refuse, at the launch, a name that no host could be asked for at the end. Values are not repeated."""
+    named = _named(manifest, inputs)
+    faults = [
+        {"path": spell(path), "message": "This cannot be an account's name"} for path, value in named if _odd(value)
+    ]
+    if len(named) > MOST_NAMED:
+        faults.append({"path": "", "message": f"{len(named)} accounts are named, {MOST_NAMED} are the most"})
+    if faults:
+        first = faults[0]
+        raise Problem("inputs_invalid", f"{first['path'] or 'inputs'}: {first['message']}.", {"faults": faults[:50]})
+
+
+def leads_somewhere(schema: object, place: str) -> bool:
+    """Whether such inputs can have a text at this place."""
+    return any(_may_be_text(one) for one in _schemas(schema, place.split("/")[1:]))
+
+
+def _odd(value: object) -> bool:
+    return not isinstance(value, str) or value == "root" or _ACCOUNT.fullmatch(value) is None
+
+
+def _named(manifest: Json, inputs: Json) -> list[tuple[Path, object]]:
+    schema, places = manifest.get("inputs", {}), manifest["footprint"].get("users_from", ())
+    return [found for place in places for found in _values(schema, inputs, place.split("/")[1:], ())]
+
+
+def _values(schema: object, value: object, parts: list[str], path: Path) -> Iterator[tuple[Path, object]]:
+    """What stands there; where nobody answered, the schema's default does."""
+    if value is None and isinstance(schema, Mapping):
+        value = schema.get("default")
+    if not parts:
+        yield from () if value is None else ((path, value),)
+    elif parts[0] == "*" and isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _values(_below(schema, "*"), item, parts[1:], (*path, index))
+    elif isinstance(value, Mapping):
+        yield from _values(_below(schema, parts[0]), value.get(parts[0]), parts[1:], (*path, parts[0]))
+    elif value is None and parts[0] != "*" and isinstance(schema, Mapping):  # a default may stand further down
+        yield from _values(_below(schema, parts[0]), None, parts[1:], (*path, parts[0]))
+
+
+def _schemas(schema: object, parts: list[str]) -> Iterator[object]:
+    if not parts:
+        yield schema
+    elif (below := _below(schema, parts[0])) is not None:
+        yield from _schemas(below, parts[1:])
+
+
+def _below(schema: object, part: str) -> object:
+    if not isinstance(schema, Mapping):
+        return None
+    if part == "*":
+        return schema.get("items")
+    properties = schema.get("properties")
+    return properties.get(part) if isinstance(properties, Mapping) else None
+
+
+def _may_be_text(schema: object) -> bool:
+    return isinstance(schema, Mapping) and schema.get("type", "string") == "string"
