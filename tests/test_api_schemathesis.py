@@ -74,6 +74,9 @@ REFUSALS_OF_MEANING = {
     "instance_health_report": {"document_too_large", "document_invalid"},
     "operation_machine_access": {"ssh_key_refused"},
 }
+    "app_usage_report": {"usage_invalid"},
+    "app_usage_list": {"invalid_cursor"},  # the id of a record that is not there
+    "app_usage_totals": {"invalid_request"},  # more days than are added up at a time
 
 
 @pytest.fixture(scope="module")

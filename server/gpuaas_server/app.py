@@ -15,6 +15,7 @@ from gpuaas_server.access import endpoints as access
 from gpuaas_server.allocations import endpoints as allocations
 from gpuaas_server.artifacts import endpoints as artifacts
 from gpuaas_server.audit import endpoints as audit
+from gpuaas_server.app_usage import endpoints as app_usage
 from gpuaas_server.capacity import endpoints as capacity
 from gpuaas_server.catalog import endpoints as catalog
 from gpuaas_server.events import endpoints as events
@@ -58,6 +59,7 @@ ROOMS = (
     receipts,
     audit,
     secrets,
+    app_usage,
 )
 
 

@@ -30,6 +30,7 @@ HOMES = {
 NAMED = {
     "allocation_list_all": "allocations.list",
     "app_list_all": "apps.list",
+    "app_usage_report": "controller.report_usage",
     "controller_work": "controller.poll",
     "instance_health_report": "controller.report_health",
     "member_operation_create": "instances.change_members",
@@ -43,7 +44,7 @@ NAMED = {
 }
 # An operation is asked for by people and worked on by controllers, who hold different permissions.
 CONTROLLER_VERBS = frozenset({"claim", "report", "complete", "fail", "give_back"})
-UNCOUNTED = frozenset({"audit", "catalog", "controller", "evidence", "me"})
+UNCOUNTED = frozenset({"app_usage", "audit", "catalog", "controller", "evidence", "me"})
 
 
 def call_of(action: str, collections: Set[str]) -> str:

@@ -71,6 +71,12 @@ def _fresh_role(cast: Cast, caller: Caller, ids: Ids) -> Ids:
     email, password = f"{secrets.token_hex(6)}@example.test", secrets.token_urlsafe(18)
     user = cast.admin.users.create(None, email, "Other", password=password)
     cast.admin.users.set_platform_role(user.id, "platform_operator")
+def _usage(caller: Caller, ids: Ids) -> object:
+    span = {"started_at": tomorrow().isoformat(), "ended_at": tomorrow().isoformat()}
+    what = {"source_key": "matrix/1", "metric": "echoes", "unit": "count", "quantity": 1}
+    return {"records": [{"project_id": ids["project_id"], **what, **span}]}
+
+
     return {"user_id": user.id}
 
 
@@ -352,6 +358,9 @@ RECIPES: dict[str, Recipe] = {
     "operation_show": READ_OF_APP,
     "operation_cancel": Recipe({}, answers=SUCCESS | NOT_NOW),
     "operation_force": Recipe(REASON, answers=NOT_NOW),
+    "app_usage_report": Recipe(_usage, answers=NOT_ITS_APP),
+    "app_usage_list": READ,
+    "app_usage_totals": READ,
     "controller_work": READ,
     "operation_claim": Recipe({"replica": "matrix"}, answers=NOT_ITS_APP),
     "operation_report": Recipe(_LEASE, answers=NOT_ITS_APP),

@@ -110,6 +110,10 @@ __all__ = [
     "UnreachableAllocation",
     "UploadTicket",
     "UploadedContent",
+    "UsageRecord",
+    "UsageReport",
+    "UsageReported",
+    "UsageTotal",
     "User",
     "UserWithPassword",
     "WorkItem",
@@ -1512,6 +1516,54 @@ class UploadedContent(Resource):
 
 
 @dataclass(frozen=True, kw_only=True)
+class UsageRecord(Resource):
+    id: str
+    # Whom it was for.
+    project_id: str = ""
+    instance_id: str = ""
+    app_slug: str = ""
+    # The reporter's own name for it, unique within the instance.
+    source_key: str = ""
+    # A key of the manifest's `metering`.
+    metric: str = ""
+    unit: str = ""
+    quantity: int = 0
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    # What it was for, in the app's own words, such as a job; never a secret.
+    subject: str | None = None
+    # Id of the service account.
+    reported_by: str = ""
+    # Finds all that one request caused: audit records, events, operations, host tasks and logs.
+    correlation_id: str = ""
+    recorded_at: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class UsageReported(Resource):
+    instance_id: str = ""
+    # How many records this report has added.
+    recorded: int = 0
+    # How many were there already, with the same content.
+    known: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class UsageTotal(Resource):
+    """Of one instance and metric, within the days asked for."""
+
+    instance_id: str = ""
+    app_slug: str = ""
+    # A key of the manifest's `metering`.
+    metric: str = ""
+    unit: str = ""
+    # The sum.
+    quantity: int = 0
+    # How many records make it.
+    records: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
 class User(Resource):
     id: str
     # Null: a user of the platform.
@@ -1631,6 +1683,27 @@ class StepReport:
     member_id: str | None = None
     # For a person.
     message: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageReport:
+    """One thing that was used, for one of the projects that the instance serves."""
+
+    # Yours, and the same for the same thing at every repetition: a record is known by it within its instance.
+    source_key: str
+    # The instance's own, or one that it serves or has served.
+    project_id: str
+    # A key of the manifest's `metering`.
+    metric: str
+    # As the manifest says: whoever adds up must know what.
+    unit: str
+    # A count of units, always a whole one.
+    quantity: int
+    started_at: datetime
+    # It counts for the day, in UTC, in which it ended.
+    ended_at: datetime
+    # What it was for, in the app's own words, such as a job; never a secret.
+    subject: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -72,6 +72,10 @@ from gpuaas_sdk.generated.models import (
     TrustKey,
     TrustPolicy,
     UploadedContent,
+    UsageRecord,
+    UsageReport,
+    UsageReported,
+    UsageTotal,
     User,
     UserWithPassword,
     WorkItem,
@@ -230,6 +234,40 @@ class AllocationsCalls(Calls):
             query={"state": state, "node_id": node_id},
         )
         return self._pages(Allocation, request)
+
+
+class AppUsageCalls(Calls):
+    def totals(
+        self,
+        project_id: str,
+        *,
+        first_day: str | None = None,
+        instance_id: str | None = None,
+        last_day: str | None = None,
+    ) -> Pages[UsageTotal]:
+        """The sums of what ended within some days, for each instance and metric."""
+        request = Request(
+            method="GET",
+            path=path_of("projects", project_id, "app-usage", "totals"),
+            query={"first_day": first_day, "instance_id": instance_id, "last_day": last_day},
+        )
+        return self._pages(UsageTotal, request)
+
+    def list(
+        self,
+        project_id: str,
+        *,
+        before: datetime | None = None,
+        instance_id: str | None = None,
+        since: datetime | None = None,
+    ) -> Pages[UsageRecord]:
+        """What apps were used for in this project, whosever instance it was: the latest end first."""
+        request = Request(
+            method="GET",
+            path=path_of("projects", project_id, "app-usage"),
+            query={"before": before, "instance_id": instance_id, "since": since},
+        )
+        return self._pages(UsageRecord, request)
 
 
 class AppVersionsCalls(Calls):
@@ -627,6 +665,23 @@ class ControllerCalls(Calls):
             ),
         )
         return self._read(HealthAccepted, request)
+
+    def report_usage(
+        self,
+        project_id: str,
+        instance_id: str,
+        records: Sequence[UsageReport | Mapping[str, object]],
+        *,
+        generation: int | None = None,
+    ) -> UsageReported:
+        """For the app's controller: what was used, for whom. To say it again adds nothing, so report until it is taken."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "instances", instance_id, "usage"),
+            body=body_of({"records": records}, {}),
+            headers=if_match(generation),
+        )
+        return self._read(UsageReported, request)
 
 
 class EnrolmentTokensCalls(Calls):
@@ -1805,6 +1860,7 @@ class Nouns:
     def __init__(self, transport: Transport) -> None:
         self.access_credentials = AccessCredentialsCalls(transport)
         self.allocations = AllocationsCalls(transport)
+        self.app_usage = AppUsageCalls(transport)
         self.app_versions = AppVersionsCalls(transport)
         self.apps = AppsCalls(transport)
         self.artifacts = ArtifactsCalls(transport)

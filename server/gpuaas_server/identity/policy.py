@@ -262,6 +262,10 @@ RULES: dict[str, Rule] = {
     # Credentials of a project. Getting one out of custody is more than seeing that it is there
     "access_credential_create": _ADMINISTER_PROJECT,
     "access_credential_list": _READ_CREDENTIALS,
+    # What apps count: their controllers report it, people of the project that it was for read it
+    "app_usage_report": _CONTROL,
+    "app_usage_list": Rule(Level.PROJECT, _PROJECT_READERS, "apps:operate"),
+    "app_usage_totals": Rule(Level.PROJECT, _PROJECT_READERS, "apps:operate"),
     "access_credential_show": _READ_CREDENTIALS,
     "access_credential_rotate": _ADMINISTER_PROJECT,
     "access_credential_revoke": Rule(Level.PROJECT, _PROJECT_ADMINS, needs_reason=True, while_disabled=True),

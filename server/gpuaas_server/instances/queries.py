@@ -49,6 +49,11 @@ MEMBER_INSERT = (
     " project_id text, instance_id text, ordinal int, component_key text, allocation_id text, node_id text,"
     " operation_id text, correlation_id text, now timestamptz)"
 )
+PROJECT_INSERT = (
+    "INSERT INTO instance_projects (instance_id, project_id, tenant_id, slug, home, since, added_by)"
+    " SELECT * FROM jsonb_to_recordset(%s::jsonb) AS r(instance_id text, project_id text, tenant_id text, slug text,"
+    " home boolean, since timestamptz, added_by text)"
+)
 EVENT_INSERT = (
     "INSERT INTO app_instance_events (id, tenant_id, instance_id, at, type, subject, actor, correlation_id, data)"
     " SELECT * FROM jsonb_to_recordset(%s::jsonb) AS r(id text, tenant_id text, instance_id text, at timestamptz,"
@@ -58,6 +63,10 @@ EVENT_INSERT = (
 
 async def instance_insert(connection: Connection, row: dict[str, object]) -> None:
     await connection.execute(INSTANCE_INSERT, (as_json([row]),))
+
+
+async def projects_insert(connection: Connection, rows: Sequence[dict[str, object]]) -> None:
+    await connection.execute(PROJECT_INSERT, (as_json(list(rows)),))
 
 
 async def members_insert(connection: Connection, rows: Sequence[dict[str, object]]) -> None:
@@ -226,6 +235,12 @@ async def busy_allocations(connection: Connection, allocation_ids: Sequence[str]
         (list(allocation_ids),),
     )
     return {row["allocation_id"]: row for row in await cursor.fetchall()}
+
+
+async def projects_ever(connection: Connection, instance_id: str) -> list[str]:
+    """Those that the instance serves, and those that it has served."""
+    cursor = await connection.execute("SELECT project_id FROM instance_projects WHERE instance_id = %s", (instance_id,))
+    return [row["project_id"] for row in await cursor.fetchall()]
 
 
 async def instances_on_allocation(connection: Connection, allocation_id: str) -> list[str]:

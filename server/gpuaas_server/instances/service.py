@@ -5,7 +5,7 @@ from psycopg.rows import DictRow
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.catalog.manifest import Manifest
 from gpuaas_server.identity import service as identity
-from gpuaas_server.instances import launching, queries
+from gpuaas_server.instances import launching, queries, serving
 from gpuaas_server.instances.allocations import allocation_ended, allocation_guests, allocation_wants_release
 from gpuaas_server.instances.flags import WORK as FLAG_WORK
 from gpuaas_server.instances.flags import refuse_untrusted, subject_of
@@ -60,6 +60,7 @@ async def instance_create(
         raise Problem("already_exists", f"The project has an instance named {body.name}.")
     row = _new_row(tx, tenant_id, project_id, body, version)
     await queries.instance_insert(tx.connection, row)
+    await serving.serve_from_the_start(tx, row)
     held = await hold(tx, project_id, str(row["id"]))
     held.news("instance.created", version=version.manifest.version)
     wish = Wish("deploy", None, body.deadline_seconds, {"version": version.manifest.version})

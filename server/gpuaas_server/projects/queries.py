@@ -77,6 +77,14 @@ async def project_show(connection: Connection, project_id: str) -> DictRow | Non
     return await cursor.fetchone()
 
 
+async def project_facts(connection: Connection, tenant_id: str, project_ids: list[str]) -> list[DictRow]:
+    cursor = await connection.execute(
+        "SELECT id, slug, disabled FROM projects WHERE id = ANY(%s) AND tenant_id = %s ORDER BY id",
+        (project_ids, tenant_id),
+    )
+    return await cursor.fetchall()
+
+
 async def project_hold(connection: Connection, project_id: str) -> DictRow | None:
     cursor = await connection.execute(f"SELECT {_PROJECT} FROM projects WHERE id = %s FOR UPDATE", (project_id,))
     return await cursor.fetchone()

@@ -1,6 +1,6 @@
 """The verbs of tenants and projects, and the place that a project is (for the gate)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from psycopg.rows import DictRow
@@ -44,6 +44,21 @@ async def project_place(connection: Connection, project_id: str) -> ProjectPlace
         return None
     disabled = "tenant" if row["tenant_disabled"] else "project" if row["project_disabled"] else ""
     return ProjectPlace(row["tenant_id"], project_id, disabled)
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectFacts:
+    """What other rooms may keep of a project: its slug never changes."""
+
+    id: str
+    slug: str
+    disabled: bool
+
+
+async def project_facts(connection: Connection, tenant_id: str, project_ids: Sequence[str]) -> dict[str, ProjectFacts]:
+    """Those of the tenant; another tenant's are as if they did not exist, whatever the caller may see."""
+    rows = await queries.project_facts(connection, tenant_id, sorted(set(project_ids)))
+    return {row["id"]: ProjectFacts(**row) for row in rows}
 
 
 async def tenant_place(connection: Connection, tenant_id: str) -> ProjectPlace | None:

@@ -116,6 +116,18 @@ APPS = [
         "A free-form document cannot be kept",
         "Send JSON in UTF-8 without NUL characters, at most 32 levels deep.",
     ),
+    ErrorKind(
+        "usage_invalid",
+        422,
+        "Usage was reported that cannot be recorded",
+        "Correct every fault in details.faults; the manifest's metering says what is counted, and in which unit.",
+    ),
+    ErrorKind(
+        "usage_key_taken",
+        409,
+        "Something else is recorded under this key",
+        "A record never changes: report what is new under a key of its own, and look for why the same key came twice.",
+    ),
     ErrorKind("cancelled", 409, "It was cancelled", "Ask for it again when it is wanted."),
     ErrorKind(
         "controller_lost",

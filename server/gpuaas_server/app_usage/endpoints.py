@@ -1,0 +1,74 @@
+"""App usage over HTTP: reported by controllers, read by people."""
+
+from datetime import date
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import AwareDatetime
+from starlette.responses import Response
+
+from gpuaas_server.app_usage import service
+from gpuaas_server.app_usage.schemas import UsageBatch, UsageRecord, UsageReported, UsageTotals
+from gpuaas_server.app_usage.service import UsageFilter
+from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
+from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
+from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.ids import InstanceId, ProjectId
+
+router = APIRouter(tags=["app usage"])
+PATH = "/projects/{project_id}/app-usage"
+OfInstance = Annotated[InstanceId | None, Query(description="Only what this instance was used for.")]
+TotalAfter = Annotated[
+    str | None,
+    Query(
+        pattern="^ins_[0-9a-z]{26}/[a-z][a-z0-9_-]{0,39}/[a-z][a-z0-9_-]{0,39}$",
+        description="Cursor: next_cursor of the page before.",
+    ),
+]
+
+
+@router.post(
+    "/projects/{project_id}/instances/{instance_id}/usage",
+    response_model=UsageReported,
+    responses=problem_responses("not_the_controller", "usage_invalid", "usage_key_taken"),
+)
+async def app_usage_report(
+    project_id: ProjectId,
+    instance_id: InstanceId,
+    body: UsageBatch,
+    call: Annotated[Call, admitted_change("app_usage_report")],
+) -> Response:
+    """For the app's controller: what was used, for whom. To say it again adds nothing, so report until it is taken."""
+    return await call.change(
+        lambda tx: service.app_usage_report(tx, call.admission.roles, project_id, instance_id, body)
+    )
+
+
+@router.get(PATH, response_model=Page[UsageRecord], responses=problem_responses("invalid_cursor"))
+async def app_usage_list(
+    project_id: ProjectId,
+    call: Annotated[Call, admitted("app_usage_list")],
+    instance_id: OfInstance = None,
+    since: Annotated[AwareDatetime | None, Query(description="What ended at this time or later.")] = None,
+    before: Annotated[AwareDatetime | None, Query(description="What ended before this time.")] = None,
+    after: PageAfter = None,
+    limit: PageLimit = 50,
+) -> Response:
+    """What apps were used for in this project, whosever instance it was: the latest end first."""
+    wanted = UsageFilter(project_id, instance_id, since, before)
+    return await call.read(lambda c: service.app_usage_list(c, wanted, after, limit))
+
+
+@router.get(f"{PATH}/totals", response_model=UsageTotals, responses=problem_responses("invalid_request"))
+async def app_usage_totals(
+    project_id: ProjectId,
+    call: Annotated[Call, admitted("app_usage_totals")],
+    instance_id: OfInstance = None,
+    first_day: Annotated[date | None, Query(description="In UTC. Absent: 31 days in all.")] = None,
+    last_day: Annotated[date | None, Query(description="In UTC, itself included. Absent: today.")] = None,
+    after: TotalAfter = None,
+    limit: PageLimit = 50,
+) -> Response:
+    """The sums of what ended within some days, for each instance and metric."""
+    today, days = call.platform.clock().date(), (first_day, last_day)
+    return await call.read(lambda c: service.app_usage_totals(c, project_id, instance_id, days, today, after, limit))

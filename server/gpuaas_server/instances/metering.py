@@ -1,0 +1,40 @@
+"""What may be counted of an instance, and for whom: for the room that keeps the counts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from psycopg.rows import DictRow
+
+from gpuaas_server.identity import service as identity
+from gpuaas_server.instances import queries
+from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.errors import Problem, not_found
+
+
+@dataclass(frozen=True, slots=True)
+class Metered:
+    instance_id: str
+    tenant_id: str
+    app_slug: str
+    units: Mapping[str, frozenset[str]]  # by metric
+    projects: frozenset[str]  # that it serves, or has served: what began then may end later
+
+
+async def metered(connection: Connection, roles: frozenset[str], project_id: str, instance_id: str) -> Metered:
+    """For the controller that the app is bound to. Also of one that is decommissioned: the last report may come late."""
+    row = await queries.instance_show(connection, project_id, instance_id)
+    if row is None:
+        raise not_found("instance", instance_id)
+    if row["app_slug"] not in identity.bound_apps(roles):
+        raise Problem("not_the_controller", f"It is not bound to {row['app_slug']}.", {"app": row["app_slug"]})
+    projects = await queries.projects_ever(connection, instance_id)
+    return Metered(instance_id, row["tenant_id"], row["app_slug"], _units(row), frozenset(projects))
+
+
+def _units(instance: DictRow) -> dict[str, frozenset[str]]:
+    """Of all versions that may have counted: what the one before has counted may be told by the next."""
+    units: dict[str, frozenset[str]] = {}
+    for version in (instance, instance["attempted"], instance["previous"]):
+        for dimension in (version["manifest"] if version else {}).get("metering", ()):
+            units[dimension["key"]] = units.get(dimension["key"], frozenset()) | {dimension["unit"]}
+    return units
