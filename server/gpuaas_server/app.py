@@ -1,5 +1,6 @@
 """The api application: every room's router, the gate, the edge, health, metrics and the offline API reference."""
 
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -8,14 +9,15 @@ from fastapi.openapi.docs import get_swagger_ui_html
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from pydantic import BaseModel
 from starlette.responses import HTMLResponse, Response
+from starlette.routing import BaseRoute
 from starlette.staticfiles import StaticFiles
 
 from gpuaas_server import __version__
 from gpuaas_server.access import endpoints as access
 from gpuaas_server.allocations import endpoints as allocations
+from gpuaas_server.app_usage import endpoints as app_usage
 from gpuaas_server.artifacts import endpoints as artifacts
 from gpuaas_server.audit import endpoints as audit
-from gpuaas_server.app_usage import endpoints as app_usage
 from gpuaas_server.capacity import endpoints as capacity
 from gpuaas_server.catalog import endpoints as catalog
 from gpuaas_server.events import endpoints as events
@@ -57,9 +59,9 @@ ROOMS = (
     catalog,
     artifacts,
     receipts,
+    app_usage,
     audit,
     secrets,
-    app_usage,
 )
 
 
@@ -101,6 +103,17 @@ async def metrics(request: Request) -> Response:
     return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
 
 
+@cache
+def _routes() -> tuple[BaseRoute, ...]:
+    """What a route takes and gives is worked out once, whichever platforms are served by it."""
+    joined = APIRouter(generate_unique_id_function=lambda route: route.name)
+    for room in ROOMS:
+        joined.include_router(room.router, prefix="/api/v1")
+    joined.include_router(identity.well_known)
+    joined.include_router(status_router)
+    return tuple(joined.routes)
+
+
 def build_app(platform: Platform) -> FastAPI:
     introduce_rooms()
     app = FastAPI(
@@ -117,10 +130,7 @@ def build_app(platform: Platform) -> FastAPI:
     app.state.agent_gate = AgentGate(platform)
     app.state.gate = IdentityGate(platform, app.state.agent_gate)
     install_problem_handlers(app)
-    for room in ROOMS:
-        app.include_router(room.router, prefix="/api/v1")
-    app.include_router(identity.well_known)
-    app.include_router(status_router)
+    app.router.routes.extend(_routes())
     app.openapi = lambda: describe(app)  # type: ignore[method-assign]
     _offline_reference(app)
     app.add_middleware(
