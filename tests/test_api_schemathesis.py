@@ -48,6 +48,7 @@ REFUSALS_OF_MEANING = {
     "tenant_user_create": {"weak_password"},
     "me_password_change": {"weak_password", "account_locked"},
     "auth_token": {"account_locked"},
+    "auth_session_create": {"account_locked"},
     "service_account_create": {"controller_needs_apps"},
     "service_account_update": {"controller_needs_apps"},
     "ssh_key_create": {"ssh_key_refused"},
@@ -73,10 +74,10 @@ REFUSALS_OF_MEANING = {
     "operation_fail": {"document_too_large", "document_invalid"},
     "instance_health_report": {"document_too_large", "document_invalid"},
     "operation_machine_access": {"ssh_key_refused"},
-}
     "app_usage_report": {"usage_invalid"},
     "app_usage_list": {"invalid_cursor"},  # the id of a record that is not there
     "app_usage_totals": {"invalid_request"},  # more days than are added up at a time
+}
 
 
 @pytest.fixture(scope="module")

@@ -91,6 +91,7 @@ def _ask(http: httpx.Client, cast: Cast, endpoint: Endpoint, cell: Cell) -> http
     if caller.token:
         headers["Authorization"] = f"Bearer {caller.token}"
     body = recipe.body_for(caller, ids)
+    http.cookies.clear()  # each is let in by what they are here, and not by what somebody before them was given
     return http.request(endpoint.method, endpoint.path.format(**ids), headers=headers, json=body)
 
 

@@ -6,6 +6,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from gpuaas_server.calls import NAMED, call_of
+from gpuaas_server.identity.cookies import COOKIE
 from gpuaas_server.identity.policy import RULES, Level
 from gpuaas_server.kernel.http.problems import ProblemDocument
 
@@ -15,6 +16,13 @@ SECURITY_SCHEMES = {
         "scheme": "bearer",
         "bearerFormat": "JWT",
         "description": "An access token of POST /api/v1/auth/token.",
+    },
+    "session": {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": COOKIE,
+        "description": "A browser's session, of POST /api/v1/auth/session. Calls that may change something need"
+        " `X-CSRF-Token` as well. Where there is an `Authorization` header, the cookie is not looked at.",
     },
     "agent": {
         "type": "apiKey",
@@ -40,7 +48,7 @@ def describe(app: FastAPI) -> dict[str, Any]:
         for methods in document["paths"].values():
             for operation in methods.values():
                 operation["security"] = _security(operation["operationId"])
-                if operation["security"] == [{"bearer": []}] or operation["operationId"] in NAMED:
+                if operation["security"] == _PEOPLE_AND_PROGRAMS or operation["operationId"] in NAMED:
                     operation["x-call"] = call_of(operation["operationId"], collections)
                 for parameter in operation.get("parameters", ()):
                     parameter["schema"] = _on_the_wire(parameter["schema"])
@@ -49,15 +57,20 @@ def describe(app: FastAPI) -> dict[str, Any]:
 
 
 LOCAL = ("metrics",)  # from the machine itself they need no token
+BY_COOKIE: dict[str, list[dict[str, list[str]]]] = {
+    "auth_session_show": [{"session": []}],
+    "auth_session_end": [{}, {"session": []}],  # who has none is signed out already
+}
+_PEOPLE_AND_PROGRAMS: list[dict[str, list[str]]] = [{"bearer": []}, {"session": []}]
 
 
 def _security(action: str) -> list[dict[str, list[str]]]:
     level = RULES[action].level
     if level is Level.PUBLIC:
-        return []
+        return BY_COOKIE.get(action, [])
     if action in LOCAL:
-        return [{}, {"bearer": []}]
-    return [{"agent": []}] if level is Level.AGENT else [{"bearer": []}]
+        return [{}, *_PEOPLE_AND_PROGRAMS]
+    return [{"agent": []}] if level is Level.AGENT else _PEOPLE_AND_PROGRAMS
 
 
 def _on_the_wire(schema: dict[str, Any]) -> dict[str, Any]:

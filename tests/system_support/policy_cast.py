@@ -99,7 +99,8 @@ def gathered(home: World, away: World) -> Iterator[Cast]:
 def furnish(admin: Client, tenant_id: str, project_id: str) -> dict[str, str]:
     """A member, a service account with a key, a living allocation with a grant, and one that has ended."""
     email = f"bystander-{secrets.token_hex(4)}@example.test"
-    user = admin.users.create(tenant_id, email, "Bystander", password=secrets.token_urlsafe(18))
+    password = secrets.token_urlsafe(18)
+    user = admin.users.create(tenant_id, email, "Bystander", password=password)
     admin.projects.set_member(project_id, user.id, "project_viewer")
     account = admin.service_accounts.create(project_id, f"robot-{secrets.token_hex(3)}", ["projects:read"])
     key = admin.service_accounts.create_key(project_id, account.id)
@@ -115,6 +116,8 @@ def furnish(admin: Client, tenant_id: str, project_id: str) -> dict[str, str]:
         "tenant_id": tenant_id,
         "project_id": project_id,
         "user_id": user.id,
+        "user_email": email,
+        "user_password": password,
         "service_account_id": account.id,
         "key_id": key.id,
         "key_secret": key.secret,

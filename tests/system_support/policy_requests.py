@@ -50,6 +50,10 @@ def _sign_in(caller: Caller, ids: Ids) -> object:
     return {"grant_type": "client_credentials", **account}
 
 
+def _browser_sign_in(caller: Caller, ids: Ids) -> object:
+    return {"grant_type": "password", "username": ids["user_email"], "password": ids["user_password"]}
+
+
 def _user(caller: Caller, ids: Ids) -> object:
     return {"email": f"{secrets.token_hex(6)}@example.test", "name": "New", "password": secrets.token_urlsafe(18)}
 
@@ -67,16 +71,16 @@ def _sku(caller: Caller, ids: Ids) -> object:
     return {"name": _slug(), "shape": "gpu_slice", "gpu_model": "Nobody has it", "gpu_counts": [1], **price}
 
 
-def _fresh_role(cast: Cast, caller: Caller, ids: Ids) -> Ids:
-    email, password = f"{secrets.token_hex(6)}@example.test", secrets.token_urlsafe(18)
-    user = cast.admin.users.create(None, email, "Other", password=password)
-    cast.admin.users.set_platform_role(user.id, "platform_operator")
 def _usage(caller: Caller, ids: Ids) -> object:
     span = {"started_at": tomorrow().isoformat(), "ended_at": tomorrow().isoformat()}
     what = {"source_key": "matrix/1", "metric": "echoes", "unit": "count", "quantity": 1}
     return {"records": [{"project_id": ids["project_id"], **what, **span}]}
 
 
+def _fresh_role(cast: Cast, caller: Caller, ids: Ids) -> Ids:
+    email, password = f"{secrets.token_hex(6)}@example.test", secrets.token_urlsafe(18)
+    user = cast.admin.users.create(None, email, "Other", password=password)
+    cast.admin.users.set_platform_role(user.id, "platform_operator")
     return {"user_id": user.id}
 
 
@@ -200,6 +204,9 @@ RECIPES: dict[str, Recipe] = {
     **dict.fromkeys(("health", "ready", "metrics", "auth_jwks", "agent_ca", "me_show", "ssh_ca_show"), READ),
     "auth_token": Recipe(_sign_in),
     "auth_logout": Recipe(lambda caller, ids: {"refresh_token": f"gsr_{secrets.token_urlsafe(48)}"}),
+    "auth_session_create": Recipe(_browser_sign_in),
+    "auth_session_show": Recipe(answers=frozenset({401})),  # by the cookie, which nobody of the cast has
+    "auth_session_end": Recipe(),
     "signing_key_list": READ,
     "signing_key_rotate": Recipe(),
     "signing_key_revoke": Recipe(fresh=_spare_signing_key, ids={"signing_key_id": "key_id"}),
@@ -351,6 +358,9 @@ RECIPES: dict[str, Recipe] = {
     **{f"instance_{verb}": Recipe({}, answers=SUCCESS | NOT_NOW) for verb in _VERBS},
     "instance_upgrade": Recipe({"version": "2.0.0"}, answers=NOT_NOW),
     "instance_health_report": Recipe({"status": "healthy", "generation": 1}, answers=NOT_ITS_APP),
+    "app_usage_report": Recipe(_usage, answers=NOT_ITS_APP),
+    "app_usage_list": READ,
+    "app_usage_totals": READ,
     "member_list": READ_OF_APP,
     "member_show": READ_OF_APP,
     "member_operation_create": Recipe(_drain, answers=NOT_NOW),
@@ -358,9 +368,6 @@ RECIPES: dict[str, Recipe] = {
     "operation_show": READ_OF_APP,
     "operation_cancel": Recipe({}, answers=SUCCESS | NOT_NOW),
     "operation_force": Recipe(REASON, answers=NOT_NOW),
-    "app_usage_report": Recipe(_usage, answers=NOT_ITS_APP),
-    "app_usage_list": READ,
-    "app_usage_totals": READ,
     "controller_work": READ,
     "operation_claim": Recipe({"replica": "matrix"}, answers=NOT_ITS_APP),
     "operation_report": Recipe(_LEASE, answers=NOT_ITS_APP),

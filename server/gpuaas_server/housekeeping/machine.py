@@ -54,6 +54,7 @@ class HousekeepingMachine:
         keys = await idempotency.forget_expired(tx, PORTION_OF_KEYS)
         removed = (
             await identity.sessions_forget(tx, PORTION),
+            await identity.browser_sessions_forget(tx, PORTION),
             await events.forget_before(tx, decision.events, PORTION),
             await timeline.timelines_forget(tx, decision.operations, PORTION),
             await allocations.history_forget(tx, decision.history, PORTION),

@@ -1,4 +1,4 @@
-"""What the gate remembers between calls: verified tokens, signing keys, callers, and places.
+"""What the gate remembers between calls: verified tokens, signing keys, callers, sessions in browsers, and places.
 
 A change of any of them wakes the topic `identity`, which empties the memory of every process at once; a lost
 wake-up is made good by the 10 s after which anything is read again.
@@ -14,6 +14,7 @@ from typing import Generic, TypeVar
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from gpuaas_server.identity import tokens
+from gpuaas_server.identity.browser_sessions import KnownSession, session_read
 from gpuaas_server.identity.callers import read_principal
 from gpuaas_server.identity.principals import Principal
 from gpuaas_server.identity.queries import signing_keys as key_queries
@@ -56,6 +57,9 @@ class Memory(Generic[Value]):
         self._era += 1
         self._values.clear()
 
+    def drop(self, name: str) -> None:
+        self._values.pop(name, None)
+
 
 class Directory:
     def __init__(self, platform: Platform) -> None:
@@ -63,6 +67,7 @@ class Directory:
         self.principals = Memory(self._read_principal)
         self.projects = Memory(self._read_project)
         self.tenants = Memory(self._read_tenant)
+        self.sessions = Memory(self._read_session)  # by the digest of the cookie's secret, in hexadecimal
         self._tokens: dict[str, Claims] = {}
         self._keys: dict[str, tuple[Ed25519PublicKey, datetime | None]] = {}
         self._keys_read_at = -REMEMBERED_SECONDS
@@ -92,6 +97,7 @@ class Directory:
         self.principals.forget()
         self.projects.forget()
         self.tenants.forget()
+        self.sessions.forget()
         self._keys_read_at = -REMEMBERED_SECONDS
 
     async def claims(self, token: str) -> Claims:
@@ -135,6 +141,10 @@ class Directory:
     async def _read_project(self, project_id: str) -> ProjectPlace | None:
         async with self._platform.database.connection(PLATFORM) as connection:
             return await projects.project_place(connection, project_id)
+
+    async def _read_session(self, digest: str) -> KnownSession | None:
+        async with self._platform.database.connection(PLATFORM) as connection:
+            return await session_read(connection, bytes.fromhex(digest))
 
     async def _read_tenant(self, tenant_id: str) -> ProjectPlace | None:
         async with self._platform.database.connection(PLATFORM) as connection:

@@ -7,6 +7,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from gpuaas_server.identity import (
+    browser_session_endpoints,
     logins,
     service_account_endpoints,
     sessions,
@@ -115,5 +116,6 @@ async def me_password_change(
     return await call.change(lambda tx: users.me_password_change(tx, proven, body.new_password))
 
 
+router.include_router(browser_session_endpoints.router)
 router.include_router(user_endpoints.router)
 router.include_router(service_account_endpoints.router)

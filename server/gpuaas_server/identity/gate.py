@@ -9,6 +9,8 @@ from contextlib import asynccontextmanager
 from fastapi import Request
 
 from gpuaas_server.identity import refusals
+from gpuaas_server.identity.browser_sessions import session_slide
+from gpuaas_server.identity.cookies import CookieSecret, refuse_forged
 from gpuaas_server.identity.directory import Directory
 from gpuaas_server.identity.policy import RULES, Level, Rule, Verdict, decide
 from gpuaas_server.identity.principals import Principal
@@ -70,10 +72,13 @@ class IdentityGate:
 
     async def _principal(self, request: Request, action: str) -> Principal:
         header = request.headers.get("authorization")
-        if header is None:
+        cookie = CookieSecret.of(request) if header is None else None
+        if header is None and cookie is None:
             raise Problem("unauthenticated")
-        scheme, _, token = header.partition(" ")
         try:
+            if cookie is not None:
+                return await self._by_cookie(request, cookie)
+            scheme, _, token = (header or "").partition(" ")
             if scheme.lower() != "bearer" or not token:
                 raise Problem("token_invalid", "Authorization must be: Bearer, a blank, the token.")
             return await self._believe(token)
@@ -81,6 +86,22 @@ class IdentityGate:
             if problem.kind.status in (401, 403):
                 await self._refusals.token_refused(anonymous_actor(request), action, problem.code)
             raise
+
+    async def _by_cookie(self, request: Request, secret: CookieSecret) -> Principal:
+        """The person whose session the browser holds, if it was our own page that had it send the request."""
+        refuse_forged(request, secret, self._platform.settings.public_url)
+        name, now, sessions = secret.digest.hex(), self._platform.clock(), self._directory.sessions
+        session = await sessions.get(name)
+        if session is not None and session.expires_at <= now:
+            sessions.drop(name)  # perhaps it was used elsewhere, and another replica has moved it on
+            session = await sessions.get(name)
+        user = None if session is None else await self._directory.principals.get(session.user_id)
+        if session is None or user is None or not session.is_good(user, now):
+            raise Problem("session_ended")
+        if session.is_to_slide(now):
+            await session_slide(self._platform, session, now)
+            sessions.drop(name)
+        return user
 
     async def principal_of(self, token: str) -> Principal:
         """For doors where the token comes in another way than this API's header (other_doors.py)."""

@@ -5,9 +5,11 @@ A lock is looked at again after the password was checked: guesses sent at once g
 
 import hashlib
 import hmac
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from math import ceil
+from typing import TypeVar
 
 from psycopg.rows import DictRow
 
@@ -28,6 +30,16 @@ from gpuaas_server.kernel.errors import Problem
 
 ACTION = "auth_token"
 _NO_DIGEST = bytes(32)
+Begun = TypeVar("Begun")
+
+
+@dataclass(frozen=True, slots=True)
+class ProvenPerson:
+    """Whoever knew the password just now: the actor, the tenant (None: of the platform), and the epoch it holds in."""
+
+    actor: Actor
+    tenant_id: str | None
+    auth_epoch: int
 
 
 def username_digest(email: str) -> bytes:
@@ -42,8 +54,7 @@ async def auth_token(
     platform: Platform, caller: Actor, grant: PasswordGrant | RefreshGrant | ClientCredentialsGrant
 ) -> AccessToken:
     if isinstance(grant, PasswordGrant):
-        await rates.count_and_refuse_over(platform, _door(platform), caller.address)
-        return await _password_sign_in(platform, caller, grant)
+        return await password_sign_in(platform, caller, grant, ACTION, lambda tx, who: _begin(platform, tx, who))
     # Guessing 256 bits is hopeless; only failures count, so controllers behind one address do not starve.
     await rates.refuse_over(platform, _door(platform), caller.address)
     if isinstance(grant, RefreshGrant):
@@ -55,7 +66,15 @@ def _door(platform: Platform) -> Door:
     return Door("sign-in", platform.settings.login_rate_per_minute)
 
 
-async def _password_sign_in(platform: Platform, caller: Actor, grant: PasswordGrant) -> AccessToken:
+async def password_sign_in(
+    platform: Platform,
+    caller: Actor,
+    grant: PasswordGrant,
+    action: str,
+    begin: Callable[[Tx, ProvenPerson], Awaitable[Begun]],
+) -> Begun:
+    """Every door for people is this one: what `begin` starts for them is what differs."""
+    await rates.count_and_refuse_over(platform, _door(platform), caller.address)
     email = grant.username.lower()
     digest = username_digest(email)
     async with platform.database.connection(PLATFORM) as connection:
@@ -64,18 +83,22 @@ async def _password_sign_in(platform: Platform, caller: Actor, grant: PasswordGr
     matches = await password_matches(found["password_hash"], grant.password)
     known = _acting(caller, found, USER) if found["id"] is not None else caller
     if not matches:
-        raise await _count_failure(platform, known, digest)
+        raise await _count_failure(platform, known, digest, action)
     async with platform.transaction(PLATFORM, known) as tx:
         _refuse_locked(await queries.lock_read(tx.connection, digest), tx.now)
         if not found["disabled"]:
             await queries.failure_clear(tx.connection, digest)
             await user_queries.signed_in(tx.connection, known.id, tx.now)
-            hours, epoch = platform.settings.session_hours, found["auth_epoch"]
-            session = await sessions.session_start(tx, known.id, found["tenant_id"], epoch, hours)
-            await record(tx, AuditEntry(ACTION, known.id, found["tenant_id"], details={"session": session.id}))
-            issued = await _issue(platform, tx, tokens.Claims(known.id, USER, known.tenant_id, epoch, 0.0), None)
-            return _with_session(issued, session)
-    raise await _refuse(platform, known, "account_disabled")
+            return await begin(tx, ProvenPerson(known, found["tenant_id"], found["auth_epoch"]))
+    raise await _refuse(platform, known, "account_disabled", action)
+
+
+async def _begin(platform: Platform, tx: Tx, person: ProvenPerson) -> AccessToken:
+    actor, epoch, hours = person.actor, person.auth_epoch, platform.settings.session_hours
+    session = await sessions.session_start(tx, actor.id, person.tenant_id, epoch, hours)
+    await record(tx, AuditEntry(ACTION, actor.id, person.tenant_id, details={"session": session.id}))
+    issued = await _issue(platform, tx, tokens.Claims(actor.id, USER, actor.tenant_id, epoch, 0.0), None)
+    return _with_session(issued, session)
 
 
 async def _session_sign_in(platform: Platform, caller: Actor, presented: RefreshToken) -> AccessToken:
@@ -117,7 +140,7 @@ async def prove_password(platform: Platform, actor: Actor, password: str) -> Pro
         locked_until = await queries.lock_read(connection, digest)
     _refuse_locked(locked_until, platform.clock())
     if not await password_matches(found["password_hash"], password):
-        raise await _count_failure(platform, actor, digest)
+        raise await _count_failure(platform, actor, digest, ACTION)
     return ProvenPassword(found["email"], found["auth_epoch"])
 
 
@@ -128,14 +151,14 @@ def _refuse_locked(until: datetime | None, now: datetime) -> None:
         raise Problem("account_locked", headers={"Retry-After": str(seconds)})
 
 
-async def _count_failure(platform: Platform, known: Actor, digest: bytes) -> Problem:
+async def _count_failure(platform: Platform, known: Actor, digest: bytes, action: str) -> Problem:
     settings = platform.settings
     metrics.auth_refusals.labels("bad_credentials").inc()
     async with platform.transaction(PLATFORM, known) as tx:
         lockout = timedelta(seconds=settings.lockout_seconds)
         state = await queries.failure_add(tx.connection, digest, tx.now, settings.login_attempts, lockout)
         locked = state["locked_until"] is not None
-        await record(tx, _denied(known, {"why": "bad_credentials", "locked": locked}))
+        await record(tx, _denied(known, action, {"why": "bad_credentials", "locked": locked}))
         await queries.failure_forget(tx.connection, tx.now - max(lockout, timedelta(days=1)))
     return Problem("bad_credentials")
 
@@ -186,16 +209,16 @@ async def _issue(platform: Platform, tx: Tx, claims: tokens.Claims, scope: str |
     return AccessToken(access_token=tokens.sign(key_id, key, claims, tx.now), expires_in=seconds, scope=scope)
 
 
-async def _refuse(platform: Platform, known: Actor, code: str) -> Problem:
+async def _refuse(platform: Platform, known: Actor, code: str, action: str = ACTION) -> Problem:
     metrics.auth_refusals.labels(code).inc()
     async with platform.transaction(PLATFORM, known) as tx:
-        await record(tx, _denied(known, {"why": code}))
+        await record(tx, _denied(known, action, {"why": code}))
     return Problem(code)
 
 
-def _denied(known: Actor, details: dict[str, object]) -> AuditEntry:
+def _denied(known: Actor, action: str, details: dict[str, object]) -> AuditEntry:
     resource = known.id if known.kind in (USER, SERVICE_ACCOUNT) else None
-    return AuditEntry(ACTION, resource, known.tenant_id or None, outcome="denied", details=details)
+    return AuditEntry(action, resource, known.tenant_id or None, outcome="denied", details=details)
 
 
 def _acting(caller: Actor, row: DictRow, kind: str) -> Actor:

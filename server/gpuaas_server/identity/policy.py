@@ -110,6 +110,9 @@ RULES: dict[str, Rule] = {
     # Signing in
     "auth_token": _PUBLIC,
     "auth_logout": _PUBLIC,  # by the refresh token
+    "auth_session_create": _PUBLIC,
+    "auth_session_show": _PUBLIC,  # by the cookie
+    "auth_session_end": _PUBLIC,  # by the cookie
     "auth_jwks": _PUBLIC,
     "signing_key_list": _OPERATE,
     "signing_key_rotate": _ADMINISTER,

@@ -106,6 +106,13 @@ class Me(BaseModel):
     scopes: list[str] | None = Field(description="Of a service account; null for people.")
 
 
+class BrowserSession(BaseModel):
+    user: Me
+    csrf_token: str = Field(description="Send as `X-CSRF-Token` with every call that may change something.")
+    expires_at: datetime = Field(description="When the session ends if it is not used; use moves it on.")
+    ends_at: datetime = Field(description="When the session ends, however much it is used.")
+
+
 class PasswordChange(Body):
     current_password: TypedSecret
     new_password: NewPassword = Field(description="Twelve characters at least, and none that is easily guessed.")

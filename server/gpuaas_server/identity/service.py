@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from gpuaas_server.audit.service import AuditEntry, record
+from gpuaas_server.identity.browser_sessions import browser_sessions_forget
 from gpuaas_server.identity.members import Place, member_list, member_remove, member_set
 from gpuaas_server.identity.passwords import hash_password, random_password
 from gpuaas_server.identity.policy import PLATFORM_ROLES, allowed_actions, sees_every_app
@@ -29,6 +30,7 @@ __all__ = [
     "allowed_actions",
     "apps_in_sight",
     "bound_apps",
+    "browser_sessions_forget",
     "ensure_first_admin",
     "member_list",
     "member_remove",

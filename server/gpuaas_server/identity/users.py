@@ -9,7 +9,7 @@ from gpuaas_server.identity.callers import read_principal
 from gpuaas_server.identity.logins import ProvenPassword, username_digest
 from gpuaas_server.identity.members import RequireMatch
 from gpuaas_server.identity.policy import allowed_actions
-from gpuaas_server.identity.principals import ACCESS_END, SERVICE_ACCOUNT, USER
+from gpuaas_server.identity.principals import ACCESS_END, SERVICE_ACCOUNT, USER, Principal
 from gpuaas_server.identity.queries import bindings as binding_queries
 from gpuaas_server.identity.queries import logins as login_queries
 from gpuaas_server.identity.queries import users as queries
@@ -132,7 +132,11 @@ def _with_password(user: User, password: str | None) -> UserWithPassword:
 async def me_show(platform: Platform, actor: Actor) -> Me:
     """In the platform's scope, because a user of the platform has no tenant whose rows they could see."""
     async with platform.database.connection(PLATFORM) as connection:
-        principal = await read_principal(connection, actor.id)
+        return described(await read_principal(connection, actor.id))
+
+
+def described(principal: Principal | None) -> Me:
+    """None is somebody who has gone since they were let in."""
     if principal is None:
         raise Problem("token_invalid")
     return Me(

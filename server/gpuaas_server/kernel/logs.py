@@ -8,7 +8,7 @@ from contextvars import ContextVar
 import orjson
 
 correlation_id: ContextVar[str] = ContextVar("correlation_id", default="-")
-_SECRET_WORDS = ("password", "secret", "token", "private", "authorization", "bundle", "api_key")
+_SECRET_WORDS = ("password", "secret", "token", "private", "authorization", "bundle", "api_key", "cookie")
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 

@@ -35,6 +35,15 @@ class Settings(BaseSettings):
     session_hours: int = Field(
         default=12, ge=1, le=720, description="How long a person stays signed in without the password."
     )
+    session_idle_minutes: int = Field(
+        default=60, ge=5, le=1440, description="A session in a browser that nobody used for so long has ended."
+    )
+    public_url: str = Field(
+        default="",
+        pattern=r"^(https?://[A-Za-z0-9.:\[\]-]+)?$",
+        description="What browsers call us, such as https://cloud.example, where a proxy stands in front that speaks"
+        " another scheme or Host to us. Empty: what each request says.",
+    )
     ssh_certificate_minutes: int = Field(
         default=15, ge=1, le=60, description="Default life of an SSH user certificate."
     )

@@ -57,6 +57,18 @@ FOUNDATION = [
     ErrorKind("token_invalid", 401, "The token is not valid", "Get a new token."),
     ErrorKind("session_ended", 401, "The session has ended", "Sign in again."),
     ErrorKind(
+        "csrf_token_wrong",
+        403,
+        "The request does not show that it comes from our own pages",
+        "Send the csrf_token of GET /api/v1/auth/session as X-CSRF-Token, or use a bearer token.",
+    ),
+    ErrorKind(
+        "origin_refused",
+        403,
+        "The request comes from another site",
+        "Use the console under its own address; programs send a bearer token, and no cookie.",
+    ),
+    ErrorKind(
         "bad_credentials",
         401,
         "The credentials are not right",

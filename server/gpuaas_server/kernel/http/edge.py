@@ -117,6 +117,8 @@ class _Exchange:
             headers["X-Content-Type-Options"] = "nosniff"
             if "Cache-Control" not in headers:
                 headers["Cache-Control"] = "no-store"
+            if self.scope["path"].startswith("/api/"):
+                headers.add_vary_header("Authorization, Cookie")  # should somebody keep an answer after all
         await self._send(message)
 
     def finish(self) -> None:

@@ -1,0 +1,51 @@
+"""Signing in from a browser: a session in a cookie, which scripts cannot read."""
+
+from typing import Annotated
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from gpuaas_server.identity import browser_sessions, cookies
+from gpuaas_server.identity.cookies import CookieSecret
+from gpuaas_server.identity.schemas import BrowserSession, PasswordGrant
+from gpuaas_server.kernel.http.call import Call, admitted, reply
+from gpuaas_server.kernel.http.problems import problem_responses
+
+router = APIRouter()
+
+
+@router.post(
+    "/auth/session",
+    response_model=BrowserSession,
+    responses=problem_responses(
+        "bad_credentials", "account_disabled", "account_locked", "rate_limited", "origin_refused"
+    ),
+)
+async def auth_session_create(body: PasswordGrant, call: Annotated[Call, admitted("auth_session_create")]) -> Response:
+    """Sign in from a browser. The answer sets the session's cookie, which opens all calls in place of a token.
+
+    Calls by the cookie that may change something need `X-CSRF-Token` with the token of this answer. A session that
+    the browser had before ends. Answers are never stored.
+    """
+    public_url = call.platform.settings.public_url
+    cookies.refuse_foreign_origin(call.request, public_url)
+    held = CookieSecret.of(call.request)
+    session, secret = await browser_sessions.auth_session_create(call.platform, call.actor, body, held)
+    return cookies.hand_over(reply(session), secret, cookies.is_secure(call.request, public_url))
+
+
+@router.get("/auth/session", response_model=BrowserSession, responses=problem_responses("session_ended"))
+async def auth_session_show(call: Annotated[Call, admitted("auth_session_show")]) -> Response:
+    """The session of the browser's cookie: who is signed in, and the token for `X-CSRF-Token`. For pages that load."""
+    return reply(await browser_sessions.auth_session_show(call.platform, CookieSecret.of(call.request)))
+
+
+@router.delete("/auth/session", status_code=204, responses=problem_responses("csrf_token_wrong", "origin_refused"))
+async def auth_session_end(call: Annotated[Call, admitted("auth_session_end")]) -> Response:
+    """Sign out: the session of the browser's cookie ends everywhere, at once, and the cookie goes."""
+    public_url = call.platform.settings.public_url
+    secret = CookieSecret.of(call.request)
+    if secret is not None:
+        cookies.refuse_forged(call.request, secret, public_url)
+        await browser_sessions.auth_session_end(call.platform, call.actor, secret)
+    return cookies.take_back(reply(None), cookies.is_secure(call.request, public_url))

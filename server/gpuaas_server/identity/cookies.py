@@ -1,0 +1,100 @@
+"""The cookie of a person's session in a browser, and what keeps other sites from using it. Nothing here asks the database.
+
+A browser sends the cookie along whoever made it send the request. So a request that may change something must also show
+that it comes from our own pages: by a token that only they can read, and by its origin, where the browser tells it.
+"""
+
+import hashlib
+import hmac
+import re
+import secrets
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from starlette.requests import HTTPConnection
+from starlette.responses import Response
+
+from gpuaas_server.kernel.errors import Problem
+
+COOKIE = "gpuaas_session"
+CSRF_HEADER = "x-csrf-token"
+SECRET_BYTES = 32
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+_TEXT = re.compile(r"gws_[A-Za-z0-9_-]{43}")
+_PREFIX = "gws_"
+_SCHEMES = {"ws": "http", "wss": "https"}
+
+
+@dataclass(frozen=True, slots=True)
+class CookieSecret:
+    """What the cookie holds: random, without a meaning of its own. Only the digest is ever stored."""
+
+    raw: bytes
+
+    @classmethod
+    def fresh(cls) -> "CookieSecret":
+        return cls(secrets.token_bytes(SECRET_BYTES))
+
+    @classmethod
+    def of(cls, connection: HTTPConnection) -> "CookieSecret | None":
+        """None without the cookie. One that is not of our making is as good as that of a session that ended."""
+        text = connection.cookies.get(COOKIE)
+        if text is None:
+            return None
+        return cls(urlsafe_b64decode(f"{text.removeprefix(_PREFIX)}=") if _TEXT.fullmatch(text) else b"")
+
+    @property
+    def text(self) -> str:
+        return _PREFIX + urlsafe_b64encode(self.raw).decode().rstrip("=")
+
+    @property
+    def digest(self) -> bytes:
+        return hashlib.sha256(self.raw).digest()
+
+    @property
+    def csrf_token(self) -> str:
+        """Made of the secret, so it is this session's and no other's, and needs no place in the database."""
+        return urlsafe_b64encode(hmac.digest(self.raw, b"gpuaas csrf token", "sha256")).decode().rstrip("=")
+
+
+def refuse_forged(connection: HTTPConnection, secret: CookieSecret, public_url: str) -> None:
+    """A request with the cookie that may change something, and that another site could have made, goes no further."""
+    if connection.scope["type"] == "websocket":
+        # A page cannot add a header to it, so here the origin alone decides: without one it is not a browser of ours.
+        if "origin" not in connection.headers:
+            raise Problem("origin_refused", "A WebSocket by the session's cookie must say its Origin.")
+        refuse_foreign_origin(connection, public_url)
+    elif connection.scope["method"] not in SAFE_METHODS:
+        refuse_foreign_origin(connection, public_url)
+        shown = connection.headers.get(CSRF_HEADER, "")
+        if not hmac.compare_digest(shown.encode(), secret.csrf_token.encode()):
+            raise Problem("csrf_token_wrong")
+
+
+def refuse_foreign_origin(connection: HTTPConnection, public_url: str) -> None:
+    origin = connection.headers.get("origin")
+    if origin is not None and origin.lower() not in _own_origins(connection, public_url):
+        raise Problem("origin_refused")
+
+
+def _own_origins(connection: HTTPConnection, public_url: str) -> Iterable[str]:
+    scheme = connection.scope["scheme"]
+    own = f"{_SCHEMES.get(scheme, scheme)}://{connection.headers.get('host', '')}".lower()
+    return (own, public_url.rstrip("/").lower()) if public_url else (own,)
+
+
+def is_secure(connection: HTTPConnection, public_url: str) -> bool:
+    """Whether browsers reach us by HTTPS alone, so that the cookie may be kept to it."""
+    return connection.scope["scheme"] in ("https", "wss") or public_url.lower().startswith("https://")
+
+
+def hand_over(response: Response, secret: CookieSecret, secure: bool) -> Response:
+    """For as long as the browser runs: when the session ends is the server's to say."""
+    response.set_cookie(COOKIE, secret.text, path="/", secure=secure, httponly=True, samesite="strict")
+    return response
+
+
+def take_back(response: Response, secure: bool) -> Response:
+    response.delete_cookie(COOKIE, path="/", secure=secure, httponly=True, samesite="strict")
+    return response
