@@ -1,0 +1,72 @@
+"""Why something is not offered in the CLI, in the console, or in both. Short, and each line is an answer to "why not?"."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+CLI, CONSOLE = "CLI", "console"
+
+
+@dataclass(frozen=True, slots=True)
+class Absence:
+    operations: tuple[str, ...]
+    missing: tuple[str, ...]
+    because: str
+
+
+ABSENCES = (
+    Absence(
+        (
+            "agent_ca",
+            "agent_enrol",
+            "agent_heartbeat",
+            "agent_host_certificate",
+            "agent_inventory",
+            "agent_task_poll",
+            "agent_task_progress",
+            "agent_task_result",
+        ),
+        (CLI, CONSOLE),
+        "The protocol of node agents; nobody but a node can sign such a request.",
+    ),
+    Absence(
+        (
+            "controller_work",
+            "operation_claim",
+            "operation_report",
+            "operation_complete",
+            "operation_fail",
+            "operation_give_back",
+            "operation_machine_access",
+            "runtime_secret_create",
+            "instance_health_report",
+            "app_usage_report",
+        ),
+        (CLI, CONSOLE),
+        "For an app's controller, which holds a lease; the SDK's controller framework calls them.",
+    ),
+    Absence(
+        ("artifact_pull",),
+        (CLI, CONSOLE),
+        "For a host that pulls by a runtime secret, which no person has.",
+    ),
+    Absence(
+        ("health", "ready", "metrics", "auth_jwks"),
+        (CLI, CONSOLE),
+        "For monitoring, load balancers and whoever checks our tokens.",
+    ),
+    Absence(
+        ("auth_session_create", "auth_session_show", "auth_session_end"),
+        (CLI,),
+        "A browser's session; the CLI holds a token and a refresh token.",
+    ),
+    Absence(("auth_token", "auth_logout"), (CONSOLE,), "The console has a session in a cookie, and no token."),
+    Absence(("registry_token",), (CONSOLE,), "For whoever pushes an image to the registry: the CLI, podman, docker."),
+)
+
+
+def reasons() -> Iterator[tuple[str, str, str]]:
+    """(operation, where it is missing, why)."""
+    for absence in ABSENCES:
+        for name in absence.operations:
+            for place in absence.missing:
+                yield name, place, absence.because
