@@ -15,6 +15,7 @@ HOMES = {
     "project_audit": "audit",
     "project_event": "events",
     "project_quota": "quotas.project",
+    "served_project": "instances.served_project",
     "ssh_certificate": "ssh_access.certificate",
     "ssh_grant": "ssh_access.grant",
     "task": "nodes.task",
@@ -34,12 +35,15 @@ NAMED = {
     "controller_work": "controller.poll",
     "instance_health_report": "controller.report_health",
     "member_operation_create": "instances.change_members",
+    "operation_list_all": "operations.list",
     "operation_machine_access": "ssh_access.for_operation",
     "platform_event_list": "events.page",
     "project_event_list": "events.page",
     "publish_intent_upload": "publish_intents.upload_content",
+    "receipt_list_all": "receipts.list",
     "registry_token": "artifacts.registry_token",
     "runtime_secret_create": "artifacts.pull_secret",
+    "slot_map": "slots.map",
     "ssh_ca_show": "ssh_access.authorities",
 }
 # An operation is asked for by people and worked on by controllers, who hold different permissions.

@@ -14,8 +14,10 @@ from gpuaas_server.allocations.schemas import (
     AllocationState,
     ForceCleanup,
     Timeline,
+    Topology,
 )
 from gpuaas_server.allocations.timeline import allocation_timeline as timeline_of
+from gpuaas_server.allocations.topology import allocation_topology as topology_of
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
 from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
 from gpuaas_server.kernel.http.problems import problem_responses
@@ -86,6 +88,14 @@ async def allocation_timeline(
 ) -> Response:
     """Every state and every phase on the host with its times, failure reasons and the wipe's evidence."""
     return await call.read(lambda c: timeline_of(c, project_id, allocation_id))
+
+
+@router.get(f"{PATH}/{{allocation_id}}/topology", response_model=Topology, responses=problem_responses())
+async def allocation_topology(
+    project_id: ProjectId, allocation_id: AllocationId, call: Annotated[Call, admitted("allocation_topology")]
+) -> Response:
+    """The GPUs of its host, how they are linked, and which of them it holds, or held until it ended."""
+    return await call.read(lambda c: topology_of(c, project_id, allocation_id))
 
 
 @router.post(f"{PATH}/{{allocation_id}}/release", response_model=Allocation, responses=problem_responses("conflict"))

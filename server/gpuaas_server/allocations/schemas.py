@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from gpuaas_server.capacity.schemas import GpuCount
+from gpuaas_server.capacity.schemas import GpuCount, HostGpu
 from gpuaas_server.kernel.http.schemas import AllowedActions, Body, CorrelationId, Generation, Reason, examples
 from gpuaas_server.kernel.ids import SshKeyId
 
@@ -89,6 +89,14 @@ class Allocation(BaseModel):
 
 class AllocationBatch(BaseModel):
     items: list[Allocation]
+
+
+class Topology(BaseModel):
+    allocation_id: str
+    node_id: str = Field(description="The host.")
+    gpus: list[HostGpu] = Field(
+        description="All of the host by their index; `claimed` says which are the allocation's."
+    )
 
 
 class TimelineEntry(BaseModel):

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
+from pydantic import AwareDatetime
 from starlette.responses import Response
 
 from gpuaas_server.audit import service
@@ -27,9 +28,17 @@ async def _filter(
     ] = None,
     action: Annotated[str | None, Query(pattern="^[a-z_]{3,60}$", description="Such as allocation_release.")] = None,
     outcome: Annotated[str | None, Query(pattern="^(done|denied)$", description="done or denied.")] = None,
+    since: Annotated[AwareDatetime | None, Query(description="From then on, with a time zone.")] = None,
+    before: Annotated[AwareDatetime | None, Query(description="Earlier than this, with a time zone.")] = None,
 ) -> AuditFilter:
     return AuditFilter(
-        resource_id=resource_id, actor_id=actor_id, correlation_id=correlation_id, action=action, outcome=outcome
+        resource_id=resource_id,
+        actor_id=actor_id,
+        correlation_id=correlation_id,
+        action=action,
+        outcome=outcome,
+        since=since,
+        before=before,
     )
 
 

@@ -1,7 +1,7 @@
 """All SQL of the audit trail."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
 from psycopg.rows import DictRow
 
@@ -18,6 +18,13 @@ class AuditFilter:
     correlation_id: str | None = None
     action: str | None = None
     outcome: str | None = None
+    since: datetime | None = None
+    before: datetime | None = None
+
+
+_TIMES = {"since": "at >= %s", "before": "at < %s"}
+_SLACK = timedelta(hours=1)  # an id is drawn after its transaction began, which is the time of the row
+_FIRST, _LAST = datetime(2000, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
 
 
 AUDIT_INSERT = (
@@ -34,8 +41,13 @@ async def audit_list(connection: Connection, wanted: AuditFilter, after: str | N
     for column in AuditFilter.__slots__:
         value = getattr(wanted, column)
         if value is not None:
-            clauses.append(f"{column} = %s")
+            clauses.append(_TIMES.get(column, f"{column} = %s"))
             values.append(value)
+    # Ids sort by time: a span of time is a span of every index that ends with the id.
+    for bound, moment, slack in (("id >= %s", wanted.since, -_SLACK), ("id < %s", wanted.before, _SLACK)):
+        if moment is not None:
+            clauses.append(bound)
+            values.append(first_id_at("aud", min(max(moment, _FIRST), _LAST) + slack))
     if after is not None:
         clauses.append("id < %s")
         values.append(after)

@@ -100,6 +100,39 @@ async def slot_list(connection: Connection, node_id: str) -> list[DictRow]:
     return await cursor.fetchall()
 
 
+async def slots_of_nodes(connection: Connection, node_ids: Sequence[str]) -> list[DictRow]:
+    """The GPUs that are there, with the allocation that holds each. For platform scopes."""
+    cursor = await connection.execute(
+        "SELECT s.id, s.node_id, s.slot_index, s.status, s.status_reason, s.gpu_model, c.allocation_id"
+        " FROM node_resource_slots s LEFT JOIN allocation_resource_claims c ON c.node_id = s.node_id"
+        " AND c.released_at IS NULL AND (c.kind = 'node_exclusive' OR c.slot_id = s.id)"
+        " WHERE s.node_id = ANY(%s) AND s.present ORDER BY s.node_id, s.slot_index",
+        (list(node_ids),),
+    )
+    return await cursor.fetchall()
+
+
+async def nodes_with_slots(connection: Connection, status: str, after: str | None, limit: int) -> list[str]:
+    """Nodes that have a slot in this status, newest first."""
+    cursor = await connection.execute(
+        "SELECT DISTINCT node_id FROM node_resource_slots WHERE status = %s AND present"
+        " AND node_id < coalesce(%s, 'zzz') ORDER BY node_id DESC LIMIT %s",
+        (status, after, limit),
+    )
+    return [row["node_id"] for row in await cursor.fetchall()]
+
+
+async def slots_beside(connection: Connection, allocation_id: str, node_id: str) -> list[DictRow]:
+    """The GPUs of the node, and which of them the allocation holds, or held when it ended."""
+    cursor = await connection.execute(
+        f"SELECT {_SLOT_COLUMNS}, EXISTS (SELECT FROM allocation_resource_claims c WHERE c.allocation_id = %s"
+        " AND c.node_id = s.node_id AND (c.kind = 'node_exclusive' OR c.slot_id = s.id)) AS claimed"
+        " FROM node_resource_slots s WHERE node_id = %s ORDER BY slot_index",
+        (allocation_id, node_id),
+    )
+    return await cursor.fetchall()
+
+
 async def slot_node(connection: Connection, slot_id: str) -> str | None:
     cursor = await connection.execute("SELECT node_id FROM node_resource_slots WHERE id = %s", (slot_id,))
     row = await cursor.fetchone()

@@ -5,10 +5,11 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from gpuaas_server.kernel.http.schemas import Body, Generation, Name, Reason, Slug, examples
+from gpuaas_server.kernel.http.schemas import AllowedActions, Body, Generation, Name, Reason, Slug, examples
 from gpuaas_server.kernel.ids import SlotId
 
 Shape = Literal["baremetal", "gpu_slice"]
+SlotStatus = Literal["discovered", "available", "claimed", "cleaning", "cleanup_blocked", "disabled"]
 GpuModel = Annotated[str, StringConstraints(min_length=2, max_length=80, pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._/()+-]*$")]
 GpuCount = Annotated[int, Field(ge=1, le=64)]
 
@@ -33,12 +34,32 @@ class Slot(BaseModel):
     )
     present: bool = Field(description="Whether the last inventory had it.")
     approved_at: datetime | None = Field(description="Null: nobody has approved it, so it can not be allocated.")
+    allowed_actions: AllowedActions
     generation: Generation
     created_at: datetime
 
 
 class SlotList(BaseModel):
     items: list[Slot]
+
+
+class MappedSlot(BaseModel):
+    id: str
+    slot_index: int = Field(description="The GPU's number on its node.")
+    status: SlotStatus
+    status_reason: str | None = Field(description="Why it is disabled or blocked.")
+    gpu_model: str
+    allocation_id: str | None = Field(description="What holds it.")
+
+
+class HostGpu(BaseModel):
+    slot_index: int = Field(description="The GPU's number on its host.")
+    claimed: bool = Field(description="Whether it belongs to the allocation.")
+    gpu_model: str
+    memory_mib: int | None
+    pci_address: str
+    numa_node: int | None
+    nvlink_group: str | None = Field(description="GPUs with the same value are linked.")
 
 
 class SlotApprove(Body):

@@ -11,15 +11,19 @@ from psycopg.rows import DictRow
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.capacity import queries, scheduler, sku_queries
 from gpuaas_server.capacity.scheduler import Placement
-from gpuaas_server.capacity.schemas import Sku, Slot, SlotApprove, SlotList
+from gpuaas_server.capacity.schemas import HostGpu, MappedSlot, Sku, Slot, SlotApprove, SlotList
 from gpuaas_server.capacity.skus import sku_choose
 from gpuaas_server.events.service import NewEvent, emit
+from gpuaas_server.identity import service as identity
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.ids import new_id
 
 log = logging.getLogger(__name__)
+
+Roles = frozenset[str]
+NOBODY: Roles = frozenset()
 
 PATIENCE = 20  # looks before a wish is refused while others keep changing the nodes that would fit
 
@@ -116,14 +120,36 @@ async def slot_summary(connection: Connection, node_ids: Sequence[str]) -> dict[
     return summaries
 
 
-async def slot_list(connection: Connection, node_id: str) -> SlotList:
+async def slot_list(connection: Connection, node_id: str, roles: Roles = NOBODY) -> SlotList:
     rows = await queries.slot_list(connection, node_id)
     if not rows and not await queries.node_known(connection, node_id):
         raise not_found("node", node_id)
-    return SlotList(items=[Slot(**row) for row in rows])
+    return SlotList(items=[_slot(row, roles) for row in rows])
 
 
-async def slot_approve(tx: Tx, node_id: str, body: SlotApprove) -> SlotList:
+async def slot_map(connection: Connection, node_ids: Sequence[str]) -> dict[str, list[MappedSlot]]:
+    """What each GPU of the nodes is doing, and for whom."""
+    found: dict[str, list[MappedSlot]] = {node_id: [] for node_id in node_ids}
+    for row in await queries.slots_of_nodes(connection, node_ids):
+        found[row.pop("node_id")].append(MappedSlot(**row))
+    return found
+
+
+async def nodes_with_slots(connection: Connection, status: str, after: str | None, limit: int) -> list[str]:
+    return await queries.nodes_with_slots(connection, status, after, limit)
+
+
+async def gpus_beside(connection: Connection, allocation_id: str, node_id: str) -> list[HostGpu]:
+    """The host's GPUs as a tenant may know them: how they are linked, and which are theirs; not what others do."""
+    rows = await queries.slots_beside(connection, allocation_id, node_id)
+    return [
+        HostGpu(**{name: row[name] for name in HostGpu.model_fields})
+        for row in rows
+        if row["present"] or row["claimed"]
+    ]
+
+
+async def slot_approve(tx: Tx, node_id: str, body: SlotApprove, roles: Roles = NOBODY) -> SlotList:
     """All of the named slots or none; approving what is approved already is not an error."""
     await queries.node_lock(tx.connection, node_id)
     known = {row["id"]: row for row in await queries.slot_list(tx.connection, node_id)}
@@ -141,10 +167,10 @@ async def slot_approve(tx: Tx, node_id: str, body: SlotApprove) -> SlotList:
     ids = sorted(row["id"] for row in approved)
     await record(tx, AuditEntry("slot_approve", node_id, details={"slots": ids, "shape": body.capacity_shape}))
     await emit(tx, NewEvent("node.slots_approved", node_id, data={"slots": len(ids)}))
-    return await slot_list(tx.connection, node_id)
+    return await slot_list(tx.connection, node_id, roles)
 
 
-async def slot_disable(tx: Tx, slot_id: str, reason: str) -> Slot:
+async def slot_disable(tx: Tx, slot_id: str, reason: str, roles: Roles = NOBODY) -> Slot:
     slot = await _lock(tx, slot_id)
     if slot["status"] in ("claimed", "cleaning"):
         raise Problem("conflict", f"Slot {slot_id} is {slot['status']}; release its allocation first.")
@@ -152,15 +178,15 @@ async def slot_disable(tx: Tx, slot_id: str, reason: str) -> Slot:
         raise Problem(
             "conflict", f"Slot {slot_id} waits for a proven clean-up; retry or force its allocation's release."
         )
-    return await _slot_set(tx, slot_id, "disabled", reason, "slot_disable")
+    return _slot(await _slot_set(tx, slot_id, "disabled", reason, "slot_disable"), roles)
 
 
-async def slot_enable(tx: Tx, slot_id: str) -> Slot:
+async def slot_enable(tx: Tx, slot_id: str, roles: Roles = NOBODY) -> Slot:
     slot = await _lock(tx, slot_id)
     if slot["status"] != "disabled":
         raise Problem("conflict", f"Slot {slot_id} is {slot['status']}, not disabled.")
     status = "available" if slot["approved_at"] else "discovered"
-    return await _slot_set(tx, slot_id, status, None, "slot_enable")
+    return _slot(await _slot_set(tx, slot_id, status, None, "slot_enable"), roles)
 
 
 async def _lock(tx: Tx, slot_id: str) -> dict[str, object]:
@@ -175,13 +201,24 @@ async def _lock(tx: Tx, slot_id: str) -> dict[str, object]:
     return slot
 
 
-async def _slot_set(tx: Tx, slot_id: str, status: str, reason: str | None, action: str) -> Slot:
+async def _slot_set(tx: Tx, slot_id: str, status: str, reason: str | None, action: str) -> DictRow:
     row = await queries.slot_status_set(tx.connection, slot_id, status, reason)
     if row is None:
         raise not_found("slot", slot_id)
     await queries.refit(tx.connection, [row["node_id"]])
     await record(tx, AuditEntry(action, slot_id, reason=reason, details={"after": status}))
-    return Slot(**row)
+    return row
+
+
+def _slot(row: DictRow, roles: Roles) -> Slot:
+    return Slot(**row, allowed_actions=identity.allowed_actions(roles, _possible_actions(row["status"])))
+
+
+def _possible_actions(status: str) -> list[str]:
+    """What the status allows, whoever asks; the verbs refuse by the same rule."""
+    if status == "disabled":
+        return ["slot_enable"]
+    return [] if status in ("claimed", "cleaning", "cleanup_blocked") else ["slot_disable"]
 
 
 async def ask(tx: Tx, sku: str, gpu_count: int | None, count: int) -> Asked:

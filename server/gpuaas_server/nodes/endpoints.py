@@ -7,6 +7,7 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from gpuaas_server.access import tls
+from gpuaas_server.capacity.schemas import SlotStatus
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
 from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
@@ -19,6 +20,7 @@ from gpuaas_server.nodes.schemas import (
     EnrolmentTokenCreated,
     Node,
     NodeReason,
+    NodeSlots,
     NodeStatus,
     NodeUpdate,
     Task,
@@ -77,6 +79,17 @@ async def node_list(
     """Hosts of the platform, newest first, retired ones too; `status` picks."""
     roles = call.admission.roles
     return await call.read(lambda connection: service.node_list(connection, roles, status, after, limit))
+
+
+@router.get("/slot-map", response_model=Page[NodeSlots], responses=problem_responses())
+async def slot_map(
+    call: Annotated[Call, admitted("slot_map")],
+    status: Annotated[SlotStatus | None, Query(description="Only nodes that have a slot in this status.")] = None,
+    after: PageAfter = None,
+    limit: PageLimit = 50,
+) -> Response:
+    """The fleet as a picture needs it: what each GPU of each node does, and which allocation holds it."""
+    return await call.read(lambda connection: service.slot_map(connection, status, after, limit))
 
 
 @router.get("/nodes/{node_id}", response_model=Node, responses=problem_responses())

@@ -38,6 +38,19 @@ async def node_show(connection: Connection, node_id: str) -> DictRow | None:
     return await cursor.fetchone()
 
 
+async def nodes_mapped(
+    connection: Connection, only: Sequence[str] | None, after: str | None, limit: int
+) -> list[DictRow]:
+    """What a map of the fleet says of a node, newest first: of these, or of all that are not retired."""
+    cursor = await connection.execute(
+        f"SELECT n.id, n.name, n.cordoned, n.draining, n.lost_since, n.retired_at, {_APPROVED} AS approved FROM nodes n"
+        " WHERE CASE WHEN %(only)s::text[] IS NULL THEN n.retired_at IS NULL ELSE n.id = ANY(%(only)s) END"
+        " AND n.id < coalesce(%(after)s, 'zzz') ORDER BY n.id DESC LIMIT %(limit)s",
+        {"only": None if only is None else list(only), "after": after, "limit": limit},
+    )
+    return await cursor.fetchall()
+
+
 async def node_lock(connection: Connection, node_id: str) -> DictRow | None:
     """First statement of every change to a node: whoever holds the row decides, the next one sees the outcome."""
     cursor = await connection.execute(

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, StringConstraints
 
+from gpuaas_server.capacity.schemas import MappedSlot
 from gpuaas_server.kernel.http.schemas import AllowedActions, Body, CorrelationId, Generation, Name, Reason
 
 NodeStatus = Literal["enrolled", "ready", "lost", "retired"]
@@ -89,6 +90,16 @@ class Node(BaseModel):
     allowed_actions: AllowedActions
     generation: Generation
     created_at: datetime
+
+
+class NodeSlots(BaseModel):
+    """A node in the map of the fleet."""
+
+    id: str
+    name: str
+    status: NodeStatus
+    cordoned: bool = Field(description="Nothing new lands here.")
+    slots: list[MappedSlot] = Field(description="The GPUs that are there, by their index.")
 
 
 class Task(BaseModel):

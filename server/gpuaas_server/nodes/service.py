@@ -10,6 +10,7 @@ from psycopg.rows import DictRow
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.capacity import service as capacity
+from gpuaas_server.capacity.schemas import MappedSlot
 from gpuaas_server.capacity.service import SlotSummary
 from gpuaas_server.events import service as events
 from gpuaas_server.events.service import NewEvent
@@ -19,7 +20,7 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.nodes import machine, queries, task_queries, tasks
-from gpuaas_server.nodes.schemas import Maintenance, Node, NodeUpdate, SlotCounts, Task
+from gpuaas_server.nodes.schemas import Maintenance, Node, NodeSlots, NodeUpdate, SlotCounts, Task
 from gpuaas_server.nodes.status import NodeState, node_status, possible_actions
 
 DISCOVER_SECONDS = 300
@@ -67,6 +68,19 @@ async def node_show(connection: Connection, roles: frozenset[str], node_id: str)
         raise not_found("node", node_id)
     summaries = await capacity.slot_summary(connection, [node_id])
     return _node(row, summaries[node_id], roles)
+
+
+async def slot_map(connection: Connection, status: str | None, after: str | None, limit: int) -> Page[NodeSlots]:
+    """Every GPU of the fleet, node by node; retired nodes have none. With a status, nodes that have such a slot."""
+    only = None if status is None else await capacity.nodes_with_slots(connection, status, after, limit + 1)
+    rows = await queries.nodes_mapped(connection, only, after, limit + 1)
+    slots = await capacity.slot_map(connection, [row["id"] for row in rows])
+    return Page[NodeSlots].of([_mapped(row, slots[row["id"]]) for row in rows], limit)
+
+
+def _mapped(row: DictRow, slots: list[MappedSlot]) -> NodeSlots:
+    state = NodeState.of(row)
+    return NodeSlots(id=row["id"], name=row["name"], status=node_status(state), cordoned=state.cordoned, slots=slots)
 
 
 async def node_lock(tx: Tx, node_id: str, action: str) -> DictRow:
@@ -178,9 +192,13 @@ def _node(row: DictRow, summary: SlotSummary, roles: frozenset[str]) -> Node:
         drained=state.draining and not summary.claimed,
         maintenance=maintenance,
         slots=counts,
-        allowed_actions=allowed_actions(roles, possible_actions(state)),
+        allowed_actions=allowed_actions(roles, [*possible_actions(state), *_approval(state, counts)]),
         **{name: row[name] for name in _PLAIN},
     )
+
+
+def _approval(state: NodeState, counts: SlotCounts) -> list[str]:
+    return ["slot_approve"] if counts.discovered and not state.retired else []
 
 
 _PLAIN = (

@@ -54,6 +54,18 @@ async def operation_list(
     )
 
 
+@router.get("/operations", response_model=Page[Operation], responses=problem_responses())
+async def operation_list_all(
+    call: Annotated[Call, admitted("operation_list_all")],
+    status: Annotated[OperationStatus | None, Query()] = None,
+    after: PageAfter = None,
+    limit: PageLimit = 50,
+) -> Response:
+    """Operations of all projects, newest first, for operators; in one status."""
+    roles = call.admission.roles
+    return await call.read(lambda c: service.operation_list(c, roles, None, None, None, status, after, limit))
+
+
 @router.get(f"{PATH}/{{operation_id}}", response_model=Operation, responses=problem_responses())
 async def operation_show(
     project_id: ProjectId,

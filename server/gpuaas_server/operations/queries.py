@@ -83,7 +83,7 @@ async def live_lock(connection: Connection, instance_id: str) -> list[DictRow]:
 
 async def operation_list(
     connection: Connection,
-    project_id: str,
+    project_id: str | None,
     instance_id: str | None,
     parent_id: str | None,
     status: str | None,
@@ -91,9 +91,10 @@ async def operation_list(
     limit: int,
     apps: Sequence[str] | None = None,
 ) -> list[DictRow]:
-    """Newest first. The clauses are ours; only values come from outside."""
-    clauses, values = ["project_id = %s"], list[object]([project_id])
+    """Newest first; of one project, or in a platform scope of all. The clauses are ours; only values come from outside."""
+    clauses, values = ["true"], list[object]()
     for clause, value in (
+        ("project_id = %s", project_id),
         ("instance_id = %s", instance_id),
         ("parent_id = %s", parent_id),
         ("status = %s", status),

@@ -32,7 +32,7 @@ async def operation_show(connection: Connection, roles: Roles, project_id: str, 
 async def operation_list(
     connection: Connection,
     roles: Roles,
-    project_id: str,
+    project_id: str | None,
     instance_id: str | None,
     parent_id: str | None,
     status: str | None,

@@ -77,6 +77,7 @@ app_operations = sa.Table(
     ),
     sa.Index("app_operations_by_project", "project_id", "id"),
     sa.Index("app_operations_by_status", "project_id", "status", "id"),
+    sa.Index("app_operations_anywhere", "status", "id"),
     sa.Index("app_operations_by_instance", "instance_id", "id"),
     sa.Index("app_operations_live", "instance_id", "id", postgresql_where=sa.text("finished_at IS NULL")),
     sa.Index(

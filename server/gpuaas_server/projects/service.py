@@ -25,8 +25,27 @@ from gpuaas_server.projects.schemas import (
 
 Roles = frozenset[str]
 RequireMatch = Callable[[int], None]
-_TENANT_VERBS = ("tenant_update", "tenant_user_create", "tenant_member_set", "project_create")
-_PROJECT_VERBS = ("project_update", "project_member_set", "service_account_create", "allocation_create")
+_TENANT_VERBS = (
+    "tenant_update",
+    "tenant_user_create",
+    "tenant_member_set",
+    "tenant_member_remove",
+    "tenant_quota_set",
+    "project_create",
+    "entitlement_grant",
+    "entitlement_revoke",
+)
+_PROJECT_VERBS = (
+    "project_update",
+    "project_member_set",
+    "project_member_remove",
+    "project_quota_set",
+    "service_account_create",
+    "access_credential_create",
+    "publish_intent_create",
+    "allocation_create",
+    "instance_create",
+)
 
 
 @dataclass(frozen=True, slots=True)

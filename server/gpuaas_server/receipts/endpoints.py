@@ -38,6 +38,18 @@ async def receipt_list(
     return await call.read(lambda c: service.receipt_list(c, roles, project_id, wanted, after, limit))
 
 
+@router.get("/receipts", response_model=Page[ReceiptLine], responses=problem_responses())
+async def receipt_list_all(
+    call: Annotated[Call, admitted("receipt_list_all")],
+    status: Annotated[ReceiptStatus | None, Query()] = None,
+    after: PageAfter = None,
+    limit: PageLimit = 50,
+) -> Response:
+    """Receipts of all projects, newest first, for operators; in one status."""
+    roles = call.admission.roles
+    return await call.read(lambda c: service.receipt_list(c, roles, None, {"status": status}, after, limit))
+
+
 @router.get(f"{PATH}/{{receipt_id}}", response_model=Receipt, responses=problem_responses())
 async def receipt_show(
     project_id: ProjectId, receipt_id: ReceiptId, call: Annotated[Call, admitted("receipt_show")]

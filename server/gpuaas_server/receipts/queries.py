@@ -66,15 +66,18 @@ async def receipt_show(
 
 async def receipt_list(
     connection: Connection,
-    project_id: str,
+    project_id: str | None,
     wanted: Mapping[str, str | None],
     after: str | None,
     limit: int,
     apps: Sequence[str] | None,
 ) -> list[DictRow]:
-    """Newest first; of the `apps` in sight, or of all. `wanted` are columns of ours; only values come from outside."""
-    clauses, values = ["project_id = %s"], list[object]([project_id])
-    for column, value in wanted.items():
+    """Newest first; of the `apps` in sight, or of all; of one project, or in a platform scope of all.
+
+    `wanted` are columns of ours; only values come from outside.
+    """
+    clauses, values = ["true"], list[object]()
+    for column, value in {"project_id": project_id, **wanted}.items():
         if value is not None:
             clauses.append(f"{column} = %s")
             values.append(value)

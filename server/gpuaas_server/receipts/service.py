@@ -103,7 +103,7 @@ async def receipt_show(connection: Connection, roles: Roles, project_id: str, re
 async def receipt_list(
     connection: Connection,
     roles: Roles,
-    project_id: str,
+    project_id: str | None,
     wanted: Mapping[str, str | None],
     after: str | None,
     limit: int,

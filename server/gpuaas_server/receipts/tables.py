@@ -43,6 +43,7 @@ teardown_receipts = sa.Table(
     sa.CheckConstraint("(status = 'not_verified') = (forced IS NOT NULL)", name="teardown_receipts_forced"),
     sa.UniqueConstraint("operation_id", "member_id", name="teardown_receipts_one_per_member"),
     sa.Index("teardown_receipts_by_project", "project_id", "id"),
+    sa.Index("teardown_receipts_anywhere", "status", "id"),
     sa.Index("teardown_receipts_by_app", "project_id", "app_slug", "id"),
     sa.Index("teardown_receipts_by_instance", "instance_id", "id"),
     sa.Index("teardown_receipts_by_allocation", "allocation_id", "id"),
