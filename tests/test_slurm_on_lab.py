@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from gpuaas_sdk import Conflict, NewMemberOperation, ReplaceTarget
 from gpuaas_slurm.controller import Slurm
 from system_support.echo_ground import at_work
 from system_support.slurm_ground import Ground, disk, other_than, slurm_ground, traces
@@ -42,6 +43,31 @@ def test_a_cluster_of_one_node_is_ready_for_its_users_when_it_says_so(ground: Gr
     assert str(runtime["package_version"]).startswith("22.05.8-")
 
 
+def refused(ground: Ground, instance: str, kind: str, *, component: str = "worker") -> str:
+    """Why it cannot be asked for, of the member on the first host; it is not offered either."""
+    found = ground.world.admin.instances.members(ground.project_id, instance)
+    place, other = ground.places[0], ground.places[1]
+    target = next(one for one in found if (one.component_key, one.allocation_id) == (component, place))
+    assert kind not in target.allowed_actions
+    move = [ReplaceTarget(member_id=target.id, allocation_id=other)]
+    how = {"replacements": move} if kind == "replace" else {"targets": [target.id]}
+    with pytest.raises(Conflict) as said:
+        ground.change_members(instance, NewMemberOperation(kind=kind, **how))  # type: ignore[arg-type]
+    assert said.value.code == "closed_in_mode"
+    return said.value.detail
+
+
+def test_a_cluster_says_what_form_it_has_and_refuses_at_once_what_cannot_be_asked_in_it(
+    ground: Ground, cluster: str
+) -> None:
+    mode = ground.instance(cluster).mode
+    assert mode is not None
+    assert mode.name == "single-node"
+    assert refused(ground, cluster, "remove").endswith("or decommission the cluster.")
+    assert refused(ground, cluster, "replace").endswith("then remove this one.")
+    assert "without it there is no cluster" in refused(ground, cluster, "remove", component="controller")
+
+
 def test_no_line_of_error_is_in_the_logs_at_start(ground: Ground, cluster: str) -> None:
     for log in ("slurmctld", "slurmd"):
         lines = ground.hosts[0].read_file(f"/var/log/gpuaas-slurm/{log}.log").splitlines()
@@ -68,6 +94,8 @@ def test_the_commands_that_people_are_told_are_those_that_work(ground: Ground, c
 
 def test_many_workers_join_at_once_and_jobs_run_over_all_of_them(ground: Ground, cluster: str) -> None:
     ground.succeeds(ground.add(cluster, 1, 2))
+    mode = ground.instance(cluster).mode
+    assert (mode and mode.name, "remove" in ground.worker(cluster, 0).allowed_actions) == ("multi-node", True)
     said = ground.as_user("srun", "--input=none", "-N3", "hostname").split()
     assert sorted(said) == sorted(host.name for host in ground.hosts)
     log = ground.hosts[1].read_file("/var/log/gpuaas-slurm/slurmd.log")

@@ -67,6 +67,8 @@ def print_instance(
         ("Last operation", None if instance.operation_id else instance.last_operation_id),
         ("Members", _counts(instance.member_counts)),
         ("Inputs", _document(instance.inputs)),
+        ("Form", instance.mode and f"{instance.mode.name}: {instance.mode.meaning}"),
+        ("Not in this form", _closed(instance)),
         ("Runtime", _document(instance.runtime)),
         ("Access", _document(instance.access_bundle)),
         ("Rolls back to", _version(instance.previous_version)),
@@ -144,3 +146,10 @@ def _document(document: Mapping[str, object] | None) -> str | None:
 
 def _version(version: InstanceVersion | None) -> str | None:
     return None if version is None else f"{version.version}, runtime {version.runtime_version or '-'}"
+
+
+def _closed(instance: Instance) -> str | None:
+    """What its app does not take in the form that it has."""
+    listed = instance.mode.closed if instance.mode else []
+    lines = [f"{one.kind} {one.component_key or ''}".rstrip() + f": {one.message} {one.next_step}" for one in listed]
+    return "\n".join(lines) or None

@@ -1,5 +1,7 @@
 """What can be asked of a Slurm cluster. Each handler makes the hosts what they should be, from wherever they are."""
 
+from collections.abc import Sequence
+
 from gpuaas_sdk.controller import AppController, Context, ControllerMember, Failed, Health, Watched, main
 from gpuaas_slurm import clearing, head_host, installing, leaving, worker_host
 from gpuaas_slurm.access import Door, access_bundle
@@ -9,7 +11,7 @@ from gpuaas_slurm.health import counted, judge, status_at
 from gpuaas_slurm.hostside import ask
 from gpuaas_slurm.layout import HOSTS_MARK, STATUS_PORT, node_name
 from gpuaas_slurm.leaving import Patience
-from gpuaas_slurm.modes import require_mode
+from gpuaas_slurm.modes import LAST_WORKER, at_rest, at_work, described, mode_of, require_mode
 from gpuaas_slurm.proof import prove
 
 
@@ -23,7 +25,7 @@ class Slurm(AppController):
     async def bootstrap(self, ctx: Context) -> None:
         """All hosts at once are prepared; then the controller, then all workers at once, then the proof."""
         cluster = Cluster.of(ctx, self._heads)
-        require_mode(cluster.inputs.mode, ctx.everybody)
+        _require_mode(cluster)
         await together(_one_a_host(ctx.members), lambda member: _prepare(cluster, member))
         key = await cluster.munge_key(make=True)
         await together(_one_a_host(ctx.members), lambda member: _configure(cluster, member, key))
@@ -37,7 +39,7 @@ class Slurm(AppController):
     async def add(self, ctx: Context) -> None:
         """A worker that failed to join, was drained, or lost its power comes back the same way."""
         cluster = Cluster.of(ctx, self._heads)
-        require_mode(cluster.inputs.mode, ctx.everybody)
+        _require_mode(cluster)
         if ctx.of("controller"):
             await self.bootstrap(ctx)
             return
@@ -47,6 +49,7 @@ class Slurm(AppController):
             await _configure(cluster, member, key)
             await _join(cluster, member)
         await _prove(cluster, cluster.workers)
+        _say_mode(cluster)
 
     async def drain(self, ctx: Context) -> None:
         cluster, patience = Cluster.of(ctx, self._heads), Patience.of(ctx.options, jobs="wait")
@@ -60,12 +63,15 @@ class Slurm(AppController):
         cluster, patience = Cluster.of(ctx, self._heads), Patience.of(ctx.options, jobs="requeue")
         _refuse_controller(ctx, "removed")
         mine = [one for one in ctx.everybody if one.concerned and (ctx.narrowed is None or one.id in ctx.narrowed)]
+        if not ctx.operation.parameters.get("release_of"):  # a machine that is going takes its worker with it
+            _require_worker(cluster, without=mine)
         async with ctx.step("look-for-jobs"):
             await leaving.spare_pending(cluster, mine, patience)
         for member in mine:
             await _let_go(cluster, member, patience)
             if not member.host_gone:
                 await _clear(cluster, member, keep_packages=ctx.options.get("packages") == "keep")
+        _say_mode(cluster, without=mine)
 
     async def stop(self, ctx: Context) -> None:
         """Queued jobs stay queued, and what ran is queued again, unless the request says otherwise."""
@@ -102,7 +108,16 @@ class Slurm(AppController):
         status = await status_at(str(address))
         health = judge(watched.members, status)
         health.runtime = counted(watched.instance.runtime or {}, status)
+        health.mode = at_rest(watched.members, watched.instance.inputs)
         return health
+
+
+def _require_mode(cluster: Cluster) -> None:
+    require_mode(cluster.inputs.mode, mode_of(at_work(cluster.ctx.everybody)))
+
+
+def _say_mode(cluster: Cluster, without: Sequence[ControllerMember] = ()) -> None:
+    cluster.ctx.mode(described(at_work(cluster.ctx.everybody, without), cluster.inputs.mode))
 
 
 async def _prepare(cluster: Cluster, member: ControllerMember) -> None:
@@ -146,13 +161,13 @@ async def _describe(cluster: Cluster) -> None:
     """Three versions that are not the same thing: of the app, of the daemons, of the packages that they came in."""
     ctx, head = cluster.ctx, cluster.head
     host = await ctx.host(head)
-    facts, mode = await cluster.host_facts(head), require_mode(None, ctx.everybody)
+    facts = await cluster.host_facts(head)
+    _say_mode(cluster)
     ctx.runtime(
         app_version=ctx.version.version,
         slurm_version=facts.slurm_version,
         package_version=facts.package_version,
         cluster=cluster.inputs.cluster_name,
-        mode={"name": mode.name, "meaning": mode.meaning, "actions": list(mode.actions)},
         controller={"address": host.address, "status_port": STATUS_PORT},
         partitions=[one.name for one in cluster.inputs.partitions],
         confined_by=facts.cgroup if cluster.inputs.confine else "none",
@@ -212,6 +227,13 @@ async def _cancel_jobs(cluster: Cluster) -> None:
         left = await (await cluster.scheduler()).cancel_all()
     if left:
         await cluster.ctx.progress(10, f"Jobs that did not end by themselves end with their hosts: {', '.join(left)}")
+
+
+def _require_worker(cluster: Cluster, without: Sequence[ControllerMember]) -> None:
+    """All at once they could be asked away, each as one of several. One whose machine is gone may always go."""
+    staying = [component for component, _ in at_work(cluster.ctx.everybody, without)]
+    if "worker" not in staying and not any(one.host_gone for one in without):
+        raise Failed("last_worker", LAST_WORKER.message, next_step=LAST_WORKER.next_step)
 
 
 def _refuse_controller(ctx: Context, what: str) -> None:

@@ -1,6 +1,7 @@
 """What is decided without a host: inputs, modes, who is stranded, how healthy a cluster is, what people are told."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from gpuaas_slurm import health, layout
 from gpuaas_slurm.access import Door, access_bundle
 from gpuaas_slurm.inputs import FIRST_UID, Inputs
 from gpuaas_slurm.leaving import Patience, stranded_by
-from gpuaas_slurm.modes import MULTI, SINGLE, SPLIT, mode_of, require_mode
+from gpuaas_slurm.modes import MULTI, SINGLE, SPLIT, at_work, described, mode_of, require_mode
 from gpuaas_slurm.scheduler import Job, expanded, job_of, node_of
 
 MANIFEST = (Path(layout.__file__).parent / "manifest.yaml").read_text()
@@ -29,13 +30,41 @@ def member(component: str, place: str) -> ControllerMember:
 )
 def test_the_placement_says_what_form_a_cluster_has(workers: list[str], mode: str) -> None:
     members = [member("controller", "a"), *(member("worker", place) for place in workers)]
-    assert mode_of(members) == mode
-    assert require_mode(mode, members).name == require_mode(None, members).name == mode
+    assert mode_of(at_work(members)) == mode
+    require_mode(mode, mode)
+    require_mode(None, mode)
+
+
+def test_who_leaves_has_left_when_the_form_is_named() -> None:
+    members = [member("controller", "a"), member("worker", "a"), member("worker", "b")]
+    assert mode_of(at_work(members, without=members[2:])) == SINGLE
+    assert mode_of(at_work(members, without=members[1:2])) == SPLIT
+    assert mode_of(at_work([*members[:2], replace(members[2], status="removing")])) == SINGLE
+
+
+@pytest.mark.parametrize(
+    ("workers", "wanted", "mode", "closed"),
+    [
+        ("a", None, SINGLE, {"remove worker", "replace worker"}),
+        ("a", SINGLE, SINGLE, {"remove worker", "replace worker", "add worker"}),
+        ("b", SPLIT, SPLIT, {"remove worker"}),
+        ("bc", None, SPLIT, set()),
+        ("ab", MULTI, MULTI, set()),
+    ],
+)
+def test_every_form_spells_out_what_cannot_be_asked_in_it_and_what_to_do(
+    workers: str, wanted: str | None, mode: str, closed: set[str]
+) -> None:
+    found = described([("controller", "a"), *(("worker", place) for place in workers)], wanted)
+    assert found.name == mode
+    always = {f"{kind} controller" for kind in ("drain", "remove", "replace")}
+    assert {f"{one.kind} {one.component_key}" for one in found.closed} == always | closed
+    assert all(one.message.endswith(".") and one.next_step.endswith(".") for one in found.closed)
 
 
 def test_a_placement_of_another_form_than_was_asked_for_is_refused_with_what_to_do() -> None:
     with pytest.raises(Failed) as refused:
-        require_mode(SINGLE, [member("controller", "a"), member("worker", "b")])
+        require_mode(SINGLE, mode_of(at_work([member("controller", "a"), member("worker", "b")])))
     assert (refused.value.failure.code, refused.value.failure.retryable) == ("mode_mismatch", False)
     assert "share the only allocation" in refused.value.failure.next_step
 

@@ -6,12 +6,14 @@ from gpuaas_sdk.controller.failures import CommandFailed, Failed, HostUnreachabl
 from gpuaas_sdk.controller.hosts import Host, Ran
 from gpuaas_sdk.controller.line import Line
 from gpuaas_sdk.controller.metrics import Metrics
+from gpuaas_sdk.controller.modes import Closed, Mode
 from gpuaas_sdk.controller.process import ControllerSettings, connect, main, serve
 from gpuaas_sdk.controller.replica import Replica
 from gpuaas_sdk.generated.models import ControllerMember
 
 __all__ = [
     "AppController",
+    "Closed",
     "CommandFailed",
     "Context",
     "ControllerMember",
@@ -22,6 +24,7 @@ __all__ = [
     "HostUnreachable",
     "Line",
     "Metrics",
+    "Mode",
     "Ran",
     "Replica",
     "Watched",

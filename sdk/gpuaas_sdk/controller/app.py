@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from gpuaas_sdk.controller.context import Context
 from gpuaas_sdk.controller.failures import Failed
+from gpuaas_sdk.controller.modes import Mode
 from gpuaas_sdk.generated.models import Instance, InstanceMember
 from gpuaas_sdk.wire import Document
 
@@ -33,6 +34,7 @@ class Health:
     reasons: list[Document] = field(default_factory=list)
     members: list[Document] = field(default_factory=list)
     runtime: Document | None = None  # what takes the place of the instance's, where the look has found something new
+    mode: Mode | None = None  # the form that it has now
 
     def member(self, member: InstanceMember, problem: str | None) -> None:
         if problem is None:

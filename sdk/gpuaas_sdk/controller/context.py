@@ -9,6 +9,7 @@ from gpuaas_sdk.controller.doors import Doors
 from gpuaas_sdk.controller.failures import Failed, Interrupted, failure_of, line
 from gpuaas_sdk.controller.hosts import Host, mark_of
 from gpuaas_sdk.controller.line import Lease
+from gpuaas_sdk.controller.modes import Mode
 from gpuaas_sdk.generated.models import ControllerInstance, ControllerMember, ControllerVersion, Operation
 from gpuaas_sdk.wire import Document
 
@@ -156,6 +157,10 @@ class Context:
     def access(self, **bundle: object) -> None:
         """Exact commands and endpoints for people. Never a secret."""
         self.said.access_bundle = bundle
+
+    def mode(self, mode: Mode) -> None:
+        """The form that the instance has now. What is closed in it is refused when somebody asks, not when you work on it."""
+        self.lease.mode = mode.document()
 
     def _pause(self) -> None:
         """Between two steps is where it is safe to end."""

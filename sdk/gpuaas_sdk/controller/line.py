@@ -61,6 +61,7 @@ class Lease:
     claimed: ClaimedOperation
     cancel_requested: bool = False
     interrupted: bool = False  # this replica is to end: stop between two steps
+    mode: Document | None = None  # the form that the instance has now, for the word at the end
     _said: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
@@ -74,8 +75,8 @@ class Lease:
         return told
 
     async def complete(self, members: Sequence[Document], runtime: Document | None, access: Document | None) -> None:
-        calls = self._calls.controller
-        await self._held(calls.complete(*self._place, members=members, runtime=runtime, access_bundle=access))
+        end, mode = self._calls.controller.complete, self.mode
+        await self._held(end(*self._place, members=members, runtime=runtime, access_bundle=access, mode=mode))
 
     async def fail(self, failure: Failure, members: Sequence[Document]) -> None:
         await self._held(self._calls.controller.fail(*self._place, failure.document(), members=members))

@@ -42,4 +42,5 @@ async def _report(line: Line, watched: Watched, health: Health) -> None:
         reasons=health.reasons,
         members=health.members,
         runtime=health.runtime,
+        mode=None if health.mode is None else health.mode.document(),
     )

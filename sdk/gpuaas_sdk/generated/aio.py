@@ -36,6 +36,7 @@ from gpuaas_sdk.generated.models import (
     Member,
     MemberHealth,
     MemberReport,
+    Mode,
     NewAllocation,
     NewCredentialDelivery,
     NewInstance,
@@ -572,6 +573,7 @@ class ControllerCalls(Calls):
         *,
         access_bundle: Mapping[str, object] | None = None,
         members: Sequence[MemberReport | Mapping[str, object]] | None = None,
+        mode: Mode | Mapping[str, object] | None = None,
         runtime: Mapping[str, object] | None = None,
         steps: Sequence[StepReport | Mapping[str, object]] | None = None,
         generation: int | None = None,
@@ -582,7 +584,7 @@ class ControllerCalls(Calls):
             path=path_of("projects", project_id, "operations", operation_id, "complete"),
             body=body_of(
                 {"lease_token": lease_token},
-                {"access_bundle": access_bundle, "members": members, "runtime": runtime, "steps": steps},
+                {"access_bundle": access_bundle, "members": members, "mode": mode, "runtime": runtime, "steps": steps},
             ),
             headers=if_match(generation),
         )
@@ -658,6 +660,7 @@ class ControllerCalls(Calls):
         *,
         access_bundle: Mapping[str, object] | None = None,
         members: Sequence[MemberHealth | Mapping[str, object]] | None = None,
+        mode: Mode | Mapping[str, object] | None = None,
         reasons: Sequence[ReasonReport | Mapping[str, object]] | None = None,
         runtime: Mapping[str, object] | None = None,
     ) -> HealthAccepted:
@@ -667,7 +670,13 @@ class ControllerCalls(Calls):
             path=path_of("projects", project_id, "instances", instance_id, "health"),
             body=body_of(
                 {"status": status, "generation": generation},
-                {"access_bundle": access_bundle, "members": members, "reasons": reasons, "runtime": runtime},
+                {
+                    "access_bundle": access_bundle,
+                    "members": members,
+                    "mode": mode,
+                    "reasons": reasons,
+                    "runtime": runtime,
+                },
             ),
         )
         return await self._read(HealthAccepted, request)

@@ -21,6 +21,7 @@ __all__ = [
     "CatalogEntry",
     "CatalogVersion",
     "ClaimedOperation",
+    "ClosedKind",
     "ControllerAllocation",
     "ControllerInstance",
     "ControllerMember",
@@ -50,6 +51,7 @@ __all__ = [
     "Member",
     "MemberHealth",
     "MemberReport",
+    "Mode",
     "NewAllocation",
     "NewCredentialDelivery",
     "NewInstance",
@@ -377,6 +379,19 @@ class ClaimedOperation(Resource):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ClosedKind(Resource):
+    """What would come to nothing: whoever asks for it is refused at once, with these words."""
+
+    kind: str = ""
+    # For a person: why it is not taken.
+    message: str = ""
+    # What the person should ask for instead.
+    next_step: str = ""
+    # Only of members of this component; absent: of all.
+    component_key: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class ControllerAllocation(Resource):
     """What a controller may know of the machine below a member. The way in is asked for with machine-access."""
 
@@ -625,6 +640,8 @@ class Instance(InstanceSummary):
     runtime: Mapping[str, object] | None = None
     # Commands, paths and endpoints for people, as the controller reported them last. Never a secret.
     access_bundle: Mapping[str, object] | None = None
+    # The form that it has, as its app names it, and what is not taken in it; null: the app names none.
+    mode: Mode | None = None
     # What `rollback` goes back to.
     previous_version: InstanceVersion | None = None
     # An upgrade or rollback that did not succeed.
@@ -770,6 +787,18 @@ class Member(Resource):
     created_at: datetime | None = None
     # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
     generation: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mode(Resource):
+    """A form of the app, such as on one machine or on many, in the app's own words."""
+
+    # The app's name for the form.
+    name: str = ""
+    # For a person: what this form is.
+    meaning: str = ""
+    # What the app does not take in this form.
+    closed: list[ClosedKind] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -34,6 +34,7 @@ from gpuaas_sdk.generated.models import (
     Member,
     MemberHealth,
     MemberReport,
+    Mode,
     NewAllocation,
     NewCredentialDelivery,
     NewInstance,
@@ -566,6 +567,7 @@ class ControllerCalls(Calls):
         *,
         access_bundle: Mapping[str, object] | None = None,
         members: Sequence[MemberReport | Mapping[str, object]] | None = None,
+        mode: Mode | Mapping[str, object] | None = None,
         runtime: Mapping[str, object] | None = None,
         steps: Sequence[StepReport | Mapping[str, object]] | None = None,
         generation: int | None = None,
@@ -576,7 +578,7 @@ class ControllerCalls(Calls):
             path=path_of("projects", project_id, "operations", operation_id, "complete"),
             body=body_of(
                 {"lease_token": lease_token},
-                {"access_bundle": access_bundle, "members": members, "runtime": runtime, "steps": steps},
+                {"access_bundle": access_bundle, "members": members, "mode": mode, "runtime": runtime, "steps": steps},
             ),
             headers=if_match(generation),
         )
@@ -652,6 +654,7 @@ class ControllerCalls(Calls):
         *,
         access_bundle: Mapping[str, object] | None = None,
         members: Sequence[MemberHealth | Mapping[str, object]] | None = None,
+        mode: Mode | Mapping[str, object] | None = None,
         reasons: Sequence[ReasonReport | Mapping[str, object]] | None = None,
         runtime: Mapping[str, object] | None = None,
     ) -> HealthAccepted:
@@ -661,7 +664,13 @@ class ControllerCalls(Calls):
             path=path_of("projects", project_id, "instances", instance_id, "health"),
             body=body_of(
                 {"status": status, "generation": generation},
-                {"access_bundle": access_bundle, "members": members, "reasons": reasons, "runtime": runtime},
+                {
+                    "access_bundle": access_bundle,
+                    "members": members,
+                    "mode": mode,
+                    "reasons": reasons,
+                    "runtime": runtime,
+                },
             ),
         )
         return self._read(HealthAccepted, request)

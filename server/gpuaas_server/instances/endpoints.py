@@ -30,7 +30,7 @@ from gpuaas_server.operations.schemas import Operation
 router = APIRouter(tags=["instances"])
 PATH = "/projects/{project_id}/instances"
 ONE = f"{PATH}/{{instance_id}}"
-_VERB_CODES = ("operation_in_progress", "options_invalid", "document_invalid")
+_VERB_CODES = ("operation_in_progress", "options_invalid", "document_invalid", "closed_in_mode")
 _VERB = problem_responses(*_VERB_CODES)
 
 
@@ -257,6 +257,7 @@ async def member_show(
         "options_invalid",
         "document_invalid",
         "artifact_revoked",
+        "closed_in_mode",
     ),
 )
 async def member_operation_create(

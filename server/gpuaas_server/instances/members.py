@@ -11,6 +11,7 @@ from gpuaas_server.instances.flags import refuse_untrusted
 from gpuaas_server.instances.held import Held, hold
 from gpuaas_server.instances.launching import Taken
 from gpuaas_server.instances.machine import MEMBER_FROM, members_changeable
+from gpuaas_server.instances.modes import refuse_closed
 from gpuaas_server.instances.schemas import InstanceMember, MemberOperationCreate, Placement
 from gpuaas_server.instances.views import member_of
 from gpuaas_server.kernel.context import Tx
@@ -71,6 +72,8 @@ async def member_operation_create(
     launching.options_check(launching.manifest_of(held.row), body.kind, body.options)
     if wished:
         refuse_untrusted(held)
+    if body.component_key:
+        refuse_closed(held.row, body.kind, [body.component_key])
     if body.kind == "add":
         targets = await _add(held, body, taken)
     elif body.kind == "replace":
@@ -127,6 +130,8 @@ def _target(held: Held, kind: str, member_id: str) -> DictRow:
     if member["status"] not in MEMBER_FROM[kind]:
         allowed = ", ".join(MEMBER_FROM[kind])
         raise Problem("conflict", f"{member_id} is {member['status']}; {kind} is for members that are {allowed}.")
+    if not member["host_gone"]:  # one without a machine must be able to go
+        refuse_closed(held.row, kind, [member["component_key"]])
     return member
 
 

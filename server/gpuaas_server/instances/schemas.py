@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field, StringConstraints
 from gpuaas_server.kernel.http.schemas import AllowedActions, Body, CorrelationId, Generation, Reason, Slug, examples
 from gpuaas_server.kernel.ids import AllocationId, MemberId
 from gpuaas_server.operations.documents import Document
-from gpuaas_server.operations.schemas import ACCESS, RUNTIME, Code, Line, Operation, OperationFailure
+from gpuaas_server.operations.schemas import ACCESS, MODE, RUNTIME, Code, Line, Mode, Operation, OperationFailure
 
 InstanceStatus = Literal["created", "starting", "running", "stopping", "stopped", "failed"]
 HealthStatus = Literal["unknown", "progressing", "healthy", "degraded", "unhealthy"]
@@ -112,6 +112,9 @@ class Instance(InstanceSummary):
     )
     access_bundle: dict[str, object] | None = Field(
         description="Commands, paths and endpoints for people, as the controller reported them last. Never a secret."
+    )
+    mode: Mode | None = Field(
+        description="The form that it has, as its app names it, and what is not taken in it; null: the app names none."
     )
     previous_version: InstanceVersion | None = Field(description="What `rollback` goes back to.")
     attempted_version: InstanceVersion | None = Field(description="An upgrade or rollback that did not succeed.")
@@ -265,6 +268,7 @@ class HealthReport(Body):
     )
     runtime: Document | None = Field(default=None, description=RUNTIME)
     access_bundle: Document | None = Field(default=None, description=ACCESS)
+    mode: Mode | None = Field(default=None, description=MODE)
 
 
 class HealthAccepted(BaseModel):

@@ -11,6 +11,7 @@ from gpuaas_server.instances.flags import WORK as FLAG_WORK
 from gpuaas_server.instances.flags import refuse_untrusted, subject_of
 from gpuaas_server.instances.held import Held, hold
 from gpuaas_server.instances.machine import InstanceView, judge, possible_verbs
+from gpuaas_server.instances.modes import refuse_closed
 from gpuaas_server.instances.schemas import (
     Instance,
     InstanceCreate,
@@ -172,6 +173,7 @@ def _require_possible(held: Held, kind: str) -> None:
     if kind not in possible_verbs(row["status"], row["deployed_at"] is not None, False, False, back):
         hint = " It has no version to go back to." if kind == "rollback" and not back else ""
         raise Problem("conflict", f"The instance is {row['status']}: {kind} is not possible now.{hint}")
+    refuse_closed(row, kind)
 
 
 def _rollback_target(row: DictRow) -> DictRow:

@@ -7,6 +7,7 @@ from psycopg.rows import DictRow
 from gpuaas_server.identity import service as identity
 from gpuaas_server.instances.flags import untrusted
 from gpuaas_server.instances.machine import SETTLED, members_changeable, possible_actions, possible_member_kinds
+from gpuaas_server.instances.modes import VERBS, closed, open_kinds
 from gpuaas_server.instances.schemas import (
     HealthReason,
     Instance,
@@ -33,6 +34,7 @@ def instance_of(row: DictRow, roles: frozenset[str]) -> Instance:
         placement_intent=[PlacementIntent(**place) for place in row["placement_intent"]],
         runtime=row["runtime"],
         access_bundle=row["access_bundle"],
+        mode=row["mode"],
         previous_version=_version(row["previous"]),
         attempted_version=_version(row["attempted"]),
         flags=[HealthReason(**flag) for flag in row["flags"]],
@@ -53,7 +55,9 @@ def _shared(row: DictRow, roles: frozenset[str]) -> dict[str, Any]:
 def _allowed(row: DictRow, roles: frozenset[str]) -> list[str]:
     back = row["previous"] is not None or row["attempted"] is not None
     actions = possible_actions(row["status"], *_standing(row), back, untrusted(row))
-    return identity.allowed_actions(roles, actions)
+    shut = {f"instance_{kind}" for kind in VERBS if closed(row["mode"], kind)}
+    shut |= {"member_operation_create"} if closed(row["mode"], "add") else set()
+    return identity.allowed_actions(roles, [action for action in actions if action not in shut])
 
 
 def _standing(row: DictRow) -> tuple[bool, bool, str | None]:
@@ -73,6 +77,8 @@ def member_of(row: DictRow, instance: DictRow, roles: frozenset[str]) -> Instanc
     failure = row["failure"]
     changeable = members_changeable(instance["status"], *_standing(instance))
     kinds = possible_member_kinds(row["status"], row["operation_id"] is not None, changeable, untrusted(instance))
+    if not row["host_gone"]:  # one without a machine must be able to go
+        kinds = open_kinds(instance["mode"], kinds, row["component_key"])
     may = bool(identity.allowed_actions(roles, ["member_operation_create"]))
     return InstanceMember(
         **{name: row[name] for name in _MEMBER},

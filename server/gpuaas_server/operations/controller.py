@@ -158,6 +158,8 @@ async def operation_complete(
     for name, value in (("runtime", body.runtime), ("access_bundle", body.access_bundle)):
         if value is not None:
             held.change(**{name: value})
+    if body.mode is not None:
+        held.change(mode=body.mode.model_dump())
     await _take_steps(tx, operation, body.steps)
     waits = operation["kind"] in TEARDOWNS
     if waits and await teardown.proof_start(held, operation, torn_down(held, operation)):

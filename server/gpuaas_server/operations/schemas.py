@@ -25,6 +25,10 @@ OperationKind = Literal[
     "replace",
     "recover",
 ]
+# What a controller may close. The way out is none of it: repair and decommission stay open, whatever an app says.
+ClosableKind = Literal[
+    "start", "stop", "restart", "upgrade", "rollback", "reconcile", "add", "drain", "remove", "replace", "recover"
+]
 OperationStatus = Literal["pending", "claimed", "running", "succeeded", "failed", "cancelled", "expired"]
 StepStatus = Literal["running", "succeeded", "failed", "skipped"]
 ReportedMemberStatus = Literal["ready", "degraded", "drained", "failed"]
@@ -32,6 +36,7 @@ Line = Annotated[str, StringConstraints(min_length=1, max_length=500, pattern=r"
 Code = Annotated[str, StringConstraints(pattern="^[a-z][a-z0-9_]{1,62}$")]
 StepName = Annotated[str, StringConstraints(pattern="^[a-z0-9][a-z0-9_./:-]{0,99}$")]
 LeaseToken = Annotated[str, StringConstraints(pattern="^lease_[A-Za-z0-9_-]{43}$")]
+ModeName = Annotated[str, StringConstraints(pattern="^[a-z][a-z0-9_-]{0,39}$")]
 Replica = Annotated[str, StringConstraints(pattern="^[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}$")]
 
 
@@ -234,6 +239,30 @@ RUNTIME = "Versions, endpoints, detail of the running app; at most 64 KiB."
 ACCESS = "Exact commands, paths, endpoints and health examples for people; at most 64 KiB. Never a secret."
 
 
+MODE = "The form that the instance has now, as you name it, and what you do not take in it. Absent: as it was."
+
+
+class ClosedKind(Body):
+    """What would come to nothing: whoever asks for it is refused at once, with these words."""
+
+    kind: ClosableKind
+    component_key: Annotated[str, StringConstraints(pattern="^[a-z][a-z0-9_-]{0,62}$")] | None = Field(
+        default=None, description="Only of members of this component; absent: of all."
+    )
+    message: Line = Field(description="For a person: why it is not taken.")
+    next_step: Line = Field(description="What the person should ask for instead.")
+
+
+class Mode(Body):
+    """A form of the app, such as on one machine or on many, in the app's own words."""
+
+    name: ModeName = Field(description="The app's name for the form.")
+    meaning: Line = Field(description="For a person: what this form is.")
+    closed: Annotated[list[ClosedKind], Field(max_length=64)] = Field(
+        default=[], description="What the app does not take in this form."
+    )
+
+
 _LEASE = "lease_" + "x" * 43  # in examples
 
 
@@ -281,6 +310,7 @@ class OperationComplete(Leased):
     )
     runtime: Document | None = Field(default=None, description=RUNTIME)
     access_bundle: Document | None = Field(default=None, description=ACCESS)
+    mode: Mode | None = Field(default=None, description=MODE)
 
 
 class FailureReport(Body):

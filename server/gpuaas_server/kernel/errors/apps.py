@@ -93,6 +93,12 @@ APPS = [
         True,
     ),
     ErrorKind(
+        "closed_in_mode",
+        409,
+        "The app does not take this in the form that the instance has",
+        "The detail says what to ask for instead.",
+    ),
+    ErrorKind(
         "operation_claimed", 409, "The operation is not free to be claimed", "Drop it and ask for other work.", True
     ),
     ErrorKind(
