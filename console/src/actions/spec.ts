@@ -1,0 +1,43 @@
+// What a button for an action says, asks and does. Whether there is one is in the resource's allowed_actions, and nowhere else.
+import type { ComponentType, ReactNode } from "react";
+import type { Schema, Values } from "../forms/schema";
+
+export interface ActionFormProps<T> {
+  resource: T;
+  values: Values;
+  onChange: (values: Values) => void;
+}
+
+export interface ActionSpec<T> {
+  label: string;
+  /** One sentence about what will happen. */
+  says?: (resource: T) => ReactNode;
+  /** It ends or destroys something: asks with the thing's name, which is typed. */
+  danger?: boolean;
+  /** It is the obvious next thing. */
+  primary?: boolean;
+  /** Of the request's body; the fields that are not in it are not asked for. */
+  form?: Schema;
+  /** For what no schema describes: choosing members, allocations, versions. Below it comes `form`. */
+  Extra?: ComponentType<ActionFormProps<T>>;
+  run: (resource: T, values: Values) => Promise<unknown>;
+  /** Where it goes on, such as the operation that was begun. */
+  follow?: (answer: unknown, resource: T) => { to: string; params?: Record<string, string> } | undefined;
+  /** What a person reads when it was accepted. */
+  done?: string;
+}
+
+/** By operationId, as allowed_actions names them. */
+export type ActionTable<T> = Record<string, ActionSpec<T>>;
+
+export const REASON: Schema = {
+  type: "string",
+  maxLength: 500,
+  "x-ui": { label: "Reason", help: "Kept in the audit trail." },
+};
+
+/** Actions in the order of the table; those that the table does not know are not offered. */
+export function offered<T>(table: ActionTable<T>, allowed: readonly string[]): [string, ActionSpec<T>][] {
+  const may = new Set(allowed);
+  return Object.entries(table).filter(([name]) => may.has(name));
+}

@@ -1,0 +1,46 @@
+// Who is logged in. The secret is in a cookie that scripts cannot read; what we hold is the CSRF token that goes with it.
+import type { QueryClient } from "@tanstack/react-query";
+import { api, body, setCsrfToken } from "./client";
+import { keys } from "./keys";
+import { ApiProblem } from "./problem";
+import type { Me } from "./types";
+
+export interface Session {
+  user: Me;
+  csrf_token: string;
+  expires_at: string;
+}
+
+export async function sessionShow(): Promise<Session | null> {
+  try {
+    return remember(await body(api.GET("/api/v1/auth/session")));
+  } catch (error) {
+    if (error instanceof ApiProblem && error.document.status === 401) return null;
+    throw error;
+  }
+}
+
+export async function sessionStart(username: string, password: string): Promise<Session> {
+  const grant = { grant_type: "password" as const, username, password };
+  return remember(await body(api.POST("/api/v1/auth/session", { body: grant })));
+}
+
+export async function sessionEnd(): Promise<void> {
+  await api.DELETE("/api/v1/auth/session");
+  setCsrfToken("");
+}
+
+function remember(session: Session): Session {
+  setCsrfToken(session.csrf_token);
+  return session;
+}
+
+export const sessionQuery = {
+  queryKey: keys.session,
+  queryFn: sessionShow,
+  staleTime: Number.POSITIVE_INFINITY,
+};
+
+export function currentSession(client: QueryClient): Promise<Session | null> {
+  return client.ensureQueryData(sessionQuery);
+}

@@ -1,0 +1,18 @@
+import { Link } from "@tanstack/react-router";
+import { Empty } from "../parts/Loaded";
+import { PageHead } from "../parts/PageHead";
+
+export function NotFound() {
+  return (
+    <>
+      <PageHead title="No such page" />
+      <Empty
+        icon="search"
+        title="This address leads nowhere"
+        text="It may be old, or have lost a letter on its way."
+      >
+        <Link to="/">To the overview</Link>
+      </Empty>
+    </>
+  );
+}

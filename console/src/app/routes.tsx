@@ -1,0 +1,63 @@
+// Every page, and the file that it is in. Pages are loaded when they are first seen.
+import type { QueryClient } from "@tanstack/react-query";
+import {
+  createRootRouteWithContext,
+  createRoute,
+  lazyRouteComponent,
+  redirect,
+  retainSearchParams,
+} from "@tanstack/react-router";
+import { currentSession } from "../api/session";
+import { Shell } from "./shell/Shell";
+
+export type Search = {
+  /** The project in view: in every address, so that a link shows others the same thing. */
+  project?: string;
+};
+
+const root = createRootRouteWithContext<{ queries: QueryClient }>()();
+
+const login = createRoute({
+  getParentRoute: () => root,
+  path: "/login",
+  validateSearch: (search): { to?: string } => (typeof search.to === "string" ? { to: search.to } : {}),
+  component: lazyRouteComponent(() => import("../login/LoginPage"), "LoginPage"),
+});
+
+/** Everything behind the login. */
+const shell = createRoute({
+  getParentRoute: () => root,
+  id: "shell",
+  validateSearch: (search: Record<string, unknown>): Search =>
+    typeof search.project === "string" ? { project: search.project } : {},
+  search: { middlewares: [retainSearchParams(["project"])] },
+  beforeLoad: async ({ context, location }) => {
+    const session = await currentSession(context.queries);
+    if (!session) throw redirect({ to: "/login", search: { to: location.href } });
+    return { session };
+  },
+  component: Shell,
+});
+
+const inShell = { getParentRoute: () => shell } as const;
+
+const pages = [
+  createRoute({
+    ...inShell,
+    path: "/",
+    component: lazyRouteComponent(() => import("../home/HomePage"), "HomePage"),
+  }),
+  createRoute({
+    ...inShell,
+    path: "/catalog",
+    component: lazyRouteComponent(() => import("../catalog/CatalogPage"), "CatalogPage"),
+  }),
+  createRoute({
+    ...inShell,
+    path: "/workloads",
+    component: lazyRouteComponent(() => import("../workloads/WorkloadsPage"), "WorkloadsPage"),
+  }),
+] as const;
+
+export const routeTree = root.addChildren([login, shell.addChildren(pages)]);
+export { shell };

@@ -1,0 +1,24 @@
+import { useEffect, useState } from "react";
+import { useLive } from "../../live/LiveProvider";
+import classes from "./LiveBar.module.css";
+
+/** A blink of the line is nobody's business; what lasts is. */
+const PATIENCE_MS = 1000;
+
+export function LiveBar() {
+  const { state } = useLive();
+  const [lost, setLost] = useState(false);
+  useEffect(() => {
+    if (state === "live") return setLost(false);
+    if (state !== "lost") return;
+    const timer = setTimeout(() => setLost(true), PATIENCE_MS);
+    return () => clearTimeout(timer);
+  }, [state]);
+  return (
+    <div role="status" data-live={state}>
+      {lost && (
+        <p className={classes.bar}>Connection lost, retrying. What you see may be old; nothing is missed.</p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,95 @@
+// Keeps what is on the screen true: one stream of the project in view, and of the platform where an operator looks at it.
+import { useQueryClient } from "@tanstack/react-query";
+import { createContext, type ReactNode, useContext, useEffect, useMemo, useRef, useState } from "react";
+import type { Event } from "../api/types";
+import { Follower, type LiveState } from "./follower";
+import { patchLists } from "./patch";
+import { nounOf, PATCHED, staleAfter } from "./rules";
+
+/** Hidden tabs let go of their connection, of which a browser has few, and go on from their place when they are seen. */
+const HIDDEN_MS = 30_000;
+
+type Listener = (event: Event) => void;
+
+interface Live {
+  state: LiveState;
+  listen: (listener: Listener) => () => void;
+}
+
+const LiveContext = createContext<Live>({ state: "connecting", listen: () => () => undefined });
+
+export function useLive(): Live {
+  return useContext(LiveContext);
+}
+
+/** Hears every event of the stream while it is mounted. */
+export function useLiveEvents(listener: Listener): void {
+  const { listen } = useLive();
+  const latest = useRef(listener);
+  latest.current = listener;
+  useEffect(() => listen((event) => latest.current(event)), [listen]);
+}
+
+export function LiveProvider({ scope, children }: { scope: string | undefined; children: ReactNode }) {
+  const client = useQueryClient();
+  const listeners = useRef(new Set<Listener>());
+  const [state, setState] = useState<LiveState>("connecting");
+
+  useEffect(() => {
+    if (!scope) return;
+    const address = scope === "platform" ? "/api/v1/events" : `/api/v1/projects/${scope}/events`;
+    const follower = new Follower({
+      now: (signal) => cursorOfNow(address, signal),
+      open: (after, signal) =>
+        fetch(address, { headers: { Accept: "text/event-stream", "Last-Event-ID": after }, signal }),
+      onState: setState,
+      onFresh: () => void client.invalidateQueries({ predicate: (query) => query.queryKey[1] === scope }),
+      onEvent: (event) => {
+        for (const key of staleAfter(event, scope)) void client.invalidateQueries({ queryKey: key });
+        const noun = nounOf(event);
+        if (noun && PATCHED.has(noun) && scope !== "platform") {
+          patchLists(client, noun, scope, event.subject).catch(() => undefined);
+        }
+        for (const listener of listeners.current) listener(event);
+      },
+    });
+    return whileSeen(follower);
+  }, [scope, client]);
+
+  const live = useMemo<Live>(
+    () => ({
+      state,
+      listen: (listener) => {
+        listeners.current.add(listener);
+        return () => listeners.current.delete(listener);
+      },
+    }),
+    [state],
+  );
+  return <LiveContext.Provider value={live}>{children}</LiveContext.Provider>;
+}
+
+async function cursorOfNow(address: string, signal: AbortSignal): Promise<string> {
+  const answer = await fetch(`${address}?tail=0`, { signal });
+  if (!answer.ok) throw new Error(`events answered ${answer.status}`);
+  const page = (await answer.json()) as { next_cursor: string };
+  return page.next_cursor;
+}
+
+/** Runs while the tab is seen. What stops it for good is returned. */
+function whileSeen(follower: Follower): () => void {
+  let hidden: ReturnType<typeof setTimeout> | undefined;
+  const begin = () => void follower.run();
+  const look = () => {
+    clearTimeout(hidden);
+    if (document.visibilityState === "hidden") hidden = setTimeout(() => follower.pause(), HIDDEN_MS);
+    else if (follower.paused) begin();
+  };
+  document.addEventListener("visibilitychange", look);
+  begin();
+  return () => {
+    clearTimeout(hidden);
+    document.removeEventListener("visibilitychange", look);
+    follower.pause();
+  };
+}

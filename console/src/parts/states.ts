@@ -1,0 +1,64 @@
+// Words and colours of states: labels only. What may be done in a state is the API's to say.
+export type Tone = "good" | "busy" | "warn" | "bad" | "quiet" | "info";
+
+const TONES: Record<string, Tone> = {
+  active: "good",
+  available: "good",
+  clean: "good",
+  healthy: "good",
+  ready: "good",
+  running: "good",
+  succeeded: "good",
+  verified: "good",
+  done: "good",
+  absent: "good",
+  granted: "good",
+  canary: "info",
+  claimed: "info",
+  staged: "info",
+  enrolled: "info",
+  discovered: "info",
+  open: "info",
+  cleaning: "busy",
+  created: "busy",
+  draining: "busy",
+  joining: "busy",
+  pending: "busy",
+  progressing: "busy",
+  provisioning: "busy",
+  releasing: "busy",
+  removing: "busy",
+  requested: "busy",
+  starting: "busy",
+  stopping: "busy",
+  verifying: "busy",
+  cordoned: "warn",
+  degraded: "warn",
+  deprecated: "warn",
+  expired: "warn",
+  not_verified: "warn",
+  unseen: "warn",
+  not_seen: "warn",
+  unverified: "warn",
+  expiring: "warn",
+  blocked: "bad",
+  cleanup_blocked: "bad",
+  denied: "bad",
+  failed: "bad",
+  failed_verification: "bad",
+  left: "bad",
+  lost: "bad",
+  release_failed: "bad",
+  revoked: "bad",
+  unhealthy: "bad",
+};
+
+/** Unknown states are quiet: a newer API must not look broken. */
+export function toneOf(state: string): Tone {
+  return TONES[state] ?? "quiet";
+}
+
+export function labelOf(state: string): string {
+  const words = state.replaceAll("_", " ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
