@@ -1,11 +1,15 @@
 """The way to hosts, against real SSH servers in this process: who is let in, whom we believe, and what arrives."""
 
 import asyncio
+import os
 import shlex
+import subprocess
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from subprocess import PIPE
 
 import asyncssh
 import pytest
@@ -56,19 +60,21 @@ def authority() -> Authority:
 async def host(authority: Authority, certified_for: str | None) -> AsyncIterator[list[str]]:
     """An SSH server that runs what it is told with this machine's own shell, and keeps what it was told."""
     told: list[str] = []
+    running: dict[asyncio.Task[None], subprocess.Popen[bytes]] = {}
 
     async def serve(process: asyncssh.SSHServerProcess[str]) -> None:
         told.append(process.command or "")
-        done = await asyncio.create_subprocess_shell(
-            process.command or "",
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
+        done = await asyncio.to_thread(
+            subprocess.Popen, ["sh", "-c", process.command or ""], bufsize=0, stdin=PIPE, stdout=PIPE, stderr=PIPE
         )
-        out, err = await done.communicate((await process.stdin.read()).encode())
-        process.stdout.write(out.decode())
-        process.stderr.write(err.decode())
-        process.exit(done.returncode or 0)
+        if (mine := asyncio.current_task()) is not None:
+            running[mine] = done
+        await process.redirect(stdin=done.stdin, stdout=done.stdout, stderr=done.stderr)
+        ended = await asyncio.to_thread(done.wait)
+        await process.stdout.drain()
+        await process.stderr.drain()
+        process.exit(ended)
+        await process.wait_closed()
 
     class Server(asyncssh.SSHServer):
         def validate_ca_key(self, username: str, key: asyncssh.SSHKey) -> bool:
@@ -97,6 +103,10 @@ async def host(authority: Authority, certified_for: str | None) -> AsyncIterator
         yield told
     finally:
         listener.close()
+        for child in running.values():
+            child.kill()
+        if running:
+            await asyncio.wait(running, timeout=10)
 
 
 async def test_an_argument_list_arrives_as_it_is_whatever_is_in_it(authority: Authority) -> None:
@@ -128,6 +138,66 @@ async def test_an_error_status_is_an_error_unless_it_is_expected(authority: Auth
             await machine.run(["cat", "/nowhere/at/all"], stdin="hunter2")
         assert (await machine.run(["cat"], stdin="hunter2")).out == "hunter2"
         assert (await machine.run(["cat"], timeout=5)).out == ""  # nobody will say anything more
+        await doors.close()
+
+
+COUNTS = ["sh", "-c", 'while read -r word; do echo "$$ $word"; done']  # says who it is, and what it was asked
+
+
+@pytest.fixture
+def sudo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Root as it is here: whoever runs the tests."""
+    (tmp_path / "sudo").write_text('#!/bin/sh\nshift 2\nexec "$@"\n')
+    (tmp_path / "sudo").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+
+
+@pytest.mark.usefixtures("sudo")
+async def test_a_program_that_stays_is_started_once_and_is_gone_when_the_way_is_closed(authority: Authority) -> None:
+    async with host(authority, ALLOCATION) as told:
+        doors = authority.doors()
+        machine = await doors.open(ALLOCATION)
+        answers = [(await machine.ask(COUNTS, word)).split() for word in ("one", "two", "three")]
+        assert [word for _, word in answers] == ["one", "two", "three"]
+        [pid] = {who for who, _ in answers}
+        await doors.close()
+        assert pid not in os.listdir("/proc")
+    assert len(told) == 1
+
+
+@pytest.mark.usefixtures("sudo")
+async def test_a_program_that_is_busy_makes_nobody_else_wait(authority: Authority) -> None:
+    slow = ["sh", "-c", 'while read -r word; do sleep "$word"; echo "$$"; done']
+    async with host(authority, ALLOCATION):
+        doors = authority.doors()
+        machine = await doors.open(ALLOCATION)
+        busy = asyncio.create_task(machine.ask(slow, "30"))
+        first = await machine.ask(slow, "0", timeout=10)
+        assert await machine.ask(slow, "0", timeout=10) == first
+        assert not busy.done()
+        busy.cancel()
+        await doors.close()
+
+
+@pytest.mark.usefixtures("sudo")
+async def test_a_program_that_stayed_away_with_its_answer_is_not_asked_again(authority: Authority) -> None:
+    slow = ["sh", "-c", 'while read -r word; do sleep "$word"; echo "$word"; done']
+    async with host(authority, ALLOCATION) as told:
+        doors = authority.doors()
+        machine = await doors.open(ALLOCATION)
+        with pytest.raises(TimeoutError):
+            await machine.ask(slow, "1", timeout=0.3)
+        assert await machine.ask(slow, "0") == "0\n"
+        await doors.close()
+    assert len(told) == 2
+
+
+@pytest.mark.usefixtures("sudo")
+async def test_of_a_program_that_ended_instead_of_answering_it_is_said_how(authority: Authority) -> None:
+    async with host(authority, ALLOCATION):
+        doors = authority.doors()
+        with pytest.raises(CommandFailed, match="ended with 3: no more"):
+            await (await doors.open(ALLOCATION)).ask(["sh", "-c", "read -r word; echo no more >&2; exit 3"], "one")
         await doors.close()
 
 

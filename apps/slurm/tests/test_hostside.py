@@ -10,7 +10,6 @@ from typing import cast
 import pytest
 
 from gpuaas_sdk.controller import Failed, Host
-from gpuaas_sdk.controller.hosts import Ran
 from gpuaas_slurm.hostside import ask, ask_in_turn
 
 
@@ -20,14 +19,15 @@ class Here:
     address = "here"
 
     def __init__(self, path: str = os.environ["PATH"]) -> None:
-        self._path, self.commands = path, 0
+        self._path, self.questions = path, 0
 
-    async def sudo(self, argv: Sequence[str], *, check: bool, stdin: str, timeout: float) -> Ran:
-        self.commands += 1
+    async def ask(self, argv: Sequence[str], line: str, *, timeout: float) -> str:
+        self.questions += 1
         environment = {**os.environ, "PATH": self._path}
         child = await asyncio.create_subprocess_exec(*argv, env=environment, stdin=PIPE, stdout=PIPE, stderr=PIPE)
-        out, err = await asyncio.wait_for(child.communicate(stdin.encode()), timeout)
-        return Ran(child.returncode or 0, out.decode(), err.decode())
+        out, err = await asyncio.wait_for(child.communicate(f"{line}\n".encode()), timeout)
+        assert (child.returncode, err) == (0, b"")
+        return out.decode()
 
 
 def host(here: Here) -> Host:
@@ -38,12 +38,12 @@ def links(folder: Path, *names: str) -> dict[str, object]:
     return {"links": [{"path": str(folder / name), "target": "somewhere"} for name in names]}
 
 
-async def test_several_programs_run_by_one_command_and_each_says_what_it_changed(tmp_path: Path) -> None:
+async def test_several_programs_run_by_one_question_and_each_says_what_it_changed(tmp_path: Path) -> None:
     here = Here()
     first = ("apply", links(tmp_path, "one"))
     answers = await ask_in_turn(host(here), first, first, ("apply", links(tmp_path, "one", "two")))
     assert [answer["changed"] for answer in answers] == [[str(tmp_path / "one")], [], [str(tmp_path / "two")]]
-    assert here.commands == 1
+    assert here.questions == 1
 
 
 async def test_a_link_beside_a_library_is_made_where_the_library_is_whatever_the_machines_kind(tmp_path: Path) -> None:

@@ -35,8 +35,7 @@ class Doors:
         return self._hosts[allocation_id]
 
     async def close(self) -> None:
-        for host in self._hosts.values():
-            await host.close()
+        await asyncio.gather(*(host.close() for host in self._hosts.values()))
 
     async def _connect(self, allocation_id: str) -> asyncssh.SSHClientConnection:
         given = await self._certificate(allocation_id)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import asyncssh
 
+from gpuaas_sdk.controller.attendants import Attendants
 from gpuaas_sdk.controller.failures import CommandFailed, HostUnreachable
 
 COMMAND_SECONDS = 60.0
@@ -41,6 +42,7 @@ class Host:
         self._env = ["env", *(f"{name}={value}" for name, value in environment.items())]
         self._connection: asyncssh.SSHClientConnection | None = None
         self._lock = asyncio.Lock()
+        self._attendants = Attendants(address)
 
     async def run(
         self, argv: Sequence[str], *, check: bool = True, stdin: str | None = None, timeout: float = COMMAND_SECONDS
@@ -52,7 +54,18 @@ class Host:
         self, argv: Sequence[str], *, check: bool = True, stdin: str | None = None, timeout: float = COMMAND_SECONDS
     ) -> Ran:
         """The same, as root."""
-        return self._checked(argv, await self._run(["sudo", "-n", "--", *self._env, *argv], stdin, timeout), check)
+        return self._checked(argv, await self._run([*self._as_root, *argv], stdin, timeout), check)
+
+    async def ask(self, argv: Sequence[str], line: str, *, timeout: float = COMMAND_SECONDS) -> str:
+        """One line of a program that reads lines and answers each with one, as root. It is started when it is first asked,
+        and stays until this way to the host is closed.
+        """
+        connection = await self._connected()
+        return await self._attendants.ask(connection, [*self._as_root, *argv], line, timeout)
+
+    @property
+    def _as_root(self) -> list[str]:
+        return ["sudo", "-n", "--", *self._env]
 
     async def _run(self, words: Sequence[str], stdin: str | None, timeout: float) -> Ran:
         connection = await self._connected()
@@ -90,6 +103,7 @@ class Host:
 
     async def close(self) -> None:
         if self._connection is not None:
+            await self._attendants.dismiss()
             self._connection.close()
             await self._connection.wait_closed()
             self._connection = None

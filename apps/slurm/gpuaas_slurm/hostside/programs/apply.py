@@ -14,7 +14,6 @@ import os
 import pwd
 import subprocess
 import sys
-import tempfile
 
 changed = []
 
@@ -75,8 +74,8 @@ def file(one):
         return
     os.makedirs(os.path.dirname(path), exist_ok=True)
     # Beside it, for few eyes until it has its owner: whoever reads the path reads all of the old or all of the new.
-    handle, beside = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".gpuaas-")
-    with os.fdopen(handle, "wb") as new:
+    beside = os.path.join(os.path.dirname(path), f".gpuaas-{os.urandom(4).hex()}")
+    with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as new:
         new.write(content)
     os.chown(beside, *ids(one["owner"]))
     os.chmod(beside, one["mode"])

@@ -3,8 +3,6 @@
 import glob
 import json
 import os
-import shutil
-import socket
 import stat
 import subprocess
 import sys
@@ -25,9 +23,10 @@ def gpu_devices():
 
 
 def said(argv):
-    if shutil.which(argv[0]) is None:
+    try:
+        return subprocess.run(argv, capture_output=True, text=True, check=False).stdout.strip()
+    except FileNotFoundError:
         return ""
-    return subprocess.run(argv, capture_output=True, text=True, check=False).stdout.strip()
 
 
 json.load(sys.stdin)
@@ -35,7 +34,7 @@ version = said(["slurmd", "-V"]) or said(["slurmctld", "-V"])
 packages = said(["dpkg-query", "-W", "-f", "${Version}\n", "slurm-client"])
 json.dump(
     {
-        "hostname": socket.gethostname().partition(".")[0],
+        "hostname": os.uname().nodename.partition(".")[0],
         "cgroup": cgroup(),
         "gpu_devices": gpu_devices(),
         "slurm_version": version.rpartition(" ")[2],

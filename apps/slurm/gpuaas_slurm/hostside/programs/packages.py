@@ -4,14 +4,11 @@
 {"installed": bool, "needed": bool, "version"}: `needed` asks for the bundle's bytes and another call.
 """
 
-import hashlib
 import json
 import os
 import pwd
-import shutil
 import subprocess
 import sys
-import tarfile
 
 ACCOUNTS = ("slurm", "munge")
 
@@ -66,6 +63,10 @@ def planned(options, wanted):
 
 def unpacked(bundle, digest, folder):
     """The artifact's packages as a small source for apt, after one more look at what came over the wire."""
+    import hashlib
+    import shutil
+    import tarfile
+
     seen = hashlib.sha256()
     with open(bundle, "rb") as there:
         while chunk := there.read(1 << 20):
@@ -101,6 +102,15 @@ def local_source(folder, place):
     return [word for name, value in settings.items() for word in ("-o", f"{name}={value}")]
 
 
+def remove(path):
+    if not os.path.isdir(path):
+        os.unlink(path)
+        return
+    import shutil
+
+    shutil.rmtree(path)
+
+
 told = json.load(sys.stdin)
 folder, wanted = told["folder"], told["wanted"]
 note = os.path.join(folder, "brought.json")
@@ -123,6 +133,5 @@ if not complete:
         known["digest"] = told["digest"]
         write(note, known)
         for one in ("source", "apt", "sources.list"):
-            path = os.path.join(folder, one)
-            shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
+            remove(os.path.join(folder, one))
 json.dump({"needed": False, "brought": known["packages"]}, sys.stdout)

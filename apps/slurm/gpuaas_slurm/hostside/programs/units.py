@@ -8,15 +8,25 @@ What a daemon was started with is written down beside it, so that a crash betwee
 import hashlib
 import json
 import os
+import socket
+import struct
 import subprocess
 import sys
 import time
 
-LONGEST = 30.0
+LONGEST, LOOK_AGAIN = 30.0, 0.25
+DIAG_FAMILY, DIAG_DUMP, LISTEN = 20, 0x301, 10  # of linux/sock_diag.h, netlink.h and tcp_states.h
 
 
-def systemctl(*arguments, check=True):
-    return subprocess.run(["systemctl", *arguments], capture_output=True, text=True, check=check)
+def systemctl(*arguments):
+    return subprocess.run(["systemctl", *arguments], capture_output=True, text=True, check=False)
+
+
+def known(names):
+    """What systemd knows of units, by name."""
+    shown = systemctl("show", "--property=Id,ActiveState,UnitFileState,NeedDaemonReload", *names).stdout.split("\n\n")
+    found = [dict(line.split("=", 1) for line in block.splitlines()) for block in shown if block.strip()]
+    return {one["Id"]: one for one in found}
 
 
 def fingerprint(paths):
@@ -30,15 +40,42 @@ def fingerprint(paths):
     return seen.hexdigest()
 
 
-def listening(port):
-    wanted = f"{port:04X}"
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
-        with open(table) as lines:
-            for line in lines:
-                words = line.split()
-                if len(words) > 3 and words[1].endswith(f":{wanted}") and words[3] == "0A":
-                    return True
-    return False
+def listening():
+    """The ports. Asked of the kernel, for those alone: its tables in /proc have every connection of the machine."""
+    ports = set()
+    for family in (socket.AF_INET, socket.AF_INET6):
+        with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 4) as kernel:  # NETLINK_SOCK_DIAG
+            wanted = struct.pack("=BBBxI48x", family, socket.IPPROTO_TCP, 0, 1 << LISTEN)
+            kernel.send(struct.pack("=IHHII", 16 + len(wanted), DIAG_FAMILY, DIAG_DUMP, 1, 0) + wanted)
+            while found := part(kernel.recv(1 << 16)):
+                ports |= found
+    return ports
+
+
+def part(message):
+    """The ports that one message of the kernel names; none in the last."""
+    ports = set()
+    while len(message) >= 16:
+        length, kind = struct.unpack_from("=IH", message)
+        if kind != DIAG_FAMILY:
+            break
+        ports.add(struct.unpack_from("!H", message, 20)[0])
+        message = message[(length + 3) & ~3 :]
+    return ports
+
+
+def stamp(unit):
+    return os.path.join(told["stamps"], unit["name"])
+
+
+def stale(unit, state):
+    """Whether it does not run, or runs with other files than there are."""
+    try:
+        with open(stamp(unit)) as there:
+            before = there.read()
+    except FileNotFoundError:
+        before = ""
+    return state != "active" or before != prints[unit["name"]] or unit.get("afresh")
 
 
 def give_up(name, why):
@@ -48,39 +85,52 @@ def give_up(name, why):
     sys.exit(f"{name} {why}: {' / '.join(log.stdout.split(chr(10))).strip()[-240:]}")
 
 
-def settled(unit):
-    """It runs, and answers where it should; a daemon that dies within its first moments is seen."""
-    name, deadline = unit["name"], time.monotonic() + LONGEST
+def restart(names):
+    """Who was started too often lately is refused, and refused no more when that is forgotten."""
+    if systemctl("restart", *names).returncode == 0:
+        return
+    systemctl("reset-failed", *names)
+    if systemctl("restart", *names).returncode != 0:
+        for name, one in known(names).items():
+            if one["ActiveState"] != "active":
+                give_up(name, "does not start")
+
+
+def settle(units):
+    """They run, and answer where they should; a daemon that dies within its first moments is seen."""
+    names, ports = [unit["name"] for unit in units], {unit["listens"] for unit in units if unit.get("listens")}
+    deadline, look = time.monotonic() + LONGEST, 0.0
     while time.monotonic() < deadline:
-        answers = unit.get("listens") is None or listening(unit["listens"])
-        state = systemctl("is-active", name, check=False).stdout.strip()
-        if state in ("failed", "inactive"):
-            give_up(name, f"is {state}")
-        if state == "active" and answers:
-            return
+        answers = ports <= listening()
+        if answers or time.monotonic() > look:
+            states = {name: one["ActiveState"] for name, one in known(names).items()}
+            for name, state in states.items():
+                if state in ("failed", "inactive"):
+                    give_up(name, f"is {state}")
+            if answers and set(states.values()) == {"active"}:
+                return
+            look = time.monotonic() + LOOK_AGAIN
         time.sleep(0.02)
-    give_up(name, "does not come up")
+    missing = ports - listening()
+    late = [unit["name"] for unit in units if states[unit["name"]] != "active" or unit.get("listens") in missing]
+    give_up((late or names)[0], "does not come up")
 
 
 told = json.load(sys.stdin)
 os.makedirs(told["stamps"], exist_ok=True)
-systemctl("enable", "--quiet", *(unit["name"] for unit in told["units"]))  # it reads the units' files anew, too
-restarted = []
+names = [unit["name"] for unit in told["units"]]
+seen = known(names)
+# To read all units of a host again is dear: only where it runs one by an older file.
+if any(one["NeedDaemonReload"] == "yes" for one in seen.values()):
+    systemctl("daemon-reload")
+if any(one["UnitFileState"] != "enabled" for one in seen.values()):
+    systemctl("enable", "--quiet", "--no-reload", *names)
+prints = {unit["name"]: fingerprint(unit["files"]) for unit in told["units"]}
+restarted = [unit["name"] for unit in told["units"] if stale(unit, seen[unit["name"]]["ActiveState"])]
+if restarted:
+    restart(restarted)
+settle(told["units"])
 for unit in told["units"]:
-    name, stamp = unit["name"], os.path.join(told["stamps"], unit["name"])
-    now = fingerprint(unit["files"])
-    try:
-        with open(stamp) as there:
-            before = there.read()
-    except FileNotFoundError:
-        before = ""
-    state = systemctl("is-active", name, check=False).stdout.strip()
-    if state != "active" or before != now or unit.get("afresh"):
-        systemctl("reset-failed", name, check=False)  # also forgets how often it was started lately
-        if systemctl("restart", name, check=False).returncode != 0:
-            give_up(name, "does not start")
-        restarted.append(name)
-    settled(unit)
-    with open(stamp, "w") as there:
-        there.write(now)
+    with open(stamp(unit), "w") as there:
+        there.write(prints[unit["name"]])
 json.dump({"restarted": restarted}, sys.stdout)
