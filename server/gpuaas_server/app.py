@@ -20,6 +20,7 @@ from gpuaas_server.artifacts import endpoints as artifacts
 from gpuaas_server.audit import endpoints as audit
 from gpuaas_server.capacity import endpoints as capacity
 from gpuaas_server.catalog import endpoints as catalog
+from gpuaas_server.console.route import ConsoleRoute, console_folder
 from gpuaas_server.events import endpoints as events
 from gpuaas_server.identity import endpoints as identity
 from gpuaas_server.identity.gate import IdentityGate
@@ -133,6 +134,7 @@ def build_app(platform: Platform) -> FastAPI:
     app.router.routes.extend(_routes())
     app.openapi = lambda: describe(app)  # type: ignore[method-assign]
     _offline_reference(app)
+    app.router.routes.append(ConsoleRoute(console_folder(platform.settings)))  # the last: it takes what is nobody else's
     app.add_middleware(
         Edge,
         max_body_bytes=platform.settings.max_body_bytes,

@@ -44,6 +44,9 @@ class Settings(BaseSettings):
         description="What browsers call us, such as https://cloud.example, where a proxy stands in front that speaks"
         " another scheme or Host to us. Empty: what each request says.",
     )
+    console_dir: Path | None = Field(
+        default=None, description="The built console. Unset: console/dist of the checkout, or what the package has."
+    )
     ssh_certificate_minutes: int = Field(
         default=15, ge=1, le=60, description="Default life of an SSH user certificate."
     )

@@ -21,6 +21,8 @@ from gpuaas_server.kernel.logs import correlation_id
 log = logging.getLogger("gpuaas.http")
 
 UNLIMITED = 1 << 62
+# An answer of the API is no page. Should a browser take one for it, nothing in it runs, and nothing is ours.
+_NO_PAGE = "default-src 'none'; frame-ancestors 'none'; sandbox"
 _CORRELATION = re.compile(r"[A-Za-z0-9._:-]{8,128}")
 _TRACEPARENT = re.compile(r"00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 
@@ -119,6 +121,7 @@ class _Exchange:
                 headers["Cache-Control"] = "no-store"
             if self.scope["path"].startswith("/api/"):
                 headers.add_vary_header("Authorization, Cookie")  # should somebody keep an answer after all
+                headers["Content-Security-Policy"] = _NO_PAGE
         await self._send(message)
 
     def finish(self) -> None:
