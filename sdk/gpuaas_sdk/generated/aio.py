@@ -26,6 +26,7 @@ from gpuaas_sdk.generated.models import (
     HealthAccepted,
     Instance,
     InstanceMember,
+    InstanceServes,
     InstanceStarted,
     InstanceSummary,
     InstanceTimeline,
@@ -46,6 +47,7 @@ from gpuaas_sdk.generated.models import (
     NewSku,
     NewSshGrant,
     Node,
+    NodeSlots,
     Operation,
     PlatformKey,
     ProgressReport,
@@ -59,6 +61,7 @@ from gpuaas_sdk.generated.models import (
     RevokedSshCertificates,
     RuntimeSecret,
     SecretKey,
+    ServedProjects,
     ServiceAccount,
     ServiceAccountKey,
     SigningKey,
@@ -72,6 +75,7 @@ from gpuaas_sdk.generated.models import (
     Task,
     Tenant,
     Timeline,
+    Topology,
     TrustKey,
     TrustPolicy,
     UploadedContent,
@@ -224,6 +228,11 @@ class AllocationsCalls(Calls):
         """Every state and every phase on the host with its times, failure reasons and the wipe's evidence."""
         request = Request(method="GET", path=path_of("projects", project_id, "allocations", allocation_id, "timeline"))
         return await self._read(Timeline, request)
+
+    async def topology(self, project_id: str, allocation_id: str) -> Topology:
+        """The GPUs of its host, how they are linked, and which of them it holds, or held until it ended."""
+        request = Request(method="GET", path=path_of("projects", project_id, "allocations", allocation_id, "topology"))
+        return await self._read(Topology, request)
 
     def list(
         self, project_id: str | None = None, *, node_id: str | None = None, state: str | None = None
@@ -511,9 +520,11 @@ class AuditCalls(Calls):
         tenant_id: str | None = None,
         action: str | None = None,
         actor_id: str | None = None,
+        before: datetime | None = None,
         correlation_id: str | None = None,
         outcome: str | None = None,
         resource_id: str | None = None,
+        since: datetime | None = None,
     ) -> Pages[AuditRecord]:
         """Who did what in the project, newest first; refused attempts too.
 
@@ -530,9 +541,11 @@ class AuditCalls(Calls):
             query={
                 "action": action,
                 "actor_id": actor_id,
+                "before": before,
                 "correlation_id": correlation_id,
                 "outcome": outcome,
                 "resource_id": resource_id,
+                "since": since,
             },
         )
         return self._pages(AuditRecord, request)
@@ -873,6 +886,17 @@ class InstancesCalls(Calls):
         )
         return await self._read(InstanceStarted, request)
 
+    async def remove_served_project(
+        self, project_id: str, instance_id: str, served_project_id: str, *, generation: int | None = None
+    ) -> InstanceServes:
+        """Serve it no longer. Its members there must be gone first; what was used for it stays in its usage."""
+        request = Request(
+            method="DELETE",
+            path=path_of("projects", project_id, "instances", instance_id, "served-projects", served_project_id),
+            headers=if_match(generation),
+        )
+        return await self._read(InstanceServes, request)
+
     async def repair(
         self,
         project_id: str,
@@ -929,6 +953,24 @@ class InstancesCalls(Calls):
             headers=if_match(generation),
         )
         return await self._read(InstanceStarted, request)
+
+    async def served_projects(self, project_id: str, instance_id: str) -> ServedProjects:
+        """The projects that the instance serves: people of each find it in their own project, with what it counts for them."""
+        request = Request(
+            method="GET", path=path_of("projects", project_id, "instances", instance_id, "served-projects")
+        )
+        return await self._read(ServedProjects, request)
+
+    async def set_served_project(
+        self, project_id: str, instance_id: str, served_project_id: str, *, generation: int | None = None
+    ) -> InstanceServes:
+        """Serve a further project of the tenant; you need to administer both. A running instance is reconciled at once."""
+        request = Request(
+            method="PUT",
+            path=path_of("projects", project_id, "instances", instance_id, "served-projects", served_project_id),
+            headers=if_match(generation),
+        )
+        return await self._read(InstanceServes, request)
 
     async def show(self, project_id: str, instance_id: str) -> Instance:
         """What was asked for, what the controller reports, how healthy it is, and what can be asked for next."""
@@ -1013,10 +1055,20 @@ class InstancesCalls(Calls):
         )
         return await self._read(InstanceStarted, request)
 
-    def list(self, project_id: str, *, app: str | None = None, status: str | None = None) -> Pages[InstanceSummary]:
-        """Instances of the project, newest first, decommissioned ones too; `status` and `app` pick."""
+    def list(
+        self,
+        project_id: str,
+        *,
+        allocation_id: str | None = None,
+        app: str | None = None,
+        served: bool | None = None,
+        status: str | None = None,
+    ) -> Pages[InstanceSummary]:
+        """Instances of the project, newest first, decommissioned ones too; `status`, `app` and `allocation_id` pick."""
         request = Request(
-            method="GET", path=path_of("projects", project_id, "instances"), query={"app": app, "status": status}
+            method="GET",
+            path=path_of("projects", project_id, "instances"),
+            query={"allocation_id": allocation_id, "app": app, "served": served, "status": status},
         )
         return self._pages(InstanceSummary, request)
 
@@ -1156,16 +1208,18 @@ class OperationsCalls(Calls):
 
     def list(
         self,
-        project_id: str,
+        project_id: str | None = None,
         *,
         instance_id: str | None = None,
         parent_id: str | None = None,
         status: str | None = None,
     ) -> Pages[Operation]:
-        """Operations of the project, newest first; of one instance, of one bulk operation, or in one status."""
+        """Operations of the project, newest first; of one instance, of one bulk operation, or in one status.
+
+        Operations of all projects, newest first, for operators; in one status."""
         request = Request(
             method="GET",
-            path=path_of("projects", project_id, "operations"),
+            path=path_of("projects", project_id, "operations") if project_id is not None else path_of("operations"),
             query={"instance_id": instance_id, "parent_id": parent_id, "status": status},
         )
         return self._pages(Operation, request)
@@ -1360,17 +1414,19 @@ class ReceiptsCalls(Calls):
 
     def list(
         self,
-        project_id: str,
+        project_id: str | None = None,
         *,
         allocation_id: str | None = None,
         instance_id: str | None = None,
         operation_id: str | None = None,
         status: str | None = None,
     ) -> Pages[ReceiptLine]:
-        """What was seen on hosts after teardowns, newest first; also of instances that are gone."""
+        """What was seen on hosts after teardowns, newest first; also of instances that are gone.
+
+        Receipts of all projects, newest first, for operators; in one status."""
         request = Request(
             method="GET",
-            path=path_of("projects", project_id, "receipts"),
+            path=path_of("projects", project_id, "receipts") if project_id is not None else path_of("receipts"),
             query={
                 "allocation_id": allocation_id,
                 "instance_id": instance_id,
@@ -1567,6 +1623,11 @@ class SlotsCalls(Calls):
         """Back into the pool; a slot that nobody ever approved waits for its approval again."""
         request = Request(method="POST", path=path_of("slots", slot_id, "enable"), headers=if_match(generation))
         return await self._read(Slot, request)
+
+    def map(self, *, status: str | None = None) -> Pages[NodeSlots]:
+        """The fleet as a picture needs it: what each GPU of each node does, and which allocation holds it."""
+        request = Request(method="GET", path=path_of("slot-map"), query={"status": status})
+        return self._pages(NodeSlots, request)
 
     async def list(self, node_id: str) -> Sequence[Slot]:
         """All GPUs of a node by their index, with what discovery found and whether they can be claimed."""

@@ -25,6 +25,7 @@ __all__ = [
     "ControllerAllocation",
     "ControllerInstance",
     "ControllerMember",
+    "ControllerProject",
     "ControllerVersion",
     "CredentialDelivery",
     "EnrolmentToken",
@@ -37,8 +38,11 @@ __all__ = [
     "FailureReport",
     "HealthAccepted",
     "HealthReason",
+    "HostGpu",
     "Instance",
     "InstanceMember",
+    "InstanceProject",
+    "InstanceServes",
     "InstanceStarted",
     "InstanceSummary",
     "InstanceTimeline",
@@ -47,6 +51,7 @@ __all__ = [
     "LeaseRenewed",
     "MachineAccess",
     "Maintenance",
+    "MappedSlot",
     "Me",
     "Member",
     "MemberHealth",
@@ -61,6 +66,7 @@ __all__ = [
     "NewSku",
     "NewSshGrant",
     "Node",
+    "NodeSlots",
     "Operation",
     "OperationFailure",
     "OperationForced",
@@ -89,6 +95,8 @@ __all__ = [
     "RuntimeSecret",
     "SealedBox",
     "SecretKey",
+    "ServedProject",
+    "ServedProjects",
     "ServiceAccount",
     "ServiceAccountKey",
     "SigningKey",
@@ -107,6 +115,7 @@ __all__ = [
     "Timeline",
     "TimelineEntry",
     "TimelineEvent",
+    "Topology",
     "TrustKey",
     "TrustPolicy",
     "UnreachableAllocation",
@@ -403,6 +412,8 @@ class ControllerAllocation(Resource):
     gpu_model: str = ""
     gpu_count: int = 0
     node_id: str = ""
+    # Whose it is: one of the instance's `projects`.
+    project_id: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -415,6 +426,8 @@ class ControllerInstance(Resource):
     generation: int = 0
     # What it runs, or should run; of upgrade and rollback, where it comes from.
     version: ControllerVersion
+    # The projects that it serves, its own first.
+    projects: list[ControllerProject] = field(default_factory=list)
     # By the manifest's `inputs` schema.
     inputs: Mapping[str, object] = field(default_factory=dict)
     # Pairs of component_key and allocation_id.
@@ -441,6 +454,17 @@ class ControllerMember(Resource):
     host_gone: bool = False
     # Whether the operation works on it.
     concerned: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ControllerProject(Resource):
+    """A project that the instance serves: all that its controller may know of it."""
+
+    project_id: str = ""
+    # It never changes.
+    slug: str = ""
+    # The instance's own project.
+    home: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -589,8 +613,23 @@ class HealthReason(Resource):
 
 
 @dataclass(frozen=True, kw_only=True)
+class HostGpu(Resource):
+    # The GPU's number on its host.
+    slot_index: int = 0
+    # Whether it belongs to the allocation.
+    claimed: bool = False
+    gpu_model: str = ""
+    memory_mib: int | None = None
+    pci_address: str = ""
+    numa_node: int | None = None
+    # GPUs with the same value are linked.
+    nvlink_group: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class InstanceSummary(Resource):
     id: str
+    # Its own project; another than the one asked in, where it serves that one.
     project_id: str = ""
     name: str = ""
     app_id: str = ""
@@ -636,6 +675,8 @@ class Instance(InstanceSummary):
     inputs: Mapping[str, object] = field(default_factory=dict)
     # Which component runs on which allocation; it follows the members that are added and removed.
     placement_intent: list[PlacementIntent] = field(default_factory=list)
+    # The projects that it serves, its own first.
+    projects: list[InstanceProject] = field(default_factory=list)
     # Versions, endpoints and detail, as the controller reported them last; null before.
     runtime: Mapping[str, object] | None = None
     # Commands, paths and endpoints for people, as the controller reported them last. Never a secret.
@@ -661,6 +702,8 @@ class InstanceMember(Resource):
     # Its number in the instance, never given twice.
     ordinal: int = 0
     allocation_id: str = ""
+    # Whose allocation it is: the instance's own project, or a served one.
+    allocation_project_id: str = ""
     node_id: str = ""
     status: str = ""
     status_since: datetime | None = None
@@ -685,6 +728,23 @@ class InstanceMember(Resource):
     generation: int = 0
     # Kinds of member operations that you may ask for now.
     allowed_actions: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
+class InstanceProject(Resource):
+    project_id: str = ""
+    # Of the project; it never changes.
+    slug: str = ""
+    # The instance's own project.
+    home: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class InstanceServes(Resource):
+    """The instance, and the operation that brings it in line; null where it does not run, or nothing has changed."""
+
+    instance: Instance
+    operation: Operation | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -759,6 +819,19 @@ class Maintenance(Resource):
     since: datetime | None = None
     # Id of the person.
     by: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MappedSlot(Resource):
+    id: str
+    # The GPU's number on its node.
+    slot_index: int = 0
+    status: str = ""
+    # Why it is disabled or blocked.
+    status_reason: str | None = None
+    gpu_model: str = ""
+    # What holds it.
+    allocation_id: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -888,6 +961,19 @@ class Node(Resource):
     # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
     generation: int = 0
     created_at: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeSlots(Resource):
+    """A node in the map of the fleet."""
+
+    id: str
+    name: str = ""
+    status: str = ""
+    # Nothing new lands here.
+    cordoned: bool = False
+    # The GPUs that are there, by their index.
+    slots: list[MappedSlot] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1257,6 +1343,25 @@ class SecretKey(Resource):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ServedProject(Resource):
+    project_id: str = ""
+    # Of the project; it never changes.
+    slug: str = ""
+    # The instance's own project.
+    home: bool = False
+    since: datetime | None = None
+    # Id of the user or service account.
+    added_by: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServedProjects(Resource):
+    instance_id: str = ""
+    # Its own first, then in the order in which they came; at most 65.
+    items: list[ServedProject] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
 class SigningKey(Resource):
     id: str
     created_at: datetime | None = None
@@ -1313,6 +1418,8 @@ class Slot(Resource):
     present: bool = False
     # Null: nobody has approved it, so it can not be allocated.
     approved_at: datetime | None = None
+    # What you may ask for now, given your roles and its state: names of operations.
+    allowed_actions: list[str] = field(default_factory=list)
     # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
     generation: int = 0
     created_at: datetime | None = None
@@ -1484,6 +1591,15 @@ class TimelineEvent(Resource):
     correlation_id: str = ""
     # What belongs to this type of event; never a secret.
     data: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Topology(Resource):
+    allocation_id: str = ""
+    # The host.
+    node_id: str = ""
+    # All of the host by their index; `claimed` says which are the allocation's.
+    gpus: list[HostGpu] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1672,7 +1788,7 @@ class MemberReport:
 class Placement:
     # A component of the app's manifest.
     component_key: str
-    # An active allocation of the same project.
+    # An active allocation of the same project, or of one that the instance serves and that you may use.
     allocation_id: str
 
 
@@ -1760,6 +1876,8 @@ class NewInstance:
     deadline_seconds: int | None = None
     # What the app's `inputs` schema asks for.
     inputs: Mapping[str, object] | None = None
+    # Further projects of the tenant that it serves, and whose allocations it may live on; for apps whose manifest has `tenant_scope`. You need to administer all of them.
+    served_projects: Sequence[str] | None = None
     # Absent: the newest that may be launched.
     version: str | None = None
 

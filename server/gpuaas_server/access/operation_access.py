@@ -3,7 +3,7 @@
 Knows of operations only what a lease says (`LeasedOperation`), so that the operations room may call here.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -36,6 +36,8 @@ class LeasedOperation(Protocol):
     @property
     def allocation_ids(self) -> Sequence[str]: ...
     @property
+    def owners(self) -> Mapping[str, str]: ...
+    @property
     def deadline_at(self) -> datetime: ...
 
 
@@ -58,20 +60,22 @@ async def operation_certificates_issue(tx: Tx, leased: LeasedOperation, wanted: 
     places = [
         place
         for allocation_id in leased.allocation_ids
-        if (place := await allocations.allocation_access(tx.connection, leased.project_id, allocation_id)) is not None
+        if (place := await _place(tx, leased, allocation_id)) is not None
     ]
     open_now = [place for place in places if _reachable(place)]
     wish = Issue(wanted.public, until, wanted.authority, operation_id=leased.operation_id)
     issued = await certificates_issue(tx, open_now, wish)
-    details: dict[str, object] = {
-        "serials": [one.serial for one in issued],
-        "fingerprint": wanted.public.fingerprint,
-        "until": until.isoformat(),
-    }
-    entry = AuditEntry(
-        "operation_machine_access", leased.operation_id, leased.tenant_id, leased.project_id, details=details
+    same = {"fingerprint": wanted.public.fingerprint, "until": until.isoformat()}
+    serials = {one.principal: one.serial for one in issued}
+    by_owner = {leased.project_id: list(serials.values())}  # the operation's own trail has all of them
+    for place in open_now:
+        if place.project_id != leased.project_id:
+            by_owner.setdefault(place.project_id, []).append(serials[place.allocation_id])
+    action, about = "operation_machine_access", (leased.operation_id, leased.tenant_id)
+    await audit.record(
+        tx,
+        *(AuditEntry(action, *about, owner, details={"serials": mine, **same}) for owner, mine in by_owner.items()),
     )
-    await audit.record(tx, entry)
     return MachineAccess(
         operation_id=leased.operation_id,
         valid_before=until,
@@ -82,6 +86,11 @@ async def operation_certificates_issue(tx: Tx, leased: LeasedOperation, wanted: 
             if not _reachable(place)
         ],
     )
+
+
+async def _place(tx: Tx, leased: LeasedOperation, allocation_id: str) -> AllocationAccess | None:
+    owner = leased.owners.get(allocation_id, leased.project_id)
+    return await allocations.allocation_access(tx.connection, owner, allocation_id)
 
 
 def _reachable(place: AllocationAccess) -> bool:
@@ -98,10 +107,13 @@ async def certificates_end(tx: Tx, operation_id: str) -> None:
     if not ended:
         return
     await leases.enqueue(tx, HOSTS_TOLD, [operation_id])
-    details: dict[str, object] = {"serials": sorted(row["serial"] for row in ended)}
-    place = (ended[0]["tenant_id"], ended[0]["project_id"])
     reason = "The operation, or its holder's lease, has ended."
-    await audit.record(tx, AuditEntry("ssh_certificate_revoke", operation_id, *place, reason=reason, details=details))
+    for owner in sorted({row["project_id"] for row in ended}):  # whose hosts they were for
+        details: dict[str, object] = {"serials": sorted(row["serial"] for row in ended if row["project_id"] == owner)}
+        place = (ended[0]["tenant_id"], owner)
+        await audit.record(
+            tx, AuditEntry("ssh_certificate_revoke", operation_id, *place, reason=reason, details=details)
+        )
 
 
 async def hosts_tell(tx: Tx, operation_id: str) -> None:

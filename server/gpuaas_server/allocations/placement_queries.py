@@ -9,11 +9,13 @@ from gpuaas_server.kernel.database import Connection
 _FACTS = "id, name, state, shape, gpu_model, gpu_count, node_id, tenant_id, project_id"
 
 
-async def places_hold(connection: Connection, project_id: str, allocation_ids: Sequence[str]) -> list[DictRow]:
+async def places_hold(
+    connection: Connection, project_ids: Sequence[str], allocation_ids: Sequence[str]
+) -> list[DictRow]:
     """In the order of their ids, so that two who hold several do not wait for each other in a circle."""
     cursor = await connection.execute(
-        f"SELECT {_FACTS} FROM allocations WHERE id = ANY(%s) AND project_id = %s ORDER BY id FOR NO KEY UPDATE",
-        (list(allocation_ids), project_id),
+        f"SELECT {_FACTS} FROM allocations WHERE id = ANY(%s) AND project_id = ANY(%s) ORDER BY id FOR NO KEY UPDATE",
+        (list(allocation_ids), list(project_ids)),
     )
     return await cursor.fetchall()
 

@@ -23,9 +23,9 @@ class Place:
     project_id: str
 
 
-async def places_hold(tx: Tx, project_id: str, allocation_ids: Sequence[str]) -> dict[str, Place]:
-    """Those of the project's, locked: nobody else puts something there, or releases them, before we commit."""
-    return _by_id(await queries.places_hold(tx.connection, project_id, sorted(set(allocation_ids))))
+async def places_hold(tx: Tx, project_ids: Sequence[str], allocation_ids: Sequence[str]) -> dict[str, Place]:
+    """Those of the projects', locked: nobody else puts something there, or releases them, before we commit."""
+    return _by_id(await queries.places_hold(tx.connection, project_ids, sorted(set(allocation_ids))))
 
 
 async def places_show(connection: Connection, allocation_ids: Sequence[str]) -> dict[str, Place]:

@@ -4,7 +4,7 @@ The same function decides a deploy and each add. What it looks at are facts that
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 from gpuaas_server.catalog.manifest import Compatibility, Manifest
@@ -59,15 +59,17 @@ def refusals(
     living: Sequence[MemberFacts] = (),
     adding: bool = False,
     project_id: str | None = None,
+    served: Collection[str] = (),
 ) -> list[Refusal]:
     """Empty when it fits. `adding`: members join a living instance, so the least counts are no longer asked for.
 
-    `project_id` is the instance's; without it, all must at least be of one project.
+    `project_id` is the instance's; without it, all must at least be of one project. `served` are the further projects
+    whose allocations it may live on.
     """
     everybody: list[Facts] = [*living, *placements]
     found = [
         *_of_members(manifest, placements),
-        *_foreign(placements, everybody, project_id),
+        *_foreign(placements, everybody, project_id, served),
         *_counts(manifest, placements, everybody, adding),
         *_dependencies(manifest, placements, everybody),
         *_neighbours(manifest, everybody),
@@ -114,12 +116,12 @@ def _misfits(layer: Compatibility, wished: PlacementFacts) -> Iterator[Refusal]:
 
 
 def _foreign(
-    placements: Sequence[PlacementFacts], everybody: Sequence[Facts], project_id: str | None
+    placements: Sequence[PlacementFacts], everybody: Sequence[Facts], project_id: str | None, served: Collection[str]
 ) -> Iterator[Refusal]:
     home = project_id or next((one.project_id for one in everybody), None)
     for wished in placements:
-        if wished.project_id != home:
-            message = f"{wished.allocation_id} is not an allocation of the instance's project."
+        if wished.project_id != home and wished.project_id not in served:
+            message = f"{wished.allocation_id} is not an allocation of a project that the instance serves."
             yield Refusal("allocation_foreign", message, wished.component_key, wished.allocation_id)
 
 

@@ -95,6 +95,7 @@ class Manifest:
     runtime_version: str
     artifact: Artifact
     compatibility: Compatibility
+    tenant_scope: bool  # an instance can serve further projects of its tenant
     max_members: int
     components: tuple[Component, ...]
     inputs: Json
@@ -158,6 +159,7 @@ def from_document(document: Json) -> Manifest:
         runtime_version=document["runtime_version"],
         artifact=Artifact(**document["artifact"]),
         compatibility=_compatibility(document["compatibility"]),
+        tenant_scope=document.get("tenant_scope", False),
         max_members=document.get("max_members", manifest_sense.MOST_MEMBERS),
         components=components,
         inputs=document.get("inputs", {"type": "object", "additionalProperties": False}),

@@ -5,6 +5,7 @@ With everything remembered (see directory.py) an admission is a few dictionary l
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 
 from fastapi import Request
 
@@ -156,7 +157,8 @@ class IdentityGate:
             roles = principal.roles_at(place.tenant_id, place.project_id)
         else:
             roles = principal.everywhere
-        return Admission(actor, principal.database_scope, roles, place.tenant_id)
+        elsewhere = partial(principal.roles_at, place.tenant_id or None)
+        return Admission(actor, principal.database_scope, roles, place.tenant_id, elsewhere)
 
 
 def _may_while_disabled(principal: Principal, action: str) -> bool:

@@ -260,6 +260,10 @@ RULES: dict[str, Rule] = {
     "operation_cancel": _END_APPS,
     "operation_force": Rule(Level.PROJECT, _PROJECT_ADMINS, needs_reason=True, while_disabled=True),
     "controller_work": _CONTROL,
+    # To serve a further project, the same is asked in that one: see instances/serving.py
+    "served_project_list": _READ_APPS,
+    "served_project_set": _ADMINISTER_PROJECT,
+    "served_project_remove": _END_IN_PROJECT,
     "operation_claim": _CONTROL,
     "operation_report": _CONTROL,
     "operation_complete": _CONTROL,

@@ -5,13 +5,14 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from gpuaas_server.instances import health, members, service, timeline
+from gpuaas_server.instances import health, members, service, serving, timeline
 from gpuaas_server.instances.schemas import (
     HealthAccepted,
     HealthReport,
     Instance,
     InstanceCreate,
     InstanceMember,
+    InstanceServes,
     InstanceStarted,
     InstanceStatus,
     InstanceSummary,
@@ -19,12 +20,14 @@ from gpuaas_server.instances.schemas import (
     InstanceUpgrade,
     InstanceVerb,
     MemberOperationCreate,
+    ServedProjects,
 )
+from gpuaas_server.instances.serving import Caller
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change, reply
 from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
 from gpuaas_server.kernel.http.problems import problem_responses
 from gpuaas_server.kernel.http.schemas import Slug
-from gpuaas_server.kernel.ids import InstanceId, MemberId, ProjectId
+from gpuaas_server.kernel.ids import AllocationId, InstanceId, MemberId, ProjectId
 from gpuaas_server.operations.schemas import Operation
 
 router = APIRouter(tags=["instances"])
@@ -46,10 +49,11 @@ async def instance_create(
     project_id: ProjectId, body: InstanceCreate, call: Annotated[Call, admitted_change("instance_create")]
 ) -> Response:
     """Launch an app into allocations of the project. The answer names the deploy operation: follow it."""
-    admission = call.admission
-    return await call.change(
-        lambda tx: service.instance_create(tx, admission.roles, admission.tenant_id, project_id, body), status=201
-    )
+    return await call.change(lambda tx: service.instance_create(tx, _caller(call, project_id), body), status=201)
+
+
+def _caller(call: Call, project_id: str) -> Caller:
+    return Caller(call.admission.tenant_id, project_id, call.admission.roles, call.admission.elsewhere)
 
 
 @router.get(PATH, response_model=Page[InstanceSummary], responses=problem_responses())
@@ -58,12 +62,18 @@ async def instance_list(
     call: Annotated[Call, admitted("instance_list")],
     status: Annotated[InstanceStatus | None, Query()] = None,
     app: Annotated[Slug | None, Query(description="Only instances of this app.")] = None,
+    served: Annotated[
+        bool, Query(description="Not the project's own, but those of other projects that serve it.")
+    ] = False,
+    allocation_id: Annotated[AllocationId | None, Query(description="Only those with a member there.")] = None,
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
-    """Instances of the project, newest first, decommissioned ones too; `status` and `app` pick."""
+    """Instances of the project, newest first, decommissioned ones too; `status`, `app` and `allocation_id` pick."""
     roles = call.admission.roles
-    return await call.read(lambda c: service.instance_list(c, roles, project_id, status, app, after, limit))
+    return await call.read(
+        lambda c: service.instance_list(c, roles, project_id, status, app, after, limit, served, allocation_id)
+    )
 
 
 @router.get(ONE, response_model=Instance, responses=problem_responses())
@@ -203,6 +213,47 @@ async def instance_decommission(
     return await _operate(call, project_id, instance_id, "decommission", body)
 
 
+@router.get(f"{ONE}/served-projects", response_model=ServedProjects, responses=problem_responses())
+async def served_project_list(
+    project_id: ProjectId, instance_id: InstanceId, call: Annotated[Call, admitted("served_project_list")]
+) -> Response:
+    """The projects that the instance serves: people of each find it in their own project, with what it counts for them."""
+    roles = call.admission.roles
+    return await call.read(lambda c: serving.served_project_list(c, roles, project_id, instance_id))
+
+
+@router.put(
+    f"{ONE}/served-projects/{{served_project_id}}",
+    response_model=InstanceServes,
+    responses=problem_responses("conflict", "operation_in_progress", "one_project_only"),
+)
+async def served_project_set(
+    project_id: ProjectId,
+    instance_id: InstanceId,
+    served_project_id: ProjectId,
+    call: Annotated[Call, admitted_change("served_project_set")],
+) -> Response:
+    """Serve a further project of the tenant; you need to administer both. A running instance is reconciled at once."""
+    caller = _caller(call, project_id)
+    return await call.change(lambda tx: serving.served_project_set(tx, caller, instance_id, served_project_id))
+
+
+@router.delete(
+    f"{ONE}/served-projects/{{served_project_id}}",
+    response_model=InstanceServes,
+    responses=problem_responses("conflict", "operation_in_progress", "served_project_in_use"),
+)
+async def served_project_remove(
+    project_id: ProjectId,
+    instance_id: InstanceId,
+    served_project_id: ProjectId,
+    call: Annotated[Call, admitted_change("served_project_remove")],
+) -> Response:
+    """Serve it no longer. Its members there must be gone first; what was used for it stays in its usage."""
+    caller = _caller(call, project_id)
+    return await call.change(lambda tx: serving.served_project_remove(tx, caller, instance_id, served_project_id))
+
+
 @router.put(
     f"{ONE}/health",
     response_model=HealthAccepted,
@@ -268,5 +319,5 @@ async def member_operation_create(
 ) -> Response:
     """add, drain, remove, replace or recover, of one member or many. Of many, the answer is the bulk operation."""
     return await call.change(
-        lambda tx: members.member_operation_create(tx, call.admission.roles, project_id, instance_id, body), status=201
+        lambda tx: members.member_operation_create(tx, _caller(call, project_id), instance_id, body), status=201
     )

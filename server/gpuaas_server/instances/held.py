@@ -4,12 +4,13 @@ Whoever changes anything of an instance, of a member, or of an operation on them
 sees half a change, and health is derived in one place from all that it depends on.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
 from psycopg.rows import DictRow
 
+from gpuaas_server.allocations.placements import Place
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.instances import queries
 from gpuaas_server.instances.machine import SETTLED, TRANSITIONS, InstanceView, MemberView, Report, counted, judge
@@ -61,6 +62,15 @@ class Held:
         self._changes.update(columns)
         self._grows = True
 
+    def touch(self) -> None:
+        """Something changed that is kept beside it, such as whom it serves."""
+        self._grows = True
+
+    @property
+    def served(self) -> list[str]:
+        """The further projects that it serves now."""
+        return [one["project_id"] for one in self.row["projects"] if not one["home"]]
+
     def note(self, **columns: object) -> None:
         """Columns that do not make anybody's view of the instance stale."""
         self.row.update(columns)
@@ -109,8 +119,9 @@ class Held:
         """Stored when the member is stored for another reason: not worth a write of its own for each of a thousand."""
         member.update(columns)
 
-    def member_add(self, component_key: str, allocation_id: str, node_id: str, operation_id: str | None) -> DictRow:
+    def member_add(self, component_key: str, place: Place, operation_id: str | None) -> DictRow:
         """A new member, pending until its operation is claimed."""
+        allocation_id = place.id
         row: DictRow = {
             "id": new_id("mem"),
             "tenant_id": self.row["tenant_id"],
@@ -119,7 +130,8 @@ class Held:
             "ordinal": self.row["next_ordinal"],
             "component_key": component_key,
             "allocation_id": allocation_id,
-            "node_id": node_id,
+            "place_project_id": None if place.project_id == self.row["project_id"] else place.project_id,
+            "node_id": place.node_id,
             "operation_id": operation_id,
             "correlation_id": self.tx.actor.correlation_id,
             "now": self.tx.now,
@@ -161,6 +173,7 @@ class Held:
     async def store(self) -> DictRow:
         """Derive health, write what changed, and tell. The row as it is now."""
         self._judge()
+        elsewhere = list(self._news_elsewhere())  # before the row is as it will be: who is left hears of that, too
         connection = self.tx.connection
         if self._born:
             await queries.members_insert(connection, self._born)
@@ -170,8 +183,20 @@ class Held:
             changes = self._changes or {"member_counts": self.row["member_counts"]}
             self.row = await queries.instance_change(connection, self.id, changes, self._grows)
         await tell(self.tx, self.row, self._news)
+        await emit(self.tx, *elsewhere)
         self._changes, self._touched, self._born, self._news, self._grows = {}, {}, [], [], False
         return self.row
+
+    def _news_elsewhere(self) -> Iterator[NewEvent]:
+        """What concerns other projects, into their logs too: the whole of what serves them, and members on their own
+        allocations.
+        """
+        for kind, subject, data in self._news:
+            member = self.members.get(subject)
+            place = member["place_project_id"] if member is not None else None
+            for project_id in self.served if subject == self.id else [place] if place is not None else ():
+                facts = {"instance_id": self.id, "app": self.row["app_slug"], **data}
+                yield NewEvent(kind, subject, self.row["tenant_id"], project_id, facts)
 
     def _judge(self) -> None:
         members = [_view(member) for member in self.living()]

@@ -82,9 +82,9 @@ class Taken:
     busy: dict[str, DictRow]
 
 
-async def places_take(tx: Tx, project_id: str, allocation_ids: Sequence[str]) -> Taken:
-    """Hold the allocations. Before the instance, never after: a release goes the same way."""
-    places = await placements.places_hold(tx, project_id, allocation_ids)
+async def places_take(tx: Tx, project_ids: Sequence[str], allocation_ids: Sequence[str]) -> Taken:
+    """Hold the allocations of these projects. Before the instance, never after: a release goes the same way."""
+    places = await placements.places_hold(tx, project_ids, allocation_ids)
     return Taken(places, await queries.busy_allocations(tx.connection, list(places)))
 
 
@@ -96,6 +96,7 @@ async def places_check(
     taken: Taken,
     living: Sequence[DictRow] = (),
     instance_id: str | None = None,
+    served: Sequence[str] = (),
 ) -> None:
     """Refuse what does not fit, with every reason."""
     places = taken.places
@@ -103,18 +104,26 @@ async def places_check(
     unknown = [_unknown(one) for one in wished if one.allocation_id not in places]
     facts = [_facts(one, places[one.allocation_id], others) for one in wished if one.allocation_id in places]
     members = await _members(connection, living)
-    found = gate.refusals(manifest, facts, members, adding=instance_id is not None, project_id=project_id)
+    found = gate.refusals(
+        manifest, facts, members, adding=instance_id is not None, project_id=project_id, served=served
+    )
     if unknown:  # what is too few without them is too few because of them
         found = [one for one in found if one.code not in ("component_count_low", "members_missing", "placement_empty")]
     gate.refuse([*unknown, *found])
 
 
-async def version_fits(connection: Connection, project_id: str, manifest: Manifest, living: Sequence[DictRow]) -> None:
+async def version_fits(
+    connection: Connection,
+    project_id: str,
+    manifest: Manifest,
+    living: Sequence[DictRow],
+    served: Sequence[str] = (),
+) -> None:
     """Whether the members that there are may be members of another version."""
     places = await placements.places_show(connection, [member["allocation_id"] for member in living])
     wished = [Placement(**_place(member)) for member in living if member["allocation_id"] in places]
     facts = [_facts(one, places[one.allocation_id], {}) for one in wished]
-    gate.refuse(gate.refusals(manifest, facts, (), adding=False, project_id=project_id))
+    gate.refuse(gate.refusals(manifest, facts, (), adding=False, project_id=project_id, served=served))
 
 
 def manifest_of(row: DictRow) -> Manifest:

@@ -6,14 +6,15 @@ from psycopg.rows import DictRow
 
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.identity import service as identity
-from gpuaas_server.instances import launching, queries
+from gpuaas_server.instances import launching, queries, serving
 from gpuaas_server.instances.flags import refuse_untrusted
 from gpuaas_server.instances.held import Held, hold
 from gpuaas_server.instances.launching import Taken
 from gpuaas_server.instances.machine import MEMBER_FROM, members_changeable
 from gpuaas_server.instances.modes import refuse_closed
 from gpuaas_server.instances.schemas import InstanceMember, MemberOperationCreate, Placement
-from gpuaas_server.instances.views import member_of
+from gpuaas_server.instances.serving import Caller
+from gpuaas_server.instances.views import member_of, roles_over
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
@@ -24,6 +25,7 @@ from gpuaas_server.operations.schemas import Operation
 from gpuaas_server.operations.starting import Target, Wish, member_operations_start, refuse_while_busy
 
 Roles = frozenset[str]
+NOTHING = Taken({}, {})
 
 
 async def member_list(
@@ -40,7 +42,8 @@ async def member_list(
     if after is not None and place is None:
         raise Problem("invalid_cursor")
     rows = await queries.member_list(connection, instance_id, removed, place, limit + 1)
-    return Page[InstanceMember].of([member_of(row, instance, roles) for row in rows], limit)
+    may = roles_over(instance, project_id, roles)
+    return Page[InstanceMember].of([member_of(row, instance, may) for row in rows], limit)
 
 
 async def member_show(
@@ -50,34 +53,32 @@ async def member_show(
     row = await queries.member_show(connection, instance_id, member_id)
     if row is None:
         raise not_found("member", member_id)
-    return member_of(row, instance, roles)
+    return member_of(row, instance, roles_over(instance, project_id, roles))
 
 
 async def _instance(connection: Connection, roles: Roles, project_id: str, instance_id: str) -> DictRow:
-    row = await queries.instance_show(connection, project_id, instance_id, identity.apps_in_sight(roles))
+    row = await queries.instance_seen(connection, project_id, instance_id, identity.apps_in_sight(roles))
     if row is None:
         raise not_found("instance", instance_id)
     return row
 
 
-async def member_operation_create(
-    tx: Tx, roles: Roles, project_id: str, instance_id: str, body: MemberOperationCreate
-) -> Operation:
+async def member_operation_create(tx: Tx, caller: Caller, instance_id: str, body: MemberOperationCreate) -> Operation:
     """All targets or none are accepted; what becomes of each is another matter (`on_failure`)."""
     _require_shape(body)
-    wished = _wished_allocations(body)
-    taken = await launching.places_take(tx, project_id, wished) if wished else Taken({}, {})
+    project_id = caller.project_id
+    taken = await _taken(tx, caller, instance_id, _wished_allocations(body))
     held = await hold(tx, project_id, instance_id)
     _require_running(held)
     launching.options_check(launching.manifest_of(held.row), body.kind, body.options)
-    if wished:
+    if taken is not None:
         refuse_untrusted(held)
     if body.component_key:
         refuse_closed(held.row, body.kind, [body.component_key])
     if body.kind == "add":
-        targets = await _add(held, body, taken)
+        targets = await _add(held, body, taken or NOTHING)
     elif body.kind == "replace":
-        targets = await _replace(held, body, taken)
+        targets = await _replace(held, body, taken or NOTHING)
     else:
         targets = [Target(new_id("op"), member) for member in _targets(held, body.kind, body.targets or [])]
         if body.kind == "remove":
@@ -89,7 +90,18 @@ async def member_operation_create(
     facts: dict[str, object] = {"kind": body.kind, "operation": operation_id, "targets": len(targets)}
     place = (row["id"], row["tenant_id"], row["project_id"])
     await record(tx, AuditEntry("member_operation_create", *place, reason=body.reason, details=facts))
-    return await operations.operation_show(tx.connection, roles, project_id, operation_id)
+    touched = [one for target in targets for one in (target.member, target.new_member) if one is not None]
+    await serving.record_elsewhere(held, "member_operation_create", touched, facts)
+    return await operations.operation_show(tx.connection, caller.roles, project_id, operation_id)
+
+
+async def _taken(tx: Tx, caller: Caller, instance_id: str, wished: Sequence[str]) -> Taken | None:
+    """Allocations of the instance's project, and of those that it serves and in which the caller might do the same."""
+    if not wished:
+        return None
+    served = await serving.served_by(tx.connection, caller, instance_id)
+    open_to = await serving.places_open_to(tx, caller, "member_operation_create", served)
+    return await launching.places_take(tx, open_to, wished)
 
 
 def _require_shape(body: MemberOperationCreate) -> None:
@@ -142,8 +154,7 @@ async def _add(held: Held, body: MemberOperationCreate, taken: Taken) -> list[Ta
     targets = []
     for one in wished:
         operation_id = new_id("op")
-        node_id = taken.places[one.allocation_id].node_id
-        targets.append(Target(operation_id, held.member_add(key, one.allocation_id, node_id, operation_id)))
+        targets.append(Target(operation_id, held.member_add(key, taken.places[one.allocation_id], operation_id)))
     return targets
 
 
@@ -157,8 +168,7 @@ async def _replace(held: Held, body: MemberOperationCreate, taken: Taken) -> lis
     targets = []
     for member, place in pairs:
         operation_id = new_id("op")
-        node_id = taken.places[place].node_id
-        newcomer = held.member_add(member["component_key"], place, node_id, operation_id)
+        newcomer = held.member_add(member["component_key"], taken.places[place], operation_id)
         targets.append(Target(operation_id, member, newcomer))
     held.unwanted(leaving)
     return targets
@@ -167,4 +177,4 @@ async def _replace(held: Held, body: MemberOperationCreate, taken: Taken) -> lis
 async def _check(held: Held, wished: Sequence[Placement], taken: Taken, living: Sequence[DictRow]) -> None:
     manifest = launching.manifest_of(held.row)
     connection, project_id = held.tx.connection, held.row["project_id"]
-    await launching.places_check(connection, project_id, manifest, wished, taken, living, held.id)
+    await launching.places_check(connection, project_id, manifest, wished, taken, living, held.id, held.served)

@@ -20,12 +20,14 @@ SUMMARY = (
 )
 COLUMNS = (
     f"{SUMMARY}, publisher_project_id, previous, attempted, manifest, inputs, placement_intent, reported, next_ordinal,"
-    " runtime, access_bundle"
+    " runtime, access_bundle, (SELECT coalesce(jsonb_agg(jsonb_build_object('project_id', p.project_id, 'slug', p.slug,"
+    " 'home', p.home) ORDER BY p.home DESC, p.since, p.project_id), '[]') FROM instance_projects p"
+    " WHERE p.instance_id = app_instances.id AND p.until IS NULL) AS projects"
 )
 MEMBER = (
-    "id, tenant_id, project_id, instance_id, ordinal, component_key, allocation_id, node_id, status, status_since,"
-    " failure, adapter_detail, operation_id, last_operation_id, correlation_id, host_gone, leaving, verified, created_at,"
-    " ready_at, removed_at, generation"
+    "id, tenant_id, project_id, instance_id, ordinal, component_key, allocation_id, place_project_id, node_id, status,"
+    " status_since, failure, adapter_detail, operation_id, last_operation_id, correlation_id, host_gone,"
+    " leaving, verified, created_at, ready_at, removed_at, generation"
 )
 
 INSTANCE_INSERT = (
@@ -42,12 +44,12 @@ INSTANCE_INSERT = (
     " correlation_id text, now timestamptz)"
 )
 MEMBER_INSERT = (
-    "INSERT INTO app_members (id, tenant_id, project_id, instance_id, ordinal, component_key, allocation_id, node_id,"
-    " status, status_since, operation_id, last_operation_id, correlation_id, created_at)"
-    " SELECT id, tenant_id, project_id, instance_id, ordinal, component_key, allocation_id, node_id, 'pending', now,"
-    " operation_id, operation_id, correlation_id, now FROM jsonb_to_recordset(%s::jsonb) AS r(id text, tenant_id text,"
-    " project_id text, instance_id text, ordinal int, component_key text, allocation_id text, node_id text,"
-    " operation_id text, correlation_id text, now timestamptz)"
+    "INSERT INTO app_members (id, tenant_id, project_id, instance_id, ordinal, component_key, allocation_id,"
+    " place_project_id, node_id, status, status_since, operation_id, last_operation_id, correlation_id, created_at)"
+    " SELECT id, tenant_id, project_id, instance_id, ordinal, component_key, allocation_id, place_project_id, node_id,"
+    " 'pending', now, operation_id, operation_id, correlation_id, now FROM jsonb_to_recordset(%s::jsonb) AS r(id text,"
+    " tenant_id text, project_id text, instance_id text, ordinal int, component_key text, allocation_id text,"
+    " place_project_id text, node_id text, operation_id text, correlation_id text, now timestamptz)"
 )
 PROJECT_INSERT = (
     "INSERT INTO instance_projects (instance_id, project_id, tenant_id, slug, home, since, added_by)"
@@ -98,6 +100,19 @@ async def instance_show(
     return await cursor.fetchone()
 
 
+async def instance_seen(
+    connection: Connection, project_id: str, instance_id: str, apps: Sequence[str] | None = None
+) -> DictRow | None:
+    """For readers: the project's own, or another's that serves it."""
+    cursor = await connection.execute(
+        f"SELECT {COLUMNS} FROM app_instances WHERE id = %(id)s AND (project_id = %(project)s OR EXISTS (SELECT 1"
+        " FROM instance_projects s WHERE s.instance_id = %(id)s AND s.project_id = %(project)s AND s.until IS NULL))"
+        " AND (%(apps)s::text[] IS NULL OR app_slug = ANY(%(apps)s))",
+        {"id": instance_id, "project": project_id, "apps": apps},
+    )
+    return await cursor.fetchone()
+
+
 async def instance_lock(connection: Connection, project_id: str, instance_id: str) -> DictRow | None:
     cursor = await connection.execute(
         f"SELECT {COLUMNS} FROM app_instances WHERE id = %s AND project_id = %s FOR UPDATE", (instance_id, project_id)
@@ -119,13 +134,20 @@ async def instance_list(
     after: str | None,
     limit: int,
     apps: Sequence[str] | None = None,
+    served: bool = False,
+    allocation_id: str | None = None,
 ) -> list[DictRow]:
-    """Newest first, without the large columns. The clauses are ours; only values come from outside."""
-    clauses, values = ["project_id = %s"], list[object]([project_id])
+    """Newest first, without the large columns. The clauses are ours; only values come from outside.
+
+    `served`: of other projects, those that serve this one.
+    """
+    theirs = "id IN (SELECT instance_id FROM instance_projects WHERE project_id = %s AND NOT home AND until IS NULL)"
+    clauses, values = [theirs if served else "project_id = %s"], list[object]([project_id])
     for clause, value in (
         ("status = %s", status),
         ("app_slug = %s", app_slug),
         ("app_slug = ANY(%s)", apps),
+        ("id IN (SELECT instance_id FROM app_members WHERE allocation_id = %s AND removed_at IS NULL)", allocation_id),
         ("id < %s", after),
     ):
         if value is not None:
@@ -235,6 +257,34 @@ async def busy_allocations(connection: Connection, allocation_ids: Sequence[str]
         (list(allocation_ids),),
     )
     return {row["allocation_id"]: row for row in await cursor.fetchall()}
+
+
+_PROJECT = "project_id, slug, home, since, added_by"
+
+
+async def projects_served(connection: Connection, instance_id: str) -> list[DictRow]:
+    cursor = await connection.execute(
+        f"SELECT {_PROJECT} FROM instance_projects WHERE instance_id = %s AND until IS NULL"
+        " ORDER BY home DESC, since, project_id",
+        (instance_id,),
+    )
+    return await cursor.fetchall()
+
+
+async def project_serve(connection: Connection, row: dict[str, object]) -> None:
+    """The caller holds the instance. One that was served before is served again, from now on."""
+    await connection.execute(
+        f"{PROJECT_INSERT} ON CONFLICT (instance_id, project_id) DO UPDATE SET since = excluded.since,"
+        " until = NULL, added_by = excluded.added_by",
+        (as_json([row]),),
+    )
+
+
+async def project_leave(connection: Connection, instance_id: str, project_id: str, now: datetime) -> None:
+    await connection.execute(
+        "UPDATE instance_projects SET until = %s WHERE instance_id = %s AND project_id = %s AND NOT home",
+        (now, instance_id, project_id),
+    )
 
 
 async def projects_ever(connection: Connection, instance_id: str) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field, StringConstraints
 
 from gpuaas_server.kernel.http.schemas import AllowedActions, Body, CorrelationId, Generation, Reason, Slug, examples
-from gpuaas_server.kernel.ids import AllocationId, MemberId
+from gpuaas_server.kernel.ids import AllocationId, MemberId, ProjectId
 from gpuaas_server.operations.documents import Document
 from gpuaas_server.operations.schemas import ACCESS, MODE, RUNTIME, Code, Line, Mode, Operation, OperationFailure
 
@@ -26,7 +26,9 @@ OPTIONS = "What the app's `options` schema for this kind of operation takes."
 
 class Placement(Body):
     component_key: ComponentKey = Field(description="A component of the app's manifest.")
-    allocation_id: AllocationId = Field(description="An active allocation of the same project.")
+    allocation_id: AllocationId = Field(
+        description="An active allocation of the same project, or of one that the instance serves and that you may use."
+    )
 
 
 class InstanceCreate(Body):
@@ -48,6 +50,11 @@ class InstanceCreate(Body):
     name: InstanceName = Field(description="Unique among the project's instances that are not decommissioned.")
     placement_intent: Annotated[list[Placement], Field(min_length=1, max_length=1000)] = Field(
         description="Which component runs on which allocation of this project."
+    )
+    served_projects: Annotated[list[ProjectId], Field(max_length=64)] = Field(
+        default=[],
+        description="Further projects of the tenant that it serves, and whose allocations it may live on; for apps whose"
+        " manifest has `tenant_scope`. You need to administer all of them.",
     )
     inputs: Document = Field(default={}, description="What the app's `inputs` schema asks for.")
     deadline_seconds: DeadlineSeconds | None = None
@@ -71,9 +78,15 @@ class PlacementIntent(BaseModel):
     allocation_id: str
 
 
+class InstanceProject(BaseModel):
+    project_id: str
+    slug: str = Field(description="Of the project; it never changes.")
+    home: bool = Field(description="The instance's own project.")
+
+
 class InstanceSummary(BaseModel):
     id: str
-    project_id: str
+    project_id: str = Field(description="Its own project; another than the one asked in, where it serves that one.")
     name: str
     app_id: str
     app_slug: str
@@ -107,6 +120,7 @@ class Instance(InstanceSummary):
     placement_intent: list[PlacementIntent] = Field(
         description="Which component runs on which allocation; it follows the members that are added and removed."
     )
+    projects: list[InstanceProject] = Field(description="The projects that it serves, its own first.")
     runtime: dict[str, object] | None = Field(
         description="Versions, endpoints and detail, as the controller reported them last; null before."
     )
@@ -131,6 +145,23 @@ class InstanceStarted(BaseModel):
     operation: Operation
 
 
+class ServedProject(InstanceProject):
+    since: datetime
+    added_by: str = Field(description="Id of the user or service account.")
+
+
+class ServedProjects(BaseModel):
+    instance_id: str
+    items: list[ServedProject] = Field(description="Its own first, then in the order in which they came; at most 65.")
+
+
+class InstanceServes(BaseModel):
+    """The instance, and the operation that brings it in line; null where it does not run, or nothing has changed."""
+
+    instance: Instance
+    operation: Operation | None
+
+
 class InstanceVerb(Body):
     reason: Reason | None = None
     deadline_seconds: DeadlineSeconds | None = None
@@ -149,6 +180,9 @@ class InstanceMember(BaseModel):
     component_key: str = Field(description="The app's own name for what it does.")
     ordinal: int = Field(description="Its number in the instance, never given twice.")
     allocation_id: str
+    allocation_project_id: str = Field(
+        description="Whose allocation it is: the instance's own project, or a served one."
+    )
     node_id: str
     status: MemberStatus
     status_since: datetime

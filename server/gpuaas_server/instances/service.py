@@ -1,9 +1,11 @@
 """The verbs of app instances; one transaction each. An app's controller does the work, and operations say how far it is."""
 
+from collections.abc import Sequence
+
 from psycopg.rows import DictRow
 
 from gpuaas_server.audit.service import AuditEntry, record
-from gpuaas_server.catalog.manifest import Manifest
+from gpuaas_server.catalog.manifest import Manifest, from_document
 from gpuaas_server.identity import service as identity
 from gpuaas_server.instances import launching, queries, serving
 from gpuaas_server.instances.allocations import allocation_ended, allocation_guests, allocation_wants_release
@@ -20,7 +22,8 @@ from gpuaas_server.instances.schemas import (
     InstanceUpgrade,
     InstanceVerb,
 )
-from gpuaas_server.instances.views import instance_of, summary_of
+from gpuaas_server.instances.serving import Caller
+from gpuaas_server.instances.views import instance_of, roles_over, summary_of
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
@@ -28,6 +31,7 @@ from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.operations import service as operations
 from gpuaas_server.operations.starting import Wish, instance_operation_start, refuse_while_busy
+from gpuaas_server.projects.service import ProjectFacts
 from gpuaas_server.work import leases
 
 __all__ = [
@@ -47,28 +51,41 @@ __all__ = [
 Roles = frozenset[str]
 
 
-async def instance_create(
-    tx: Tx, roles: Roles, tenant_id: str, project_id: str, body: InstanceCreate
-) -> InstanceStarted:
+async def instance_create(tx: Tx, caller: Caller, body: InstanceCreate) -> InstanceStarted:
     """Choose, check, write instance and members, and ask for the deploy."""
+    tenant_id, project_id = caller.tenant_id, caller.project_id
     version = await launching.version_choose(tx.connection, tenant_id, project_id, body.app, body.version)
     launching.inputs_check(version.manifest, body.inputs)
+    served = await _served_from_the_start(tx, caller, version.manifest, body.served_projects)
     wished = body.placement_intent
-    taken = await launching.places_take(tx, project_id, [one.allocation_id for one in wished])
-    await launching.places_check(tx.connection, project_id, version.manifest, wished, taken)
+    open_to = await serving.places_open_to(tx, caller, "instance_create", list(served))
+    taken = await launching.places_take(tx, open_to, [one.allocation_id for one in wished])
+    await launching.places_check(tx.connection, project_id, version.manifest, wished, taken, served=list(served))
     await queries.name_lock(tx.connection, project_id, body.name)
     if await queries.instance_name_taken(tx.connection, project_id, body.name):
         raise Problem("already_exists", f"The project has an instance named {body.name}.")
     row = _new_row(tx, tenant_id, project_id, body, version)
     await queries.instance_insert(tx.connection, row)
-    await serving.serve_from_the_start(tx, row)
+    await serving.serve_from_the_start(tx, row, list(served.values()))
     held = await hold(tx, project_id, str(row["id"]))
     held.news("instance.created", version=version.manifest.version)
     wish = Wish("deploy", None, body.deadline_seconds, {"version": version.manifest.version})
     operation_id = await instance_operation_start(held, wish)
     for one in wished:
-        held.member_add(one.component_key, one.allocation_id, taken.places[one.allocation_id].node_id, None)
-    return await _started(held, roles, operation_id, "instance_create", {"version": version.manifest.version})
+        held.member_add(one.component_key, taken.places[one.allocation_id], None)
+    facts: dict[str, object] = {"version": version.manifest.version, **({"serves": sorted(served)} if served else {})}
+    await serving.record_elsewhere(held, "instance_create", held.living(), facts)
+    return await _started(held, caller.roles, operation_id, "instance_create", facts)
+
+
+async def _served_from_the_start(
+    tx: Tx, caller: Caller, manifest: Manifest, wished: Sequence[str]
+) -> dict[str, ProjectFacts]:
+    further = [one for one in dict.fromkeys(wished) if one != caller.project_id]
+    if not further:
+        return {}
+    serving.require_scope(manifest)
+    return await serving.projects_admitted(tx, caller, further, "served_project_set")
 
 
 def _new_row(
@@ -97,10 +114,10 @@ def _new_row(
 
 
 async def instance_show(connection: Connection, roles: Roles, project_id: str, instance_id: str) -> Instance:
-    row = await queries.instance_show(connection, project_id, instance_id, identity.apps_in_sight(roles))
+    row = await queries.instance_seen(connection, project_id, instance_id, identity.apps_in_sight(roles))
     if row is None:
         raise not_found("instance", instance_id)
-    shown = instance_of(row, roles)
+    shown = instance_of(row, roles_over(row, project_id, roles))
     notices = await launching.notices_of(connection, row["version_id"])
     return shown.model_copy(update={"flags": [*shown.flags, *notices]})
 
@@ -113,10 +130,16 @@ async def instance_list(
     app_slug: str | None,
     after: str | None,
     limit: int,
+    served: bool = False,
+    allocation_id: str | None = None,
 ) -> Page[InstanceSummary]:
+    """`served`: not the project's own, but others' that serve it; there is nothing to be asked of them from here."""
     seen = identity.apps_in_sight(roles)
-    rows = await queries.instance_list(connection, project_id, status, app_slug, after, limit + 1, seen)
-    return Page[InstanceSummary].of([summary_of(row, roles) for row in rows], limit)
+    rows = await queries.instance_list(
+        connection, project_id, status, app_slug, after, limit + 1, seen, served, allocation_id
+    )
+    shown = [summary_of(row, roles_over(row, project_id, roles)) for row in rows]
+    return Page[InstanceSummary].of(shown, limit)
 
 
 async def instance_operate(
@@ -130,6 +153,8 @@ async def instance_operate(
         refuse_untrusted(held)
     if kind == "rollback":
         target = _rollback_target(held.row)
+        if held.served:
+            serving.require_scope(from_document(target["manifest"]))
         held.change(attempted=target)
         parameters |= {"version": target["version"], "from": held.row["version"]}
     wish = Wish(kind, body.reason, body.deadline_seconds, parameters)
@@ -149,7 +174,9 @@ async def instance_upgrade(
     if version.version_id == held.row["version_id"]:
         raise Problem("conflict", f"The instance is of version {body.version} already.")
     launching.inputs_check(version.manifest, held.row["inputs"])
-    await launching.version_fits(tx.connection, project_id, version.manifest, held.living())
+    if held.served:
+        serving.require_scope(version.manifest)
+    await launching.version_fits(tx.connection, project_id, version.manifest, held.living(), held.served)
     parameters = _options(version.manifest, "upgrade", body)
     held.change(attempted=version.columns())
     parameters |= {"version": version.manifest.version, "from": held.row["version"]}

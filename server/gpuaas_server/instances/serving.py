@@ -1,18 +1,187 @@
-"""The projects that an instance serves: its own from the start, and further ones of its tenant when somebody wants it."""
+"""The projects that an instance serves: its own from the start, and further ones of its tenant when somebody wants it.
 
-from collections.abc import Mapping
+Whoever has it serve a project must be allowed to in both; whoever puts a member on another project's allocation, too. A
+project of another tenant is as if it did not exist: for the caller, for the query, and for the database's own constraint.
+"""
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from psycopg.rows import DictRow
+
+from gpuaas_server.audit.service import AuditEntry, record
+from gpuaas_server.catalog.manifest import Manifest
+from gpuaas_server.identity import service as identity
 from gpuaas_server.instances import queries
+from gpuaas_server.instances.held import Held, hold
+from gpuaas_server.instances.launching import manifest_of
+from gpuaas_server.instances.machine import possible_verbs
+from gpuaas_server.instances.schemas import InstanceServes, ServedProject, ServedProjects
+from gpuaas_server.instances.views import instance_of
 from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.errors import Problem, not_found
+from gpuaas_server.operations import service as operations
+from gpuaas_server.operations.starting import Wish, instance_operation_start, refuse_while_busy
 from gpuaas_server.projects import service as projects
+from gpuaas_server.projects.service import ProjectFacts
+
+MOST_SERVED = 64  # every one of them is told of the instance, and is in each claim of its controller
 
 
-async def serve_from_the_start(tx: Tx, instance: Mapping[str, object]) -> None:
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """What somebody holds in the instance's project, and in the others of its tenant: from `Admission`."""
+
+    tenant_id: str
+    project_id: str
+    roles: frozenset[str]
+    elsewhere: Callable[[str], frozenset[str]]
+
+    def may(self, action: str, project_id: str) -> bool:
+        return bool(identity.allowed_actions(self.elsewhere(project_id), [action]))
+
+
+async def served_project_list(
+    connection: Connection, roles: frozenset[str], project_id: str, instance_id: str
+) -> ServedProjects:
+    if await queries.instance_seen(connection, project_id, instance_id, identity.apps_in_sight(roles)) is None:
+        raise not_found("instance", instance_id)
+    rows = await queries.projects_served(connection, instance_id)
+    return ServedProjects(instance_id=instance_id, items=[ServedProject(**row) for row in rows])
+
+
+async def served_project_set(tx: Tx, caller: Caller, instance_id: str, project_id: str) -> InstanceServes:
+    """From now on. The controller is asked to bring the instance in line, where it runs; else its next start does."""
+    facts = (await projects_admitted(tx, caller, [project_id], "served_project_set"))[project_id]
+    held = await _held(tx, caller, instance_id)
+    require_scope(manifest_of(held.row))
+    if project_id == caller.project_id or project_id in held.served:
+        tx.audited = True  # as it was
+        return InstanceServes(instance=instance_of(held.row, caller.roles), operation=None)
+    if len(held.served) >= MOST_SERVED:
+        raise Problem("conflict", f"It serves {MOST_SERVED} further projects; that is the most.")
+    await queries.project_serve(tx.connection, _row(tx, held.row, facts))
+    held.row["projects"] = [*held.row["projects"], {"project_id": facts.id, "slug": facts.slug, "home": False}]
+    return await _changed(held, caller, "served_project_set", project_id)
+
+
+async def served_project_remove(tx: Tx, caller: Caller, instance_id: str, project_id: str) -> InstanceServes:
+    """Not while members live on its allocations: nobody finds a stranger on a machine of theirs."""
+    held = await _held(tx, caller, instance_id)
+    if project_id == caller.project_id:
+        raise Problem("conflict", "An instance always serves its own project.")
+    if project_id not in held.served:
+        raise not_found("served project", project_id)
+    there = [member for member in held.living() if member["place_project_id"] == project_id]
+    if there:
+        named: list[object] = [{name: one[name] for name in ("id", "allocation_id")} for one in there[:20]]
+        message = f"{there[0]['id']} is on {there[0]['allocation_id']}, which is that project's."
+        raise Problem("served_project_in_use", message, {"members": named, "count": len(there)})
+    await queries.project_leave(tx.connection, instance_id, project_id, tx.now)
+    held.news("instance.project_left", project_id=project_id)  # while it is still among those who are told
+    return await _changed(held, caller, "served_project_remove", project_id)
+
+
+async def serve_from_the_start(tx: Tx, instance: Mapping[str, object], further: Sequence[ProjectFacts]) -> None:
     """The instance's own project is the first that it serves."""
     home = str(instance["project_id"])
-    facts = await projects.project_facts(tx.connection, str(instance["tenant_id"]), [home])
-    same = {"instance_id": instance["id"], "tenant_id": instance["tenant_id"], "since": tx.now, "added_by": tx.actor.id}
-    await queries.projects_insert(
-        tx.connection,
-        [{**same, "project_id": one.id, "slug": one.slug, "home": one.id == home} for one in facts.values()],
-    )
+    own = await projects.project_facts(tx.connection, str(instance["tenant_id"]), [home])
+    rows = [_row(tx, instance, one) for one in (*own.values(), *further)]
+    await queries.projects_insert(tx.connection, rows)
+
+
+async def projects_admitted(tx: Tx, caller: Caller, project_ids: Sequence[str], action: str) -> dict[str, ProjectFacts]:
+    """Facts of the projects, all of them the tenant's own and open to the caller for this action."""
+    facts = await projects.project_facts(tx.connection, caller.tenant_id, project_ids)
+    for project_id in project_ids:
+        if project_id not in facts or not caller.elsewhere(project_id):
+            raise not_found("project", project_id)
+        if not caller.may(action, project_id):
+            needs: list[object] = list(identity.needs(action))
+            message = f"You may not do this in {project_id}, which it concerns too."
+            raise Problem("forbidden", message, {"needs": needs, "project_id": project_id})
+        if facts[project_id].disabled:
+            raise Problem("conflict", f"{facts[project_id].slug} is disabled; nothing in it can be changed.")
+    return facts
+
+
+async def places_open_to(tx: Tx, caller: Caller, action: str, served: Sequence[str]) -> list[str]:
+    """The projects whose allocations the caller may use for an instance that serves these. The others' are not found."""
+    may = [project_id for project_id in served if caller.may(action, project_id)]
+    facts = await projects.project_facts(tx.connection, caller.tenant_id, may) if may else {}
+    return [caller.project_id, *(one.id for one in facts.values() if not one.disabled)]
+
+
+async def served_by(connection: Connection, caller: Caller, instance_id: str) -> list[str]:
+    """As it is now; whoever then holds the instance looks again."""
+    if await queries.instance_show(connection, caller.project_id, instance_id) is None:
+        raise not_found("instance", instance_id)
+    return [row["project_id"] for row in await queries.projects_served(connection, instance_id) if not row["home"]]
+
+
+def require_scope(manifest: Manifest) -> None:
+    if not manifest.tenant_scope:
+        message = (
+            f"Version {manifest.version} of {manifest.slug} serves the project that it was launched in, and no other."
+        )
+        raise Problem("one_project_only", message)
+
+
+def places_elsewhere(held: Held, members: Sequence[DictRow]) -> dict[str, list[object]]:
+    """The members that are on other projects' allocations, by project: what is done with them is told there too."""
+    found: dict[str, list[object]] = {}
+    for member in members:
+        if member["place_project_id"] is not None:
+            found.setdefault(member["place_project_id"], []).append(member["allocation_id"])
+    return found
+
+
+async def record_elsewhere(held: Held, action: str, members: Sequence[DictRow], facts: Mapping[str, object]) -> None:
+    """The same audit entry in the trail of each further project whose allocations it concerns."""
+    entries = [
+        AuditEntry(action, held.id, held.row["tenant_id"], project_id, details={**facts, "allocations": places[:20]})
+        for project_id, places in places_elsewhere(held, members).items()
+    ]
+    if entries:
+        await record(held.tx, *entries)
+
+
+async def _held(tx: Tx, caller: Caller, instance_id: str) -> Held:
+    held = await hold(tx, caller.project_id, instance_id)
+    if held.row["decommissioned_at"] is not None:
+        raise Problem("conflict", "The instance is decommissioned; it is kept for its history only.")
+    refuse_while_busy(held)
+    return held
+
+
+async def _changed(held: Held, caller: Caller, action: str, project_id: str) -> InstanceServes:
+    """Told in both projects, and asked of the controller: an instance that serves somebody must know whom."""
+    tx, row = held.tx, held.row
+    if action == "served_project_set":
+        held.news("instance.project_served", project_id=project_id)
+    held.touch()
+    operation_id = None
+    if "reconcile" in possible_verbs(row["status"], row["deployed_at"] is not None, False, False, False):
+        wish = Wish("reconcile", "the projects that it serves have changed", None, {"project_id": project_id})
+        operation_id = await instance_operation_start(held, wish)
+    stored = await held.store()
+    facts: dict[str, object] = {"app": row["app_slug"], "project": project_id, "operation": operation_id}
+    both = (caller.project_id, project_id)
+    await record(tx, *(AuditEntry(action, held.id, row["tenant_id"], place, details=facts) for place in both))
+    operation = None
+    if operation_id is not None:
+        operation = await operations.operation_show(tx.connection, caller.roles, caller.project_id, operation_id)
+    return InstanceServes(instance=instance_of(stored, caller.roles), operation=operation)
+
+
+def _row(tx: Tx, instance: Mapping[str, object], facts: ProjectFacts) -> dict[str, object]:
+    return {
+        "instance_id": instance["id"],
+        "project_id": facts.id,
+        "tenant_id": instance["tenant_id"],
+        "slug": facts.slug,
+        "home": facts.id == instance["project_id"],
+        "since": tx.now,
+        "added_by": tx.actor.id,
+    }

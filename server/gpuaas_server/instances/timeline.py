@@ -28,7 +28,7 @@ async def instance_timeline(
 
     async def look() -> Look[list[DictRow]]:
         async with platform.database.connection(scope) as connection:
-            if await queries.instance_show(connection, project_id, instance_id, seen) is None:
+            if await queries.instance_seen(connection, project_id, instance_id, seen) is None:
                 raise not_found("instance", instance_id)
             rows = await queries.event_list(connection, instance_id, after, limit)
         return Look(rows, bool(rows))

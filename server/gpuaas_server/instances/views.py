@@ -12,6 +12,7 @@ from gpuaas_server.instances.schemas import (
     HealthReason,
     Instance,
     InstanceMember,
+    InstanceProject,
     InstanceSummary,
     InstanceVersion,
     PlacementIntent,
@@ -20,7 +21,12 @@ from gpuaas_server.operations.schemas import OperationFailure
 
 _DERIVED = {"failure", "health_reasons", "allowed_actions"}
 _PLAIN = InstanceSummary.model_fields.keys() - _DERIVED
-_MEMBER = InstanceMember.model_fields.keys() - {"failure", "allowed_actions"}
+_MEMBER = InstanceMember.model_fields.keys() - {"failure", "allowed_actions", "allocation_project_id"}
+
+
+def roles_over(row: DictRow, project_id: str, roles: frozenset[str]) -> frozenset[str]:
+    """What the caller's roles in a project count for on this instance: nothing, where it is another's that serves it."""
+    return roles if row["project_id"] == project_id else frozenset()
 
 
 def summary_of(row: DictRow, roles: frozenset[str]) -> InstanceSummary:
@@ -32,6 +38,7 @@ def instance_of(row: DictRow, roles: frozenset[str]) -> Instance:
         **_shared(row, roles),
         inputs=row["inputs"],
         placement_intent=[PlacementIntent(**place) for place in row["placement_intent"]],
+        projects=[InstanceProject(**one) for one in row["projects"]],
         runtime=row["runtime"],
         access_bundle=row["access_bundle"],
         mode=row["mode"],
@@ -82,6 +89,7 @@ def member_of(row: DictRow, instance: DictRow, roles: frozenset[str]) -> Instanc
     may = bool(identity.allowed_actions(roles, ["member_operation_create"]))
     return InstanceMember(
         **{name: row[name] for name in _MEMBER},
+        allocation_project_id=row["place_project_id"] or instance["project_id"],
         failure=OperationFailure(**failure) if failure else None,
         allowed_actions=kinds if may else [],
     )

@@ -14,6 +14,7 @@ from gpuaas_server.operations.schemas import (
     ControllerAllocation,
     ControllerInstance,
     ControllerMember,
+    ControllerProject,
     ControllerVersion,
     Operation,
     OperationFailure,
@@ -65,7 +66,8 @@ async def claimed_operation(
 
 def _instance(row: DictRow) -> ControllerInstance:
     same = ("id", "name", "app_slug", "status", "generation", "inputs", "placement_intent", "runtime", "access_bundle")
-    return ControllerInstance(**{name: row[name] for name in same}, version=_version(row))
+    projects = [ControllerProject(**one) for one in row["projects"]]
+    return ControllerInstance(**{name: row[name] for name in same}, version=_version(row), projects=projects)
 
 
 def _version(row: DictRow) -> ControllerVersion:

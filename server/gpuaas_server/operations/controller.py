@@ -5,7 +5,7 @@ A lease proves who works on an operation. Whoever comes with another token, or a
 
 import hashlib
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -280,6 +280,7 @@ class LeasedOperation:
     app_slug: str
     kind: str
     allocation_ids: tuple[str, ...]
+    owners: Mapping[str, str]  # whose each of them is: the instance's own project, or one that it serves
     digest: str | None
     deadline_at: datetime
     lease_until: datetime
@@ -303,6 +304,7 @@ async def lease_of(
         operation["app_slug"],
         operation["kind"],
         allocations_opened((version or instance)["manifest"]["components"], members, mine),
+        {member["allocation_id"]: member["place_project_id"] or project_id for member in members},
         (version or instance)["digest"],
         operation["deadline_at"],
         operation["lease_until"],

@@ -161,6 +161,15 @@ class ControllerAllocation(BaseModel):
     gpu_model: str
     gpu_count: int
     node_id: str
+    project_id: str = Field(description="Whose it is: one of the instance's `projects`.")
+
+
+class ControllerProject(BaseModel):
+    """A project that the instance serves: all that its controller may know of it."""
+
+    project_id: str
+    slug: str = Field(description="It never changes.")
+    home: bool = Field(description="The instance's own project.")
 
 
 class ControllerMember(BaseModel):
@@ -192,6 +201,7 @@ class ControllerInstance(BaseModel):
     version: ControllerVersion = Field(
         description="What it runs, or should run; of upgrade and rollback, where it comes from."
     )
+    projects: list[ControllerProject] = Field(description="The projects that it serves, its own first.")
     inputs: dict[str, object] = Field(description="By the manifest's `inputs` schema.")
     placement_intent: list[dict[str, str]] = Field(description="Pairs of component_key and allocation_id.")
     runtime: dict[str, object] | None = Field(description="What you reported last.")

@@ -53,4 +53,4 @@ def _targets(members: Sequence[DictRow]) -> list[receipts.TeardownTarget]:
 
 def _teardown(held: Held, operation: DictRow) -> receipts.Teardown:
     depth = "stopped" if operation["kind"] == "stop" else "gone"
-    return receipts.Teardown(operation["id"], held.id, held.row["app_slug"], depth)
+    return receipts.Teardown(operation["id"], held.id, held.row["app_slug"], depth, held.row["project_id"])

@@ -8,16 +8,16 @@ from psycopg.types.json import Jsonb
 from gpuaas_server.kernel.database import Connection
 
 COLUMNS = (
-    "id, tenant_id, project_id, operation_id, instance_id, app_slug, member_id, allocation_id, node_id, shape, depth,"
-    " footprint, footprint_sha256, baseline_sha256, revoked_serials, status, attempt, deadline_at, code, message, checks,"
-    " forced, correlation_id, created_at, settled_at"
+    "id, tenant_id, project_id, instance_project_id, operation_id, instance_id, app_slug, member_id, allocation_id,"
+    " node_id, shape, depth, footprint, footprint_sha256, baseline_sha256, revoked_serials, status, attempt,"
+    " deadline_at, code, message, checks, forced, correlation_id, created_at, settled_at"
 )
 _INSERTED = (
-    "id text, tenant_id text, project_id text, operation_id text, instance_id text, app_slug text, member_id text,"
-    " allocation_id text,"
-    " node_id text, shape text, depth text, footprint jsonb, footprint_sha256 text, baseline_sha256 text,"
-    " revoked_serials jsonb, status text, attempt smallint, deadline_at timestamptz, code text, message text,"
-    " checks jsonb, forced jsonb, correlation_id text, created_at timestamptz, settled_at timestamptz"
+    "id text, tenant_id text, project_id text, instance_project_id text, operation_id text, instance_id text,"
+    " app_slug text, member_id text, allocation_id text, node_id text, shape text, depth text, footprint jsonb,"
+    " footprint_sha256 text, baseline_sha256 text, revoked_serials jsonb, status text, attempt smallint,"
+    " deadline_at timestamptz, code text, message text, checks jsonb, forced jsonb, correlation_id text,"
+    " created_at timestamptz, settled_at timestamptz"
 )
 RECEIPT_INSERT = (
     f"INSERT INTO teardown_receipts ({COLUMNS}) SELECT {COLUMNS} FROM jsonb_to_recordset(%s::jsonb) AS r({_INSERTED})"
@@ -57,7 +57,8 @@ async def receipt_show(
 ) -> DictRow | None:
     """`apps`: those that the caller sees; None for all."""
     cursor = await connection.execute(
-        f"SELECT {COLUMNS} FROM teardown_receipts WHERE id = %(id)s AND project_id = %(project)s"
+        f"SELECT {COLUMNS} FROM teardown_receipts WHERE id = %(id)s"
+        " AND (project_id = %(project)s OR instance_project_id = %(project)s)"
         " AND (%(apps)s::text[] IS NULL OR app_slug = ANY(%(apps)s))",
         {"id": receipt_id, "project": project_id, "apps": apps},
     )
@@ -74,10 +75,11 @@ async def receipt_list(
 ) -> list[DictRow]:
     """Newest first; of the `apps` in sight, or of all; of one project, or in a platform scope of all.
 
-    `wanted` are columns of ours; only values come from outside.
+    A project's are those of its allocations, and of its instances on other projects' allocations: two indexes, each read
+    to the limit. `wanted` are columns of ours; only values come from outside.
     """
     clauses, values = ["true"], list[object]()
-    for column, value in {"project_id": project_id, **wanted}.items():
+    for column, value in wanted.items():
         if value is not None:
             clauses.append(f"{column} = %s")
             values.append(value)
@@ -87,8 +89,13 @@ async def receipt_list(
     if after is not None:
         clauses.append("id < %s")
         values.append(after)
-    cursor = await connection.execute(
-        f"SELECT {COLUMNS} FROM teardown_receipts WHERE {' AND '.join(clauses)} ORDER BY id DESC LIMIT %s",
-        [*values, limit],
-    )
+    chosen = f"SELECT {COLUMNS} FROM teardown_receipts WHERE {' AND '.join(clauses)}"
+    paged = "ORDER BY id DESC LIMIT %s"
+    if project_id is None:
+        cursor = await connection.execute(f"{chosen} {paged}", [*values, limit])
+    else:
+        owners = ("project_id", "instance_project_id")
+        parts = " UNION ALL ".join(f"({chosen} AND {owner} = %s {paged})" for owner in owners)
+        mine = [*values, project_id, limit]
+        cursor = await connection.execute(f"{parts} {paged}", [*mine, *mine, limit])
     return await cursor.fetchall()

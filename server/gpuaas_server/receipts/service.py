@@ -44,6 +44,7 @@ class Teardown:
     instance_id: str
     app_slug: str
     depth: str = "gone"  # or stopped
+    project_id: str | None = None  # the instance's, who may read the proof beside the allocation's own
 
 
 async def receipts_start(
@@ -118,6 +119,7 @@ def _row(tx: Tx, teardown: Teardown, target: TeardownTarget, host: AllocationHos
         "id": new_id("rcp"),
         "tenant_id": host.tenant_id,
         "project_id": host.project_id,
+        "instance_project_id": None if teardown.project_id == host.project_id else teardown.project_id,
         "operation_id": teardown.operation_id,
         "instance_id": teardown.instance_id,
         "app_slug": teardown.app_slug,

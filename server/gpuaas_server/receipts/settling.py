@@ -108,8 +108,9 @@ async def changed(tx: Tx, row: DictRow, changes: Mapping[str, object]) -> DictRo
     after = await queries.receipt_change(tx.connection, row["id"], changes)
     data: dict[str, object] = {name: row[name] for name in ("instance_id", "operation_id", "allocation_id")}
     data |= {"left": left_count(after), "code": after["code"]}
-    place = (after["id"], after["tenant_id"], after["project_id"])
-    await emit(tx, NewEvent(f"receipt.{after['status']}", *place, data=data))
+    kind, tenant_id = f"receipt.{after['status']}", after["tenant_id"]
+    readers = [one for one in (after["project_id"], after["instance_project_id"]) if one is not None]
+    await emit(tx, *(NewEvent(kind, after["id"], tenant_id, one, data) for one in readers))
     return after
 
 

@@ -84,6 +84,18 @@ APPS = [
         "The options do not fit this operation of the app",
         "Correct every fault in details.faults; the manifest's options say what each operation takes.",
     ),
+    ErrorKind(
+        "one_project_only",
+        409,
+        "This app serves one project only",
+        "Launch an instance in each project, or upgrade to a version whose manifest has tenant_scope.",
+    ),
+    ErrorKind(
+        "served_project_in_use",
+        409,
+        "Members still live on that project's allocations",
+        "Remove the members in details.members first, or release their allocations; then try again.",
+    ),
     # Operations on app instances and members
     ErrorKind(
         "operation_in_progress",

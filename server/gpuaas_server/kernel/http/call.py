@@ -25,6 +25,10 @@ Asked = TypeVar("Asked")
 DEADLOCK_TRIES = 3
 
 
+def _nowhere(project_id: str) -> frozenset[str]:
+    return frozenset()
+
+
 @dataclass(frozen=True, slots=True)
 class Admission:
     """The gate's answer for an allowed call: who, and which rows the database may show them."""
@@ -34,6 +38,8 @@ class Admission:
     roles: frozenset[str]
     # The tenant of the project or tenant in the path; empty for platform paths.
     tenant_id: str = ""
+    # What the caller holds in another project of that tenant, for the few verbs that reach into a second one.
+    elsewhere: Callable[[str], frozenset[str]] = _nowhere
 
 
 @dataclass(frozen=True, slots=True)
