@@ -8,7 +8,7 @@ export interface ActionFormProps<T> {
   onChange: (values: Values) => void;
 }
 
-export interface ActionSpec<T> {
+export interface ActionSpec<T, A = unknown> {
   label: string;
   /** One sentence about what will happen. */
   says?: (resource: T) => ReactNode;
@@ -20,7 +20,7 @@ export interface ActionSpec<T> {
   form?: Schema;
   /** For what no schema describes: choosing members, allocations, versions. Below it comes `form`. */
   Extra?: ComponentType<ActionFormProps<T>>;
-  run: (resource: T, values: Values) => Promise<unknown>;
+  run: (resource: T, values: Values) => Promise<A>;
   /** Where it goes on, such as the operation that was begun. */
   follow?: (answer: unknown, resource: T) => { to: string; params?: Record<string, string> } | undefined;
   /** What a person reads when it was accepted. */

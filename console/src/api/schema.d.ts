@@ -774,6 +774,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/operations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Operation List All
+         * @description Operations of all projects, newest first, for operators; in one status.
+         */
+        get: operations["operation_list_all"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/platform-keys": {
         parameters: {
             query?: never;
@@ -1242,6 +1262,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project_id}/allocations/{allocation_id}/topology": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Allocation Topology
+         * @description The GPUs of its host, how they are linked, and which of them it holds, or held until it ended.
+         */
+        get: operations["allocation_topology"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/projects/{project_id}/app-usage": {
         parameters: {
             query?: never;
@@ -1695,7 +1735,7 @@ export interface paths {
         };
         /**
          * Instance List
-         * @description Instances of the project, newest first, decommissioned ones too; `status` and `app` pick.
+         * @description Instances of the project, newest first, decommissioned ones too; `status`, `app` and `allocation_id` pick.
          */
         get: operations["instance_list"];
         put?: never;
@@ -1925,6 +1965,50 @@ export interface paths {
          */
         post: operations["instance_rollback"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project_id}/instances/{instance_id}/served-projects": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Served Project List
+         * @description The projects that the instance serves: people of each find it in their own project, with what it counts for them.
+         */
+        get: operations["served_project_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project_id}/instances/{instance_id}/served-projects/{served_project_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Served Project Set
+         * @description Serve a further project of the tenant; you need to administer both. A running instance is reconciled at once.
+         */
+        put: operations["served_project_set"];
+        post?: never;
+        /**
+         * Served Project Remove
+         * @description Serve it no longer. Its members there must be gone first; what was used for it stays in its usage.
+         */
+        delete: operations["served_project_remove"];
         options?: never;
         head?: never;
         patch?: never;
@@ -2554,6 +2638,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/receipts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Receipt List All
+         * @description Receipts of all projects, newest first, for operators; in one status.
+         */
+        get: operations["receipt_list_all"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/registry/token": {
         parameters: {
             query?: never;
@@ -2657,6 +2761,26 @@ export interface paths {
          * @description Change the counts, the price or whether it is offered. Allocations that exist keep what they got.
          */
         patch: operations["sku_update"];
+        trace?: never;
+    };
+    "/api/v1/slot-map": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Slot Map
+         * @description The fleet as a picture needs it: what each GPU of each node does, and which allocation holds it.
+         */
+        get: operations["slot_map"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/slots/{slot_id}/disable": {
@@ -4129,6 +4253,32 @@ export interface components {
             grant_type: "client_credentials";
         };
         /**
+         * ClosedKind
+         * @description What would come to nothing: whoever asks for it is refused at once, with these words.
+         */
+        ClosedKind: {
+            /**
+             * Component Key
+             * @description Only of members of this component; absent: of all.
+             */
+            component_key?: string | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "start" | "stop" | "restart" | "upgrade" | "rollback" | "reconcile" | "add" | "drain" | "remove" | "replace" | "recover";
+            /**
+             * Message
+             * @description For a person: why it is not taken.
+             */
+            message: string;
+            /**
+             * Next Step
+             * @description What the person should ask for instead.
+             */
+            next_step: string;
+        };
+        /**
          * ControllerAllocation
          * @description What a controller may know of the machine below a member. The way in is asked for with machine-access.
          */
@@ -4143,6 +4293,11 @@ export interface components {
             name: string | null;
             /** Node Id */
             node_id: string;
+            /**
+             * Project Id
+             * @description Whose it is: one of the instance's `projects`.
+             */
+            project_id: string;
             /**
              * Shape
              * @description `baremetal`: a whole host. `gpu_slice`: some GPUs of a host.
@@ -4185,6 +4340,11 @@ export interface components {
             placement_intent: {
                 [key: string]: string;
             }[];
+            /**
+             * Projects
+             * @description The projects that it serves, its own first.
+             */
+            projects: components["schemas"]["ControllerProject"][];
             /**
              * Runtime
              * @description What you reported last.
@@ -4232,6 +4392,24 @@ export interface components {
             ordinal: number;
             /** Status */
             status: string;
+        };
+        /**
+         * ControllerProject
+         * @description A project that the instance serves: all that its controller may know of it.
+         */
+        ControllerProject: {
+            /**
+             * Home
+             * @description The instance's own project.
+             */
+            home: boolean;
+            /** Project Id */
+            project_id: string;
+            /**
+             * Slug
+             * @description It never changes.
+             */
+            slug: string;
         };
         /** ControllerVersion */
         ControllerVersion: {
@@ -4779,6 +4957,8 @@ export interface components {
              * @default []
              */
             members: components["schemas"]["MemberHealth"][];
+            /** @description The form that the instance has now, as you name it, and what you do not take in it. Absent: as it was. */
+            mode?: components["schemas"]["Mode"] | null;
             /**
              * Reasons
              * @description Why it is not healthy.
@@ -4864,6 +5044,32 @@ export interface components {
              * @default []
              */
             numa_nodes: components["schemas"]["NumaNode"][];
+        };
+        /** HostGpu */
+        HostGpu: {
+            /**
+             * Claimed
+             * @description Whether it belongs to the allocation.
+             */
+            claimed: boolean;
+            /** Gpu Model */
+            gpu_model: string;
+            /** Memory Mib */
+            memory_mib: number | null;
+            /** Numa Node */
+            numa_node: number | null;
+            /**
+             * Nvlink Group
+             * @description GPUs with the same value are linked.
+             */
+            nvlink_group: string | null;
+            /** Pci Address */
+            pci_address: string;
+            /**
+             * Slot Index
+             * @description The GPU's number on its host.
+             */
+            slot_index: number;
         };
         /** Instance */
         Instance: {
@@ -4969,6 +5175,8 @@ export interface components {
             member_counts: {
                 [key: string]: number;
             };
+            /** @description The form that it has, as its app names it, and what is not taken in it; null: the app names none. */
+            mode: components["schemas"]["Mode"] | null;
             /** Name */
             name: string;
             /**
@@ -4983,8 +5191,16 @@ export interface components {
             placement_intent: components["schemas"]["PlacementIntent"][];
             /** @description What `rollback` goes back to. */
             previous_version: components["schemas"]["InstanceVersion"] | null;
-            /** Project Id */
+            /**
+             * Project Id
+             * @description Its own project; another than the one asked in, where it serves that one.
+             */
             project_id: string;
+            /**
+             * Projects
+             * @description The projects that it serves, its own first.
+             */
+            projects: components["schemas"]["InstanceProject"][];
             /**
              * Runtime
              * @description Versions, endpoints and detail, as the controller reported them last; null before.
@@ -5058,6 +5274,12 @@ export interface components {
              */
             placement_intent: components["schemas"]["Placement"][];
             /**
+             * Served Projects
+             * @description Further projects of the tenant that it serves, and whose allocations it may live on; for apps whose manifest has `tenant_scope`. You need to administer all of them.
+             * @default []
+             */
+            served_projects: string[];
+            /**
              * Version
              * @description Absent: the newest that may be launched.
              */
@@ -5074,6 +5296,11 @@ export interface components {
             } | null;
             /** Allocation Id */
             allocation_id: string;
+            /**
+             * Allocation Project Id
+             * @description Whose allocation it is: the instance's own project, or a served one.
+             */
+            allocation_project_id: string;
             /**
              * Allowed Actions
              * @description Kinds of member operations that you may ask for now.
@@ -5147,6 +5374,29 @@ export interface components {
              * @description Whether its last teardown was proven; null when there was none.
              */
             verified: boolean | null;
+        };
+        /** InstanceProject */
+        InstanceProject: {
+            /**
+             * Home
+             * @description The instance's own project.
+             */
+            home: boolean;
+            /** Project Id */
+            project_id: string;
+            /**
+             * Slug
+             * @description Of the project; it never changes.
+             */
+            slug: string;
+        };
+        /**
+         * InstanceServes
+         * @description The instance, and the operation that brings it in line; null where it does not run, or nothing has changed.
+         */
+        InstanceServes: {
+            instance: components["schemas"]["Instance"];
+            operation: components["schemas"]["Operation"] | null;
         };
         /**
          * InstanceStarted
@@ -5241,7 +5491,10 @@ export interface components {
              * @description The live operation on the whole instance.
              */
             operation_id: string | null;
-            /** Project Id */
+            /**
+             * Project Id
+             * @description Its own project; another than the one asked in, where it serves that one.
+             */
             project_id: string;
             /**
              * Runtime Version
@@ -5553,6 +5806,33 @@ export interface components {
              */
             since: string;
         };
+        /** MappedSlot */
+        MappedSlot: {
+            /**
+             * Allocation Id
+             * @description What holds it.
+             */
+            allocation_id: string | null;
+            /** Gpu Model */
+            gpu_model: string;
+            /** Id */
+            id: string;
+            /**
+             * Slot Index
+             * @description The GPU's number on its node.
+             */
+            slot_index: number;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "discovered" | "available" | "claimed" | "cleaning" | "cleanup_blocked" | "disabled";
+            /**
+             * Status Reason
+             * @description Why it is disabled or blocked.
+             */
+            status_reason: string | null;
+        };
         /** Me */
         Me: {
             /**
@@ -5729,6 +6009,28 @@ export interface components {
              * @description Absent: as it was. `removed` is for the platform to say.
              */
             status?: ("ready" | "degraded" | "drained" | "failed") | null;
+        };
+        /**
+         * Mode
+         * @description A form of the app, such as on one machine or on many, in the app's own words.
+         */
+        Mode: {
+            /**
+             * Closed
+             * @description What the app does not take in this form.
+             * @default []
+             */
+            closed: components["schemas"]["ClosedKind"][];
+            /**
+             * Meaning
+             * @description For a person: what this form is.
+             */
+            meaning: string;
+            /**
+             * Name
+             * @description The app's name for the form.
+             */
+            name: string;
         };
         /** NewCredentialDelivery */
         NewCredentialDelivery: {
@@ -5945,6 +6247,31 @@ export interface components {
              * @description Why, for those who read the audit trail later.
              */
             reason: string;
+        };
+        /**
+         * NodeSlots
+         * @description A node in the map of the fleet.
+         */
+        NodeSlots: {
+            /**
+             * Cordoned
+             * @description Nothing new lands here.
+             */
+            cordoned: boolean;
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
+            /**
+             * Slots
+             * @description The GPUs that are there, by their index.
+             */
+            slots: components["schemas"]["MappedSlot"][];
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "enrolled" | "ready" | "lost" | "retired";
         };
         /** NodeUpdate */
         NodeUpdate: {
@@ -6180,6 +6507,8 @@ export interface components {
              * @default []
              */
             members: components["schemas"]["MemberReport"][];
+            /** @description The form that the instance has now, as you name it, and what you do not take in it. Absent: as it was. */
+            mode?: components["schemas"]["Mode"] | null;
             /**
              * Runtime
              * @description Versions, endpoints, detail of the running app; at most 64 KiB.
@@ -6513,6 +6842,16 @@ export interface components {
              */
             next_cursor: string | null;
         };
+        /** Page[NodeSlots] */
+        Page_NodeSlots_: {
+            /** Items */
+            items: components["schemas"]["NodeSlots"][];
+            /**
+             * Next Cursor
+             * @description Send as `after` for the next page; null on the last one.
+             */
+            next_cursor: string | null;
+        };
         /** Page[Node] */
         Page_Node_: {
             /** Items */
@@ -6748,7 +7087,7 @@ export interface components {
         Placement: {
             /**
              * Allocation Id
-             * @description An active allocation of the same project.
+             * @description An active allocation of the same project, or of one that the instance serves and that you may use.
              */
             allocation_id: string;
             /**
@@ -7611,6 +7950,41 @@ export interface components {
              */
             reason: string;
         };
+        /** ServedProject */
+        ServedProject: {
+            /**
+             * Added By
+             * @description Id of the user or service account.
+             */
+            added_by: string;
+            /**
+             * Home
+             * @description The instance's own project.
+             */
+            home: boolean;
+            /** Project Id */
+            project_id: string;
+            /**
+             * Since
+             * Format: date-time
+             */
+            since: string;
+            /**
+             * Slug
+             * @description Of the project; it never changes.
+             */
+            slug: string;
+        };
+        /** ServedProjects */
+        ServedProjects: {
+            /** Instance Id */
+            instance_id: string;
+            /**
+             * Items
+             * @description Its own first, then in the order in which they came; at most 65.
+             */
+            items: components["schemas"]["ServedProject"][];
+        };
         /** ServiceAccount */
         ServiceAccount: {
             /**
@@ -7887,6 +8261,11 @@ export interface components {
         };
         /** Slot */
         Slot: {
+            /**
+             * Allowed Actions
+             * @description What you may ask for now, given your roles and its state: names of operations.
+             */
+            allowed_actions: string[];
             /**
              * Approved At
              * @description Null: nobody has approved it, so it can not be allocated.
@@ -8730,6 +9109,21 @@ export interface components {
              * @example operation.failed
              */
             type: string;
+        };
+        /** Topology */
+        Topology: {
+            /** Allocation Id */
+            allocation_id: string;
+            /**
+             * Gpus
+             * @description All of the host by their index; `claimed` says which are the allocation's.
+             */
+            gpus: components["schemas"]["HostGpu"][];
+            /**
+             * Node Id
+             * @description The host.
+             */
+            node_id: string;
         };
         /** TrustKey */
         TrustKey: {
@@ -10924,6 +11318,10 @@ export interface operations {
                 action?: string;
                 /** @description done or denied. */
                 outcome?: string;
+                /** @description From then on, with a time zone. */
+                since?: string;
+                /** @description Earlier than this, with a time zone. */
+                before?: string;
             };
             header?: never;
             path?: never;
@@ -14956,6 +15354,140 @@ export interface operations {
             };
         };
     };
+    operation_list_all: {
+        parameters: {
+            query?: {
+                status?: "pending" | "claimed" | "running" | "succeeded" | "failed" | "cancelled" | "expired";
+                /** @description Cursor: next_cursor of the page before. */
+                after?: string;
+                /** @description How many items at most. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Operation_"];
+                };
+            };
+            /** @description malformed_body */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description unauthenticated */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description not_found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description method_not_allowed */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description precondition_failed */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description body_too_large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description invalid_request */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description rate_limited */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description internal */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
     platform_key_list: {
         parameters: {
             query?: {
@@ -18921,6 +19453,137 @@ export interface operations {
             };
         };
     };
+    allocation_topology: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: string;
+                allocation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Topology"];
+                };
+            };
+            /** @description malformed_body */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description unauthenticated */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description not_found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description method_not_allowed */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description precondition_failed */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description body_too_large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description invalid_request */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description rate_limited */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description internal */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
     app_usage_list: {
         parameters: {
             query?: {
@@ -21414,6 +22077,10 @@ export interface operations {
                 action?: string;
                 /** @description done or denied. */
                 outcome?: string;
+                /** @description From then on, with a time zone. */
+                since?: string;
+                /** @description Earlier than this, with a time zone. */
+                before?: string;
             };
             header?: never;
             path: {
@@ -22095,6 +22762,10 @@ export interface operations {
                 status?: "created" | "starting" | "running" | "stopping" | "stopped" | "failed";
                 /** @description Only instances of this app. */
                 app?: string;
+                /** @description Not the project's own, but those of other projects that serve it. */
+                served?: boolean;
+                /** @description Only those with a member there. */
+                allocation_id?: string;
                 /** @description Cursor: next_cursor of the page before. */
                 after?: string;
                 /** @description How many items at most. */
@@ -22572,7 +23243,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description conflict, operation_in_progress */
+            /** @description conflict, operation_in_progress, closed_in_mode */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -22712,7 +23383,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description conflict, operation_in_progress, artifact_revoked */
+            /** @description conflict, operation_in_progress, closed_in_mode, artifact_revoked */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -22992,7 +23663,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description conflict, operation_in_progress, artifact_revoked */
+            /** @description conflict, operation_in_progress, artifact_revoked, closed_in_mode */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -23402,7 +24073,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description conflict, operation_in_progress */
+            /** @description conflict, operation_in_progress, closed_in_mode */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -23542,7 +24213,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description conflict, operation_in_progress */
+            /** @description conflict, operation_in_progress, closed_in_mode */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -23682,7 +24353,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description conflict, operation_in_progress */
+            /** @description conflict, operation_in_progress, closed_in_mode */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -23822,7 +24493,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description conflict, operation_in_progress */
+            /** @description conflict, operation_in_progress, closed_in_mode */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -23850,6 +24521,411 @@ export interface operations {
                 };
             };
             /** @description invalid_request, options_invalid, document_invalid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description rate_limited */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description internal */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    served_project_list: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: string;
+                instance_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServedProjects"];
+                };
+            };
+            /** @description malformed_body */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description unauthenticated */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description not_found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description method_not_allowed */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description precondition_failed */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description body_too_large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description invalid_request */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description rate_limited */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description internal */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    served_project_set: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeat a request safely: the same key and body get the same answer for 24 hours. */
+                "Idempotency-Key"?: string;
+                /** @description The ETag you read. */
+                "If-Match"?: string;
+            };
+            path: {
+                project_id: string;
+                instance_id: string;
+                served_project_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InstanceServes"];
+                };
+            };
+            /** @description malformed_body */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description unauthenticated */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description not_found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description method_not_allowed */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description conflict, operation_in_progress, one_project_only */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description precondition_failed */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description body_too_large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description invalid_request */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description rate_limited */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description internal */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    served_project_remove: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeat a request safely: the same key and body get the same answer for 24 hours. */
+                "Idempotency-Key"?: string;
+                /** @description The ETag you read. */
+                "If-Match"?: string;
+            };
+            path: {
+                project_id: string;
+                instance_id: string;
+                served_project_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InstanceServes"];
+                };
+            };
+            /** @description malformed_body */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description unauthenticated */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description not_found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description method_not_allowed */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description conflict, operation_in_progress, served_project_in_use */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description precondition_failed */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description body_too_large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description invalid_request */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -23962,7 +25038,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description conflict, operation_in_progress */
+            /** @description conflict, operation_in_progress, closed_in_mode */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -24102,7 +25178,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description conflict, operation_in_progress */
+            /** @description conflict, operation_in_progress, closed_in_mode */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -24379,7 +25455,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description conflict, operation_in_progress, not_launchable */
+            /** @description conflict, operation_in_progress, closed_in_mode, not_launchable */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -28848,6 +29924,140 @@ export interface operations {
             };
         };
     };
+    receipt_list_all: {
+        parameters: {
+            query?: {
+                status?: "pending" | "clean" | "left" | "unseen" | "not_verified";
+                /** @description Cursor: next_cursor of the page before. */
+                after?: string;
+                /** @description How many items at most. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_ReceiptLine_"];
+                };
+            };
+            /** @description malformed_body */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description unauthenticated */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description not_found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description method_not_allowed */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description precondition_failed */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description body_too_large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description invalid_request */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description rate_limited */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description internal */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
     registry_token: {
         parameters: {
             query?: {
@@ -29505,6 +30715,141 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Sku"];
+                };
+            };
+            /** @description malformed_body */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description unauthenticated */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description not_found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description method_not_allowed */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description precondition_failed */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description body_too_large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description invalid_request */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description rate_limited */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description internal */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    slot_map: {
+        parameters: {
+            query?: {
+                /** @description Only nodes that have a slot in this status. */
+                status?: "discovered" | "available" | "claimed" | "cleaning" | "cleanup_blocked" | "disabled";
+                /** @description Cursor: next_cursor of the page before. */
+                after?: string;
+                /** @description How many items at most. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_NodeSlots_"];
                 };
             };
             /** @description malformed_body */
@@ -30705,6 +32050,10 @@ export interface operations {
                 action?: string;
                 /** @description done or denied. */
                 outcome?: string;
+                /** @description From then on, with a time zone. */
+                since?: string;
+                /** @description Earlier than this, with a time zone. */
+                before?: string;
             };
             header?: never;
             path: {

@@ -57,6 +57,31 @@ const pages = [
     path: "/workloads",
     component: lazyRouteComponent(() => import("../workloads/WorkloadsPage"), "WorkloadsPage"),
   }),
+  createRoute({
+    ...inShell,
+    path: "/allocations",
+    component: lazyRouteComponent(() => import("../allocations/AllocationsPage"), "AllocationsPage"),
+  }),
+  createRoute({
+    ...inShell,
+    path: "/allocations/$id",
+    component: lazyRouteComponent(() => import("../allocations/AllocationPage"), "AllocationPage"),
+  }),
+  createRoute({
+    ...inShell,
+    path: "/credentials",
+    component: lazyRouteComponent(() => import("../credentials/CredentialsPage"), "CredentialsPage"),
+  }),
+  createRoute({
+    ...inShell,
+    path: "/team",
+    component: lazyRouteComponent(() => import("../team/TeamPage"), "TeamPage"),
+  }),
+  createRoute({
+    ...inShell,
+    path: "/audit",
+    component: lazyRouteComponent(() => import("../audit/AuditPage"), "AuditPage"),
+  }),
 ] as const;
 
 export const routeTree = root.addChildren([login, shell.addChildren(pages)]);

@@ -13,6 +13,7 @@ export function check(schema: Schema, value: unknown, path = ""): Errors {
       return one(path, numberError(schema, value));
     case "choice":
       return one(path, schema.enum?.includes(value) ? undefined : "Choose one of the list");
+    case "choices":
     case "list":
     case "rows":
       return listErrors(schema, value as unknown[], path);

@@ -5,7 +5,9 @@ import {
   Fieldset,
   Group,
   JsonInput,
+  MultiSelect,
   NumberInput,
+  PasswordInput,
   Select,
   Stack,
   Switch,
@@ -43,6 +45,7 @@ export function Field(props: FieldProps) {
     case "text": {
       const text = { ...common, placeholder, value: String(value ?? "") };
       const set = (event: { currentTarget: { value: string } }) => onChange(event.currentTarget.value);
+      if (schema.format === "password") return <PasswordInput {...text} onChange={set} autoComplete="off" />;
       if (schema["x-ui"]?.multiline) return <Textarea {...text} autosize minRows={2} onChange={set} />;
       return <TextInput {...text} onChange={set} />;
     }
@@ -72,6 +75,15 @@ export function Field(props: FieldProps) {
       );
     case "choice":
       return <Choice {...props} common={common} />;
+    case "choices":
+      return (
+        <MultiSelect
+          {...common}
+          data={(schema.items?.enum ?? []).map(String)}
+          value={(value as string[] | undefined) ?? []}
+          onChange={onChange}
+        />
+      );
     case "list":
       return <TagsInput {...common} value={(value as string[] | undefined) ?? []} onChange={onChange} />;
     case "rows":

@@ -32,7 +32,7 @@ export interface Schema {
 
 export type Values = Record<string, unknown>;
 
-export type Kind = "text" | "number" | "boolean" | "choice" | "list" | "rows" | "group" | "json";
+export type Kind = "text" | "number" | "boolean" | "choice" | "choices" | "list" | "rows" | "group" | "json";
 
 /** Which input fits. What no input fits is written as JSON: nothing of a schema is out of reach. */
 export function kindOf(schema: Schema): Kind {
@@ -45,6 +45,7 @@ export function kindOf(schema: Schema): Kind {
   if (type !== "array" || !schema.items) return "json";
   const inner = kindOf(schema.items);
   if (inner === "text") return "list";
+  if (inner === "choice") return "choices";
   return inner === "group" ? "rows" : "json";
 }
 

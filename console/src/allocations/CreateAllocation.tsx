@@ -1,0 +1,187 @@
+import {
+  Button,
+  Group,
+  Modal,
+  MultiSelect,
+  NumberInput,
+  Select,
+  Stack,
+  Text,
+  TextInput,
+} from "@mantine/core";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { type FormEvent, useState } from "react";
+import { api, body } from "../api/client";
+import { keys } from "../api/keys";
+import { thenStale } from "../api/stale";
+import type { Project, Sku } from "../api/types";
+import { useSshKeys } from "../credentials/queries";
+import { Loaded } from "../parts/Loaded";
+import { money } from "../parts/money";
+import { explained, ProblemPanel } from "../parts/ProblemPanel";
+import { labelOf } from "../parts/states";
+import { tell } from "../parts/tell";
+import { useSkus } from "./queries";
+
+/** Asks for GPUs. Whether there are any, and whether the quota allows it, the API says: here, if not. */
+export function CreateAllocation({ project, onClose }: { project: Project; onClose: () => void }) {
+  const skus = useSkus();
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      title="Allocate GPUs"
+      size="md"
+      closeButtonProps={{ "aria-label": "Close" }}
+    >
+      <Loaded query={skus}>
+        {(page) => (
+          <Form project={project} skus={page.items.filter((sku) => sku.offered)} onClose={onClose} />
+        )}
+      </Loaded>
+    </Modal>
+  );
+}
+
+interface Wish {
+  sku: string | null;
+  gpus: string | null;
+  count: number;
+  name: string;
+  keys: string[];
+}
+
+function Form({ project, skus, onClose }: { project: Project; skus: Sku[]; onClose: () => void }) {
+  const navigate = useNavigate();
+  const sshKeys = useSshKeys();
+  const [wish, setWish] = useState<Wish>({
+    sku: skus[0]?.name ?? null,
+    gpus: null,
+    count: 1,
+    name: "",
+    keys: [],
+  });
+  const sku = skus.find((one) => one.name === wish.sku);
+  const gpus = Number(wish.gpus ?? sku?.gpu_counts[0] ?? 1);
+  const ask = useMutation({
+    mutationFn: () =>
+      thenStale(
+        body(
+          api.POST("/api/v1/projects/{project_id}/allocations", {
+            params: { path: { project_id: project.id } },
+            body: {
+              sku: wish.sku ?? "",
+              gpu_count: gpus,
+              count: wish.count,
+              name: wish.name.trim() || null,
+              ssh_key_ids: wish.keys.length ? wish.keys : null,
+            },
+          }),
+        ),
+        ["allocations", project.id],
+        ["quota", project.id],
+      ),
+    onSuccess: (batch) => {
+      tell(
+        batch.items.length === 1
+          ? "Claimed; the host is being prepared"
+          : `${batch.items.length} allocations claimed`,
+      );
+      onClose();
+      const only = batch.items.length === 1 ? batch.items[0] : undefined;
+      if (only) void navigate({ to: `/allocations/${only.id}`, search: (before: object) => before } as never);
+    },
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    ask.mutate();
+  };
+  const change = (part: Partial<Wish>) => setWish((before) => ({ ...before, ...part }));
+  if (skus.length === 0)
+    return <Text size="sm">Nothing is offered now. An administrator of the platform offers SKUs.</Text>;
+  return (
+    <form onSubmit={submit} noValidate>
+      <Stack gap="md">
+        <Select
+          label="SKU"
+          description={sku && `${sku.gpu_model}, ${labelOf(sku.shape).toLowerCase()}`}
+          data={skus.map((one) => ({ value: one.name, label: one.name }))}
+          value={wish.sku}
+          allowDeselect={false}
+          onChange={(next) => change({ sku: next, gpus: null })}
+          data-field="sku"
+        />
+        <Select
+          label="GPUs of each"
+          data={(sku?.gpu_counts ?? []).map(String)}
+          value={String(gpus)}
+          allowDeselect={false}
+          onChange={(next) => change({ gpus: next })}
+          data-field="gpu_count"
+        />
+        <NumberInput
+          label="How many allocations"
+          description="All of them or none."
+          min={1}
+          max={256}
+          allowDecimal={false}
+          value={wish.count}
+          onChange={(next) => change({ count: Number(next) || 1 })}
+          data-field="count"
+        />
+        <TextInput
+          label="Name"
+          description={
+            wish.count > 1
+              ? "-1, -2 … is appended."
+              : "Lower-case letters, digits and dashes; to use in place of the id."
+          }
+          value={wish.name}
+          onChange={(event) => change({ name: event.currentTarget.value })}
+          data-field="name"
+        />
+        {(sshKeys.data ?? []).length > 0 && (
+          <MultiSelect
+            label="SSH keys"
+            description="Stored keys of yours that may log in, for as long as it lives."
+            data={(sshKeys.data ?? []).map((key) => ({ value: key.id, label: key.name }))}
+            value={wish.keys}
+            onChange={(next) => change({ keys: next })}
+          />
+        )}
+        {sku && <Price sku={sku} gpus={gpus * wish.count} project={project} />}
+        {ask.error && <ProblemPanel problem={explained(ask.error)} />}
+        <Group justify="flex-end" gap="xs">
+          <Button variant="default" onClick={onClose}>
+            Close
+          </Button>
+          <Button type="submit" loading={ask.isPending} data-submit>
+            Allocate
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+function Price({ sku, gpus, project }: { sku: Sku; gpus: number; project: Project }) {
+  const quota = useQuery({
+    queryKey: keys.one("quota", project.id, project.id),
+    queryFn: ({ signal }) =>
+      body(
+        api.GET("/api/v1/projects/{project_id}/quota", {
+          params: { path: { project_id: project.id } },
+          signal,
+        }),
+      ),
+  });
+  const limit = quota.data?.gpu_limit;
+  return (
+    <Text size="sm" c="dimmed">
+      {gpus} GPUs at {money(sku.price_per_gpu_hour_minor, sku.currency)} an hour each:{" "}
+      <strong>{money(gpus * sku.price_per_gpu_hour_minor, sku.currency)} an hour</strong>.
+      {quota.data && limit !== null && ` The project holds ${quota.data.gpus_used} of ${limit} GPUs.`}
+    </Text>
+  );
+}

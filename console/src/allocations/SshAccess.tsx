@@ -1,0 +1,202 @@
+import { ActionIcon, Text } from "@mantine/core";
+import { ActionButton } from "../actions/ActionButton";
+import { api, body } from "../api/client";
+import { thenStale } from "../api/stale";
+import type { Allocation, IssuedSshCertificate, SshGrant } from "../api/types";
+import { useProject } from "../app/project";
+import { useSession } from "../app/session";
+import { Icon } from "../parts/Icon";
+import { KeyValues, Mono } from "../parts/KeyValues";
+import { Empty } from "../parts/Loaded";
+import { PageLink } from "../parts/PageLink";
+import { Panel } from "../parts/Panel";
+import { RelativeTime } from "../parts/RelativeTime";
+import { type Column, ResourceTable } from "../parts/ResourceTable";
+import { Snippet } from "../parts/Snippet";
+import { StateBadge } from "../parts/StateBadge";
+import { tell } from "../parts/tell";
+import { nameOf } from "./actions";
+import { useCertificates, useGrants } from "./queries";
+import { certificateRevokeSpec, grantCreateSpec } from "./sshActions";
+
+/** The ways in: a certificate for people of the project, a grant for a key of anybody. */
+export function SshAccess({ allocation }: { allocation: Allocation }) {
+  const project = useProject();
+  const may = allocation.allowed_actions.includes("ssh_grant_create");
+  return (
+    <Panel
+      title="SSH"
+      aside={
+        may && (
+          <ActionButton
+            spec={grantCreateSpec}
+            resource={allocation}
+            name={nameOf(allocation)}
+            icon={<Icon name="plus" size={14} />}
+            size="compact-xs"
+          />
+        )
+      }
+    >
+      <div className="stack">
+        {allocation.ssh && (
+          <KeyValues
+            items={[
+              [
+                "Address",
+                <Mono
+                  key="address"
+                  text={`${allocation.ssh.user}@${allocation.ssh.address}`}
+                  copy="Copy address"
+                />,
+              ],
+              ["Port", allocation.ssh.port],
+            ]}
+          />
+        )}
+        {allocation.allowed_actions.includes("ssh_certificate_create") && (
+          <div>
+            <Text size="sm" mb={6}>
+              As a member of the project, log in with a certificate that ends by itself; nothing is stored.
+            </Text>
+            <Snippet
+              label="SSH command"
+              text={`gpuaas allocations ssh ${nameOf(allocation)} --project ${project.id}`}
+            />
+          </div>
+        )}
+        {!allocation.ssh && (
+          <Text size="sm" c="dimmed">
+            There is no way in while it is not active.
+          </Text>
+        )}
+        <Grants allocation={allocation} />
+        <Certificates allocation={allocation} />
+        <Text size="xs" c="dimmed">
+          Your own keys are kept under <PageLink to="/credentials">Credentials</PageLink>.
+        </Text>
+      </div>
+    </Panel>
+  );
+}
+
+function Grants({ allocation }: { allocation: Allocation }) {
+  const listing = useGrants(allocation.project_id, allocation.id);
+  const live = { ...listing, rows: listing.rows.filter((grant) => grant.revoked_at === null) };
+  const mayEnd = allocation.allowed_actions.includes("ssh_grant_create");
+  const columns: Column<SshGrant>[] = [
+    {
+      key: "note",
+      header: "Whose key",
+      width: "minmax(8rem, 2fr)",
+      cell: (one) => one.note ?? <span className="dim">{one.granted_to}</span>,
+      value: (one) => one.note,
+    },
+    {
+      key: "key",
+      header: "Fingerprint",
+      width: "minmax(9rem, 2fr)",
+      cell: (one) => <Mono text={one.fingerprint} />,
+    },
+    {
+      key: "expires",
+      header: "Expires",
+      width: "7rem",
+      cell: (one) => <RelativeTime at={one.expires_at} />,
+      value: (one) => one.expires_at,
+    },
+    {
+      key: "end",
+      header: "End",
+      width: "3.5rem",
+      cell: (one) =>
+        mayEnd && (
+          <ActionIcon
+            variant="subtle"
+            color="red"
+            size="sm"
+            aria-label={`End the grant ${one.note ?? one.fingerprint}`}
+            onClick={() => void grantDelete(one, allocation.project_id)}
+          >
+            <Icon name="close" size={14} />
+          </ActionIcon>
+        ),
+    },
+  ];
+  return (
+    <ResourceTable
+      plain
+      label="SSH grants"
+      columns={columns}
+      listing={live}
+      rowId={(one) => one.id}
+      empty={<Empty icon="key" title="No grants" text="A grant lets a public key in until it expires." />}
+    />
+  );
+}
+
+async function grantDelete(grant: SshGrant, project_id: string): Promise<void> {
+  await thenStale(
+    body(
+      api.DELETE("/api/v1/projects/{project_id}/allocations/{allocation_id}/ssh-grants/{grant_id}", {
+        params: { path: { project_id, allocation_id: grant.allocation_id, grant_id: grant.id } },
+      }),
+    ),
+    ["allocations", project_id],
+  );
+  tell("The grant ends within seconds");
+}
+
+function Certificates({ allocation }: { allocation: Allocation }) {
+  const { user } = useSession();
+  const listing = useCertificates(allocation.project_id, allocation.id);
+  if (listing.rows.length === 0) return null;
+  const may = allocation.allowed_actions.includes("ssh_certificate_create");
+  const columns: Column<IssuedSshCertificate>[] = [
+    {
+      key: "holder",
+      header: "Certificate of",
+      width: "minmax(9rem, 2fr)",
+      cell: (one) => (one.issued_to === user.id ? "you" : one.issued_to),
+      value: (one) => one.issued_to,
+    },
+    {
+      key: "serial",
+      header: "Serial",
+      width: "9rem",
+      cell: (one) => String(one.serial),
+      value: (one) => one.serial,
+    },
+    {
+      key: "valid",
+      header: "Good until",
+      width: "8rem",
+      cell: (one) =>
+        one.revoked_at ? <StateBadge state="revoked" /> : <RelativeTime at={one.valid_before} />,
+      value: (one) => one.valid_before,
+    },
+  ];
+  return (
+    <div>
+      <ResourceTable
+        plain
+        label="SSH certificates"
+        columns={columns}
+        listing={listing}
+        rowId={(one) => String(one.serial)}
+        empty={null}
+        height="14rem"
+      />
+      {may && (
+        <Text mt="xs">
+          <ActionButton
+            spec={certificateRevokeSpec}
+            resource={allocation}
+            name={nameOf(allocation)}
+            size="compact-xs"
+          />
+        </Text>
+      )}
+    </div>
+  );
+}

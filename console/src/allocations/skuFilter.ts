@@ -1,0 +1,10 @@
+// The API picks by state; by SKU we pick among what is loaded. The table loads on while it has few rows to show.
+import type { Listing } from "../api/pages";
+import type { Allocation } from "../api/types";
+
+export function ofSku(listing: Listing<Allocation>, sku: string | null): Listing<Allocation> {
+  if (!sku) return listing;
+  const rows = listing.rows.filter((one) => one.sku_name === sku);
+  // "None" is true only when all pages have been looked at.
+  return { ...listing, rows, pending: listing.pending || (rows.length === 0 && listing.more) };
+}

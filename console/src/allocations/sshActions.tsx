@@ -1,0 +1,165 @@
+// What is asked for a grant, and for the end of certificates.
+import { SegmentedControl, Select, Stack, Textarea, TextInput } from "@mantine/core";
+import { type ActionFormProps, type ActionSpec, REASON } from "../actions/spec";
+import { api, body } from "../api/client";
+import { thenStale } from "../api/stale";
+import type { Allocation } from "../api/types";
+import { useCredentials, useSshKeys } from "../credentials/queries";
+import type { Values } from "../forms/schema";
+
+const HOUR = 3_600_000;
+const LASTS = {
+  "1 hour": HOUR,
+  "8 hours": 8 * HOUR,
+  "1 day": 24 * HOUR,
+  "7 days": 168 * HOUR,
+  "30 days": 720 * HOUR,
+};
+
+function at(one: Allocation) {
+  return { path: { project_id: one.project_id, allocation_id: one.id } };
+}
+
+/** A key of three kinds: typed, one's own, or one that the platform keeps for a program. */
+function GrantForm({ resource, values, onChange }: ActionFormProps<Allocation>) {
+  const own = useSshKeys();
+  const kept = useCredentials(resource.project_id);
+  const from = String(values.from ?? "key");
+  const set = (part: object) => onChange({ lasts: "8 hours", from, ...values, ...part });
+  return (
+    <Stack gap="md">
+      <SegmentedControl
+        aria-label="Which key"
+        value={from}
+        onChange={(next) => set({ from: next })}
+        data={[
+          { value: "key", label: "A public key" },
+          { value: "own", label: "A key of mine" },
+          { value: "kept", label: "A credential" },
+        ]}
+      />
+      {from === "key" && (
+        <Textarea
+          label="Public key"
+          description="A line as in id_ed25519.pub."
+          required
+          autosize
+          minRows={2}
+          value={String(values.public_key ?? "")}
+          onChange={(event) => set({ public_key: event.currentTarget.value })}
+        />
+      )}
+      {from === "own" && (
+        <Select
+          label="Stored key"
+          required
+          data={(own.data ?? []).map((one) => ({ value: one.id, label: one.name }))}
+          value={(values.ssh_key_id as string) ?? null}
+          onChange={(next) => set({ ssh_key_id: next })}
+          nothingFoundMessage="You have stored no key yet"
+        />
+      )}
+      {from === "kept" && (
+        <Select
+          label="Credential"
+          required
+          data={kept.rows
+            .filter((one) => one.kind === "ssh_key" && !one.revoked_at)
+            .map((one) => ({ value: one.id, label: one.name }))}
+          value={(values.access_credential_id as string) ?? null}
+          onChange={(next) => set({ access_credential_id: next })}
+          nothingFoundMessage="The project has no SSH key of its own"
+        />
+      )}
+      <Select
+        label="Lasts"
+        data={Object.keys(LASTS)}
+        allowDeselect={false}
+        value={String(values.lasts ?? "8 hours")}
+        onChange={(next) => set({ lasts: next })}
+      />
+      <TextInput
+        label="Note"
+        description="Whose key it is, or what for."
+        value={String(values.note ?? "")}
+        onChange={(event) => set({ note: event.currentTarget.value })}
+      />
+    </Stack>
+  );
+}
+
+function keyOf(values: Values) {
+  if (values.from === "own") return { ssh_key_id: String(values.ssh_key_id ?? "") };
+  if (values.from === "kept") return { access_credential_id: String(values.access_credential_id ?? "") };
+  return { public_key: String(values.public_key ?? "").trim() };
+}
+
+export const grantCreateSpec: ActionSpec<Allocation> = {
+  label: "Grant access",
+  Extra: GrantForm,
+  says: () => "The host takes the key within seconds, and refuses it by itself once it has expired.",
+  run: (one, values) => {
+    const lasts = LASTS[String(values.lasts ?? "8 hours") as keyof typeof LASTS];
+    const expires_at = new Date(Date.now() + lasts).toISOString();
+    const note = values.note ? String(values.note) : null;
+    return thenStale(
+      body(
+        api.POST("/api/v1/projects/{project_id}/allocations/{allocation_id}/ssh-grants", {
+          params: at(one),
+          body: { expires_at, note, ...keyOf(values) },
+        }),
+      ),
+      ["allocations", one.project_id],
+    );
+  },
+  done: "Granted",
+};
+
+export const certificateRevokeSpec: ActionSpec<Allocation> = {
+  label: "Revoke certificates",
+  danger: true,
+  says: () =>
+    "All that you may revoke: your own, or as an administrator everybody's. Sessions that are open stay open.",
+  form: { type: "object", required: ["reason"], properties: { reason: { ...REASON, minLength: 3 } } },
+  run: (one, values) =>
+    thenStale(
+      body(
+        api.POST("/api/v1/projects/{project_id}/allocations/{allocation_id}/ssh-certificates/revoke", {
+          params: at(one),
+          body: { reason: String(values.reason) },
+        }),
+      ),
+      ["allocations", one.project_id],
+    ),
+  done: "Revoked",
+};
+
+export const certificateCreateSpec: ActionSpec<Allocation> = {
+  label: "Get a certificate",
+  form: {
+    type: "object",
+    required: ["public_key"],
+    properties: {
+      public_key: {
+        type: "string",
+        minLength: 20,
+        "x-ui": {
+          label: "Public key",
+          help: "Of the pair that will log in; the private side stays with you.",
+          multiline: true,
+        },
+      },
+      minutes: { type: "integer", minimum: 1, maximum: 60, default: 15 },
+    },
+  },
+  run: (one, values) =>
+    body(
+      api.POST("/api/v1/projects/{project_id}/allocations/{allocation_id}/ssh-certificates", {
+        params: at(one),
+        body: {
+          public_key: String(values.public_key).trim(),
+          minutes: values.minutes ? Number(values.minutes) : null,
+        },
+      }),
+    ),
+};

@@ -1,0 +1,39 @@
+import { Drawer, Stack } from "@mantine/core";
+import type { AuditRecord } from "../api/types";
+import { KeyValues, Mono } from "../parts/KeyValues";
+import { Correlation } from "../parts/ProblemPanel";
+import { Snippet } from "../parts/Snippet";
+import { StateBadge } from "../parts/StateBadge";
+import { exactTime } from "../parts/time";
+import { ResourceLink } from "./ResourceLink";
+
+export function AuditDrawer({ record, onClose }: { record: AuditRecord; onClose: () => void }) {
+  return (
+    <Drawer
+      opened
+      onClose={onClose}
+      title={record.action}
+      position="right"
+      size="lg"
+      closeButtonProps={{ "aria-label": "Close" }}
+    >
+      <Stack gap="lg">
+        <KeyValues
+          items={[
+            ["When", exactTime(record.at)],
+            ["Outcome", <StateBadge key="outcome" state={record.outcome} />],
+            ["Who", record.actor_name],
+            ["Their id", <Mono key="actor" text={record.actor_id} copy="Copy id" />],
+            ["From", record.address],
+            ["To what", <ResourceLink key="resource" id={record.resource_id} />],
+            ["Reason", record.reason],
+            ["Request", <Correlation key="correlation" id={record.correlation_id} />],
+          ]}
+        />
+        {Object.keys(record.details).length > 0 && (
+          <Snippet label="Details" text={JSON.stringify(record.details, null, 2)} wrap />
+        )}
+      </Stack>
+    </Drawer>
+  );
+}

@@ -1,0 +1,182 @@
+import { Select, TextInput } from "@mantine/core";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useMemo, useState } from "react";
+import { isOperator, tenantsOf } from "../api/rights";
+import type { AuditRecord } from "../api/types";
+import { useProject } from "../app/project";
+import { useSession } from "../app/session";
+import { Empty } from "../parts/Loaded";
+import { PageHead } from "../parts/PageHead";
+import { RelativeTime } from "../parts/RelativeTime";
+import { type Column, ResourceTable } from "../parts/ResourceTable";
+import { StateBadge } from "../parts/StateBadge";
+import { AuditDrawer } from "./AuditDrawer";
+import classes from "./AuditPage.module.css";
+import { EventsOf } from "./EventsOf";
+import { useAudit } from "./queries";
+import { ResourceLink } from "./ResourceLink";
+import { type AuditSearch, type Reach, searchOf } from "./search";
+
+export function AuditPage() {
+  const project = useProject();
+  const { user } = useSession();
+  const search = searchOf(useSearch({ strict: false }) as Record<string, unknown>);
+  const [reach, setReach] = useState<Reach>("project");
+  const [shown, setShown] = useState<AuditRecord | null>(null);
+  const listing = useAudit(reach, project, search);
+  const reaches: { value: Reach; label: string }[] = [
+    { value: "project", label: "This project" },
+    ...(isOperator(user) || tenantsOf(user).includes(project.tenant_id)
+      ? [{ value: "tenant" as const, label: "The tenant" }]
+      : []),
+    ...(isOperator(user) ? [{ value: "platform" as const, label: "The platform" }] : []),
+  ];
+  const columns = useMemo<Column<AuditRecord>[]>(
+    () => [
+      {
+        key: "at",
+        header: "When",
+        width: "6rem",
+        cell: (one) => (
+          <button type="button" className={classes.open} onClick={() => setShown(one)}>
+            <RelativeTime at={one.at} />
+          </button>
+        ),
+        value: (one) => one.at,
+      },
+      {
+        key: "who",
+        header: "Who",
+        width: "minmax(9rem, 1.5fr)",
+        cell: (one) => <span title={one.actor_id}>{one.actor_name || one.actor_id}</span>,
+        value: (one) => one.actor_name || one.actor_id,
+      },
+      {
+        key: "action",
+        header: "What",
+        width: "minmax(11rem, 1.5fr)",
+        cell: (one) => <code>{one.action}</code>,
+        value: (one) => one.action,
+      },
+      {
+        key: "outcome",
+        header: "Outcome",
+        width: "6.5rem",
+        cell: (one) => <StateBadge state={one.outcome} />,
+        value: (one) => one.outcome,
+      },
+      {
+        key: "resource",
+        header: "To what",
+        width: "minmax(10rem, 2fr)",
+        cell: (one) => <ResourceLink id={one.resource_id} />,
+        value: (one) => one.resource_id,
+      },
+      {
+        key: "reason",
+        header: "Reason",
+        width: "minmax(9rem, 2fr)",
+        cell: (one) => <span className="dim">{one.reason ?? ""}</span>,
+        value: (one) => one.reason,
+      },
+    ],
+    [],
+  );
+  return (
+    <>
+      <PageHead title="Audit" lead="Who did what, and what was refused. Rows are only ever added." />
+      <div className="stack">
+        <Filters search={search} reach={reach} reaches={reaches} onReach={setReach} />
+        {search.correlation && <EventsOf project={project.id} correlation={search.correlation} />}
+        <ResourceTable
+          label="Audit records"
+          columns={columns}
+          listing={listing}
+          rowId={(one) => one.id}
+          height="calc(100dvh - 19rem)"
+          empty={
+            <Empty
+              icon="audit"
+              title="No record is like that"
+              text="Look in a longer time, or without a filter."
+            />
+          }
+        />
+      </div>
+      {shown && <AuditDrawer record={shown} onClose={() => setShown(null)} />}
+    </>
+  );
+}
+
+interface FilterProps {
+  search: AuditSearch;
+  reach: Reach;
+  reaches: { value: Reach; label: string }[];
+  onReach: (reach: Reach) => void;
+}
+
+function Filters({ search, reach, reaches, onReach }: FilterProps) {
+  const navigate = useNavigate();
+  const set = (field: keyof AuditSearch, value: string | null) =>
+    void navigate({
+      to: ".",
+      search: (before: object) => ({ ...before, [field]: value || undefined }),
+      replace: true,
+    } as never);
+  const text = (
+    field: "actor" | "action" | "correlation" | "resource",
+    label: string,
+    placeholder: string,
+  ) => (
+    <TextInput
+      size="xs"
+      label={label}
+      placeholder={placeholder}
+      key={search[field] ?? ""}
+      defaultValue={search[field] ?? ""}
+      onBlur={(event) => set(field, event.currentTarget.value.trim())}
+      onKeyDown={(event) => event.key === "Enter" && set(field, event.currentTarget.value.trim())}
+    />
+  );
+  return (
+    <search className={classes.filters} aria-label="Filters of the audit trail">
+      {reaches.length > 1 && (
+        <Select
+          size="xs"
+          label="Of"
+          data={reaches}
+          value={reach}
+          allowDeselect={false}
+          onChange={(next) => onReach(next as Reach)}
+        />
+      )}
+      {text("actor", "Actor", "usr_… or sva_…")}
+      {text("action", "Action", "allocation_release")}
+      {text("resource", "About", "an id")}
+      {text("correlation", "Correlation id", "of one request")}
+      <Select
+        size="xs"
+        label="Outcome"
+        placeholder="Any"
+        clearable
+        data={["done", "denied"]}
+        value={search.outcome ?? null}
+        onChange={(next) => set("outcome", next)}
+      />
+      <TextInput
+        size="xs"
+        type="datetime-local"
+        label="Since"
+        value={search.since ?? ""}
+        onChange={(event) => set("since", event.currentTarget.value)}
+      />
+      <TextInput
+        size="xs"
+        type="datetime-local"
+        label="Before"
+        value={search.before ?? ""}
+        onChange={(event) => set("before", event.currentTarget.value)}
+      />
+    </search>
+  );
+}

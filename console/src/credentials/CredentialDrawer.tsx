@@ -1,0 +1,120 @@
+import { Drawer, Stack, Text } from "@mantine/core";
+import { useState } from "react";
+import { ActionButton } from "../actions/ActionButton";
+import type { AccessCredential, CredentialDelivery } from "../api/types";
+import { useProject } from "../app/project";
+import { KeyValues, Mono } from "../parts/KeyValues";
+import { Empty } from "../parts/Loaded";
+import { RelativeTime } from "../parts/RelativeTime";
+import { type Column, ResourceTable } from "../parts/ResourceTable";
+import { type Secret, ShownOnce, shows } from "../parts/ShownOnce";
+import { Snippet } from "../parts/Snippet";
+import { StateBadge } from "../parts/StateBadge";
+import { certificateSpec } from "./delivering";
+import { useDeliveries } from "./queries";
+
+const COLUMNS: Column<CredentialDelivery>[] = [
+  {
+    key: "when",
+    header: "When",
+    width: "6rem",
+    cell: (one) => <RelativeTime at={one.delivered_at} />,
+    value: (one) => one.delivered_at,
+  },
+  {
+    key: "to",
+    header: "To",
+    width: "minmax(9rem, 1fr)",
+    cell: (one) => <Mono text={one.delivered_to} />,
+    value: (one) => one.delivered_to,
+  },
+  {
+    key: "for",
+    header: "For the key",
+    width: "minmax(9rem, 1fr)",
+    cell: (one) => <Mono text={one.recipient_fingerprint} />,
+  },
+  {
+    key: "version",
+    header: "Version",
+    width: "4.5rem",
+    align: "end",
+    cell: (one) => one.version,
+    value: (one) => one.version,
+  },
+];
+
+/** One credential: what it is, how a program gets it, and who got it until now. */
+export function CredentialDrawer({
+  credential,
+  onClose,
+}: {
+  credential: AccessCredential;
+  onClose: () => void;
+}) {
+  const project = useProject();
+  const listing = useDeliveries(credential.project_id, credential.id);
+  const [secret, setSecret] = useState<Secret | null>(null);
+  const name = credential.name.includes(" ") ? credential.id : credential.name;
+  const command =
+    credential.kind === "ssh_key"
+      ? `gpuaas credentials get-key ${name} --to ${name}.key --project ${project.id}`
+      : `gpuaas credentials get-certificate ${name} ALLOCATION --key-file ~/.ssh/id_ed25519.pub --project ${project.id}`;
+  return (
+    <Drawer
+      opened
+      onClose={onClose}
+      title={credential.name}
+      position="right"
+      size="lg"
+      closeButtonProps={{ "aria-label": "Close" }}
+    >
+      <Stack gap="lg">
+        <KeyValues
+          items={[
+            ["State", <StateBadge key="state" state={credential.revoked_at ? "revoked" : "active"} />],
+            ["Id", <Mono key="id" text={credential.id} copy="Copy id" />],
+            credential.fingerprint !== null && [
+              "Fingerprint",
+              <Mono key="print" text={credential.fingerprint} copy="Copy fingerprint" />,
+            ],
+            ["Made", <RelativeTime key="made" at={credential.created_at} />],
+          ]}
+        />
+        {credential.public_key && <Snippet label="Public key" text={credential.public_key} wrap />}
+        {!credential.revoked_at && (
+          <div>
+            <Text size="sm" mb={6}>
+              {credential.kind === "ssh_key"
+                ? "The private key is delivered sealed to a key pair of the recipient, which the command makes and forgets:"
+                : "A certificate is good for minutes, for one allocation:"}
+            </Text>
+            <Snippet label="Command" text={command} />
+          </div>
+        )}
+        {credential.allowed_actions.includes("access_credential_deliver") &&
+          credential.kind === "ssh_certificate" && (
+            <ActionButton
+              spec={shows(certificateSpec, (answer) => setSecret(answer))}
+              resource={credential}
+              name={credential.name}
+            />
+          )}
+        <div>
+          <Text size="sm" fw={600} mb="xs">
+            Delivery log
+          </Text>
+          <ResourceTable
+            plain
+            label="Deliveries"
+            columns={COLUMNS}
+            listing={listing}
+            rowId={(one) => one.id}
+            empty={<Empty icon="key" title="Nobody has got it yet" />}
+          />
+        </div>
+      </Stack>
+      {secret && <ShownOnce secret={secret} onClose={() => setSecret(null)} />}
+    </Drawer>
+  );
+}

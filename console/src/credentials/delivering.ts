@@ -1,0 +1,64 @@
+// A certificate through a credential. Keys that the platform keeps are not delivered to a page: the command seals them to
+// a key pair that only it has.
+import type { ActionSpec } from "../actions/spec";
+import { api, body } from "../api/client";
+import { thenStale } from "../api/stale";
+import type { AccessCredential } from "../api/types";
+import type { Secret } from "../parts/ShownOnce";
+
+export const certificateSpec: ActionSpec<AccessCredential, Secret> = {
+  label: "Get a certificate",
+  form: {
+    type: "object",
+    required: ["allocation_id", "public_key"],
+    properties: {
+      allocation_id: { type: "string", "x-ui": { label: "Allocation", help: "Its id, alc_…" } },
+      public_key: {
+        type: "string",
+        minLength: 20,
+        "x-ui": {
+          label: "Public key",
+          help: "To be certified; the private side stays with you.",
+          multiline: true,
+        },
+      },
+      minutes: { type: "integer", minimum: 1, maximum: 60, "x-ui": { label: "Good for minutes" } },
+    },
+  },
+  run: async (one, values) => {
+    const answer = await thenStale(
+      body(
+        api.POST("/api/v1/projects/{project_id}/access-credentials/{credential_id}/deliveries", {
+          params: { path: { project_id: one.project_id, credential_id: one.id } },
+          body: {
+            allocation_id: String(values.allocation_id).trim(),
+            public_key: String(values.public_key).trim(),
+            minutes: values.minutes ? Number(values.minutes) : null,
+          },
+        }),
+      ),
+      ["credentials", one.project_id],
+    );
+    return certificateShown(answer.certificate);
+  },
+  done: "Certificate issued",
+};
+
+interface Certificate {
+  certificate: string;
+  known_hosts_line: string;
+  valid_before: string;
+}
+
+export function certificateShown(found: Certificate | null): Secret {
+  return {
+    title: "Certificate",
+    says: "Write it beside your private key as <key>-cert.pub. It ends by itself.",
+    parts: found
+      ? [
+          { label: "Certificate", text: found.certificate },
+          { label: "Line for known_hosts", text: found.known_hosts_line },
+        ]
+      : [],
+  };
+}

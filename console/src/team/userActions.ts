@@ -1,0 +1,104 @@
+// Users of a tenant: made, renamed, disabled, let in again.
+import type { ActionSpec, ActionTable } from "../actions/spec";
+import { api, body } from "../api/client";
+import { thenStale } from "../api/stale";
+import type { Tenant, User } from "../api/types";
+import type { Secret } from "../parts/ShownOnce";
+
+export const PERSON_FORM = {
+  type: "object",
+  required: ["email", "name"],
+  properties: {
+    email: { type: "string", format: "email", minLength: 3, "x-ui": { label: "E-mail" } },
+    name: { type: "string", minLength: 1, maxLength: 100 },
+  },
+};
+
+export function passwordShown(email: string, password: string | null): Secret | null {
+  if (!password) return null;
+  return {
+    title: `Password of ${email}`,
+    says: "Shown once. Give it to them on a safe way; they can change it under Credentials.",
+    parts: [{ label: "Password", text: password }],
+  };
+}
+
+export const userCreateSpec: ActionSpec<Tenant, Secret | null> = {
+  label: "New user",
+  primary: true,
+  says: () => "A password is made and shown once.",
+  form: PERSON_FORM,
+  run: async (tenant, values) => {
+    const made = await thenStale(
+      body(
+        api.POST("/api/v1/tenants/{tenant_id}/users", {
+          params: { path: { tenant_id: tenant.id } },
+          body: { email: String(values.email), name: String(values.name) },
+        }),
+      ),
+      ["users", tenant.id],
+    );
+    return passwordShown(made.email, made.initial_password);
+  },
+  done: "User made",
+};
+
+type Change = { disabled?: boolean; name?: string; reset_password?: true; unlock?: true };
+
+function update(one: User, change: Change) {
+  const tenant_id = one.tenant_id ?? "";
+  return thenStale(
+    body(
+      api.PATCH("/api/v1/tenants/{tenant_id}/users/{user_id}", {
+        params: { path: { tenant_id, user_id: one.id } },
+        body: change,
+      }),
+    ),
+    ["users", tenant_id],
+  );
+}
+
+/** The update that a row offers, in the words that people look for. */
+export function userActions(show: (secret: Secret | null) => void): ActionTable<User> {
+  return {
+    rename: {
+      label: "Rename",
+      form: {
+        type: "object",
+        required: ["name"],
+        properties: { name: { type: "string", minLength: 1, maxLength: 100 } },
+      },
+      run: (one, values) => update(one, { name: String(values.name) }),
+      done: "Renamed",
+    },
+    reset: {
+      label: "New password",
+      says: () => "Makes a password, shown once, and ends their sessions.",
+      run: async (one) => {
+        const changed = await update(one, { reset_password: true });
+        show(passwordShown(changed.email, changed.initial_password));
+      },
+      done: "Password made",
+    },
+    unlock: {
+      label: "Unlock",
+      says: () => "Ends a lockout after wrong passwords now.",
+      run: (one) => update(one, { unlock: true }),
+      done: "Unlocked",
+    },
+    enable: { label: "Enable", run: (one) => update(one, { disabled: false }), done: "Enabled" },
+    disable: {
+      label: "Disable",
+      danger: true,
+      says: () => "They can not log in, and their sessions end now. Nothing is deleted.",
+      run: (one) => update(one, { disabled: true }),
+      done: "Disabled",
+    },
+  };
+}
+
+/** Which of them fit: all are one operation of the API. */
+export function offeredFor(one: User): string[] {
+  if (!one.allowed_actions.some((action) => action.endsWith("user_update"))) return [];
+  return ["rename", "reset", "unlock", one.disabled ? "enable" : "disable"];
+}
