@@ -3,14 +3,17 @@ SHELL := /bin/bash
 PY := .venv/bin/python
 export GPUAAS_DATA_DIR ?= $(CURDIR)/var
 
-.PHONY: help setup demo up test test-slow lint format contract contract-check bench clean lock
+.PHONY: help setup console demo up test test-slow lint format contract contract-check bench clean lock
 .DEFAULT_GOAL := help
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
-setup: ## Install system packages (as root on Debian) and the pinned virtual environment
+setup: ## Install system packages (as root on Debian), the pinned virtual environment and the console
 	@tools/setup
+
+console: setup ## Build the console into console/dist, when its sources have changed
+	@tools/console
 
 demo: setup ## Show the main job for real: hosts, a Slurm cluster on them, jobs, and the proof that it is gone
 	@exec $(PY) -m gpuaas_lab.demo
@@ -24,14 +27,14 @@ test: setup ## Run every test on real parts
 test-slow: setup ## The long tiers: more examples, more kills, larger fleets
 	@tools/test-parts && GPUAAS_TEST_SLOW=1 tools/test -m "slow or not slow"
 
-lint: setup ## ruff, mypy --strict, import-linter, word check
+lint: setup ## ruff, mypy --strict, import-linter, word check, and the console's own
 	@tools/lint
 
 format: setup ## Format the code
-	@.venv/bin/ruff format . && .venv/bin/ruff check --fix .
+	@.venv/bin/ruff format . && .venv/bin/ruff check --fix . && tools/with-node npm run --silent format
 
-contract: setup ## Write contract/, the SDK's generated files and the generated reference
-	@$(PY) -m gpuaas_server.main contract && tools/sdk-client && $(PY) -m gpuaas_cli.reference > docs/reference/cli.md
+contract: setup ## Write contract/, the generated files of SDK and console, and the generated reference
+	@$(PY) -m gpuaas_server.main contract && tools/sdk-client && $(PY) -m gpuaas_cli.reference > docs/reference/cli.md && tools/with-node npm run --silent types
 
 contract-check: setup ## Refuse a stale or breaking contract
 	@tools/contract-check
@@ -40,7 +43,7 @@ bench: setup ## Measure, and write benchmarks/RESULTS.md
 	@exec $(PY) -m benchmarks
 
 lock: setup ## Compile the requirements again (pinned, with hashes)
-	@for f in bootstrap build runtime dev parts; do .venv/bin/uv pip compile -q --generate-hashes --no-emit-index-url --no-header --python-version 3.11 requirements/$$f.in -o requirements/$$f.txt; done
+	@for f in bootstrap build runtime dev parts node; do .venv/bin/uv pip compile -q --generate-hashes --no-emit-index-url --no-header --python-version 3.11 requirements/$$f.in -o requirements/$$f.txt; done
 
 clean: ## Remove data, caches and leftovers of the lab
 	@if [ -x .venv/bin/gpuaas-lab ] && [ "$$(id -u)" = 0 ]; then .venv/bin/gpuaas-lab down --all; fi

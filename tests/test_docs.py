@@ -315,7 +315,7 @@ def test_every_direct_dependency_says_why_it_is_here() -> None:
         re.findall(r"^\| `([\w-]+)` \|", (REPOSITORY / "docs/decisions/0009-dependencies.md").read_text(), re.M)
     )
     listed = set()
-    for name in ("runtime", "dev", "parts"):
+    for name in ("runtime", "dev", "parts", "node"):
         lines = (REPOSITORY / f"requirements/{name}.in").read_text().splitlines()
         listed |= {re.split(r"[\[<>=~! ]", line)[0] for line in lines if line and not line.startswith(("#", "-"))}
     assert explained == listed
