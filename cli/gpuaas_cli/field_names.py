@@ -16,10 +16,13 @@ _SET_BY = {
     "gpu_counts": "--gpus",
     "gpu_limit": "LIMIT",
     "max_uses": "--uses",
+    "first_day": "--from",
+    "last_day": "--to",
     "placement_intent": "--place",
     "price_per_gpu_hour_minor": "--price",
     "resource_id": "--resource",
     "scopes": "--scope",
+    "served_projects": "--serve",
     "ssh_key_ids": "--ssh-key",
     "targets": "MEMBER",
 }

@@ -8,7 +8,15 @@ from rich.text import Text
 
 from gpuaas_cli.rendering import Column, age, cell, moment, print_card, print_json, print_list, style_of
 from gpuaas_cli.session import Session
-from gpuaas_sdk import HealthReason, Instance, InstanceMember, InstanceSummary, InstanceVersion, TimelineEvent
+from gpuaas_sdk import (
+    HealthReason,
+    Instance,
+    InstanceMember,
+    InstanceSummary,
+    InstanceVersion,
+    ServedProjects,
+    TimelineEvent,
+)
 
 
 def _status(instance: InstanceSummary) -> Text:
@@ -66,6 +74,7 @@ def print_instance(
         ("Operation", instance.operation_id),
         ("Last operation", None if instance.operation_id else instance.last_operation_id),
         ("Members", _counts(instance.member_counts)),
+        ("Serves", [one.slug for one in instance.projects] if len(instance.projects) > 1 else None),
         ("Inputs", _document(instance.inputs)),
         ("Form", instance.mode and f"{instance.mode.name}: {instance.mode.meaning}"),
         ("Not in this form", _closed(instance)),
@@ -107,6 +116,16 @@ def print_member(session: Session, member: InstanceMember) -> None:
         ("Correlation id", member.correlation_id),
     ]
     print_card(session, member, fields)
+
+
+def print_projects(session: Session, served: ServedProjects) -> None:
+    if session.as_json:
+        print_json(session, served.raw)
+        return
+    table = Table("PROJECT", "ID", "SINCE", box=None, pad_edge=False, header_style="bold")
+    for one in served.items:
+        table.add_row(f"{one.slug} (its own)" if one.home else one.slug, one.project_id, moment(one.since))
+    session.out.print(table)
 
 
 def print_entry(session: Session, entry: TimelineEvent) -> None:

@@ -35,6 +35,7 @@ from gpuaas_cli.commands import (
     tenants,
     trust,
     up,
+    usage,
     users,
     versions,
 )
@@ -56,6 +57,7 @@ for name, room in (
     ("receipts", receipts),
     ("skus", skus),
     ("quota", quota),
+    ("usage", usage),
     ("events", events),
     ("audit", audit),
     ("projects", projects),

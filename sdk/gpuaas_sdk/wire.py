@@ -15,7 +15,7 @@ from gpuaas_sdk.errors import Problem, Unreachable
 
 API = "/api/v1"
 PATIENCE_SECONDS = 30.0
-QueryValue = str | int | bool | Sequence[str] | None
+QueryValue = str | int | bool | datetime | Sequence[str] | None
 Document = Mapping[str, object]
 
 
@@ -35,6 +35,17 @@ def object_of(record: object) -> Document:
         raise TypeError(f"not a record: {type(record).__name__}")
     values = {one.name: getattr(record, one.name) for one in fields(record) if one.name != "raw"}
     return {name: _written(value) for name, value in values.items() if value is not None}
+
+
+def query_of(asked: Mapping[str, QueryValue]) -> dict[str, str | int | bool | list[str]]:
+    """What was asked for; None means 'not said'."""
+    return {name: _asked(value) for name, value in asked.items() if value is not None}
+
+
+def _asked(value: str | int | bool | datetime | Sequence[str]) -> str | int | bool | list[str]:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return value if isinstance(value, (str, int)) else [*value]
 
 
 def if_match(generation: int | None) -> dict[str, str]:

@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -251,3 +252,10 @@ def test_a_change_can_insist_on_the_generation_it_read(client: Client, platform:
     platform.answers(answer(200, TENANT))
     client.tenants.update("tnt_1", name="New", generation=7)
     assert platform.received[0].headers["if-match"] == '"7"'
+
+
+def test_a_time_in_a_question_is_written_with_its_zone(client: Client, platform: Any, answer: Any) -> None:
+    platform.answers(answer(200, {"items": [], "next_cursor": None}))
+    assert client.app_usage.list("prj_1", since=datetime(2026, 3, 1, tzinfo=UTC)).first(1) == []
+    [call] = platform.received
+    assert "since=2026-03-01T00%3A00%3A00%2B00%3A00" in call.path

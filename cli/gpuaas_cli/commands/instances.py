@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from gpuaas_cli.command_group import CommandGroup
-from gpuaas_cli.commands import instance_members, instance_verbs
+from gpuaas_cli.commands import instance_members, instance_projects, instance_verbs
 from gpuaas_cli.failures import CommandFailed, ExitCode
 from gpuaas_cli.instance_inputs import Document, InputForm, read_inputs
 from gpuaas_cli.instance_views import INSTANCES, print_entries, print_entry, print_instance
@@ -49,6 +49,12 @@ def deploy(
     assignments: Annotated[
         list[str] | None, typer.Option("--set", help="One input as NAME=VALUE, before the file's; repeat for more.")
     ] = None,
+    serves: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--serve", help="A further project that it serves, whose allocations may be places; repeat for more."
+        ),
+    ] = None,
     watch: WatchOption = False,
     deadline: DeadlineOption = 3600,
     project: ProjectOption = None,
@@ -57,7 +63,10 @@ def deploy(
     where = project_id(session, project)
     intent = _placement(session, where, places)
     inputs = _inputs(session, where, app, version, file, assignments or ())
-    new = NewInstance(app=app, name=name, version=version, placement_intent=intent, inputs=inputs)
+    others = [project_id(session, one) for one in serves or ()] or None
+    new = NewInstance(
+        app=app, name=name, version=version, placement_intent=intent, inputs=inputs, served_projects=others
+    )
     started = session.client.instances.create(where, new)
     if watch:
         watched(session, where, started.operation, deadline)
@@ -104,11 +113,14 @@ def list_(
     session: Session,
     status: Annotated[Status | None, typer.Option("--status", help="Only those in this status.")] = None,
     app: Annotated[str | None, typer.Option("--app", help="Only of this app (slug).")] = None,
+    served: Annotated[
+        bool, typer.Option("--served", help="Not the project's own: those of other projects that serve it.")
+    ] = False,
     limit: LimitOption = 100,
     project: ProjectOption = None,
 ) -> None:
     """List instances, newest first."""
-    found = session.client.instances.list(project_id(session, project), status=status, app=app)
+    found = session.client.instances.list(project_id(session, project), status=status, app=app, served=served)
     print_list(session, found.first(limit), INSTANCES)
 
 
@@ -147,4 +159,5 @@ def timeline(
 
 
 instance_verbs.add_to(group)
+instance_projects.add_to(group)
 group.add_typer(instance_members.group, name="members")

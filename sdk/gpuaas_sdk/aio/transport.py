@@ -14,7 +14,7 @@ from gpuaas_sdk.aio.keeper import TokenKeeper
 from gpuaas_sdk.credentials import Token
 from gpuaas_sdk.errors import GpuaasError, error_from
 from gpuaas_sdk.retries import RetryPolicy
-from gpuaas_sdk.wire import QueryValue, path_of, unreachable, verification
+from gpuaas_sdk.wire import QueryValue, path_of, query_of, unreachable, verification
 
 RENEWABLE = frozenset({"token_expired", "token_invalid"})
 Content = Callable[[], AsyncIterator[bytes]]  # asked for afresh by each attempt
@@ -45,8 +45,16 @@ class Request:
         return {**headers, **self.headers}
 
     def parameters(self) -> dict[str, str | int | bool | list[str]]:
-        said = {name: value for name, value in self.query.items() if value is not None}
-        return {name: value if isinstance(value, (str, int)) else [*value] for name, value in said.items()}
+        return query_of(self.query)
+
+
+@dataclass(frozen=True, slots=True)
+class Doorway:
+    """What a WebSocket needs: where to, with which headers, and whose word proves the server."""
+
+    url: str
+    headers: Mapping[str, str]
+    ca_file: str | Path | None
 
 
 class Transport:

@@ -9,7 +9,7 @@ from gpuaas_sdk.controller.metrics import Metrics
 from gpuaas_sdk.controller.modes import Closed, Mode
 from gpuaas_sdk.controller.process import ControllerSettings, connect, main, serve
 from gpuaas_sdk.controller.replica import Replica
-from gpuaas_sdk.generated.models import ControllerMember
+from gpuaas_sdk.generated.models import ControllerMember, UsageReport
 
 __all__ = [
     "AppController",
@@ -27,6 +27,7 @@ __all__ = [
     "Mode",
     "Ran",
     "Replica",
+    "UsageReport",
     "Watched",
     "connect",
     "main",

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from gpuaas_sdk.controller.context import Context
 from gpuaas_sdk.controller.failures import Failed
 from gpuaas_sdk.controller.modes import Mode
-from gpuaas_sdk.generated.models import Instance, InstanceMember
+from gpuaas_sdk.generated.models import Instance, InstanceMember, UsageReport
 from gpuaas_sdk.wire import Document
 
 Handler = Callable[[Context], Awaitable[None]]
@@ -34,6 +34,9 @@ class Health:
     reasons: list[Document] = field(default_factory=list)
     members: list[Document] = field(default_factory=list)
     runtime: Document | None = None  # what takes the place of the instance's, where the look has found something new
+    # What was used since: recorded before the rest is told, so that `runtime` may say how far that is. If it cannot be
+    # recorded now, `runtime` is not told either, and the next look finds the same again.
+    usage: list[UsageReport] = field(default_factory=list)
     mode: Mode | None = None  # the form that it has now
 
     def member(self, member: InstanceMember, problem: str | None) -> None:

@@ -1,6 +1,6 @@
 """What a handler gets: the operation, the instance and its members, the way to the hosts, and its voice."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
@@ -10,7 +10,14 @@ from gpuaas_sdk.controller.failures import Failed, Interrupted, failure_of, line
 from gpuaas_sdk.controller.hosts import Host, mark_of
 from gpuaas_sdk.controller.line import Lease
 from gpuaas_sdk.controller.modes import Mode
-from gpuaas_sdk.generated.models import ControllerInstance, ControllerMember, ControllerVersion, Operation
+from gpuaas_sdk.controller.usage import report_usage
+from gpuaas_sdk.generated.models import (
+    ControllerInstance,
+    ControllerMember,
+    ControllerVersion,
+    Operation,
+    UsageReport,
+)
 from gpuaas_sdk.wire import Document
 
 # Asked between the work of a step and the word that it is done: the moment at which a crash hurts most.
@@ -153,6 +160,10 @@ class Context:
     def runtime(self, **runtime: object) -> None:
         """Versions, endpoints, detail of what runs now; the next operation and the health check read it."""
         self.said.runtime = runtime
+
+    async def used(self, records: Sequence[UsageReport]) -> int:
+        """What was used, recorded now: for what is gone when this operation is over. How many records were new."""
+        return await report_usage(self.lease.line, self.instance.id, records)
 
     def access(self, **bundle: object) -> None:
         """Exact commands and endpoints for people. Never a secret."""

@@ -4,7 +4,8 @@ import logging
 
 from gpuaas_sdk.controller.app import AppController, Health, Watched
 from gpuaas_sdk.controller.line import Line
-from gpuaas_sdk.errors import Conflict, NotFound
+from gpuaas_sdk.controller.usage import report_usage
+from gpuaas_sdk.errors import Conflict, GpuaasError, NotFound
 
 log = logging.getLogger(__name__)
 
@@ -20,6 +21,7 @@ async def health_round(app: AppController, line: Line) -> int:
         if health is None:
             return reported
         try:
+            await _record(line, watched, health)
             await _report(line, watched, health)
             reported += 1
         except (Conflict, NotFound) as error:
@@ -30,6 +32,14 @@ async def health_round(app: AppController, line: Line) -> int:
 async def _watched(line: Line, instance_id: str) -> Watched:
     instance = await line.client.instances.show(line.project_id, instance_id)
     return Watched(instance, await line.client.instances.members(line.project_id, instance_id).all())
+
+
+async def _record(line: Line, watched: Watched, health: Health) -> None:
+    try:
+        await report_usage(line, watched.instance.id, health.usage)
+    except GpuaasError as error:
+        log.warning("usage of %s not recorded yet: %s", watched.instance.id, error)
+        health.runtime = None  # it would say that what is lost has been told
 
 
 async def _report(line: Line, watched: Watched, health: Health) -> None:

@@ -1,0 +1,71 @@
+"""instances serve, unserve and projects: which projects of its tenant an instance serves."""
+
+from typing import Annotated
+
+import typer
+
+from gpuaas_cli.command_group import CommandGroup
+from gpuaas_cli.instance_views import print_projects
+from gpuaas_cli.operation_views import OPERATIONS, watched
+from gpuaas_cli.options import DeadlineOption, ProjectOption, WatchOption, YesOption
+from gpuaas_cli.references import instance_id, project_id
+from gpuaas_cli.rendering import print_list
+from gpuaas_cli.session import Session
+from gpuaas_sdk import InstanceServes
+
+InstanceArgument = Annotated[str, typer.Argument(help="Instance: id or name.")]
+ServedArgument = Annotated[str, typer.Argument(help="The other project: id, slug or tenant/slug.")]
+
+
+def add_to(group: CommandGroup) -> None:
+    group.verb("serve")(serve)
+    group.verb("unserve")(unserve)
+    group.verb("projects")(projects)
+
+
+def serve(
+    session: Session,
+    instance: InstanceArgument,
+    served: ServedArgument,
+    watch: WatchOption = False,
+    deadline: DeadlineOption = 3600,
+    project: ProjectOption = None,
+) -> None:
+    """Have an instance serve a further project of the tenant. You need to administer both."""
+    where = project_id(session, project)
+    found, other = instance_id(session.client, where, instance), project_id(session, served)
+    _after(session, where, session.client.instances.set_served_project(where, found, other), watch, deadline)
+
+
+def unserve(
+    session: Session,
+    instance: InstanceArgument,
+    served: ServedArgument,
+    watch: WatchOption = False,
+    deadline: DeadlineOption = 3600,
+    yes: YesOption = False,
+    project: ProjectOption = None,
+) -> None:
+    """Serve a project no longer. Members on its allocations must be gone; what was used for it stays in its usage."""
+    session.confirm(f"Serve {served} no longer?", yes)
+    where = project_id(session, project)
+    found, other = instance_id(session.client, where, instance), project_id(session, served)
+    _after(session, where, session.client.instances.remove_served_project(where, found, other), watch, deadline)
+
+
+def projects(session: Session, instance: InstanceArgument, project: ProjectOption = None) -> None:
+    """List the projects that an instance serves, its own first."""
+    where = project_id(session, project)
+    found = session.client.instances.served_projects(where, instance_id(session.client, where, instance))
+    print_projects(session, found)
+
+
+def _after(session: Session, where: str, answer: InstanceServes, watch: bool, deadline: int) -> None:
+    operation = answer.operation
+    if operation is None:
+        session.say(f"{answer.instance.name} knows it; nothing has to be done now.")
+    elif watch:
+        watched(session, where, operation, deadline)
+    else:
+        print_list(session, [operation], OPERATIONS)
+        session.say(f"Follow it: gpuaas operations follow {operation.id}")
