@@ -13,6 +13,7 @@ from gpuaas_server.catalog import endpoints as catalog
 from gpuaas_server.identity import endpoints as identity
 from gpuaas_server.identity.gate import IdentityGate
 from gpuaas_server.identity.service import ensure_first_admin
+from gpuaas_server.introductions import introduce_rooms
 from gpuaas_server.kernel.clock import utc_now
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.http.edge import Edge
@@ -31,6 +32,7 @@ class MovableClock:
 
 
 def build(platform: Platform) -> FastAPI:
+    introduce_rooms()
     app = FastAPI(generate_unique_id_function=lambda route: route.name)
     app.state.platform = platform
     app.state.gate = IdentityGate(platform)
