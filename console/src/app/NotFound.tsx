@@ -1,10 +1,11 @@
 import { Link } from "@tanstack/react-router";
 import { Empty } from "../parts/Loaded";
 import { PageHead } from "../parts/PageHead";
+import classes from "./NotFound.module.css";
 
 export function NotFound() {
   return (
-    <>
+    <main className={classes.page}>
       <PageHead title="No such page" />
       <Empty
         icon="search"
@@ -13,6 +14,6 @@ export function NotFound() {
       >
         <Link to="/">To the overview</Link>
       </Empty>
-    </>
+    </main>
   );
 }

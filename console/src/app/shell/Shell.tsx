@@ -50,16 +50,12 @@ export function Shell() {
           <aside className={classes.side} aria-label="Navigation and project">
             {sidebar}
           </aside>
-          <Drawer
-            opened={menu}
-            onClose={drawer.close}
-            size="17rem"
-            padding={0}
-            withCloseButton={false}
-            aria-label="Navigation"
-          >
-            {sidebar}
-          </Drawer>
+          <Drawer.Root opened={menu} onClose={drawer.close} size="17rem" padding={0}>
+            <Drawer.Overlay />
+            <Drawer.Content aria-label="Navigation">
+              <Drawer.Body>{sidebar}</Drawer.Body>
+            </Drawer.Content>
+          </Drawer.Root>
           <main id="main" className={classes.main} tabIndex={-1}>
             <LiveBar />
             <div className={classes.page} key={operating ? "platform" : project?.id}>

@@ -16,7 +16,8 @@ export function UserMenu() {
   return (
     <Menu position="top-start" width={220} withinPortal>
       <Menu.Target>
-        <button type="button" className={classes.target} aria-label={`Account of ${user.name}`}>
+        <button type="button" className={classes.target}>
+          <span className="visually-hidden">Account of </span>
           <Avatar name={user.name} size={28} radius="xl" color="iris" aria-hidden="true" />
           <span className={classes.words}>
             <span className={classes.name}>{user.name}</span>
