@@ -14,6 +14,7 @@ from gpuaas_server.instances.machine import (
     possible_member_kinds,
 )
 from gpuaas_server.instances.schemas import InstanceVerb, MemberOperationCreate
+from gpuaas_server.instances.serving import Caller
 from gpuaas_server.kernel.context import Tx, system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.errors import Problem
@@ -66,6 +67,10 @@ async def accepts(world: AppSite, ask: Callable[[Tx], Awaitable[object]]) -> boo
         return False
 
 
+def caller(world: AppSite) -> Caller:
+    return Caller(world.tenant_id, world.project_id, ROLES, lambda project_id: ROLES)
+
+
 async def accepted_by_instance(world: AppSite, instance_id: str) -> set[str]:
     place = (ROLES, world.project_id, instance_id)
     found = set()
@@ -73,7 +78,7 @@ async def accepted_by_instance(world: AppSite, instance_id: str) -> set[str]:
         if await accepts(world, lambda tx, kind=kind: service.instance_operate(tx, *place, kind, InstanceVerb())):
             found.add(f"instance_{kind}")
     add = MemberOperationCreate(kind="add", component_key="node", allocation_ids=[world.allocations[3]])
-    if await accepts(world, lambda tx: members.member_operation_create(tx, *place, add)):
+    if await accepts(world, lambda tx: members.member_operation_create(tx, caller(world), instance_id, add)):
         found.add("member_operation_create")
     return found
 
@@ -88,7 +93,7 @@ async def accepted_by_member(world: AppSite, instance_id: str, member_id: str) -
     }
     found = set()
     for kind, body in bodies.items():
-        place = (ROLES, world.project_id, instance_id, body)
+        place = (caller(world), instance_id, body)
         if await accepts(world, lambda tx, place=place: members.member_operation_create(tx, *place)):
             found.add(kind)
     return found
