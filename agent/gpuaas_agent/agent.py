@@ -18,6 +18,7 @@ from gpuaas_agent.host import processes, sshd
 from gpuaas_agent.identity import HostFacts, Identity, Trust
 from gpuaas_agent.loop import Backoff, TaskLoop
 from gpuaas_agent.state import TaskJournal
+from gpuaas_agent.terminals.desk import TerminalDesk
 
 HEARTBEAT_SECONDS = 60.0
 _UPKEEP_SECONDS = 2.0
@@ -31,7 +32,8 @@ class Agent:
         self._wire = who.open_wire()
         self._ledger = AllocationLedger(config.state_dir)
         self._drivers = DriverRegistry(config, self._ledger)
-        executor = tasks.TaskExecutor(config, self._drivers, self._certify_host, self._wire.clock.now)
+        terminals = TerminalDesk(config.state_dir, self._wire.opening)
+        executor = tasks.TaskExecutor(config, self._drivers, self._certify_host, self._wire.clock.now, terminals)
         self.loop = TaskLoop(
             who.node_id,
             who.trust,

@@ -168,8 +168,8 @@ class TaskLoop:
                 seconds=round((datetime.now(UTC) - started).total_seconds(), 3),
             )
         if self._report(envelope, stored):
-            only_looked = envelope.kind == "inspect"
-            self._journal.forget_task(envelope.resource_id, envelope.task_id, keep_generation=not only_looked)
+            once = envelope.kind in ("inspect", "terminal")  # whose resource is never heard of again
+            self._journal.forget_task(envelope.resource_id, envelope.task_id, keep_generation=not once)
 
     def _execute(self, envelope: Envelope) -> protocol.Result:
         highest = self._journal.highest_generation(envelope.resource_id)

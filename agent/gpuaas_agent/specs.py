@@ -89,6 +89,13 @@ class ReleaseSpec:
 
 
 @dataclass(frozen=True)
+class TerminalSpec:
+    terminal_id: str
+    allocation_id: str
+    shape: Shape
+
+
+@dataclass(frozen=True)
 class InspectSpec:
     """Look whether an app took away what it brought; `digest` is of the footprint as it was sent."""
 
@@ -147,6 +154,10 @@ def parse_inspect(raw: dict[str, object]) -> InspectSpec:
         digest=footprint.digest(sent),
         revoked_serials=tuple(_serial(entry) for entry in _list(raw, "revoked_serials")),
     )
+
+
+def parse_terminal(raw: dict[str, object]) -> TerminalSpec:
+    return TerminalSpec(_matching(raw, "terminal_id", _ALLOCATION), _allocation(raw), _shape(raw))
 
 
 def public_key(line: object) -> str:

@@ -15,6 +15,7 @@ from gpuaas_agent.drivers.seam import CertifyHost, Plan, TaskContext
 from gpuaas_agent.failures import DeadlineExceeded, Superseded, TaskFailure
 from gpuaas_agent.phases import PhaseRunner, Step
 from gpuaas_agent.protocol import Envelope, Failure, Phase, Result
+from gpuaas_agent.terminals.desk import TerminalDesk
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,7 @@ class TaskExecutor:
     drivers: DriverRegistry
     certify_host: CertifyHost
     now: Callable[[], float]
+    terminals: TerminalDesk
 
     def execute(
         self,
@@ -65,6 +67,8 @@ class TaskExecutor:
         if envelope.kind == "inspect":
             inspect = specs.parse_inspect(raw)
             return self.drivers.for_shape(inspect.shape).inspect(inspect, context)
+        if envelope.kind == "terminal":
+            return self._terminal(specs.parse_terminal(raw), deadline)
         if envelope.kind not in ("deprovision", "wipe", "verify_wipe"):
             raise TaskFailure(
                 "task_kind_unknown",
@@ -74,10 +78,16 @@ class TaskExecutor:
         release = specs.parse_release(raw)
         driver = self.drivers.for_shape(release.shape)
         if envelope.kind == "deprovision":
-            return driver.deprovision(release, context)
+            plan = driver.deprovision(release, context)
+            plan.steps.insert(0, Step("hang_up", lambda: f"{self.terminals.hang_up(release.allocation_id)} terminals"))
+            return plan
         if envelope.kind == "wipe":
             return driver.wipe(release, context)
         return driver.verify(release, context)
+
+    def _terminal(self, spec: specs.TerminalSpec, deadline: Deadline) -> Plan:
+        way_in = self.drivers.for_shape(spec.shape).way_in(spec.allocation_id)
+        return Plan(steps=[Step("open", lambda: self.terminals.open(spec, way_in, deadline))])
 
     def _discover(self) -> Plan:
         plan = Plan()

@@ -62,6 +62,16 @@ class Signer:
     node_id: str
 
 
+@dataclass(frozen=True)
+class Opening:
+    """Where a connection that outlives a call goes, and its signed first request."""
+
+    url: str
+    context: ssl.SSLContext | None
+    path: str
+    headers: dict[str, str]
+
+
 class Channel:
     """One keep-alive connection to one server address."""
 
@@ -144,7 +154,13 @@ class Wire:
                 self._prefer_next(url)
                 raise Unreachable(f"{url}: {problem!r}") from problem
             self._idle.put((url, channel))
-            return _answer(status, data)
+            return answer(status, data)
+
+    def opening(self, path: str) -> Opening:
+        """For a WebSocket: signed as any GET without a body."""
+        url = self._urls[self._preferred % len(self._urls)]
+        full_path = Channel(url, self._context).path(path)
+        return Opening(url, self._context, full_path, self._headers("GET", full_path, b""))
 
     def _headers(self, method: str, path: str, body: bytes) -> dict[str, str]:
         headers = {"Accept": "application/json"}
@@ -169,7 +185,8 @@ class Wire:
                 self._preferred += 1
 
 
-def _answer(status: int, data: bytes) -> dict[str, object]:
+def answer(status: int, data: bytes) -> dict[str, object]:
+    """What a success says; a problem document is raised."""
     try:
         value = json.loads(data) if data else {}
     except ValueError:

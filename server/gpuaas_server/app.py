@@ -41,6 +41,8 @@ from gpuaas_server.operations import endpoints as operations
 from gpuaas_server.projects import endpoints as projects
 from gpuaas_server.receipts import endpoints as receipts
 from gpuaas_server.secrets import endpoints as secrets
+from gpuaas_server.terminals import endpoints as terminals
+from gpuaas_server.terminals.desk import Desk
 
 DESCRIPTION = """GPU allocations, and apps launched into them. Errors are RFC 9457 problem documents with a stable `code`;
 every POST takes an `Idempotency-Key`; every answer carries `X-Correlation-ID`."""
@@ -53,6 +55,7 @@ ROOMS = (
     instances,
     events,
     access,
+    terminals,
     projects,
     identity,
     nodes,
@@ -129,6 +132,7 @@ def build_app(platform: Platform) -> FastAPI:
     )
     app.state.platform = platform
     app.state.agent_gate = AgentGate(platform)
+    app.state.terminals = Desk(platform)
     app.state.gate = IdentityGate(platform, app.state.agent_gate)
     install_problem_handlers(app)
     app.router.routes.extend(_routes())

@@ -5,6 +5,13 @@ from gpuaas_server.artifacts.users import ArtifactUsers, artifact_users
 from gpuaas_server.catalog import service as catalog
 from gpuaas_server.catalog.users import VersionUsers, version_users
 from gpuaas_server.instances import service as instances
+from gpuaas_server.kernel.context import Tx
+from gpuaas_server.terminals import service as terminals
+
+
+async def _host_gone(tx: Tx, allocation_id: str, reason: str) -> None:
+    await terminals.allocation_ended(tx, allocation_id)
+    await instances.allocation_ended(tx, allocation_id, reason)
 
 
 def introduce_rooms() -> None:
@@ -19,7 +26,7 @@ def introduce_rooms() -> None:
         AllocationGuests(
             ask_to_leave=instances.allocation_wants_release,
             are_there=instances.allocation_guests,
-            host_gone=instances.allocation_ended,
+            host_gone=_host_gone,
         )
     )
     version_users.give(VersionUsers(live_instances=instances.live_on_version))

@@ -123,6 +123,7 @@ def furnish(admin: Client, tenant_id: str, project_id: str) -> dict[str, str]:
         "key_secret": key.secret,
         "allocation_id": living.id,
         "ended_allocation_id": ended.id,
+        "terminal_id": "trm_" + ended.id.removeprefix("alc_"),  # there is none
         "allocation_node": living.node_id or "",
         "grant_id": grant.id,
         "credential_id": admin.access_credentials.create(project_id, f"c-{secrets.token_hex(3)}", kind="ssh_key").id,

@@ -299,6 +299,9 @@ RECIPES: dict[str, Recipe] = {
     "ssh_certificate_create": Recipe(lambda caller, ids: {"public_key": public_key()}),
     "ssh_certificate_list": READ,
     "ssh_certificate_revoke": Recipe(REASON),
+    "terminal_open": Recipe({}, ids={"allocation_id": "ended_allocation_id"}, answers=NOT_NOW),
+    "terminal_list": READ,
+    "terminal_close": Recipe(answers=frozenset({404})),
     "ssh_grant_list": READ,
     "ssh_grant_create": Recipe(_grant),
     "ssh_grant_delete": Recipe(fresh=_fresh_grant),
@@ -355,6 +358,7 @@ RECIPES: dict[str, Recipe] = {
     "allocation_retry_release": Recipe(answers=NOT_NOW),
     "allocation_force_cleanup": Recipe({**REASON, "evidence": "nothing was looked at, of course"}, answers=NOT_NOW),
     "instance_create": Recipe(_instance, answers=frozenset({422})),
+    "placement_list": Recipe(answers=frozenset({422})),  # it wants an app
     "instance_list": READ,
     "instance_show": READ_OF_APP,
     "instance_timeline": READ_OF_APP,

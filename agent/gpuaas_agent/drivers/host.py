@@ -18,7 +18,7 @@ from gpuaas_agent.allocations import (
 )
 from gpuaas_agent.commands import Deadline
 from gpuaas_agent.config import Config
-from gpuaas_agent.drivers.seam import Plan, TaskContext
+from gpuaas_agent.drivers.seam import Plan, TaskContext, WayIn
 from gpuaas_agent.failures import TaskFailure
 from gpuaas_agent.host import accounts, drives, marker, processes, sshd, units, verify
 from gpuaas_agent.host.baseline import (
@@ -81,6 +81,10 @@ class HostDriver:
                 end_sessions((), keys_taken_back(record, grants))
                 self._ledger.change(record.allocation_id, grants=stored_grants(grants))
                 log.event("grants_expired", allocation_id=record.allocation_id)
+
+    def way_in(self, allocation_id: str) -> WayIn:
+        record = self._ledger.require_served(allocation_id)
+        return WayIn("127.0.0.1", self._config.ssh_port, record.login_user, self._ssh.host_public_key())
 
     def provision(self, spec: ProvisionSpec, context: TaskContext) -> Plan:
         plan = Plan()

@@ -21,7 +21,7 @@ from gpuaas_agent.allocations import (
 )
 from gpuaas_agent.config import Config
 from gpuaas_agent.drivers.lab_slice import LabSlice
-from gpuaas_agent.drivers.seam import Plan, TaskContext
+from gpuaas_agent.drivers.seam import Plan, TaskContext, WayIn
 from gpuaas_agent.drivers.slice_place import SlicePlace
 from gpuaas_agent.failures import TaskFailure
 from gpuaas_agent.host import cgroups, drives, inspection, marker, mounts, processes, units
@@ -75,6 +75,12 @@ class LabContainerDriver:
                 end_sessions((), keys_taken_back(record, grants))
                 self._ledger.change(record.allocation_id, grants=stored_grants(grants))
                 log.event("grants_expired", allocation_id=record.allocation_id)
+
+    def way_in(self, allocation_id: str) -> WayIn:
+        """From inside the slice's network: macvlan keeps a host from its own slices."""
+        record, slice_ = self._ledger.require_served(allocation_id), self._find(allocation_id)
+        through = ("nsenter", f"--net=/run/netns/{slice_.name}")
+        return WayIn(record.address, 22, record.login_user, slice_.ssh.host_public_key(), through)
 
     def provision(self, spec: ProvisionSpec, context: TaskContext) -> Plan:
         plan = Plan()

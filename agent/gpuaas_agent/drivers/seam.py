@@ -25,6 +25,17 @@ class TaskContext:
     certify_host: CertifyHost
 
 
+@dataclass(frozen=True)
+class WayIn:
+    """How the agent itself logs in to an allocation by SSH. `through`: a command that leads to where it answers."""
+
+    address: str
+    port: int
+    user: str
+    host_public_key: str
+    through: tuple[str, ...] = ()
+
+
 @dataclass
 class Plan:
     """The steps of one task, and what they will have found when they are done."""
@@ -45,6 +56,9 @@ class Driver(Protocol):
 
     def expire_grants(self, context: TaskContext) -> None:
         """Remove keys whose time is over."""
+
+    def way_in(self, allocation_id: str) -> WayIn:
+        """For a terminal in an allocation that is served here."""
 
     def provision(self, spec: ProvisionSpec, context: TaskContext) -> Plan: ...
 

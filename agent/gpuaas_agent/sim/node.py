@@ -213,6 +213,12 @@ class SimNode:
             names = [*_CHECKS, "slice"] if spec.get("shape") == "gpu_slice" else [*_CHECKS]
             checks = [{"name": n, "clean": True, "found": [], "examined": 1} for n in names]
             return {"clean": True, "checks": checks}
+        if envelope.kind == "terminal":
+            raise TaskFailure(
+                "terminal_not_offered",
+                "A simulated host has no shell",
+                "Allocate on a real host, or on one of the lab.",
+            )
         if envelope.kind == "inspect":
             asked = specs.parse_inspect(spec)
             return {**asked.echo(), **inspection.wire(inspection.nothing_found(asked), 1)}

@@ -11,11 +11,11 @@ from gpuaas_sdk.aio.artifacts import Artifacts, PublishIntents
 from gpuaas_sdk.aio.events import Events
 from gpuaas_sdk.aio.keeper import TokenKeeper
 from gpuaas_sdk.aio.operations import Instances, Operations
-from gpuaas_sdk.aio.transport import Transport
+from gpuaas_sdk.aio.transport import Doorway, Transport
 from gpuaas_sdk.aio.waiting import wait_for
 from gpuaas_sdk.credentials import Credentials, Token, TokenStore
 from gpuaas_sdk.generated.aio import Nouns
-from gpuaas_sdk.generated.models import Event
+from gpuaas_sdk.generated.models import Event, Terminal
 from gpuaas_sdk.retries import RetryPolicy
 
 Found = TypeVar("Found")
@@ -84,6 +84,10 @@ class AsyncClient(Nouns):
     ) -> Found:
         """Ask until the predicate returns something true, and hand it back."""
         return await wait_for(predicate, deadline, what=what)
+
+    async def doorway(self, terminal: Terminal) -> Doorway:
+        """How a program of its own reaches the stream of an opened terminal; `gpuaas_sdk.terminal` does."""
+        return await self._transport.doorway(terminal.stream)
 
     async def close(self) -> None:
         await self._transport.close()

@@ -69,6 +69,8 @@ class Transport:
         user_agent: str = "gpuaas-sdk",
     ) -> None:
         self._keeper = keeper
+        self._base_url = base_url.rstrip("/")
+        self._ca_file = ca_file
         self._timeout = timeout
         self._retry = retry or RetryPolicy()
         self._http = httpx.AsyncClient(
@@ -150,6 +152,12 @@ class Transport:
         if response.is_success:
             return response
         raise error_from(response)
+
+    async def doorway(self, path: str) -> Doorway:
+        """For a stream that goes on after the call; the token is looked at when it opens."""
+        request = Request(method="GET", path=path)
+        headers = {**request.all_headers(await self._token()), "Accept": "*/*"}
+        return Doorway("ws" + self._base_url.removeprefix("http") + path, headers, self._ca_file)
 
     async def _token(self) -> str | None:
         return await self._keeper.current(self.exchange)

@@ -17,6 +17,7 @@ __all__ = [
     "AppVersionDetail",
     "Artifact",
     "AuditRecord",
+    "CandidateComponent",
     "CatalogApp",
     "CatalogEntry",
     "CatalogVersion",
@@ -73,7 +74,9 @@ __all__ = [
     "OperationProgress",
     "OperationStep",
     "Placement",
+    "PlacementCandidate",
     "PlacementIntent",
+    "PlacementRefusal",
     "PlatformKey",
     "ProgressReport",
     "Project",
@@ -112,6 +115,7 @@ __all__ = [
     "StepReport",
     "Task",
     "Tenant",
+    "Terminal",
     "Timeline",
     "TimelineEntry",
     "TimelineEvent",
@@ -330,6 +334,13 @@ class AuditRecord(Resource):
     details: Mapping[str, object] = field(default_factory=dict)
     # Finds all that one request caused: audit records, events, operations, host tasks and logs.
     correlation_id: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CandidateComponent(Resource):
+    component_key: str = ""
+    # Why it cannot live there beside what was chosen; empty: it can.
+    refusals: list[PlacementRefusal] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1083,10 +1094,37 @@ class OperationStep(Resource):
 
 
 @dataclass(frozen=True, kw_only=True)
+class PlacementCandidate(Resource):
+    """An allocation of the project, and which components could live on it."""
+
+    # Of the allocation.
+    id: str
+    name: str | None = None
+    state: str = ""
+    shape: str = ""
+    gpu_model: str = ""
+    gpu_count: int = 0
+    node_id: str = ""
+    components: list[CandidateComponent] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
 class PlacementIntent(Resource):
     # A component of the app's manifest.
     component_key: str = ""
     allocation_id: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlacementRefusal(Resource):
+    # Stable, for programs.
+    code: str = ""
+    # For a person.
+    message: str = ""
+    # The component that it is about, where it is about one.
+    component_key: str | None = None
+    # The allocation that it is about, where it is about one.
+    allocation_id: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1545,6 +1583,46 @@ class Tenant(Resource):
     created_at: datetime | None = None
     # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
     generation: int = 0
+    # What you may ask for now, given your roles and its state: names of operations.
+    allowed_actions: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terminal(Resource):
+    """A shell in an allocation. What is typed and shown is never kept."""
+
+    id: str
+    project_id: str = ""
+    allocation_id: str = ""
+    status: str = ""
+    # Path of the WebSocket, for the one who opened it, once. Binary frames are bytes, both ways. Text frames are JSON: you send `{"type": "resize", "columns", "rows"}`; you get `{"type": "opened"}` and `{"type": "ended", "reason", "exit_status", "sentence"}`, after which it closes.
+    stream: str = ""
+    # Id of the user or service account.
+    opened_by: str = ""
+    # From where it was asked for.
+    address: str = ""
+    created_at: datetime | None = None
+    # Both the host and the stream must be there by then, or it ends.
+    open_by: datetime | None = None
+    # When the shell answered.
+    opened_at: datetime | None = None
+    # It ends when for so long nothing is typed and nothing shown.
+    idle_timeout_s: int = 0
+    # It ends then at the latest; null until it is open.
+    ends_at: datetime | None = None
+    ended_at: datetime | None = None
+    # Why it ended.
+    reason: str | None = None
+    # The same for a person.
+    sentence: str | None = None
+    # Of the shell, when that ended by itself.
+    exit_status: int | None = None
+    # Typed, or sent. Counted at the end.
+    bytes_in: int = 0
+    # Shown. Counted at the end.
+    bytes_out: int = 0
+    # Finds all that one request caused: audit records, events, operations, host tasks and logs.
+    correlation_id: str = ""
     # What you may ask for now, given your roles and its state: names of operations.
     allowed_actions: list[str] = field(default_factory=list)
 

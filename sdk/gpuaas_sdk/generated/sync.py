@@ -47,6 +47,7 @@ from gpuaas_sdk.generated.models import (
     Node,
     NodeSlots,
     Operation,
+    PlacementCandidate,
     PlatformKey,
     ProgressReport,
     Project,
@@ -72,6 +73,7 @@ from gpuaas_sdk.generated.models import (
     StepReport,
     Task,
     Tenant,
+    Terminal,
     Timeline,
     Topology,
     TrustKey,
@@ -1217,6 +1219,25 @@ class OperationsCalls(Calls):
         return self._pages(Operation, request)
 
 
+class PlacementsCalls(Calls):
+    def list(
+        self,
+        project_id: str,
+        *,
+        app: str | None = None,
+        chosen: Sequence[str] | None = None,
+        instance_id: str | None = None,
+        version: str | None = None,
+    ) -> Pages[PlacementCandidate]:
+        """Where the app could live: allocations that have not ended, and for each component every reason why not."""
+        request = Request(
+            method="GET",
+            path=path_of("projects", project_id, "placements"),
+            query={"app": app, "chosen": chosen, "instance_id": instance_id, "version": version},
+        )
+        return self._pages(PlacementCandidate, request)
+
+
 class PlatformKeysCalls(Calls):
     def retire(self, platform_key_id: str, reason: str, *, generation: int | None = None) -> PlatformKey:
         """End the trust in a key, once a newer one signs."""
@@ -1798,6 +1819,42 @@ class TenantsCalls(Calls):
         return self._pages(Tenant, request)
 
 
+class TerminalsCalls(Calls):
+    def close(
+        self, project_id: str, allocation_id: str, terminal_id: str, *, generation: int | None = None
+    ) -> Terminal:
+        """Hang up. Your own; those of others, if you administer the project. Repeating it is no error."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "allocations", allocation_id, "terminals", terminal_id, "close"),
+            headers=if_match(generation),
+        )
+        return self._read(Terminal, request)
+
+    def open(
+        self,
+        project_id: str,
+        allocation_id: str,
+        *,
+        columns: int | None = None,
+        rows: int | None = None,
+        generation: int | None = None,
+    ) -> Terminal:
+        """Ask for a shell in the allocation, then connect a WebSocket to `stream` within seconds."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "allocations", allocation_id, "terminals"),
+            body=body_of({}, {"columns": columns, "rows": rows}),
+            headers=if_match(generation),
+        )
+        return self._read(Terminal, request)
+
+    def list(self, project_id: str, allocation_id: str) -> Pages[Terminal]:
+        """Who had a terminal on the allocation, newest first, ended ones too. What was typed is not kept."""
+        request = Request(method="GET", path=path_of("projects", project_id, "allocations", allocation_id, "terminals"))
+        return self._pages(Terminal, request)
+
+
 class TrustCalls(Calls):
     def create_key(self, tenant_id: str, name: str, public_key: str, *, generation: int | None = None) -> TrustKey:
         """Trust what this key signs, from an artifact's next check on. A key that was revoked can not come back."""
@@ -1944,6 +2001,7 @@ class Nouns:
         self.me = MeCalls(transport)
         self.nodes = NodesCalls(transport)
         self.operations = OperationsCalls(transport)
+        self.placements = PlacementsCalls(transport)
         self.platform_keys = PlatformKeysCalls(transport)
         self.projects = ProjectsCalls(transport)
         self.publish_intents = PublishIntentsCalls(transport)
@@ -1957,5 +2015,6 @@ class Nouns:
         self.ssh_access = SshAccessCalls(transport)
         self.ssh_keys = SshKeysCalls(transport)
         self.tenants = TenantsCalls(transport)
+        self.terminals = TerminalsCalls(transport)
         self.trust = TrustCalls(transport)
         self.users = UsersCalls(transport)

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import TypeVar
 
 from gpuaas_sdk.credentials import Credentials, Token, TokenStore
-from gpuaas_sdk.generated.models import Event
+from gpuaas_sdk.generated.models import Event, Terminal
 from gpuaas_sdk.generated.sync import Nouns
 from gpuaas_sdk.retries import RetryPolicy
 from gpuaas_sdk.sync.access_credentials import AccessCredentials
@@ -16,7 +16,7 @@ from gpuaas_sdk.sync.artifacts import Artifacts, PublishIntents
 from gpuaas_sdk.sync.events import Events
 from gpuaas_sdk.sync.keeper import TokenKeeper
 from gpuaas_sdk.sync.operations import Instances, Operations
-from gpuaas_sdk.sync.transport import Transport
+from gpuaas_sdk.sync.transport import Doorway, Transport
 from gpuaas_sdk.sync.waiting import wait_for
 
 Found = TypeVar("Found")
@@ -83,6 +83,10 @@ class Client(Nouns):
     def wait_for(self, predicate: Callable[[], Found | None], deadline: float, what: str = "the condition") -> Found:
         """Ask until the predicate returns something true, and hand it back."""
         return wait_for(predicate, deadline, what=what)
+
+    def doorway(self, terminal: Terminal) -> Doorway:
+        """How a program of its own reaches the stream of an opened terminal; `gpuaas_sdk.terminal` does."""
+        return self._transport.doorway(terminal.stream)
 
     def close(self) -> None:
         self._transport.close()

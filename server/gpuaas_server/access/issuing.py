@@ -24,6 +24,7 @@ class Issue:
     authority: PlatformKey
     access_credential_id: str | None = None
     operation_id: str | None = None
+    terminal_id: str | None = None
 
 
 async def certificates_issue(tx: Tx, places: Sequence[AllocationAccess], wanted: Issue) -> list[SshCertificate]:
@@ -60,7 +61,7 @@ async def certificates_issue(tx: Tx, places: Sequence[AllocationAccess], wanted:
 
 
 def _row(tx: Tx, place: AllocationAccess, wanted: Issue) -> NewCertificate:
-    through = wanted.operation_id or wanted.access_credential_id
+    through = wanted.operation_id or wanted.access_credential_id or wanted.terminal_id
     return NewCertificate(
         tenant_id=place.tenant_id,
         project_id=place.project_id,

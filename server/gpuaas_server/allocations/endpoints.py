@@ -28,6 +28,11 @@ PATH = "/projects/{project_id}/allocations"
 State = Annotated[AllocationState | None, Query()]
 
 
+def _caller(call: Call) -> frozenset[str]:
+    """What they are here, and who: some roles reach only what is their own."""
+    return call.admission.roles | {call.actor.id}
+
+
 @router.post(
     PATH,
     status_code=201,
@@ -41,7 +46,7 @@ async def allocation_create(
     tenant_id = call.admission.tenant_id
     return await call.change_asking(
         lambda tx: service.allocation_ask(tx, body),
-        lambda tx, asked: service.allocation_create(tx, asked, call.admission.roles, tenant_id, project_id, body),
+        lambda tx, asked: service.allocation_create(tx, asked, _caller(call), tenant_id, project_id, body),
         status=201,
     )
 
@@ -55,9 +60,7 @@ async def allocation_list(
     limit: PageLimit = 50,
 ) -> Response:
     """Allocations of the project, newest first, ended ones too; `state` picks."""
-    return await call.read(
-        lambda c: service.allocation_list(c, call.admission.roles, project_id, state, None, after, limit)
-    )
+    return await call.read(lambda c: service.allocation_list(c, _caller(call), project_id, state, None, after, limit))
 
 
 @router.get("/allocations", response_model=Page[Allocation], responses=problem_responses())
@@ -69,9 +72,7 @@ async def allocation_list_all(
     limit: PageLimit = 50,
 ) -> Response:
     """All allocations of the platform, for operators."""
-    return await call.read(
-        lambda c: service.allocation_list(c, call.admission.roles, None, state, node_id, after, limit)
-    )
+    return await call.read(lambda c: service.allocation_list(c, _caller(call), None, state, node_id, after, limit))
 
 
 @router.get(f"{PATH}/{{allocation_id}}", response_model=Allocation, responses=problem_responses())
@@ -79,7 +80,7 @@ async def allocation_show(
     project_id: ProjectId, allocation_id: AllocationId, call: Annotated[Call, admitted("allocation_show")]
 ) -> Response:
     """Where it stands, the way in once it is active, and why it failed if it did."""
-    return await call.read(lambda c: service.allocation_show(c, call.admission.roles, project_id, allocation_id))
+    return await call.read(lambda c: service.allocation_show(c, _caller(call), project_id, allocation_id))
 
 
 @router.get(f"{PATH}/{{allocation_id}}/timeline", response_model=Timeline, responses=problem_responses())
@@ -107,7 +108,7 @@ async def allocation_release(
 ) -> Response:
     """Ask for the end: access goes first, then the wipe, then its proof. Repeating it is no error."""
     return await call.change(
-        lambda tx: service.allocation_release(tx, call.admission.roles, project_id, allocation_id, body.reason)
+        lambda tx: service.allocation_release(tx, _caller(call), project_id, allocation_id, body.reason)
     )
 
 
@@ -120,9 +121,7 @@ async def allocation_retry_release(
     call: Annotated[Call, admitted_change("allocation_retry_release")],
 ) -> Response:
     """After a release that failed: deprovision, wipe and the proof of the wipe, once more from the beginning."""
-    return await call.change(
-        lambda tx: service.allocation_retry_release(tx, call.admission.roles, project_id, allocation_id)
-    )
+    return await call.change(lambda tx: service.allocation_retry_release(tx, _caller(call), project_id, allocation_id))
 
 
 @router.post(
@@ -136,5 +135,5 @@ async def allocation_force_cleanup(
 ) -> Response:
     """Return slots whose wipe is not proven, on a person's word. Kept as *not verified* for ever."""
     return await call.change(
-        lambda tx: service.allocation_force_cleanup(tx, call.admission.roles, project_id, allocation_id, body)
+        lambda tx: service.allocation_force_cleanup(tx, _caller(call), project_id, allocation_id, body)
     )

@@ -267,6 +267,6 @@ def possible_actions(state: str) -> list[str]:
     return {
         "requested": ["allocation_release"],
         "provisioning": ["allocation_release"],
-        "active": ["ssh_certificate_create", "ssh_grant_create", "allocation_release"],
+        "active": ["terminal_open", "ssh_certificate_create", "ssh_grant_create", "allocation_release"],
         "release_failed": ["allocation_retry_release", "allocation_force_cleanup"],
     }.get(state, [])

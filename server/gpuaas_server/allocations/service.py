@@ -36,7 +36,7 @@ from gpuaas_server.nodes import tasks
 from gpuaas_server.work import leases
 
 WORK = "allocation"
-Roles = frozenset[str]  # what the caller is in this project: decides which actions an answer names
+Roles = frozenset[str]  # what the caller is in this project, and who: decides which actions an answer names
 LIVE = ("requested", "provisioning", "active")
 LONGEST_DEPARTURE = timedelta(minutes=15)
 
@@ -53,6 +53,7 @@ class AllocationAccess:
     ssh_user: str | None
     tenant_id: str
     project_id: str
+    created_by: str
 
 
 async def allocation_ask(tx: Tx, body: AllocationCreate) -> Asked:
@@ -157,7 +158,7 @@ def allocation_of(row: DictRow, roles: Roles) -> Allocation:
         failure=FailureReason(**row["failure"]) if row["failure"] else None,
         ssh=ssh,
         wipe_verified=verified,
-        allowed_actions=identity.allowed_actions(roles, possible_actions(row["state"])),
+        allowed_actions=identity.allowed_actions(roles, possible_actions(row["state"]), row["created_by"] in roles),
     )
 
 
@@ -335,6 +336,7 @@ async def allocation_access(connection: Connection, project_id: str, allocation_
         row["ssh_user"],
         row["tenant_id"],
         row["project_id"],
+        row["created_by"],
     )
 
 

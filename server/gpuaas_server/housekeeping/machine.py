@@ -17,6 +17,7 @@ from gpuaas_server.kernel.http import idempotency
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.nodes import enrolment, tasks
 from gpuaas_server.operations import forgetting
+from gpuaas_server.terminals import service as terminals
 
 SUBJECT = "platform"
 EVERY = timedelta(minutes=10)
@@ -59,6 +60,7 @@ class HousekeepingMachine:
             await timeline.timelines_forget(tx, decision.operations, PORTION),
             await allocations.history_forget(tx, decision.history, PORTION),
             await tasks.tasks_forget_served(tx, decision.history, PORTION),
+            await terminals.terminals_forget(tx, decision.history, PORTION),
             await access.certificates_forget(tx, decision.certificates, PORTION),
             await enrolment.tokens_forget(tx, decision.enrolments, PORTION),
             await publishing.intents_forget(tx, decision.history, PORTION),

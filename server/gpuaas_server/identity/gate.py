@@ -59,7 +59,11 @@ class IdentityGate:
         elif level is not Level.PUBLIC:
             await self._refusals.by_verb(request, admitted, problem)
 
-    async def _admission(self, request: Request, action: str) -> Admission:
+    async def admit_again(self, request: Request, action: str) -> Admission:
+        """For what goes on for long: as `admit`, though the token that was shown at the beginning may have expired since."""
+        return await self._admission(request, action, again=True)
+
+    async def _admission(self, request: Request, action: str, again: bool = False) -> Admission:
         rule = RULES[action]
         if rule.level is Level.PUBLIC:
             return Admission(anonymous_actor(request), NOBODY, frozenset())
@@ -67,11 +71,11 @@ class IdentityGate:
             if self._agent_gate is None:
                 raise Problem("not_found")
             return await self._agent_gate.admit(request, action)
-        principal = await self._principal(request, action)
+        principal = await self._principal(request, action, again)
         place = await self._place(request, rule)
         return await self._admit(request, action, principal, place)
 
-    async def _principal(self, request: Request, action: str) -> Principal:
+    async def _principal(self, request: Request, action: str, again: bool = False) -> Principal:
         header = request.headers.get("authorization")
         cookie = CookieSecret.of(request) if header is None else None
         if header is None and cookie is None:
@@ -82,7 +86,7 @@ class IdentityGate:
             scheme, _, token = (header or "").partition(" ")
             if scheme.lower() != "bearer" or not token:
                 raise Problem("token_invalid", "Authorization must be: Bearer, a blank, the token.")
-            return await self._believe(token)
+            return await self._believe(token, again)
         except Problem as problem:
             if problem.kind.status in (401, 403):
                 await self._refusals.token_refused(anonymous_actor(request), action, problem.code)
@@ -108,11 +112,14 @@ class IdentityGate:
         """For doors where the token comes in another way than this API's header (other_doors.py)."""
         return await self._believe(token)
 
-    async def _believe(self, token: str) -> Principal:
-        """The principal a token stands for, if the token is genuine and nothing has ended it since."""
+    async def _believe(self, token: str, again: bool = False) -> Principal:
+        """The principal a token stands for, if the token is genuine and nothing has ended it since.
+
+        `again`: it was believed before, in time; that its own time is over since then is no end of it.
+        """
         claims = await self._directory.claims(token)
         now = self._platform.clock()
-        if claims.expires <= now.timestamp():
+        if claims.expires <= now.timestamp() and not again:
             raise Problem("token_expired")
         principal = await self._directory.principals.get(claims.subject)
         if principal is None or principal.kind != claims.kind or principal.auth_epoch != claims.epoch:

@@ -55,6 +55,7 @@ class Rule:
     """`scope` is the one that lets a service account do it, as does one of `also`; None keeps service accounts out.
 
     `while_disabled`: also in a disabled tenant or project, because it ends something or undoes the disabling.
+    `own_only`: who holds nothing else than these does it to their own things only; the verb says which those are.
     """
 
     level: Level
@@ -63,6 +64,7 @@ class Rule:
     needs_reason: bool = False
     while_disabled: bool = False
     also: frozenset[str] = frozenset()
+    own_only: frozenset[str] = frozenset()
     grants: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -100,6 +102,9 @@ _CONTROLLERS = frozenset({"apps:control"})
 _READ_APPS = Rule(Level.PROJECT, _PROJECT_READERS, "apps:operate", also=_CONTROLLERS)
 _OPERATE_APPS = Rule(Level.PROJECT, _PROJECT_USERS, "apps:operate")
 _END_APPS = Rule(Level.PROJECT, _PROJECT_USERS, "apps:operate", while_disabled=True)
+# A shell in an allocation: members and service accounts in their own, administrators in all of the project.
+_OWN_TERMINALS = frozenset({PROJECT_MEMBER, "allocations:write"})
+_USE_TERMINALS = Rule(Level.PROJECT, _PROJECT_USERS, "allocations:write", own_only=_OWN_TERMINALS)
 # Asking and reporting are different permissions: people never report, whoever they are.
 _CONTROL = Rule(Level.PROJECT, frozenset(), "apps:control", while_disabled=True)
 
@@ -194,6 +199,7 @@ RULES: dict[str, Rule] = {
     "agent_task_progress": _AGENT,
     "agent_task_result": _AGENT,
     "agent_host_certificate": _AGENT,
+    "agent_terminal_stream": _AGENT,
     # Machine access: the tenant's data plane, so not for operators
     "ssh_key_list": _PEOPLE,
     "ssh_key_create": _PEOPLE,
@@ -208,6 +214,12 @@ RULES: dict[str, Rule] = {
     "ssh_grant_list": Rule(Level.PROJECT, _PROJECT_USERS | {PROJECT_VIEWER}, "allocations:read"),
     "ssh_grant_create": _USE_ALLOCATIONS,
     "ssh_grant_delete": Rule(Level.PROJECT, _PROJECT_USERS, "allocations:write", while_disabled=True),
+    "terminal_open": _USE_TERMINALS,
+    "terminal_stream": _USE_TERMINALS,  # and only by who opened it: see terminals/watching.py
+    "terminal_list": Rule(Level.PROJECT, _PROJECT_USERS | {PROJECT_VIEWER}, "allocations:read"),
+    "terminal_close": Rule(
+        Level.PROJECT, _PROJECT_USERS, "allocations:write", while_disabled=True, own_only=_OWN_TERMINALS
+    ),
     # Artifacts. Bytes are the tenant's data plane, so operators see what there is, and pull nothing
     "publish_intent_create": _PUBLISH,
     "publish_intent_list": Rule(Level.PROJECT, _PROJECT_READERS, "artifacts:publish"),
@@ -235,6 +247,7 @@ RULES: dict[str, Rule] = {
     "artifact_pull": _PUBLIC,  # by a runtime secret
     # App instances, their members, and operations
     "instance_create": _OPERATE_APPS,
+    "placement_list": Rule(Level.PROJECT, _PROJECT_READERS, "apps:operate"),
     "instance_list": _READ_APPS,
     "instance_show": _READ_APPS,
     "instance_timeline": _READ_APPS,
@@ -248,6 +261,10 @@ RULES: dict[str, Rule] = {
     "instance_repair": _OPERATE_APPS,
     "instance_decommission": _END_APPS,
     "instance_health_report": _CONTROL,
+    # To serve a further project, the same is asked in that one: see instances/serving.py
+    "served_project_list": _READ_APPS,
+    "served_project_set": _ADMINISTER_PROJECT,
+    "served_project_remove": _END_IN_PROJECT,
     "member_list": _READ_APPS,
     "member_show": _READ_APPS,
     "member_operation_create": Rule(Level.PROJECT, _PROJECT_ADMINS, "apps:operate"),
@@ -260,22 +277,18 @@ RULES: dict[str, Rule] = {
     "operation_cancel": _END_APPS,
     "operation_force": Rule(Level.PROJECT, _PROJECT_ADMINS, needs_reason=True, while_disabled=True),
     "controller_work": _CONTROL,
-    # To serve a further project, the same is asked in that one: see instances/serving.py
-    "served_project_list": _READ_APPS,
-    "served_project_set": _ADMINISTER_PROJECT,
-    "served_project_remove": _END_IN_PROJECT,
     "operation_claim": _CONTROL,
     "operation_report": _CONTROL,
     "operation_complete": _CONTROL,
     "operation_fail": _CONTROL,
     "operation_give_back": _CONTROL,
-    # Credentials of a project. Getting one out of custody is more than seeing that it is there
-    "access_credential_create": _ADMINISTER_PROJECT,
-    "access_credential_list": _READ_CREDENTIALS,
     # What apps count: their controllers report it, people of the project that it was for read it
     "app_usage_report": _CONTROL,
     "app_usage_list": Rule(Level.PROJECT, _PROJECT_READERS, "apps:operate"),
     "app_usage_totals": Rule(Level.PROJECT, _PROJECT_READERS, "apps:operate"),
+    # Credentials of a project. Getting one out of custody is more than seeing that it is there
+    "access_credential_create": _ADMINISTER_PROJECT,
+    "access_credential_list": _READ_CREDENTIALS,
     "access_credential_show": _READ_CREDENTIALS,
     "access_credential_rotate": _ADMINISTER_PROJECT,
     "access_credential_revoke": Rule(Level.PROJECT, _PROJECT_ADMINS, needs_reason=True, while_disabled=True),
@@ -345,9 +358,22 @@ def _held(principal: Principal, level: Level, tenant_id: str | None, project_id:
     return principal.everywhere if level is Level.SIGNED_IN else frozenset()
 
 
-def allowed_actions(roles: frozenset[str], actions: Iterable[str]) -> list[str]:
-    """Those of the actions that `Admission.roles` permits: for the `allowed_actions` of a resource there."""
-    return [action for action in actions if RULES[action].grants & roles]
+def allowed_actions(roles: frozenset[str], actions: Iterable[str], own: bool = True) -> list[str]:
+    """Those of the actions that `Admission.roles` permits: for the `allowed_actions` of a resource there. `own`: the
+    resource is the caller's.
+    """
+    return [action for action in actions if reaches(roles, action, own)]
+
+
+def reaches(roles: frozenset[str], action: str, own: bool) -> bool:
+    """Whether `Admission.roles` permits the action on a thing that is the caller's own, or is not."""
+    rule = RULES[action]
+    return bool((rule.grants if own else rule.grants - rule.own_only) & roles)
+
+
+def needs_on_others(action: str) -> list[str]:
+    """What would have done on a thing that is somebody else's: for the refusal's details."""
+    return sorted(RULES[action].grants - RULES[action].own_only)
 
 
 def sees_every_app(roles: frozenset[str]) -> bool:

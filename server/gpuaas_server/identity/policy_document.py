@@ -1,9 +1,10 @@
 """The policy as a document (contract/policy.md), and as expectations for the test of every endpoint."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from fastapi import FastAPI
-from fastapi.routing import APIRoute
+from fastapi.routing import APIRoute, APIWebSocketRoute
+from starlette.routing import BaseRoute
 
 from gpuaas_server.identity.policy import RULES, SCOPES, Level, Rule, Verdict, decide
 from gpuaas_server.identity.principals import (
@@ -118,6 +119,15 @@ def _actions(app: FastAPI) -> Iterator[str]:
     for path in app.openapi()["paths"].values():
         for operation in path.values():
             yield operation["operationId"]
-    for route in app.routes:  # those left out of the document
-        if isinstance(route, APIRoute) and not route.include_in_schema and route.name != "docs":
+    for route in _routes(app.routes):  # those that the document has no place for
+        if isinstance(route, APIWebSocketRoute):
             yield route.name
+        elif isinstance(route, APIRoute) and not route.include_in_schema and route.name != "docs":
+            yield route.name
+
+
+def _routes(routes: Iterable[BaseRoute]) -> Iterator[BaseRoute]:
+    """Also those of the rooms' routers, which FastAPI keeps as they are."""
+    for route in routes:
+        inner = getattr(route, "original_router", None)
+        yield from (route,) if inner is None else _routes(inner.routes)

@@ -18,6 +18,7 @@ denials = Counter(
     "gpuaas_denials_total", "Refusals of the audit trail, those left out of it included.", ["why"], registry=registry
 )
 agent_polls = Gauge("gpuaas_agent_polls", "Node agents waiting in a long poll.", registry=registry)
+terminals = Gauge("gpuaas_terminals", "Terminals that this process carries.", registry=registry)
 work_done = Counter("gpuaas_work_total", "Work rows handled.", ["kind", "outcome"], registry=registry)
 work_lag = Histogram(
     "gpuaas_work_lag_seconds",

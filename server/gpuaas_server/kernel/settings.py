@@ -89,6 +89,20 @@ class Settings(BaseSettings):
     operation_attempts: int = Field(
         default=10, ge=1, le=1000, description="Claims of an operation that may end without a word, before it fails."
     )
+    terminal_open_seconds: int = Field(
+        default=20, ge=1, le=300, description="A terminal that was asked for must have a shell and a stream by then."
+    )
+    terminal_idle_seconds: int = Field(
+        default=1800, ge=1, description="A terminal ends when for so long nothing was typed and nothing shown."
+    )
+    terminal_max_seconds: int = Field(default=28800, ge=1, description="A terminal ends after that in any case.")
+    terminals_per_allocation: int = Field(default=8, ge=1, description="Terminals that may live on one allocation.")
+    terminals_per_user: int = Field(default=16, ge=1, description="Terminals that one person may have at once.")
+    peer_bind: str = Field(
+        default="127.0.0.1:0",
+        description="Where an api process meets the others, for terminals whose two streams came to two of them. Port 0: a"
+        " free one. With apis on several machines: an address that they reach; beyond loopback it is TLS.",
+    )
     idempotency_hours: int = Field(default=24, ge=1, description="How long answers are kept for replay.")
     event_retention_days: int = Field(default=30, ge=1, description="How long events are kept.")
     audit_retention_days: int = Field(

@@ -21,6 +21,7 @@ from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.runtime import running_platform
+from gpuaas_server.terminals.lines import LONGEST
 
 SHUTDOWN_SECONDS = 5
 RENEW_SECONDS = 6 * 3600.0
@@ -67,6 +68,9 @@ def _config(app: FastAPI, tls: TlsFiles | None, trusted_proxies: str) -> uvicorn
         timeout_keep_alive=75,
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
         backlog=4096,
+        ws="websockets-sansio",
+        ws_max_size=LONGEST,
+        ws_per_message_deflate=False,  # costs more time for each keystroke than it saves
         ssl_certfile=str(tls.cert_path) if tls else None,
         ssl_keyfile=str(tls.key_path) if tls else None,
     )
@@ -135,7 +139,7 @@ async def serve(settings: Settings) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, stopping.set)
         listeners = await _listeners(platform, app)
-        async with app.state.agent_gate.running(), app.state.gate.running():
+        async with app.state.agent_gate.running(), app.state.gate.running(), app.state.terminals.running():
             servers = [asyncio.create_task(listener.serve([sock])) for listener, sock in listeners]
             renewals = [asyncio.create_task(_renew(platform, listener.config)) for listener, _ in listeners]
             renewals.append(asyncio.create_task(_collect_garbage()))

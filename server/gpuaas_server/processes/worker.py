@@ -24,6 +24,7 @@ from gpuaas_server.nodes import machine as liveness
 from gpuaas_server.operations.reconciler import OperationMachine
 from gpuaas_server.runtime import running_platform
 from gpuaas_server.secrets.machine import SecretEraseMachine, SecretRewrapMachine
+from gpuaas_server.terminals.reconciler import TerminalMachine
 from gpuaas_server.work import leases
 from gpuaas_server.work.worker import Worker
 
@@ -39,6 +40,7 @@ def build_worker(platform: Platform) -> Worker:
             OperationMachine(platform),
             InstanceHealthMachine(),
             InstanceFlagMachine(),
+            TerminalMachine(),
             AccessEndMachine(),
             OperationAccessEndMachine(),
             PublishIntentMachine(),

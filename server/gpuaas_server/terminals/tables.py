@@ -38,12 +38,8 @@ terminals = sa.Table(
     sa.Column("correlation_id", sa.Text, nullable=False),
     sa.Column("created_at", Timestamp, nullable=False),
     sa.CheckConstraint("status IN ('requested', 'open', 'ended')", name="terminals_status"),
-    sa.CheckConstraint(
-        "(status = 'ended') = (ended_at IS NOT NULL AND reason IS NOT NULL)", name="terminals_ended"
-    ),
-    sa.CheckConstraint(
-        "status <> 'open' OR (opened_at IS NOT NULL AND holder IS NOT NULL)", name="terminals_opened"
-    ),
+    sa.CheckConstraint("(status = 'ended') = (ended_at IS NOT NULL AND reason IS NOT NULL)", name="terminals_ended"),
+    sa.CheckConstraint("status <> 'open' OR (opened_at IS NOT NULL AND holder IS NOT NULL)", name="terminals_opened"),
     sa.Index("terminals_by_allocation", "allocation_id", "id"),
     sa.Index("terminals_live_by_user", "opened_by", postgresql_where=sa.text("status <> 'ended'")),
     sa.Index("terminals_by_end", "ended_at", postgresql_where=sa.text("ended_at IS NOT NULL")),

@@ -174,6 +174,12 @@ FOUNDATION = [
         "The SSH public key is not acceptable",
         "Send one line with an Ed25519, ECDSA (NIST) or RSA (3072 bits or more) public key.",
     ),
+    ErrorKind(
+        "too_many_terminals",
+        409,
+        "There are too many open terminals",
+        "Close one that is not needed any more, and open this one again.",
+    ),
     ErrorKind("evidence_required", 422, "Evidence is required", "Describe what was checked on the host and by whom."),
     # Failures that happen later, on resources rather than in responses
     ErrorKind("deadline_exceeded", 504, "It did not end in time", "Retry; when it repeats, look at the node.", True),

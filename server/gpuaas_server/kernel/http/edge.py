@@ -42,6 +42,9 @@ class Edge:
         self._direct = direct
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await self._open(scope, receive, send)
+            return
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -61,6 +64,16 @@ class Edge:
             await self._fail(exchange, error)
         finally:
             exchange.finish()
+            correlation_id.reset(token)
+
+    async def _open(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """A WebSocket is named like any request; what it carries is not looked at."""
+        correlation, traceparent = _trace(dict(scope["headers"]))
+        scope.setdefault("state", {}).update(correlation_id=correlation, traceparent=traceparent)
+        token = correlation_id.set(correlation)
+        try:
+            await self._app(scope, receive, send)
+        finally:
             correlation_id.reset(token)
 
     async def _fail(self, exchange: "_Exchange", error: Exception) -> None:

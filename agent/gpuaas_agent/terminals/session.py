@@ -1,0 +1,122 @@
+"""One terminal: fetch the way in from the platform, log in, carry bytes until one side is done."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gpuaas_agent import log, wire
+from gpuaas_agent.drivers.seam import WayIn
+from gpuaas_agent.failures import TaskFailure
+from gpuaas_agent.specs import TerminalSpec
+from gpuaas_agent.terminals.login import LoginFiles, LoginKey
+from gpuaas_agent.terminals.shell import Shell
+from gpuaas_agent.terminals.websocket import SocketGone, WebSocket
+
+
+@dataclass
+class Session:
+    spec: TerminalSpec
+    way_in: WayIn
+    folder: Path
+    opened: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+
+    async def run(self, opening: wire.Opening) -> None:
+        """`opened` says whether there was a shell, or why not; from then on the session's end is nobody's failure."""
+        files = LoginFiles(self.folder / self.spec.terminal_id)
+        try:
+            socket = await WebSocket.open(opening)
+            try:
+                shell = await self._log_in(socket, files)
+                try:
+                    await self._carry(socket, shell, files)
+                finally:
+                    await shell.end()
+            finally:
+                await socket.close()
+        except (TaskFailure, wire.Refused, wire.Unreachable, SocketGone, OSError) as problem:
+            self._fail(_failure(problem))
+        finally:
+            files.remove()
+            self._fail(TaskFailure("terminal_ended", "The terminal ended before there was a shell."))
+
+    def _fail(self, failure: TaskFailure) -> None:
+        if not self.opened.done():
+            self.opened.set_exception(failure)
+
+    async def _log_in(self, socket: WebSocket, files: LoginFiles) -> Shell:
+        key = LoginKey.fresh()
+        await socket.send({"type": "hello", "public_key": key.public_line})
+        answer = await socket.receive()
+        if not isinstance(answer, dict) or answer.get("type") != "login":
+            told = answer if isinstance(answer, dict) else {}
+            raise TaskFailure(
+                "terminal_not_wanted",
+                f"The platform gave no way in: {str(told.get('message') or 'no reason')[:200]}",
+                "Open a terminal again.",
+            )
+        columns, rows = _size(answer) or (80, 24)
+        files.write(key, str(answer["certificate"]), self.way_in, self.spec.allocation_id)
+        return await Shell.start(files.command(self.way_in, self.spec.allocation_id), columns, rows)
+
+    async def _carry(self, socket: WebSocket, shell: Shell, files: LoginFiles) -> None:
+        shown = asyncio.create_task(self._show(socket, shell, files))
+        typed = asyncio.create_task(self._type(socket, shell))
+        done, left = await asyncio.wait([shown, typed], return_when=asyncio.FIRST_COMPLETED)
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+        for task in done:
+            task.result()
+
+    async def _show(self, socket: WebSocket, shell: Shell, files: LoginFiles) -> None:
+        while data := await shell.read():
+            if not self.opened.done():  # the first that the shell says: the log-in is through
+                files.remove()
+                await socket.send({"type": "opened"})
+                self.opened.set_result(None)
+            await socket.send(data)
+        status = await shell.exit_status()
+        if self.opened.done():
+            await socket.send({"type": "ended", "exit_status": status})
+            return
+        failure = TaskFailure(
+            "terminal_login_failed",
+            f"The log-in for a terminal failed: {await shell.complaint() or f'status {status}'}",
+            "Look at `journalctl -u ssh` in the allocation; its SSH service must let its users in.",
+        )
+        await socket.send({"type": "ended", "failed": True, "exit_status": status, "sentence": failure.message})
+        raise failure
+
+    async def _type(self, socket: WebSocket, shell: Shell) -> None:
+        with contextlib.suppress(SocketGone):
+            while True:
+                message = await socket.receive()
+                if isinstance(message, bytes):
+                    await asyncio.shield(self.opened)  # typed ahead: until then our own side of the line would echo it
+                    await shell.write(message)
+                elif message.get("type") == "resize" and (size := _size(message)) is not None:
+                    shell.resize(*size)
+                elif message.get("type") == "close":
+                    log.event("terminal_closed", reason=str(message.get("reason"))[:40])
+                    return
+
+
+def _size(message: dict[str, object]) -> tuple[int, int] | None:
+    columns, rows = message.get("columns"), message.get("rows")
+    if isinstance(columns, int) and isinstance(rows, int) and 0 < columns < 10_000 and 0 < rows < 10_000:
+        return columns, rows
+    return None
+
+
+def _failure(problem: Exception) -> TaskFailure:
+    if isinstance(problem, TaskFailure):
+        return problem
+    return TaskFailure(
+        "terminal_not_connected",
+        f"The terminal's connection to the platform failed: {str(problem) or type(problem).__name__}"[:300],
+        "Open a terminal again; when it repeats, look at the agent's log.",
+        retryable=True,
+    )

@@ -1,0 +1,62 @@
+"""Terminals over HTTP: asked for, listed, closed. The streams are in streams.py."""
+
+from typing import Annotated
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
+from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
+from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.ids import AllocationId, ProjectId, TerminalId
+from gpuaas_server.terminals import service, streams
+from gpuaas_server.terminals.schemas import Terminal, TerminalOpen
+
+router = APIRouter(tags=["terminals"])
+router.include_router(streams.router)
+PATH = streams.PATH
+
+
+@router.post(
+    PATH, status_code=201, response_model=Terminal, responses=problem_responses("not_active", "too_many_terminals")
+)
+async def terminal_open(
+    project_id: ProjectId,
+    allocation_id: AllocationId,
+    body: TerminalOpen,
+    call: Annotated[Call, admitted_change("terminal_open")],
+) -> Response:
+    """Ask for a shell in the allocation, then connect a WebSocket to `stream` within seconds."""
+    return await call.change(
+        lambda tx: service.terminal_open(
+            tx, call.admission.roles, project_id, allocation_id, body, call.platform.settings
+        ),
+        status=201,
+    )
+
+
+@router.get(PATH, response_model=Page[Terminal], responses=problem_responses())
+async def terminal_list(
+    project_id: ProjectId,
+    allocation_id: AllocationId,
+    call: Annotated[Call, admitted("terminal_list")],
+    after: PageAfter = None,
+    limit: PageLimit = 50,
+) -> Response:
+    """Who had a terminal on the allocation, newest first, ended ones too. What was typed is not kept."""
+    return await call.read(
+        lambda c: service.terminal_list(c, call.admission.roles, call.actor, project_id, allocation_id, after, limit)
+    )
+
+
+@router.post(f"{PATH}/{{terminal_id}}/close", response_model=Terminal, responses=problem_responses())
+async def terminal_close(
+    project_id: ProjectId,
+    allocation_id: AllocationId,
+    terminal_id: TerminalId,
+    call: Annotated[Call, admitted_change("terminal_close")],
+) -> Response:
+    """Hang up. Your own; those of others, if you administer the project. Repeating it is no error."""
+    return await call.change(
+        lambda tx: service.terminal_close(tx, call.admission.roles, project_id, allocation_id, terminal_id)
+    )

@@ -1,0 +1,104 @@
+"""A line: bytes and small messages in both directions, over a WebSocket or over a stream between two of our processes.
+
+Nothing is buffered here beyond one message: who cannot send does not receive, so a shell that writes faster than somebody
+reads is slowed down at its source.
+"""
+
+import asyncio
+import struct
+from contextlib import suppress
+from typing import Protocol
+
+import orjson
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+Message = bytes | dict[str, object]
+LONGEST = 256 * 1024  # one message; a terminal has no reason for more
+LONGEST_TEXT = 16 * 1024
+_HEADER = struct.Struct(">?I")  # is it a small message, and how long
+
+
+class LineGone(Exception):
+    """The other side is not there any more, or does not speak as agreed."""
+
+
+class Line(Protocol):
+    async def receive(self) -> Message:
+        """The next message, or LineGone."""
+
+    async def send(self, message: Message) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+class WebSocketLine:
+    def __init__(self, socket: WebSocket) -> None:
+        self._socket = socket
+
+    async def receive(self) -> Message:
+        try:
+            message = await self._socket.receive()
+        except (RuntimeError, OSError) as error:
+            raise LineGone from error
+        if message["type"] != "websocket.receive":
+            raise LineGone
+        data = message.get("bytes")
+        return data if data is not None else _small(message.get("text") or "")
+
+    async def send(self, message: Message) -> None:
+        try:
+            if isinstance(message, bytes):
+                await self._socket.send_bytes(message)
+            else:
+                await self._socket.send_text(orjson.dumps(message).decode())
+        except (WebSocketDisconnect, RuntimeError, OSError) as error:
+            raise LineGone from error
+
+    async def close(self) -> None:
+        with suppress(WebSocketDisconnect, RuntimeError, OSError):
+            await self._socket.close()
+
+
+class StreamLine:
+    """Between two api processes."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+        writer.transport.set_write_buffer_limits(high=LONGEST)
+
+    async def receive(self) -> Message:
+        try:
+            small, length = _HEADER.unpack(await self._reader.readexactly(_HEADER.size))
+            if length > LONGEST:
+                raise LineGone
+            data = await self._reader.readexactly(length)
+        except (asyncio.IncompleteReadError, OSError) as error:
+            raise LineGone from error
+        return _small(data.decode(errors="replace")) if small else data
+
+    async def send(self, message: Message) -> None:
+        small = isinstance(message, dict)
+        data = orjson.dumps(message) if isinstance(message, dict) else message
+        try:
+            self._writer.write(_HEADER.pack(small, len(data)) + data)
+            await self._writer.drain()
+        except (OSError, RuntimeError) as error:
+            raise LineGone from error
+
+    async def close(self) -> None:
+        with suppress(OSError, RuntimeError):
+            self._writer.close()
+            await self._writer.wait_closed()
+
+
+def _small(text: str) -> dict[str, object]:
+    if len(text) > LONGEST_TEXT:
+        raise LineGone
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise LineGone from error
+    if not isinstance(value, dict):
+        raise LineGone
+    return value

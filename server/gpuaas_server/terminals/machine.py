@@ -1,0 +1,112 @@
+"""The life of a terminal: what to do next, from a snapshot and the time alone.
+
+    requested → open → ended
+        ↓________________↑
+
+The host's agent comes and takes it (`holder` is then the process that has its stream), a shell answers, and it is open.
+A terminal never waits without a deadline: for the host and the person `open_by`, for its holder `lease_until`.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+TRANSITIONS: dict[str, frozenset[str]] = {
+    "requested": frozenset({"open", "ended"}),
+    "open": frozenset({"ended"}),
+    "ended": frozenset(),
+}
+# A holder says this often that it lives, and is believed for that long.
+RENEWED = timedelta(seconds=10)
+LEASE = timedelta(seconds=30)
+# A holder ends what nobody watches by itself; only one that died needs somebody else to do it.
+SLACK = timedelta(seconds=5)
+
+SENTENCES = {
+    "exited": "The shell has ended.",
+    "idle": "Nothing was typed or shown for {idle} minutes, so the terminal was closed.",
+    "max_time": "A terminal may stay open for {longest} hours; that time is over.",
+    "closed": "The terminal was closed.",
+    "host_lost": "The connection to the host was lost.",
+    "released": "The allocation is being released.",
+    "access_lost": "Your access to this allocation has ended.",
+    "interrupted": "The connection through the platform was interrupted.",
+    "not_opened": "The terminal could not be opened.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """Why it is over. `exit_status` only when the shell ended by itself."""
+
+    reason: str
+    sentence: str
+    exit_status: int | None = None
+
+    def document(self) -> dict[str, object]:
+        return {
+            "type": "ended",
+            "reason": self.reason,
+            "exit_status": self.exit_status,
+            "sentence": self.sentence,
+        }
+
+
+def end(reason: str, sentence: str = "", exit_status: int | None = None) -> End:
+    return End(reason, sentence or SENTENCES[reason], exit_status)
+
+
+def idle_end(idle_seconds: int) -> End:
+    minutes = f"{idle_seconds / 60:g}"
+    return End("idle", SENTENCES["idle"].format(idle=minutes))
+
+
+def longest_end(max_seconds: int) -> End:
+    return End("max_time", SENTENCES["max_time"].format(longest=f"{max_seconds / 3600:g}"))
+
+
+def exited(exit_status: int | None) -> End:
+    with_status = f"The shell has ended with status {exit_status}." if exit_status else SENTENCES["exited"]
+    return End("exited", with_status, exit_status)
+
+
+@dataclass(frozen=True, slots=True)
+class HostTask:
+    """The task that asked the host, as its agent last reported it."""
+
+    status: str  # pending, succeeded, failed, refused, expired, superseded
+    failure: dict[str, object] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    status: str
+    open_by: datetime
+    held: bool
+    lease_until: datetime | None
+    node_lost: bool
+    task: HostTask | None
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    until: datetime | None = None
+
+
+def decide(now: Snapshot, clock: datetime) -> End | Wait:
+    """For who has no part in it: whoever holds it knows better, and is asked only whether it still lives."""
+    if now.status == "ended":
+        return Wait()
+    if now.held and now.lease_until is not None:
+        return end("interrupted") if clock >= now.lease_until else Wait(now.lease_until)
+    if now.task is not None and now.task.status in ("failed", "refused"):
+        return _refused(now.task.failure or {})
+    if clock >= now.open_by + SLACK:
+        why = "its node is lost" if now.node_lost else "it did not answer in time"
+        return end("not_opened", f"The host could not open a terminal: {why}.")
+    return Wait(now.open_by + SLACK)
+
+
+def _refused(told: dict[str, object]) -> End:
+    message = str(told.get("message") or "The host could not open a terminal.")[:300]
+    code = str(told.get("code") or "")[:60]
+    return end("not_opened", f"{message.rstrip('.')}{f' ({code})' if code else ''}.")
