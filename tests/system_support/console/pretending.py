@@ -1,0 +1,55 @@
+"""Controllers for a fleet that is only simulated: they go through the steps of their app and touch no host.
+
+The framework, the leases, the reports and the receipts are real; only the work on the machine is left out.
+"""
+
+import asyncio
+from collections.abc import Sequence
+
+from gpuaas_sdk.controller import AppController, Context, Failed, Health, Watched
+
+STEP_SECONDS = 0.05
+
+
+class Pretending(AppController):
+    """`troubles`: instances by name whose next deploy fails, and with what."""
+
+    def __init__(self, slug: str, steps: Sequence[str], runtime: dict[str, object], access: dict[str, object]) -> None:
+        self.slug = slug
+        self.health_seconds = 0.5
+        self._steps, self._runtime, self._access = steps, runtime, access
+        self.troubles: dict[str, Failed] = {}
+        self.ailing: dict[str, str] = {}  # instances by name, and what is said of their last member
+
+    async def bootstrap(self, ctx: Context) -> None:
+        trouble = self.troubles.get(ctx.instance.name)
+        for member in ctx.members:
+            for step in self._steps:
+                async with ctx.step(step, member):
+                    await asyncio.sleep(STEP_SECONDS)
+                    if trouble is not None and step == self._steps[-1]:
+                        raise trouble
+            ctx.member(member, "ready")
+        ctx.runtime(**self._runtime)
+        ctx.access(**self._access)
+
+    add = reconcile = upgrade = start = bootstrap
+
+    async def drain(self, ctx: Context) -> None:
+        for member in ctx.members:
+            async with ctx.step("wait-for-jobs", member):
+                await asyncio.sleep(STEP_SECONDS)
+            ctx.member(member, "drained")
+
+    async def remove(self, ctx: Context) -> None:
+        for member in ctx.members:
+            async with ctx.step("remove", member):
+                await asyncio.sleep(STEP_SECONDS)
+
+    stop = teardown = remove
+
+    async def health(self, watched: Watched) -> Health:
+        found, said = Health(), self.ailing.get(watched.instance.name)
+        for number, member in enumerate(watched.members, 1):
+            found.member(member, said if number == len(watched.members) else None)
+        return found
