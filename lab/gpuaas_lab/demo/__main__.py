@@ -89,7 +89,7 @@ def _play(report: Report, real: bool, staying: bool, data_dir: Path) -> None:
             step.detail = fleet.describe()
         with report.step("Start the platform on an embedded PostgreSQL") as step:
             platform = stack.enter_context(running_platform(data_dir, fleet.gateway))
-            step.detail = f"{platform.url}, first administrator made with a random password"
+            step.detail = f"{platform.url}: console and API, first administrator made with a random password"
         cast = prepared(platform, fleet, report)
         story = Story(cast, slurm)
         if staying:

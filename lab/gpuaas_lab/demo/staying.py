@@ -14,6 +14,7 @@ def stay(cast: Cast, cluster: Cluster | None) -> NoReturn:
     platform = cast.platform
     lines = [
         "\n[bold]gpuaas is up[/bold] (Ctrl-C ends it and removes everything)",
+        f"  console        {platform.url}",
         f"  API            {platform.url}/api/v1   reference {platform.url}/docs",
         f"  administrator  {platform.admin_email}   password {platform.admin_password}   (shown once)",
         f"  sign in        {GPUAAS} --server {platform.url} login {platform.admin_email}",

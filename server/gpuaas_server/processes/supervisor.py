@@ -41,6 +41,13 @@ class Child:
                 self.process.stdin.close()
 
 
+def address(settings: Settings) -> str:
+    """What a browser on this machine, or where people are told to go, has to be given."""
+    if settings.public_url:
+        return settings.public_url
+    return f"http://{settings.http_bind}" if settings.http_bind else f"https://{settings.https_bind}"
+
+
 @dataclass(slots=True)
 class Supervisor:
     settings: Settings
@@ -75,6 +82,7 @@ class Supervisor:
             self._initialise()
         for child in self.children:
             child.let_go()
+        self.say(f"Console and API: {address(self.settings)}")
 
     def _planned(self) -> list[Child]:
         command = [sys.executable, "-m", "gpuaas_server.main"]
