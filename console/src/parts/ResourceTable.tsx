@@ -104,7 +104,7 @@ export function ResourceTable<T>(props: Props<T>) {
         // biome-ignore lint/a11y/noNoninteractiveTabindex: see above
         tabIndex={0}
         role="region"
-        aria-label={props.label}
+        aria-label={`${props.label}, rows`}
       >
         {listing.pending ? (
           <Loading />
