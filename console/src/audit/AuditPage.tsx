@@ -132,7 +132,7 @@ function Filters({ search, reach, reaches, onReach }: FilterProps) {
       size="xs"
       label={label}
       placeholder={placeholder}
-      key={search[field] ?? ""}
+      key={`${field} ${search[field] ?? ""}`}
       defaultValue={search[field] ?? ""}
       onBlur={(event) => set(field, event.currentTarget.value.trim())}
       onKeyDown={(event) => event.key === "Enter" && set(field, event.currentTarget.value.trim())}
