@@ -39,17 +39,16 @@ export function useProjectInView() {
   const projects = useProjects();
   const listed = projects.data?.items ?? [];
   const remembered = localStorage.getItem(memory(user.id));
-  const other = useQuery({
-    // An operator may look at a project that is not on the first page of all of them.
-    queryKey: ["projects", wanted],
+  const chosen = wanted ?? (listed.find((one) => one.id === remembered) ?? listed[0])?.id;
+  // A list does not say what may be done, and an operator may look at a project that is not on its first page.
+  const shown = useQuery({
+    queryKey: [...keys.projects, chosen],
     queryFn: () =>
-      body(api.GET("/api/v1/projects/{project_id}", { params: { path: { project_id: wanted as string } } })),
-    enabled: projects.isSuccess && wanted !== undefined && !listed.some((one) => one.id === wanted),
+      body(api.GET("/api/v1/projects/{project_id}", { params: { path: { project_id: chosen as string } } })),
+    enabled: chosen !== undefined,
   });
-  const known = [...listed, ...(other.data ? [other.data] : [])];
-  const project =
-    known.find((one) => one.id === wanted) ??
-    (wanted ? null : (listed.find((one) => one.id === remembered) ?? listed[0] ?? null));
+  const project = shown.data ?? listed.find((one) => one.id === chosen) ?? null;
+  const known = project && !listed.some((one) => one.id === project.id) ? [...listed, project] : listed;
 
   useEffect(() => {
     if (!project) return;
@@ -60,8 +59,8 @@ export function useProjectInView() {
     }
   }, [project, wanted, navigate, user.id]);
 
-  const pending = projects.isPending || (other.isEnabled && other.isPending);
-  return { project, projects: known, pending, error: projects.error ?? other.error };
+  const pending = projects.isPending || (project === null && shown.isEnabled && shown.isPending);
+  return { project, projects: known, pending, error: projects.error ?? (project ? null : shown.error) };
 }
 
 function memory(user: string): string {
