@@ -32,7 +32,10 @@ def ada(browser: Browser, server: RunningServer) -> Iterator[Visitor]:
 
 @contextmanager
 def site(page: str) -> Iterator[tuple[str, list[str]]]:
-    """A page on another port of this host, where it is and what was asked of it: the same site to a browser, which sends our cookie."""
+    """A page on another port of this host: where it is, and what was asked of it.
+
+    To a browser that is the same site, so it does send our cookie along.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
