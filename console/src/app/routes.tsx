@@ -54,8 +54,28 @@ const pages = [
   }),
   createRoute({
     ...inShell,
+    path: "/catalog/$slug",
+    component: lazyRouteComponent(() => import("../catalog/AppPage"), "AppPage"),
+  }),
+  createRoute({
+    ...inShell,
+    path: "/launch/$slug",
+    component: lazyRouteComponent(() => import("../launch/LaunchPage"), "LaunchPage"),
+  }),
+  createRoute({
+    ...inShell,
     path: "/workloads",
     component: lazyRouteComponent(() => import("../workloads/WorkloadsPage"), "WorkloadsPage"),
+  }),
+  createRoute({
+    ...inShell,
+    path: "/workloads/$instanceId",
+    component: lazyRouteComponent(() => import("../workloads/WorkloadPage"), "WorkloadPage"),
+  }),
+  createRoute({
+    ...inShell,
+    path: "/operations/$operationId",
+    component: lazyRouteComponent(() => import("../operations/OperationPage"), "OperationPage"),
   }),
   createRoute({
     ...inShell,
@@ -81,6 +101,46 @@ const pages = [
     ...inShell,
     path: "/audit",
     component: lazyRouteComponent(() => import("../audit/AuditPage"), "AuditPage"),
+  }),
+  createRoute({
+    ...inShell,
+    path: "/artifacts",
+    component: lazyRouteComponent(() => import("../artifacts/ArtifactsPage"), "ArtifactsPage"),
+  }),
+  createRoute({
+    ...inShell,
+    path: "/artifacts/$id",
+    component: lazyRouteComponent(() => import("../artifacts/ArtifactPage"), "ArtifactPage"),
+  }),
+  createRoute({
+    ...inShell,
+    path: "/ops/nodes",
+    component: lazyRouteComponent(() => import("../nodes/NodesPage"), "NodesPage"),
+  }),
+  createRoute({
+    ...inShell,
+    path: "/ops/nodes/$id",
+    component: lazyRouteComponent(() => import("../nodes/NodePage"), "NodePage"),
+  }),
+  createRoute({
+    ...inShell,
+    path: "/ops/blocked",
+    component: lazyRouteComponent(() => import("../blocked/BlockedPage"), "BlockedPage"),
+  }),
+  createRoute({
+    ...inShell,
+    path: "/ops/tenants",
+    component: lazyRouteComponent(() => import("../tenants/TenantsPage"), "TenantsPage"),
+  }),
+  createRoute({
+    ...inShell,
+    path: "/ops/tenants/$id",
+    component: lazyRouteComponent(() => import("../tenants/TenantPage"), "TenantPage"),
+  }),
+  createRoute({
+    ...inShell,
+    path: "/ops/platform",
+    component: lazyRouteComponent(() => import("../platform/PlatformPage"), "PlatformPage"),
   }),
 ] as const;
 

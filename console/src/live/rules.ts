@@ -31,7 +31,8 @@ export function staleAfter(event: Event, scope: string): QueryKey[] {
   const noun = nounOf(event);
   if (!noun) return [];
   const found: QueryKey[] = [keys.one(noun, scope, event.subject)];
-  if (!PATCHED.has(noun)) found.push(keys.lists(noun, scope));
+  // Lists over all projects are read again: which row of them it is, only the API knows.
+  if (!PATCHED.has(noun) || scope === "platform") found.push(keys.lists(noun, scope));
   const instance = event.data.instance_id;
   if (typeof instance === "string") found.push(keys.one("instances", scope, instance));
   if (noun === "receipts" || noun === "members") found.push(keys.lists("operations", scope));

@@ -1,0 +1,140 @@
+import { useParams } from "@tanstack/react-router";
+import { ActionBar } from "../actions/ActionBar";
+import type { Artifact, Evidence } from "../api/types";
+import { useProject } from "../app/project";
+import { KeyValues, Mono } from "../parts/KeyValues";
+import { Empty, Loaded } from "../parts/Loaded";
+import { PageHead } from "../parts/PageHead";
+import { PageLink } from "../parts/PageLink";
+import { Panel } from "../parts/Panel";
+import { RelativeTime } from "../parts/RelativeTime";
+import { type Column, ResourceTable } from "../parts/ResourceTable";
+import { StateBadge } from "../parts/StateBadge";
+import { labelOf } from "../parts/states";
+import { ARTIFACT_ACTIONS } from "./actions";
+import { useArtifact, useEvidence } from "./queries";
+import { size } from "./size";
+
+export function ArtifactPage() {
+  const { id } = useParams({ strict: false }) as { id: string };
+  const project = useProject();
+  const query = useArtifact(project.id, id);
+  return (
+    <>
+      {!query.data && <PageHead title="Artifact" />}
+      <Loaded query={query}>{(artifact) => <Shown artifact={artifact} />}</Loaded>
+    </>
+  );
+}
+
+function Shown({ artifact }: { artifact: Artifact }) {
+  const content = `/api/v1/projects/${artifact.project_id}/artifacts/${artifact.id}/content`;
+  return (
+    <>
+      <PageHead
+        above={<PageLink to="/artifacts">Artifacts</PageLink>}
+        title={artifact.name}
+        badges={
+          <>
+            <StateBadge state={artifact.stage} />
+            <StateBadge state={artifact.checking ? "verifying" : artifact.trust} />
+          </>
+        }
+        lead={artifact.trust_detail}
+        actions={
+          <ActionBar
+            resource={artifact}
+            name={artifact.name}
+            allowed={artifact.allowed_actions}
+            table={ARTIFACT_ACTIONS}
+          />
+        }
+      />
+      <div className="stack">
+        <Panel title="What it is" aside={artifact.kind === "blob" && <a href={content}>Download</a>}>
+          <KeyValues
+            items={[
+              ["Kind", artifact.kind === "oci" ? "Image" : "Blob"],
+              ["Size", size(artifact.size_bytes)],
+              ["Media type", artifact.media_type],
+              ["Digest", <Mono key="digest" text={artifact.digest} copy="Copy digest" />],
+              artifact.reference !== null && [
+                "Pull",
+                <Mono key="pull" text={artifact.reference} copy="Copy reference" />,
+              ],
+              [
+                "Stage",
+                `${labelOf(artifact.stage)}${artifact.canary_percent ? `, ${artifact.canary_percent} % of projects` : ""}`,
+              ],
+              ["Since", <RelativeTime key="since" at={artifact.stage_since} />],
+              ["Checked", <RelativeTime key="checked" at={artifact.checked_at} />],
+              [
+                "Signed by",
+                artifact.signed_by.length
+                  ? artifact.signed_by.map((print) => <Mono key={print} text={print} />)
+                  : null,
+              ],
+              ["Published by", <Mono key="by" text={artifact.created_by} />],
+              ["Id", <Mono key="id" text={artifact.id} copy="Copy id" />],
+            ]}
+          />
+        </Panel>
+        <EvidenceTable artifact={artifact} />
+      </div>
+    </>
+  );
+}
+
+const EVIDENCE: Column<Evidence>[] = [
+  { key: "kind", header: "Kind", width: "6rem", cell: (one) => labelOf(one.kind), value: (one) => one.kind },
+  {
+    key: "passed",
+    header: "Said",
+    width: "7rem",
+    cell: (one) => <StateBadge state={one.passed ? "passed" : "failed"} tone={one.passed ? "good" : "bad"} />,
+    value: (one) => String(one.passed),
+  },
+  {
+    key: "tool",
+    header: "Tool",
+    width: "minmax(8rem, 1fr)",
+    cell: (one) => one.tool,
+    value: (one) => one.tool,
+  },
+  {
+    key: "summary",
+    header: "Summary",
+    width: "minmax(12rem, 3fr)",
+    cell: (one) => <span className="dim">{one.summary}</span>,
+    value: (one) => one.summary,
+  },
+  {
+    key: "at",
+    header: "When",
+    width: "5.5rem",
+    cell: (one) => <RelativeTime at={one.created_at} />,
+    value: (one) => one.created_at,
+  },
+];
+
+function EvidenceTable({ artifact }: { artifact: Artifact }) {
+  const listing = useEvidence(artifact.project_id, artifact.id);
+  return (
+    <Panel title="Evidence" flush>
+      <ResourceTable
+        plain
+        label="Evidence"
+        columns={EVIDENCE}
+        listing={listing}
+        rowId={(one) => one.id}
+        empty={
+          <Empty
+            icon="check"
+            title="No evidence yet"
+            text="A move to staged needs a lint and a smoke test that passed."
+          />
+        }
+      />
+    </Panel>
+  );
+}

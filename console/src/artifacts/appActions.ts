@@ -1,0 +1,103 @@
+// Versions of an app: registered, offered, taken back.
+import { type ActionSpec, type ActionTable, REASON } from "../actions/spec";
+import { api, body } from "../api/client";
+import { thenStale } from "../api/stale";
+import type { AppVersion, Project } from "../api/types";
+
+export const registerSpec: ActionSpec<Project> = {
+  label: "Register a version",
+  says: () => "Its artifact must be published in this project. The first version makes the app.",
+  form: {
+    type: "object",
+    required: ["manifest"],
+    properties: {
+      manifest: {
+        type: "string",
+        minLength: 1,
+        maxLength: 400_000,
+        "x-ui": { help: "YAML or JSON.", multiline: true },
+      },
+    },
+  },
+  run: (project, values) =>
+    thenStale(
+      body(
+        api.POST("/api/v1/projects/{project_id}/app-versions", {
+          params: { path: { project_id: project.id } },
+          body: { manifest: String(values.manifest) },
+        }),
+      ),
+      ["apps", project.id],
+      ["catalog", project.id],
+    ),
+  done: "Registered as a draft",
+};
+
+function at(one: AppVersion) {
+  return { path: { project_id: one.project_id, app_id: one.app_id, version_id: one.id } };
+}
+
+function told<T>(one: AppVersion, answer: Promise<T>): Promise<T> {
+  return thenStale(answer, ["apps", one.project_id], ["catalog", one.project_id]);
+}
+
+export const VERSION_ACTIONS: ActionTable<AppVersion> = {
+  app_version_activate: {
+    label: "Activate",
+    primary: true,
+    says: () => "People who see the app can launch it from now on.",
+    run: (one) =>
+      told(
+        one,
+        body(
+          api.POST("/api/v1/projects/{project_id}/apps/{app_id}/versions/{version_id}/activate", {
+            params: at(one),
+          }),
+        ),
+      ),
+    done: "Active",
+  },
+  app_version_deprecate: {
+    label: "Deprecate",
+    form: {
+      type: "object",
+      required: ["notice"],
+      properties: {
+        notice: {
+          type: "string",
+          minLength: 3,
+          maxLength: 500,
+          "x-ui": { help: "What users should do; they read it.", multiline: true },
+        },
+      },
+    },
+    run: (one, values) =>
+      told(
+        one,
+        body(
+          api.POST("/api/v1/projects/{project_id}/apps/{app_id}/versions/{version_id}/deprecate", {
+            params: at(one),
+            body: { notice: String(values.notice) },
+          }),
+        ),
+      ),
+    done: "Deprecated",
+  },
+  app_version_retire: {
+    label: "Retire",
+    danger: true,
+    says: () => "Nothing new is launched from it. What runs goes on.",
+    form: { type: "object", required: ["reason"], properties: { reason: { ...REASON, minLength: 3 } } },
+    run: (one, values) =>
+      told(
+        one,
+        body(
+          api.POST("/api/v1/projects/{project_id}/apps/{app_id}/versions/{version_id}/retire", {
+            params: at(one),
+            body: { reason: String(values.reason) },
+          }),
+        ),
+      ),
+    done: "Retired",
+  },
+};

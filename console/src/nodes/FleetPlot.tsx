@@ -1,0 +1,9 @@
+import { useAllAllocations } from "../blocked/queries";
+import { HeldPlot } from "../plots/HeldPlot";
+
+/** Left out when there are more allocations than can be looked through: a part of them would draw a wrong line. */
+export function FleetPlot() {
+  const query = useAllAllocations();
+  if (!query.data?.whole) return null;
+  return <HeldPlot allocations={query.data.items} title="GPUs held on the platform" />;
+}

@@ -1,0 +1,208 @@
+// What a button for an action on a node or a slot says, asks and does.
+import { type ActionSpec, type ActionTable, REASON } from "../actions/spec";
+import { api, body } from "../api/client";
+import { thenStale } from "../api/stale";
+import type { EnrolmentToken, Node, Slot } from "../api/types";
+import { queries } from "../app/queries";
+import type { Secret } from "../parts/ShownOnce";
+import { MAP_KEY, PLATFORM } from "./queries";
+
+const REASON_FORM = {
+  type: "object",
+  required: ["reason"],
+  properties: { reason: { ...REASON, minLength: 3 } },
+};
+
+function told<T>(answer: Promise<T>): Promise<T> {
+  return thenStale(answer, ["nodes", PLATFORM]).then((done) => {
+    void queries.invalidateQueries({ queryKey: MAP_KEY });
+    return done;
+  });
+}
+
+function at(one: Node) {
+  return { path: { node_id: one.id } };
+}
+
+export const NODE_ACTIONS: ActionTable<Node> = {
+  slot_approve: {
+    label: "Approve topology",
+    primary: true,
+    says: (one) => `${one.slots.discovered} GPUs wait. Approved ones can be allocated from then on.`,
+    form: {
+      type: "object",
+      properties: {
+        capacity_shape: {
+          type: "string",
+          enum: ["any", "baremetal", "gpu_slice"],
+          default: "any",
+          "x-ui": { label: "May be allocated as" },
+        },
+      },
+    },
+    run: (one, values) =>
+      told(
+        body(
+          api.POST("/api/v1/nodes/{node_id}/slots/approve", {
+            params: at(one),
+            body: { capacity_shape: (values.capacity_shape ?? "any") as "any" | "baremetal" | "gpu_slice" },
+          }),
+        ),
+      ),
+    done: "Approved",
+  },
+  node_uncordon: {
+    label: "Uncordon",
+    says: () => "New allocations may land here again. Ends a drain as well.",
+    run: (one) => told(body(api.POST("/api/v1/nodes/{node_id}/uncordon", { params: at(one) }))),
+    done: "In service again",
+  },
+  node_cordon: {
+    label: "Cordon",
+    says: () => "Nothing new lands here; what runs goes on.",
+    form: REASON_FORM,
+    run: (one, values) =>
+      told(
+        body(
+          api.POST("/api/v1/nodes/{node_id}/cordon", {
+            params: at(one),
+            body: { reason: String(values.reason) },
+          }),
+        ),
+      ),
+    done: "Cordoned",
+  },
+  node_discover: {
+    label: "Discover",
+    says: () => "Asks the agent to look at its hardware again.",
+    run: (one) => told(body(api.POST("/api/v1/nodes/{node_id}/discover", { params: at(one) }))),
+    done: "The agent was asked",
+  },
+  node_update: {
+    label: "Rename",
+    form: {
+      type: "object",
+      required: ["name"],
+      properties: { name: { type: "string", minLength: 1, maxLength: 100 } },
+    },
+    run: (one, values) =>
+      told(
+        body(api.PATCH("/api/v1/nodes/{node_id}", { params: at(one), body: { name: String(values.name) } })),
+      ),
+    done: "Renamed",
+  },
+  node_drain: {
+    label: "Drain",
+    danger: true,
+    says: (one) =>
+      `Nothing new lands here, and the release of its allocations is asked for: ${one.slots.claimed} GPUs are claimed.`,
+    form: REASON_FORM,
+    run: (one, values) =>
+      told(
+        body(
+          api.POST("/api/v1/nodes/{node_id}/drain", {
+            params: at(one),
+            body: { reason: String(values.reason) },
+          }),
+        ),
+      ),
+    done: "Draining",
+  },
+  node_retire: {
+    label: "Retire",
+    danger: true,
+    says: () => "For good: its agent's key is refused from then on.",
+    form: REASON_FORM,
+    run: (one, values) =>
+      told(
+        body(
+          api.POST("/api/v1/nodes/{node_id}/retire", {
+            params: at(one),
+            body: { reason: String(values.reason) },
+          }),
+        ),
+      ),
+    done: "Retired",
+  },
+};
+
+export const SLOT_ACTIONS: ActionTable<Slot> = {
+  slot_enable: {
+    label: "Enable",
+    run: (one) =>
+      told(body(api.POST("/api/v1/slots/{slot_id}/enable", { params: { path: { slot_id: one.id } } }))),
+    done: "Back in the pool",
+  },
+  slot_disable: {
+    label: "Disable",
+    says: () => "Takes the GPU out of the pool.",
+    form: REASON_FORM,
+    run: (one, values) =>
+      told(
+        body(
+          api.POST("/api/v1/slots/{slot_id}/disable", {
+            params: { path: { slot_id: one.id } },
+            body: { reason: String(values.reason) },
+          }),
+        ),
+      ),
+    done: "Out of the pool",
+  },
+};
+
+const TOKENS = ["enrolment-tokens", PLATFORM] as const;
+
+export const tokenCreateSpec: ActionSpec<null, Secret> = {
+  label: "Enrol hosts",
+  primary: true,
+  says: () => "Makes a bundle, shown once, that lets new hosts enrol.",
+  form: {
+    type: "object",
+    properties: {
+      note: { type: "string", maxLength: 100, "x-ui": { help: "What it is for.", placeholder: "rack 7" } },
+      max_uses: {
+        type: "integer",
+        minimum: 1,
+        maximum: 10_000,
+        default: 1,
+        "x-ui": { label: "How many hosts" },
+      },
+      expires_in_seconds: {
+        type: "integer",
+        minimum: 60,
+        maximum: 2_592_000,
+        default: 3600,
+        "x-ui": { label: "Good for seconds" },
+      },
+    },
+  },
+  run: async (_, values) => {
+    const made = await body(
+      api.POST("/api/v1/enrolment-tokens", {
+        body: {
+          note: values.note ? String(values.note) : null,
+          max_uses: Number(values.max_uses ?? 1),
+          expires_in_seconds: Number(values.expires_in_seconds ?? 3600),
+        },
+      }),
+    );
+    void queries.invalidateQueries({ queryKey: TOKENS });
+    return {
+      title: "Bundle for new hosts",
+      says: "Shown once. On the host: write it to /etc/gpuaas/enrolment (mode 0600) and start the agent, which removes it.",
+      parts: [{ label: "Bundle", text: made.bundle }],
+    };
+  },
+  done: "Token made",
+};
+
+export const tokenRevokeSpec: ActionSpec<EnrolmentToken> = {
+  label: "Revoke",
+  danger: true,
+  says: () => "No further host enrols with it. Those that have enrolled stay.",
+  run: async (one) => {
+    await body(api.DELETE("/api/v1/enrolment-tokens/{token_id}", { params: { path: { token_id: one.id } } }));
+    void queries.invalidateQueries({ queryKey: TOKENS });
+  },
+  done: "Revoked",
+};

@@ -1,0 +1,40 @@
+import { SegmentedControl, Text } from "@mantine/core";
+import { lazy, Suspense, useMemo, useState } from "react";
+import { Loading } from "../parts/Loaded";
+import { Panel } from "../parts/Panel";
+import { type Held, heldOverTime, wordsOf } from "./heldOverTime";
+
+const StepPlot = lazy(() => import("./StepPlot"));
+const HOUR = 3_600_000;
+const SPANS = { "24 hours": 24 * HOUR, "7 days": 168 * HOUR, "30 days": 720 * HOUR };
+type Span = keyof typeof SPANS;
+
+/** GPUs held over time. Needs all allocations of the time: of a part of them the line would be wrong. */
+export function HeldPlot({ allocations, title }: { allocations: readonly Held[]; title: string }) {
+  const [span, setSpan] = useState<Span>("24 hours");
+  const steps = useMemo(() => {
+    const now = Date.now();
+    return heldOverTime(allocations, now - SPANS[span], now);
+  }, [allocations, span]);
+  return (
+    <Panel
+      title={title}
+      aside={
+        <SegmentedControl
+          size="xs"
+          aria-label="Time"
+          data={Object.keys(SPANS)}
+          value={span}
+          onChange={(next) => setSpan(next as Span)}
+        />
+      }
+    >
+      <Suspense fallback={<Loading label="Loading the plot" />}>
+        <StepPlot steps={steps} label={title} />
+      </Suspense>
+      <Text size="sm" c="dimmed" mt="xs">
+        {wordsOf(steps)}
+      </Text>
+    </Panel>
+  );
+}

@@ -1,0 +1,69 @@
+// Whose signatures count.
+import { type ActionSpec, REASON } from "../actions/spec";
+import { api, body } from "../api/client";
+import { thenStale } from "../api/stale";
+import type { Tenant, TrustKey } from "../api/types";
+
+const TENANTS = ["tenants", "platform"] as ["tenants", string];
+
+export const trustKeyCreateSpec: ActionSpec<Tenant> = {
+  label: "Add a key",
+  form: {
+    type: "object",
+    required: ["name", "public_key"],
+    properties: {
+      name: { type: "string", minLength: 1, maxLength: 100 },
+      public_key: {
+        type: "string",
+        minLength: 50,
+        maxLength: 4000,
+        "x-ui": { label: "Public key", help: "PEM, as in cosign.pub.", multiline: true },
+      },
+    },
+  },
+  run: (one, values) =>
+    thenStale(
+      body(
+        api.POST("/api/v1/tenants/{tenant_id}/trust-keys", {
+          params: { path: { tenant_id: one.id } },
+          body: { name: String(values.name), public_key: String(values.public_key) },
+        }),
+      ),
+      TENANTS,
+    ),
+  done: "Key added",
+};
+
+export const trustKeyRevokeSpec = (tenant: Tenant): ActionSpec<TrustKey> => ({
+  label: "Revoke",
+  danger: true,
+  says: () => "What only this key signed is not trusted any more.",
+  form: { type: "object", required: ["reason"], properties: { reason: { ...REASON, minLength: 3 } } },
+  run: (one, values) =>
+    thenStale(
+      body(
+        api.POST("/api/v1/tenants/{tenant_id}/trust-keys/{trust_key_id}/revoke", {
+          params: { path: { tenant_id: tenant.id, trust_key_id: one.id } },
+          body: { reason: String(values.reason) },
+        }),
+      ),
+      TENANTS,
+    ),
+  done: "Revoked",
+});
+
+export const trustPolicySpec = (require_signature: boolean): ActionSpec<Tenant> => ({
+  label: require_signature ? "Require signatures" : "Require none",
+  form: { type: "object", required: ["reason"], properties: { reason: { ...REASON, minLength: 3 } } },
+  run: (one, values) =>
+    thenStale(
+      body(
+        api.PUT("/api/v1/tenants/{tenant_id}/trust-policy", {
+          params: { path: { tenant_id: one.id } },
+          body: { require_signature, reason: String(values.reason) },
+        }),
+      ),
+      TENANTS,
+    ),
+  done: "Policy set",
+});
