@@ -155,6 +155,15 @@ def test_a_removal_names_the_jobs_that_it_would_strand_and_leaves_nothing_on_the
     assert traces(ground.hosts[1]) == []
 
 
+def test_a_removal_names_the_jobs_that_need_more_nodes_than_would_stay(ground: Ground, cluster: str) -> None:
+    wide = ground.submitted("-N2", "--begin=now+1hour")
+    refused = ground.fails(ground.change(cluster, "remove", 2), "jobs_would_strand")
+    assert refused.failure is not None
+    assert wide in refused.failure.message
+    ground.hosts[0].run(["scancel", wide])
+    ground.succeeds(ground.change(cluster, "recover", 2))
+
+
 def test_a_removed_worker_joins_again_and_a_worker_is_replaced_by_another_host(ground: Ground, cluster: str) -> None:
     ground.succeeds(ground.change(cluster, "remove", 2))
     ground.succeeds(ground.add(cluster, 1))
@@ -197,6 +206,34 @@ def test_a_restart_keeps_jobs_and_a_stop_queues_them_again(ground: Ground, clust
     ground.verb(cluster, "start")
     ground.comes(lambda: ground.job(job) == "RUNNING", "the job that was queued again")
     ground.hosts[0].run(["scancel", job])
+
+
+@pytest.mark.parametrize(
+    ("verb", "jobs", "becomes"),
+    [
+        ("stop", "wait", {"COMPLETED"}),
+        ("stop", "cancel", {"CANCELLED"}),
+        ("restart", "wait", {"COMPLETED"}),
+        ("restart", "requeue", {"PENDING", "RUNNING"}),
+    ],
+)
+def test_what_becomes_of_running_jobs_is_the_requests_choice_and_queued_ones_stay_queued(
+    ground: Ground, cluster: str, verb: str, jobs: str, becomes: set[str]
+) -> None:
+    on_it = ("-w", ground.node(cluster, 2), "--exclusive")
+    running = ground.submitted(*on_it, script="sleep 4" if jobs == "wait" else "sleep 600")
+    ground.comes(lambda: ground.job(running) == "RUNNING", "the job")
+    queued = ground.submitted(*on_it)
+    assert ground.job(queued) == "PENDING"
+    ground.verb(cluster, verb, jobs=jobs)
+    if verb == "stop":
+        ground.verb(cluster, "start")
+    assert ground.job(running) in becomes
+    if becomes & {"COMPLETED", "CANCELLED"}:
+        ground.comes(lambda: ground.job(queued) == "RUNNING", "the turn of the job that waited")
+    assert ground.job(queued) in ("PENDING", "RUNNING")
+    ground.hosts[0].run(["scancel", running, queued])
+    ground.comes(lambda: ground.nodes()[ground.node(cluster, 2)] == "idle", "the free worker")
 
 
 def test_a_worker_that_loses_its_power_is_seen_and_comes_back_by_itself(ground: Ground, cluster: str) -> None:

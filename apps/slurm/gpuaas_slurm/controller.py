@@ -1,8 +1,18 @@
 """What can be asked of a Slurm cluster. Each handler makes the hosts what they should be, from wherever they are."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 
-from gpuaas_sdk.controller import AppController, Context, ControllerMember, Failed, Health, Watched, main
+from gpuaas_sdk.controller import (
+    AppController,
+    Context,
+    ControllerMember,
+    Failed,
+    Health,
+    HostUnreachable,
+    Watched,
+    main,
+)
 from gpuaas_slurm import clearing, head_host, installing, leaving, worker_host
 from gpuaas_slurm.access import Door, access_bundle
 from gpuaas_slurm.cluster import Cluster, place_of, together
@@ -34,7 +44,22 @@ class Slurm(AppController):
         await _prove(cluster, cluster.workers)
         await _describe(cluster)
 
-    upgrade = reconcile = start = bootstrap
+    upgrade = start = bootstrap
+
+    async def reconcile(self, ctx: Context) -> None:
+        """Also of nodes that the cluster still knows and that are nobody's: of a worker that was forced out of it."""
+        await self.bootstrap(ctx)
+        cluster = Cluster.of(ctx, self._heads)
+        members = {node_name(one.ordinal) for one in ctx.everybody if one.component_key == "worker"}
+        async with ctx.step("forget-strays"):
+            for name in sorted(set(await (await cluster.scheduler()).nodes()) - members):
+                await _forget(cluster, name)
+
+    async def replace(self, ctx: Context) -> None:
+        """Of one whose machine is gone, too, the cluster must forget the node."""
+        await super().replace(ctx)
+        if ctx.leaving is not None and ctx.leaving.host_gone:
+            await self.remove(ctx.only(ctx.leaving))
 
     async def add(self, ctx: Context) -> None:
         """A worker that failed to join, was drained, or lost its power comes back the same way."""
@@ -97,7 +122,8 @@ class Slurm(AppController):
         cluster = Cluster.of(ctx, self._heads)
         keep = ctx.options.get("packages") == "keep"
         if ctx.of("controller"):
-            await _cancel_jobs(cluster)
+            with suppress(HostUnreachable):  # then jobs end with their hosts, and whose host it is will be said below
+                await _cancel_jobs(cluster)
         await together(_one_a_host(_workers_first(ctx)), lambda member: _clear_host(cluster, member, keep))
 
     async def health(self, watched: Watched) -> Health | None:
@@ -178,15 +204,21 @@ async def _describe(cluster: Cluster) -> None:
 
 
 async def _let_go(cluster: Cluster, member: ControllerMember, patience: Patience) -> None:
-    scheduler, name = await cluster.scheduler(), node_name(member.ordinal)
+    name = node_name(member.ordinal)
     if not member.host_gone:
         await leaving.drain(cluster, member, patience)
-        async with cluster.ctx.step("halt", member):
-            await clearing.halt(await cluster.ctx.host(member), ("gpuaas-slurm-worker.service",))
+        with suppress(
+            HostUnreachable
+        ):  # the cluster forgets it all the same; that it is gone is for the clearing to prove
+            async with cluster.ctx.step("halt", member):
+                await clearing.halt(await cluster.ctx.host(member), ("gpuaas-slurm-worker.service",))
     async with cluster.ctx.step("forget", member):
-        await scheduler.forget(name)
-        head = await cluster.ctx.host(cluster.head)
-        await ask(head, "names", {"mark": HOSTS_MARK, "names": {}, "forget": [name]})
+        await _forget(cluster, name)
+
+
+async def _forget(cluster: Cluster, name: str) -> None:
+    await (await cluster.scheduler()).forget(name)
+    await ask(await cluster.ctx.host(cluster.head), "names", {"mark": HOSTS_MARK, "names": {}, "forget": [name]})
 
 
 async def _clear(cluster: Cluster, member: ControllerMember, keep_packages: bool) -> None:
@@ -213,11 +245,8 @@ async def _settle_jobs(cluster: Cluster, patience: Patience) -> None:
     scheduler = await cluster.scheduler()
     if not await scheduler.answers():
         return
-    if patience.jobs == "cancel":
-        await _cancel_jobs(cluster)
-        return
     async with cluster.ctx.step("close"):
-        # So that what is queued again does not begin again at once; a start opens them.
+        # So that what is queued does not begin while we wait, or begin again at once; a start opens them.
         await scheduler.partition_state([one.name for one in cluster.inputs.partitions], "DOWN")
     await together(cluster.workers, lambda member: leaving.settle(cluster, member, patience))
 

@@ -1,13 +1,13 @@
 """How work leaves: a node is drained, its jobs wait, move or end as the request says, and nobody's job is stranded silently."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gpuaas_sdk.controller import ControllerMember, Failed
 from gpuaas_slurm import layout
 from gpuaas_slurm.cluster import Cluster
-from gpuaas_slurm.scheduler import Job, Scheduler
+from gpuaas_slurm.scheduler import Job, Node, Scheduler
 
 LOOK_SECONDS = 5.0  # how long one step waits: between two of them a request to stop is heard
 QUIET_SECONDS = 60.0  # what was requeued or cancelled is gone by then
@@ -90,11 +90,14 @@ async def _moved(scheduler: Scheduler, name: str, cancel: bool) -> None:
 async def spare_pending(cluster: Cluster, leaving: list[ControllerMember], patience: Patience) -> None:
     """Jobs that wait for these nodes and could run nowhere else are named, or ended because the request says so."""
     scheduler = await cluster.scheduler()
-    names = {layout.node_name(one.ordinal) for one in leaving}
-    stranded = stranded_by(await scheduler.jobs("PENDING"), set(await scheduler.nodes()) - names, names)
+    names, nodes = {layout.node_name(one.ordinal) for one in leaving}, await scheduler.nodes()
+    stranded = stranded_by(await scheduler.jobs("PENDING"), list(nodes.values()), names)
     if not stranded:
         return
     numbers = ", ".join(job.number for job in stranded)
+    if cluster.ctx.operation.parameters.get("release_of"):  # the machine goes whatever we say
+        await cluster.ctx.progress(10, f"Wait for a worker that is not there any more: {numbers}")
+        return
     if patience.pending != "cancel":
         raise Failed(
             "jobs_would_strand",
@@ -105,8 +108,15 @@ async def spare_pending(cluster: Cluster, leaving: list[ControllerMember], patie
     await cluster.ctx.progress(10, f"Cancelled, since they could run nowhere else: {numbers}")
 
 
-def stranded_by(pending: list[Job], staying: set[str], leaving: set[str]) -> list[Job]:
-    """Pure. All of them when nobody stays; otherwise those that asked by name for one that leaves."""
+def stranded_by(pending: Sequence[Job], nodes: Sequence[Node], leaving: set[str]) -> list[Job]:
+    """Pure. Those that could run today and then no more: by name, by the number of nodes, or by the GPUs that each needs.
+    When nobody stays, all of them.
+    """
+    staying = [one for one in nodes if one.name not in leaving]
     if not staying:
-        return pending
-    return [job for job in pending if job.only_on & leaving]
+        return list(pending)
+    return [job for job in pending if job.only_on & leaving or (_fits(job, nodes) and not _fits(job, staying))]
+
+
+def _fits(job: Job, nodes: Sequence[Node]) -> bool:
+    return sum(one.gpus >= job.gpus for one in nodes) >= job.nodes

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from gpuaas_sdk.controller import Failed, Host
 
 LONGEST = 30.0
+QUEUE = "%A|%T|%n|%D|%b|%o"
+_GPUS = re.compile(r"\bgpu(?::[a-z][a-z0-9_]*)?[:=](\d+)")
 _HOSTS = re.compile(r"([^\[\],]+)(?:\[([^\]]*)\])?")
 
 
@@ -19,6 +21,7 @@ class Node:
     flags: frozenset[str]
     reason: str
     busy_cpus: int
+    gpus: int = 0
 
     @property
     def drained(self) -> bool:
@@ -40,6 +43,8 @@ class Job:
     state: str
     only_on: frozenset[str]  # nodes that it asked for by name
     batch: bool
+    nodes: int = 1  # how many it needs at once
+    gpus: int = 0  # that each of them must have
 
 
 def node_of(document: dict[str, object]) -> Node:
@@ -50,13 +55,20 @@ def node_of(document: dict[str, object]) -> Node:
         flags=frozenset(str(one) for one in flags) if isinstance(flags, list) else frozenset(),
         reason=str(document.get("reason") or ""),
         busy_cpus=busy if isinstance(busy, int) else 0,
+        gpus=gpus_in(str(document.get("gres") or "")),
     )
 
 
 def job_of(line: str) -> Job:
-    """`%A|%T|%n|%o`. What has no command can not be queued again: an interactive one has lost its person."""
-    number, state, wanted, command = line.split("|", 3)
-    return Job(number, state, expanded(wanted), bool(command.strip()))
+    """Of QUEUE. What has no command can not be queued again: an interactive one has lost its person."""
+    number, state, wanted, nodes, gres, command = line.split("|", 5)
+    least = re.match(r"\d+", nodes)
+    return Job(number, state, expanded(wanted), bool(command.strip()), int(least[0]) if least else 1, gpus_in(gres))
+
+
+def gpus_in(gres: str) -> int:
+    """`gpu:h100:8` of a node, `gres:gpu:2` of a job."""
+    return sum(int(found) for found in _GPUS.findall(gres))
 
 
 def expanded(hostlist: str) -> frozenset[str]:
@@ -85,7 +97,7 @@ class Scheduler:
 
     async def jobs(self, states: str, node: str | None = None) -> list[Job]:
         where = [] if node is None else ["-w", node]
-        shown = await self._host.sudo(["squeue", "-h", "-t", states, *where, "-o", "%A|%T|%n|%o"], timeout=LONGEST)
+        shown = await self._host.sudo(["squeue", "-h", "-t", states, *where, "-o", QUEUE], timeout=LONGEST)
         return [job_of(line) for line in shown.out.splitlines() if line.strip()]
 
     async def drain(self, node: str, reason: str) -> None:

@@ -14,7 +14,7 @@ from gpuaas_slurm.access import Door, access_bundle
 from gpuaas_slurm.inputs import FIRST_UID, Inputs
 from gpuaas_slurm.leaving import Patience, stranded_by
 from gpuaas_slurm.modes import MULTI, SINGLE, SPLIT, at_work, described, mode_of, require_mode
-from gpuaas_slurm.scheduler import Job, expanded, job_of, node_of
+from gpuaas_slurm.scheduler import Job, Node, expanded, gpus_in, job_of, node_of
 
 MANIFEST = (Path(layout.__file__).parent / "manifest.yaml").read_text()
 
@@ -93,11 +93,38 @@ def test_a_name_that_is_there_twice_is_refused() -> None:
         Inputs.of({"users": [{"name": "ann"}, {"name": "ann"}]})
 
 
+def nodes(**gpus: int) -> list[Node]:
+    return [Node(name, "idle", frozenset(), "", 0, count) for name, count in gpus.items()]
+
+
 def test_only_jobs_that_could_run_nowhere_else_are_stranded() -> None:
     anywhere, only_two = Job("7", "PENDING", frozenset(), True), Job("8", "PENDING", frozenset({"w2"}), True)
-    assert stranded_by([anywhere, only_two], staying={"w1"}, leaving={"w2"}) == [only_two]
-    assert stranded_by([anywhere, only_two], staying=set(), leaving={"w2"}) == [anywhere, only_two]
-    assert stranded_by([anywhere], staying={"w1"}, leaving={"w2"}) == []
+    assert stranded_by([anywhere, only_two], nodes(w1=8, w2=8), leaving={"w2"}) == [only_two]
+    assert stranded_by([anywhere, only_two], nodes(w2=8), leaving={"w2"}) == [anywhere, only_two]
+    assert stranded_by([anywhere], nodes(w1=8, w2=8), leaving={"w2"}) == []
+
+
+def test_jobs_that_need_more_nodes_or_gpus_than_would_stay_are_stranded_but_not_those_that_never_fitted() -> None:
+    both, wide = Job("1", "PENDING", frozenset(), True, nodes=2), Job("2", "PENDING", frozenset(), True, gpus=8)
+    never = Job("3", "PENDING", frozenset(), True, nodes=9)
+    assert stranded_by([both, wide, never], nodes(w1=2, w2=8), leaving={"w2"}) == [both, wide]
+    assert stranded_by([both, wide, never], nodes(w1=8, w2=8, w3=8), leaving={"w2"}) == []
+
+
+@pytest.mark.parametrize(
+    ("gres", "gpus"),
+    [
+        ("gpu:h100:8", 8),
+        ("gres:gpu:2", 2),
+        ("gres/gpu:4", 4),
+        ("gpu:8(S:0-1)", 8),
+        ("N/A", 0),
+        ("", 0),
+        ("gpu:a100:2,gpu:h100:1", 3),
+    ],
+)
+def test_gpus_are_read_as_slurm_writes_them(gres: str, gpus: int) -> None:
+    assert gpus_in(gres) == gpus
 
 
 def test_patience_is_what_the_request_says() -> None:
@@ -201,5 +228,6 @@ def test_a_list_of_nodes_is_read_as_slurm_writes_it(listed: str, names: set[str]
 
 
 def test_a_job_without_a_command_is_not_queued_again() -> None:
-    assert job_of("7|RUNNING||") == Job("7", "RUNNING", frozenset(), False)
-    assert job_of("8|PENDING|w[1-2]|/home/a/run.sh a|b") == Job("8", "PENDING", frozenset({"w1", "w2"}), True)
+    assert job_of("7|RUNNING||1|N/A|") == Job("7", "RUNNING", frozenset(), False)
+    wide = Job("8", "PENDING", frozenset({"w1", "w2"}), True, nodes=2, gpus=4)
+    assert job_of("8|PENDING|w[1-2]|2-3|gres:gpu:4|/home/a/run.sh a|b") == wide
