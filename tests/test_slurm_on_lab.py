@@ -320,6 +320,19 @@ def test_login_users_their_homes_keys_and_processes_go_with_the_cluster_and_are_
     assert (left, host.run(["pgrep", "-x", "sleep"], check=False).stdout) == ([], "")
 
 
+def test_a_job_gets_the_cores_and_the_memory_that_it_asked_for_and_no_more(ground: Ground, at_work_here: None) -> None:
+    instance, deploy = ground.launch("bounded", [1], controller=1, packages="host", confine_memory=True)
+    ground.succeeds(deploy)
+    job = ("srun", "-Q", "--input=none", "-n1", "-c1")
+    eats = ("python3", "-c", "x = bytearray(300 << 20); print('ate', len(x) >> 20)")
+    assert ground.as_user(*job, "--mem=600M", *eats, host=1) == "ate 300"
+    killed = ground.as_user(*job, "--mem=64M", *eats, host=1)
+    assert ("ate" in killed, "oom" in killed.lower()) == (False, True)
+    assert ground.as_user(*job, "--mem=64M", "nproc", host=1) == "1"
+    ground.torn_down(instance)
+    assert traces(ground.hosts[1]) == []
+
+
 def _usage(ground: Ground, instance: str) -> dict[str, dict[str, int]]:
     """Without accounts that have not used a GPU yet: the proof's own jobs take none."""
     found: dict[str, dict[str, int]] = (ground.instance(instance).runtime or {}).get("usage") or {}  # type: ignore[assignment]

@@ -63,6 +63,13 @@ class Cluster:
     async def conf(self) -> ClusterConf:
         """As all hosts must have it: what the controller's host can do decides for all."""
         facts = await self.host_facts(self.head)
+        bounded = self.inputs.confine and self.inputs.confine_memory
+        if bounded and not (facts.memory_bounds and facts.cgroup != "none"):
+            raise Failed(
+                "memory_unconfined",
+                f"{facts.hostname} cannot confine jobs to an amount of memory: its kernel's controller is not there.",
+                next_step="Boot it with the memory controller of control groups, or launch without confine_memory.",
+            )
         return ClusterConf(
             name=self.inputs.cluster_name,
             controller_host=facts.hostname,
@@ -70,6 +77,7 @@ class Cluster:
             partitions=self.inputs.partitions,
             accounting=self.inputs.accounting,
             cgroup=facts.cgroup if self.inputs.confine else "none",
+            memory_per_cpu=facts.memory_per_cpu if bounded else None,
         )
 
     async def munge_key(self, make: bool = False) -> str:

@@ -197,6 +197,7 @@ async def _describe(cluster: Cluster) -> None:
         controller={"address": host.address, "status_port": STATUS_PORT},
         partitions=[one.name for one in cluster.inputs.partitions],
         confined_by=facts.cgroup if cluster.inputs.confine else "none",
+        memory_confined=(await cluster.conf()).memory_per_cpu is not None,
         accounting=cluster.inputs.accounting,
     )
     user = (await host.run(["id", "-un"])).out.strip()

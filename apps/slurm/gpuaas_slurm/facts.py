@@ -14,6 +14,13 @@ class Facts:
     gpu_devices: tuple[str, ...]
     slurm_version: str  # of the daemons, as they say it; empty while there are none
     package_version: str
+    memory_bounds: bool = False  # whether jobs can be confined to an amount of it
+    memory_mib: int = 0
+    cpus: int = 1
+
+    @property
+    def memory_per_cpu(self) -> int:
+        return max(1, self.memory_mib // max(1, self.cpus))
 
 
 async def facts_of(host: Host) -> Facts:
@@ -28,4 +35,7 @@ def facts_in(told: Mapping[str, object]) -> Facts:
         gpu_devices=tuple(str(one) for one in devices) if isinstance(devices, list) else (),
         slurm_version=str(told["slurm_version"]),
         package_version=str(told["package_version"]),
+        memory_bounds=told["memory_bounds"] is True,
+        memory_mib=int(str(told["memory_mib"])),
+        cpus=int(str(told["cpus"])),
     )

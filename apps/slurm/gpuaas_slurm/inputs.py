@@ -34,6 +34,7 @@ class Inputs:
     accounting: bool
     packages: str  # artifact or host
     confine: bool
+    confine_memory: bool = False
 
     @property
     def accounts(self) -> tuple[str, ...]:
@@ -49,6 +50,7 @@ class Inputs:
             accounting=bool(given.get("accounting", False)),
             packages=str(given.get("packages", "artifact")),
             confine=bool(given.get("confine", True)),
+            confine_memory=bool(given.get("confine_memory", False)),
         )
 
 

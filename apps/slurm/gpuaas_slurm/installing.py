@@ -42,7 +42,7 @@ async def configure(cluster: Cluster, member: ControllerMember, key: str) -> Non
     files = [
         {"path": layout.MUNGE_KEY, "base64": key, "owner": "munge", "mode": 0o400},
         _file(f"{layout.ETC}/slurm.conf", slurm_conf(conf)),
-        _file(f"{layout.ETC}/cgroup.conf", small_confs.cgroup_conf(conf.cgroup)),
+        _file(f"{layout.ETC}/cgroup.conf", small_confs.cgroup_conf(conf.cgroup, conf.memory_per_cpu is not None)),
         _file(f"{layout.UNIT_FILES}/{layout.MUNGE_UNIT}", units.munge_unit(cluster.ctx.environment)),
     ]
     # The folders come before the people: their homes are in one of them.

@@ -18,9 +18,9 @@ GIVEN = {
 H100 = "NVIDIA H100 80GB HBM3"
 
 
-def _conf(accounting: bool, cgroup: str) -> str:
+def _conf(accounting: bool, cgroup: str, memory_per_cpu: int | None = None) -> str:
     partitions = Inputs.of(GIVEN).partitions
-    return slurm_conf(ClusterConf("lab", "box-1", "10.0.0.1", partitions, accounting, cgroup))
+    return slurm_conf(ClusterConf("lab", "box-1", "10.0.0.1", partitions, accounting, cgroup, memory_per_cpu))
 
 
 TEXTS = {
@@ -54,6 +54,13 @@ def test_every_golden_text_is_still_rendered() -> None:
 def test_a_host_without_control_groups_gets_no_words_about_them() -> None:
     assert small_confs.cgroup_conf("none") == ""
     assert "proctrack/linuxproc" in _conf(accounting=False, cgroup="none")
+
+
+def test_memory_is_given_to_jobs_and_bounds_them_only_where_that_was_asked_for() -> None:
+    given, plain = _conf(False, "v2", 2048).splitlines(), _conf(False, "v2").splitlines()
+    assert {*given} - {*plain} == {"SelectTypeParameters=CR_Core_Memory", "DefMemPerCPU=2048"}
+    assert "ConstrainRAMSpace=yes" in small_confs.cgroup_conf("v2", memory=True)
+    assert "RAM" not in small_confs.cgroup_conf("v2")
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ class ClusterConf:
     partitions: Sequence[Partition]
     accounting: bool
     cgroup: str  # v1, v2 or none
+    memory_per_cpu: int | None = None  # in MiB, for jobs that do not say; None: memory is nobody's in particular
 
 
 MOST_NODES = 1024
@@ -31,7 +32,7 @@ def slurm_conf(cluster: ClusterConf) -> str:
         *_authentication(),
         *_places(),
         *_confinement(cluster.cgroup),
-        *_scheduling(),
+        *_scheduling(cluster.memory_per_cpu),
         *(_accounting() if cluster.accounting else ()),
         f"MaxNodeCount={MOST_NODES}",
         *(_partition(one) for one in cluster.partitions),
@@ -68,11 +69,16 @@ def _confinement(cgroup: str) -> list[str]:
     return ["ProctrackType=proctrack/cgroup", "TaskPlugin=task/cgroup"]
 
 
-def _scheduling() -> list[str]:
+def _scheduling(memory_per_cpu: int | None) -> list[str]:
+    """Where memory is given to jobs, one that does not say how much it needs gets the share of its cores: with all of a node's
+    it would keep everybody else out.
+    """
+    given = "CR_Core" if memory_per_cpu is None else "CR_Core_Memory"
     return [
         "GresTypes=gpu",
         "SelectType=select/cons_tres",
-        "SelectTypeParameters=CR_Core",
+        f"SelectTypeParameters={given}",
+        *([] if memory_per_cpu is None else [f"DefMemPerCPU={memory_per_cpu}"]),
         "SchedulerParameters=batch_sched_delay=0",
         "ReturnToService=2",  # a worker that comes back after a power cut works again by itself
         "SlurmdTimeout=10",

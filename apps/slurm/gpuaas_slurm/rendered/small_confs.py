@@ -10,11 +10,12 @@ _PLUGINS = {"v1": "cgroup/v1", "v2": "cgroup/v2"}
 _MODEL = re.compile(r"\b([A-Z]{1,3}[0-9]{2,4}[A-Z]{0,2})\b")
 
 
-def cgroup_conf(cgroup: str) -> str:
+def cgroup_conf(cgroup: str, memory: bool = False) -> str:
     """Named, not found out: on a host with both versions mounted the daemon would give up."""
     if cgroup == "none":
         return ""
-    return f"CgroupPlugin={_PLUGINS[cgroup]}\nConstrainCores=yes\nConstrainDevices=yes\n"
+    bounds = ["ConstrainCores=yes", "ConstrainDevices=yes", *(["ConstrainRAMSpace=yes"] if memory else [])]
+    return "".join(f"{line}\n" for line in (f"CgroupPlugin={_PLUGINS[cgroup]}", *bounds))
 
 
 def gpu_type(model: str) -> str:

@@ -17,6 +17,14 @@ def cgroup():
     return "v1" if all(writable) else "none"
 
 
+def memory_bounds():
+    """Whether memory can be given to groups of processes."""
+    if os.path.exists("/sys/fs/cgroup/cgroup.controllers"):
+        with open("/sys/fs/cgroup/cgroup.controllers") as there:
+            return "memory" in there.read().split()
+    return os.access("/sys/fs/cgroup/memory/cgroup.procs", os.W_OK)
+
+
 def gpu_devices():
     found = (path for path in glob.glob("/dev/nvidia[0-9]*") if stat.S_ISCHR(os.stat(path).st_mode))
     return sorted(found, key=lambda path: int(path.removeprefix("/dev/nvidia")))
@@ -36,6 +44,9 @@ json.dump(
     {
         "hostname": os.uname().nodename.partition(".")[0],
         "cgroup": cgroup(),
+        "memory_bounds": memory_bounds(),
+        "memory_mib": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20,
+        "cpus": os.cpu_count(),
         "gpu_devices": gpu_devices(),
         "slurm_version": version.rpartition(" ")[2],
         "package_version": packages,
