@@ -83,3 +83,18 @@ def test_a_cluster_whose_controller_is_off_is_cleared_elsewhere_and_goes_when_it
     back(ground, 0)
     ground.torn_down(instance)
     assert traces(ground.hosts[0]) == []
+
+
+def test_a_cluster_whose_controllers_allocation_is_gone_is_unhealthy_and_its_workers_are_cleared(
+    ground: Ground,
+) -> None:
+    instance = ground.launched("beheaded", [1], packages="host")
+    place = ground.places[0]
+    ground.world.admin.allocations.release(ground.project_id, place)
+    ended = list(ground.world.admin.allocations.follow(ground.project_id, [place], 180.0))[-1]
+    assert (ended.state, ended.wipe_verified) == ("released", True), ended.failure
+    now = ground.instance(instance)
+    assert (now.status, now.health) == ("running", "unhealthy")
+    ground.fails(ground.change(instance, "drain", 1), "no_controller")
+    ground.torn_down(instance)
+    assert traces(ground.hosts[1]) == []

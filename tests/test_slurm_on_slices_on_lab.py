@@ -57,7 +57,7 @@ def test_two_slices_of_one_host_have_a_cluster_each_with_their_own_gpus_and_leav
         mode = ground.instance(instance).mode
         assert (mode and mode.name) == "single-node"
     for place in ground.places:
-        assert inside(ground, place, tmp_path, "sinfo -h -o %n:%G").startswith("w1:gpu:h100:2")
+        assert inside(ground, place, tmp_path, "sinfo -h -o %N:%G") == "w1:gpu:h100:2"
         seen = inside(ground, place, tmp_path, "srun -Q --input=none --gres=gpu:2 env")
         assert "CUDA_VISIBLE_DEVICES=0,1" in seen
         refused = inside(ground, place, tmp_path, "srun -Q --input=none --immediate=5 --gres=gpu:3 true")

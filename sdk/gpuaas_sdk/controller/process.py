@@ -85,4 +85,6 @@ def main(app: AppController) -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     for noisy in ("httpx", "asyncssh"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
+    # An account that a service manager makes up, or a bare number in a container, has no home; the SSH library asks for one.
+    os.environ.setdefault("HOME", "/")
     asyncio.run(serve(app, ControllerSettings.from_environment()))
