@@ -77,6 +77,7 @@ class Desk:
             if carrier is None or not carrier.attach(line):
                 await line.send({"type": "refused"})
                 return
+            await line.send({"type": "joined"})  # written before anything else can be: who carries has not run yet
             await carrier.told.wait()
         except (LineGone, TimeoutError):
             pass
@@ -92,7 +93,6 @@ class Desk:
         carrier = self.carriers.get(terminal_id)
         if carrier is None or not self._believes(terminal_id, str(asked.get("proof"))):
             return None
-        await line.send({"type": "joined"})
         return carrier
 
     def _proof(self, terminal_id: str) -> str:

@@ -16,8 +16,9 @@ from gpuaas_server.receipts.compare import CHECKS
 from gpuaas_server.receipts.service import Teardown, TeardownTarget
 from gpuaas_server.receipts.settling import ReceiptsVerdict
 from gpuaas_server.work import leases
-from gpuaas_server.work.worker import Worker
-from tests_support.agents import Host, Json, Site
+from gpuaas_server.work.worker import Machine, Worker
+from tests_support import agents
+from tests_support.agents import Host, Json, Site, inventory, slot
 
 BASELINE = "b" * 64
 FOOTPRINT: dict[str, object] = {
@@ -106,10 +107,31 @@ def left(item: str) -> Json:
     return {"found": [{"item": item, "why": "echo.service", "known": False}], "left": 1}
 
 
-async def work_off(platform: Platform) -> None:
-    worker = Worker(platform, [AllocationMachine(platform)])
+@asynccontextmanager
+async def settled(platform: Platform) -> AsyncIterator[Ground]:
+    """On a host that is enrolled and approved."""
+    async with agents.opened(platform) as site:
+        host = await site.host()
+        assert (await host.call("POST", "/inventory", inventory(slot(0), slot(1)))).status_code == 200
+        await site.admin.post(f"/nodes/{host.node_id}/slots/approve", {})
+        sku = {"name": "whole", "shape": "baremetal", "gpu_model": slot(0)["gpu_model"], "gpu_counts": [2]}
+        await site.admin.post("/skus", sku | {"price_per_gpu_hour_minor": 1})
+        tenant = await site.admin.post("/tenants", {"slug": "acme", "name": "Acme"})
+        project = await site.admin.post(f"/tenants/{tenant['id']}/projects", {"slug": "train", "name": "Train"})
+        made = await site.admin.post(f"/projects/{project['id']}/allocations", {"sku": "whole"})
+        await work_off(platform)
+        [task] = await host.poll()
+        await host.report(task, result=WAY_IN, evidence={"baseline_sha256": BASELINE})
+        await work_off(platform)
+        yield Ground(site, host, project["id"], made["items"][0]["id"])
+
+
+async def work_off(platform: Platform, *machines: Machine[Any, Any]) -> None:
+    """All that is due, of allocations and of these."""
+    every = [AllocationMachine(platform), *machines]
+    worker = Worker(platform, every)
     async with platform.database.connection(PLATFORM) as connection:
-        taken = await leases.take(connection, [AllocationMachine.kind], "w", platform.clock(), 60, 10)
+        taken = await leases.take(connection, [one.kind for one in every], "w", platform.clock(), 60, 10)
     for lease in taken:
         await worker._advance(lease)
 

@@ -1,0 +1,165 @@
+"""Shells on real pseudo-terminals, and a WebSocket client against a real server: what is carried, and how each ends."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from websockets.asyncio.server import Response, ServerConnection, serve
+from websockets.datastructures import Headers
+from websockets.http11 import Request
+
+from gpuaas_agent import wire
+from gpuaas_agent.terminals.shell import Shell
+from gpuaas_agent.terminals.websocket import SocketGone, WebSocket, masked
+
+pytestmark = pytest.mark.skipif(shutil.which("setpriv") is None, reason="needs util-linux")
+SECONDS = 20.0
+
+
+async def read_until(shell: Shell, wanted: bytes) -> bytes:
+    seen = b""
+    async with asyncio.timeout(SECONDS):
+        while wanted not in seen:
+            data = await shell.read()
+            assert data, seen
+            seen += data
+    return seen
+
+
+async def test_a_program_has_a_terminal_of_its_own_with_the_size_it_was_given() -> None:
+    shell = await Shell.start(["sh", "-c", "stty size; read line; stty size; tty >/dev/null && exit 7"], 101, 33)
+    await read_until(shell, b"33 101\r\n")
+    shell.resize(132, 50)
+    await shell.write(b"go\n")
+    await read_until(shell, b"50 132\r\n")
+    assert await shell.read() == b""
+    assert await shell.exit_status() == 7
+    await shell.end()
+
+
+async def test_what_it_complains_about_is_not_on_the_screen() -> None:
+    shell = await Shell.start(["sh", "-c", "echo one >&2; echo 'two \033[1m' >&2; exit 255"], 80, 24)
+    assert await shell.read() == b""
+    assert (await shell.exit_status(), await shell.complaint()) == (255, "two [1m")
+    await shell.end()
+
+
+async def test_to_end_it_is_to_hang_up_on_what_it_started() -> None:
+    shell = await Shell.start(["sh", "-c", "sleep 98761 & echo started; wait"], 80, 24)
+    await read_until(shell, b"started")
+    await shell.end()
+    assert await asyncio.to_thread(gone, "sleep 98761")
+
+
+def gone(command: str) -> bool:
+    deadline = time.monotonic() + SECONDS
+    while time.monotonic() < deadline:
+        if subprocess.run(["pgrep", "-f", f"^{command}"], capture_output=True, check=False).returncode == 1:
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def cpu_time(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/stat").read_text().split()[13:15]
+
+
+async def test_who_writes_without_end_waits_until_somebody_reads() -> None:
+    shell = await Shell.start(["sh", "-c", "yes & echo $!; wait"], 80, 24)
+    first = await read_until(shell, b"\r\n")
+    pid = int(first.split(b"\r\n")[0])
+    await asyncio.sleep(0.3)
+    before = cpu_time(pid)
+    await asyncio.sleep(0.3)
+    assert cpu_time(pid) == before  # it does not run while nobody reads
+    assert 4096 <= len(await shell.read()) <= 64 * 1024
+    await shell.end()
+
+
+async def test_what_a_program_does_not_take_is_dropped_and_holds_up_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpuaas_agent.terminals.shell._STUCK_SECONDS", 0.2)
+    shell = await Shell.start(["sh", "-c", "stty raw -echo; echo ready; sleep 60"], 80, 24)
+    await read_until(shell, b"ready")
+    async with asyncio.timeout(SECONDS):
+        await shell.write(bytes(1_000_000))
+    await shell.end()
+
+
+def test_a_killed_agent_takes_the_program_along() -> None:
+    program = (
+        "import asyncio, sys\nfrom gpuaas_agent.terminals.shell import Shell\n"
+        "async def main():\n"
+        "    await Shell.start(['sleep', '98762'], 80, 24)\n    print('up', flush=True)\n    await asyncio.sleep(60)\n"
+        "asyncio.run(main())\n"
+    )
+    agent = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE)
+    assert agent.stdout is not None
+    assert agent.stdout.readline() == b"up\n"
+    os.kill(agent.pid, signal.SIGKILL)
+    agent.wait()
+    assert gone("sleep 98762")
+
+
+def opening(port: int, path: str = "/") -> wire.Opening:
+    return wire.Opening(f"http://127.0.0.1:{port}", None, path, {"Authorization": "GPUAAS-AGENT x"})
+
+
+async def echo(connection: ServerConnection) -> None:
+    await connection.ping()
+    async for message in connection:
+        await connection.send(message)
+
+
+@pytest.mark.parametrize("length", [0, 1, 125, 126, 65535, 65536, 200_000])
+async def test_messages_of_every_length_come_back_as_they_went(length: int) -> None:
+    async with serve(echo, "127.0.0.1", 0) as server, asyncio.timeout(SECONDS):
+        socket = await WebSocket.open(opening(server.sockets[0].getsockname()[1]))
+        data = os.urandom(length)
+        await socket.send(data)
+        assert await socket.receive() == data
+        await socket.send({"type": "resize", "columns": 80})
+        assert await socket.receive() == {"type": "resize", "columns": 80}
+        await socket.close()
+
+
+async def test_a_server_that_hangs_up_is_noticed() -> None:
+    async def leave(connection: ServerConnection) -> None:
+        await connection.close()
+
+    async with serve(leave, "127.0.0.1", 0) as server, asyncio.timeout(SECONDS):
+        socket = await WebSocket.open(opening(server.sockets[0].getsockname()[1]))
+        with pytest.raises(SocketGone):
+            await socket.receive()
+        await socket.close()
+
+
+async def test_a_refusal_is_told_with_its_code() -> None:
+    def refuse(connection: ServerConnection, request: Request) -> Response:
+        body = b'{"code": "node_retired", "detail": "The node is retired."}'
+        return Response(403, "Forbidden", Headers({"Content-Length": str(len(body))}), body)
+
+    async with serve(echo, "127.0.0.1", 0, process_request=refuse) as server, asyncio.timeout(SECONDS):
+        with pytest.raises(wire.Refused) as refused:
+            await WebSocket.open(opening(server.sockets[0].getsockname()[1]))
+    assert (refused.value.status, refused.value.code) == (403, "node_retired")
+
+
+async def test_a_server_that_is_not_there_is_unreachable() -> None:
+    with pytest.raises(wire.Unreachable):
+        await WebSocket.open(opening(1))
+
+
+@given(st.binary(max_size=100), st.binary(min_size=4, max_size=4))
+def test_a_mask_is_taken_off_by_the_same_mask(data: bytes, key: bytes) -> None:
+    assert masked(masked(data, key), key) == data
+    assert masked(data, key) == bytes(byte ^ key[index % 4] for index, byte in enumerate(data))

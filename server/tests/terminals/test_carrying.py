@@ -1,0 +1,224 @@
+"""A terminal between a host and a person, both of them pipes in memory: each reason to end, and what is passed on."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from gpuaas_server.kernel.context import Actor, Platform
+from gpuaas_server.terminals import holding
+from gpuaas_server.terminals.carrying import Carrier, resize_of
+from gpuaas_server.terminals.desk import Desk
+from gpuaas_server.terminals.lines import LineGone, Message
+from tests_support.agents import ssh_line
+from tests_support.grounds import Ground
+
+SECONDS = 10.0
+
+
+@dataclass
+class Pipe:
+    """One end of a line; room for one message, as the real ones."""
+
+    inbox: "asyncio.Queue[Message | None]" = field(default_factory=lambda: asyncio.Queue(1))
+    outbox: "asyncio.Queue[Message | None]" = field(default_factory=lambda: asyncio.Queue(1))
+
+    def other(self) -> "Pipe":
+        return Pipe(self.outbox, self.inbox)
+
+    async def receive(self) -> Message:
+        message = await self.inbox.get()
+        if message is None:
+            raise LineGone
+        return message
+
+    async def send(self, message: Message) -> None:
+        await self.outbox.put(message)
+
+    async def close(self) -> None:
+        await self.outbox.put(None)
+
+
+@dataclass
+class Stage:
+    platform: Platform
+    carrier: Carrier
+    host: Pipe
+    person: Pipe
+    terminal: dict[str, Any]
+    ground: Ground
+
+    async def opens(self) -> None:
+        await self.host.send({"type": "opened"})
+        assert await self.told() == {"type": "opened"}
+
+    async def told(self) -> Message:
+        async with asyncio.timeout(SECONDS):
+            return await self.person.receive()
+
+    async def ends(self) -> dict[str, object]:
+        """What the person hears last; the host is told, too."""
+        async with asyncio.timeout(SECONDS):
+            while True:
+                message = await self.person.receive()
+                if isinstance(message, dict) and message["type"] == "ended":
+                    return message
+
+
+@asynccontextmanager
+async def staged(ground: Ground, attach: bool = True, **limits: object) -> AsyncIterator[Stage]:
+    platform = ground.site.platform
+    path = f"/projects/{ground.project}/allocations/{ground.allocation}/terminals"
+    terminal = await ground.site.admin.post(path, {})
+    node = Actor(ground.host.node_id, "node", "host-1")
+    taken = await holding.terminal_take(platform, node, terminal["id"], ssh_line(), "127.0.0.1:1/x")
+    near_host, near_person = Pipe(), Pipe()
+    carrier = Carrier(platform, {**taken.row, **limits}, near_host)
+    if attach:
+        assert carrier.attach(near_person)
+    running = asyncio.create_task(carrier.run())
+    stage = Stage(platform, carrier, near_host.other(), near_person.other(), terminal, ground)
+    drain = asyncio.create_task(_drain(stage)) if not attach else None
+    try:
+        yield stage
+    finally:
+        for task in (running, drain):
+            if task is not None:
+                task.cancel()
+
+
+async def _drain(stage: Stage) -> None:
+    while True:
+        await stage.host.inbox.get()
+
+
+async def reason(stage: Stage) -> str:
+    row = await holding.terminal_state(stage.platform, stage.terminal["id"])
+    assert row is not None
+    return str(row["reason"])
+
+
+async def test_bytes_go_both_ways_and_are_counted(ground: Ground) -> None:
+    async with staged(ground) as stage:
+        await stage.opens()
+        await stage.host.send(b"prompt$ ")
+        assert await stage.told() == b"prompt$ "
+        await stage.person.send(b"ls\n")
+        assert await stage.host.receive() == b"ls\n"
+        await stage.person.send({"type": "resize", "columns": 99, "rows": 22})
+        assert await stage.host.receive() == {"type": "resize", "columns": 99, "rows": 22}
+        await stage.host.send({"type": "ended", "exit_status": 4})
+        assert await stage.host.receive() == {"type": "close", "reason": "exited"}
+        assert (await stage.ends())["exit_status"] == 4
+        row = await holding.terminal_state(stage.platform, stage.terminal["id"])
+        assert row is not None
+        assert (row["reason"], row["bytes_in"], row["bytes_out"]) == ("exited", 3, 8)
+
+
+async def test_a_shell_that_nobody_reads_from_is_held_back(ground: Ground) -> None:
+    async with staged(ground) as stage:
+        await stage.opens()
+        sending = asyncio.create_task(_flood(stage))
+        await asyncio.sleep(0.5)
+        sending.cancel()
+        assert stage.carrier._bytes_out <= 4000  # one message in each queue, one in hand
+
+
+async def _flood(stage: Stage) -> None:
+    while True:
+        await stage.host.send(bytes(1000))
+
+
+async def test_nothing_for_a_while_is_the_end(ground: Ground) -> None:
+    async with staged(ground, idle_seconds=1) as stage:
+        await stage.opens()
+        ended = await stage.host.receive()
+        assert ended == {"type": "close", "reason": "idle"}
+        assert (await stage.ends())["reason"] == "idle"
+
+
+async def test_the_longest_time_is_the_end_however_busy_it_is(ground: Ground) -> None:
+    async with staged(ground, idle_seconds=1, max_seconds=1) as stage:
+        await stage.opens()
+        busy = asyncio.create_task(_keep_busy(stage))
+        assert (await stage.ends())["reason"] == "max_time"
+        busy.cancel()
+
+
+async def _keep_busy(stage: Stage) -> None:
+    while True:
+        await stage.host.send(b".")
+        await asyncio.sleep(0.05)
+
+
+async def test_who_closes_it_elsewhere_ends_it_here(ground: Ground) -> None:
+    async with staged(ground) as stage:
+        await stage.opens()
+        path = f"/projects/{ground.project}/allocations/{ground.allocation}/terminals/{stage.terminal['id']}"
+        await ground.site.admin.post(f"{path}/close")
+        assert (await stage.ends())["reason"] == "closed"
+
+
+async def test_a_host_or_a_person_that_goes_ends_it(ground: Ground) -> None:
+    async with staged(ground) as stage:
+        await stage.opens()
+        await stage.host.close()
+        assert (await stage.ends())["reason"] == "host_lost"
+    async with staged(ground) as stage:
+        await stage.opens()
+        await stage.person.close()
+        assert await stage.host.receive() == {"type": "close", "reason": "closed"}
+        await stage.ends()
+        assert await reason(stage) == "closed"
+
+
+async def test_nobody_at_the_stream_in_time_is_the_end(ground: Ground) -> None:
+    soon = ground.site.platform.clock()
+    async with staged(ground, attach=False, open_by=soon) as stage, asyncio.timeout(SECONDS):
+        await stage.carrier.told.wait()
+        assert await reason(stage) == "not_opened"
+
+
+async def test_a_terminal_has_one_person_in_front_of_it(ground: Ground) -> None:
+    async with staged(ground) as stage:
+        assert not stage.carrier.attach(Pipe())
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"type": "give_up", "reason": "released"},
+        {"type": "resize", "columns": 0, "rows": 10},
+        {"type": "resize", "columns": 10, "rows": 10**9},
+        {"type": "resize", "columns": "80", "rows": 24},
+        {"type": "ended"},
+        {},
+    ],
+)
+def test_a_person_says_nothing_but_a_sensible_size(message: dict[str, object]) -> None:
+    assert resize_of(message) is None
+
+
+async def test_two_processes_join_and_a_stranger_does_not(ground: Ground) -> None:
+    here, there = Desk(ground.site.platform), Desk(ground.site.platform)
+    stranger = Desk(replace(ground.site.platform, sealer=type(ground.site.platform.sealer)(bytes(32))))
+    async with here.running(), staged(ground, attach=False) as stage:
+        here.carriers[stage.terminal["id"]] = stage.carrier
+        with pytest.raises(LineGone):
+            await stranger.dial(here.address, stage.terminal["id"])
+        with pytest.raises(LineGone):
+            await there.dial(here.address, "trm_01jb2c3d4e5f6g7h8j9kamnpqr")
+        line = await there.dial(here.address, stage.terminal["id"])
+        await stage.host.send({"type": "opened"})
+        assert await line.receive() == {"type": "opened"}
+        await stage.host.send(bytes(200_000))
+        assert await line.receive() == bytes(200_000)
+        with pytest.raises(LineGone):  # one person
+            await there.dial(here.address, stage.terminal["id"])
+        await line.send({"type": "give_up"})
+        last = await line.receive()
+        assert isinstance(last, dict)
+        assert last["reason"] == "access_lost"
