@@ -8,7 +8,7 @@ from math import nan
 
 from rich.console import Console
 
-from benchmarks import claims, fanout, instances, operations, polling, reads, report, slurm, ssh, startup
+from benchmarks import claims, console, fanout, instances, operations, polling, reads, report, slurm, ssh, startup
 from benchmarks.figures import Figure, Size
 
 
@@ -25,6 +25,7 @@ ALL = {
     "operations": Benchmark(operations.run, operations.HOW),
     "instances": Benchmark(instances.run, instances.HOW),
     "fanout": Benchmark(fanout.run, fanout.HOW),
+    "console": Benchmark(console.run, console.HOW),
     "ssh": Benchmark(ssh.run, ssh.HOW),
     "slurm": Benchmark(slurm.run, slurm.HOW),
     "startup": Benchmark(startup.run, startup.HOW),

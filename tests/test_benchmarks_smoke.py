@@ -1,10 +1,12 @@
 """The benchmarks themselves work: tiny sizes, no clock in any verdict."""
 
 import pytest
-from benchmarks import fanout, instances, operations, reads, slurm, startup
+from benchmarks import console, fanout, instances, operations, reads, slurm, startup
 from benchmarks.claims import measure
 from benchmarks.figures import Figure, Size
 from benchmarks.polling import measure as measure_polling
+
+from system_support.console.needed import insist_on_a_browser
 
 
 @pytest.mark.slow
@@ -42,6 +44,14 @@ def test_an_event_reaches_every_watcher_of_the_platform_and_of_its_peer() -> Non
 def test_many_instances_are_measured_against_few_by_every_look_and_stream() -> None:
     figures = instances.run(Size.smoke())
     assert len(figures) == len(instances.READS) + len(instances.STREAMS)
+    assert all(figure.value > 0 for figure in figures)
+
+
+@pytest.mark.slow
+def test_the_console_is_measured_in_a_browser_against_the_api_and_an_empty_page() -> None:
+    insist_on_a_browser()
+    figures = console.run(Size.smoke())
+    assert len(figures) == 3
     assert all(figure.value > 0 for figure in figures)
 
 
