@@ -1,10 +1,11 @@
-"""allocations ssh: a shell, or one command, on an allocation."""
+"""allocations ssh and allocations terminal: a shell, or one command, on an allocation."""
 
 from typing import Annotated
 
 import typer
 
 from gpuaas_cli.command_group import CommandGroup
+from gpuaas_cli.commands import terminals
 from gpuaas_cli.failures import CommandFailed
 from gpuaas_cli.options import ProjectOption
 from gpuaas_cli.references import allocation_id, project_id
@@ -14,6 +15,7 @@ from gpuaas_cli.ssh_session import ephemeral_key, public_key_of, run_ssh, ssh_ar
 
 def add_to(group: CommandGroup) -> None:
     group.verb("ssh")(ssh)
+    group.verb("terminal")(terminals.open_terminal)
 
 
 def ssh(

@@ -1,7 +1,7 @@
 """Where the two streams of a terminal meet when they came to different api processes.
 
 The process with the host's stream holds the terminal and listens here; the one with the person's finds its address in the
-row, comes, and shows by a proof under the master key that it is one of us. See docs/decisions/0020.
+row, comes, and shows by a proof under the master key that it is one of us. See docs/decisions/0021.
 """
 
 import asyncio

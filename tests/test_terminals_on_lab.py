@@ -1,0 +1,235 @@
+"""A shell in a real allocation over the API: what it does, who may, and each way in which it ends."""
+
+import os
+import secrets
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from gpuaas_lab import Fleet, Host
+from gpuaas_sdk import Client, Denied, NewAllocation, Terminal
+from gpuaas_sdk.terminal import TerminalStream
+from system_support.lab_site import lab_site
+from system_support.ledger import Ledger, until
+from system_support.screen import Screen
+from system_support.server import RunningServer
+from system_support.world import World
+
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
+IDLE = 12
+
+
+@dataclass
+class Site:
+    world: World
+    host: Host
+    ledger: Ledger
+
+    def allocate(self, owner: Client, sku: str, gpus: int | None) -> str:
+        made = owner.allocations.create(self.world.project_id, NewAllocation(sku=sku, gpu_count=gpus))[0]
+        active = list(owner.allocations.follow(self.world.project_id, [made.id], 90.0))[-1]
+        assert active.state == "active", active.failure
+        assert "terminal_open" in active.allowed_actions
+        return made.id
+
+    def release(self, allocation_id: str) -> None:
+        self.world.admin.allocations.release(self.world.project_id, allocation_id)
+        assert self.settled(allocation_id) == "released"
+
+    def settled(self, allocation_id: str) -> str:
+        followed = self.world.admin.allocations.follow(self.world.project_id, [allocation_id], 120.0)
+        return list(followed)[-1].state
+
+    def runs(self, mark: str) -> bool:
+        """Whether a process with this argument runs on the host, in a slice or not. Not asked of the agent."""
+        return self.host.run(["pgrep", "-f", f"[s]leep {mark}"], check=False).returncode == 0
+
+    def listed(self, allocation_id: str, terminal_id: str) -> Terminal:
+        found = self.world.admin.terminals.list(self.world.project_id, allocation_id)
+        return next(one for one in found if one.id == terminal_id)
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    with lab_site("terms", 1, terminal_idle_seconds=str(IDLE), terminals_per_allocation="4") as (world, fleet):
+        yield Site(world, host_of(fleet), Ledger(world.server.database_url()))
+
+
+def host_of(fleet: Fleet) -> Host:
+    return fleet.hosts[0]
+
+
+@pytest.fixture(scope="module", params=[("h100-node", None), ("h100-slice", 2)], ids=["baremetal", "slice"])
+def place(site: Site, request: pytest.FixtureRequest) -> Iterator[str]:
+    allocation_id = site.allocate(site.world.admin, *request.param)
+    yield allocation_id
+    site.release(allocation_id)
+
+
+def screen(site: Site, place: str, columns: int = 80, rows: int = 24) -> Screen:
+    return Screen.open(site.world.admin, site.world.project_id, place, columns, rows)
+
+
+def test_a_shell_has_the_window_that_was_asked_for_and_says_how_it_ended(site: Site, place: str) -> None:
+    with screen(site, place, 101, 33) as person:
+        assert person.run("stty size; id -un; tty | cut -c1-8").split() == ["33", "101", "gpu", "/dev/pts"]
+        person.stream.resize(132, 50)
+        until(lambda: person.run("stty size") == "50 132", "the new size")
+        person.stream.send("echo grüß\x7f\x7f gr\n".encode())  # the far side knows how long a character is
+        person.look_for("grü gr\r\n".encode())
+        person.stream.send(b"exit 7\n")
+        assert (person.ends().reason, person.stream.end and person.stream.end.exit_status) == ("exited", 7)
+    record = site.listed(place, person.terminal.id)
+    assert (record.status, record.reason, record.exit_status) == ("ended", "exited", 7)
+    assert record.bytes_in > 0
+    assert record.bytes_out > 0
+    kinds = [event.type for event in site.world.admin.events.page(site.world.project_id, subject=place).items]
+    assert kinds[-2:] == ["allocation.terminal_opened", "allocation.terminal_ended"]
+
+
+def test_what_is_typed_and_shown_is_kept_nowhere(site: Site, place: str) -> None:
+    secret = f"s-{secrets.token_hex(12)}"
+    with screen(site, place) as person:
+        assert person.run(f"echo {secret}") == secret
+        person.stream.send(b"exit\n")
+        person.ends()
+    tables = site.ledger.rows("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+    for table in (row["tablename"] for row in tables):
+        assert site.ledger.rows(f"SELECT 1 FROM {table} t WHERE t::text LIKE %s", f"%{secret}%") == [], table
+    assert secret not in site.world.server.log_file.read_text()
+    assert secret not in site.host.agent_log(1000)
+    [entry] = [
+        one for one in site.world.admin.audit.list(action="terminal_close") if one.resource_id == person.terminal.id
+    ]
+    assert entry.details["why"] == "exited"
+    assert int(str(entry.details["bytes_out"])) > 0
+
+
+def test_two_replicas_join_the_streams_that_came_to_each(site: Site, place: str) -> None:
+    with RunningServer.replica_of(site.world.server, login_rate_per_minute="100000") as other:
+        with Screen.open(other.admin(), site.world.project_id, place) as person:
+            assert person.run("stty size") == "24 80"
+            assert len(person.run("head -c 300000 /dev/zero | tr '\\0' x")) == 300_000
+            person.stream.resize(90, 30)
+            until(lambda: person.run("stty size") == "30 90", "the new size")
+            person.stream.send(b"exit 3\n")
+            assert person.ends().exit_status == 3
+        with Screen.open(other.admin(), site.world.project_id, place) as person:
+            mark = start_sleeping(person)
+            other.kill("api")
+            assert person.ends().reason == "interrupted"
+        assert ended(site, place, person).reason == "closed"  # who held it saw the person's side go
+        until(lambda: not site.runs(mark), "the end of what ran there", 20)
+
+
+def start_sleeping(person: Screen) -> str:
+    """Something in the foreground; its argument is its mark."""
+    mark = str(secrets.randbelow(10**9) + 10**6)
+    person.stream.send(f"echo go; sleep {mark}\n".encode())
+    person.look_for(b"go\r\n")
+    return mark
+
+
+def ended(site: Site, place: str, person: Screen, seconds: float = 45.0) -> Terminal:
+    def look() -> Terminal | None:
+        found = site.listed(place, person.terminal.id)
+        return found if found.status == "ended" else None
+
+    return until(look, "the end in the record", seconds)
+
+
+def test_a_shell_that_writes_without_end_fills_no_memory_and_holds_up_nobody(site: Site, place: str) -> None:
+    [api], agent = site.world.server.children("api"), int(site.host.run(["pgrep", "-of", "gpuaas_agent"]).stdout)
+    agent_memory = ["grep", "VmRSS", f"/proc/{agent}/status"]
+    with screen(site, place) as person:
+        before = (resident(Path(f"/proc/{api}/status").read_text()), resident(site.host.run(agent_memory).stdout))
+        person.stream.send(b"yes 0123456789012345678901234567890123456789\n")
+        deadline = time.monotonic() + 4
+        while time.monotonic() < deadline:  # nobody reads; others are served
+            start = time.monotonic()
+            site.world.admin.allocations.show(site.world.project_id, place)
+            assert time.monotonic() - start < 2.0
+            time.sleep(0.1)
+        after = (resident(Path(f"/proc/{api}/status").read_text()), resident(site.host.run(agent_memory).stdout))
+        assert max(now - then for now, then in zip(after, before, strict=True)) < 30_000, (before, after)
+        site.world.admin.terminals.close(site.world.project_id, place, person.terminal.id)
+        assert ended(site, place, person).reason == "closed"
+    until(lambda: site.host.run(["pgrep", "-x", "yes"], check=False).returncode == 1, "the end of yes", 20)
+
+
+def resident(status: str) -> int:
+    """In kB."""
+    return int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1])
+
+
+def test_a_terminal_that_nobody_uses_ends(site: Site, place: str) -> None:
+    with screen(site, place) as person:
+        start = time.monotonic()
+        assert person.ends(IDLE + 20).reason == "idle"
+        assert time.monotonic() - start > IDLE - 2
+
+
+def test_a_killed_agent_takes_its_terminals_along(site: Site, place: str) -> None:
+    with screen(site, place) as person:
+        mark = start_sleeping(person)
+        assert site.runs(mark)
+        site.host.kill_agent()
+        assert person.ends().reason == "host_lost"
+        until(lambda: not site.runs(mark), "the end of what ran there", 20)
+    until(site.host.agent_pid, "the agent is back")
+    with screen(site, place) as person:
+        assert person.run("echo again") == "again"
+
+
+def test_a_killed_api_leaves_no_shell_and_no_open_record(site: Site, place: str) -> None:
+    with screen(site, place) as person:
+        mark = start_sleeping(person)
+        site.world.server.kill("api")
+        assert person.ends().reason == "interrupted"
+    site.world.server.wait_ready()
+    until(lambda: not site.runs(mark), "the end of what ran there", 20)
+    assert ended(site, place, person).reason == "interrupted"
+
+
+def test_members_have_terminals_on_their_own_allocations_and_administrators_on_all(site: Site) -> None:
+    world = site.world
+    member, other, viewer = (world.person(f"project_{role}") for role in ("member", "member", "viewer"))
+    own = site.allocate(member, "h100-slice", 1)
+    for stranger in (other, viewer, world.person("platform_operator")):
+        assert "terminal_open" not in stranger.allocations.show(world.project_id, own).allowed_actions
+        with pytest.raises(Denied):
+            stranger.terminals.open(world.project_id, own)
+    with Screen.open(member, world.project_id, own) as person:
+        with pytest.raises(Denied):  # an administrator may close it, and never looks on
+            TerminalStream(world.admin, person.terminal)
+        with pytest.raises(Denied):
+            other.terminals.close(world.project_id, own, person.terminal.id)
+        world.admin.terminals.close(world.project_id, own, person.terminal.id)
+        end = person.ends()
+        assert end.reason == "closed"
+        assert "Administrator" in end.sentence
+    with Screen.open(world.person("project_admin"), world.project_id, own) as person:
+        person.run("true")
+    with Screen.open(member, world.project_id, own) as person:
+        mark = start_sleeping(person)
+        world.admin.users.update(world.tenant_id, member.me.show().id, disabled=True)
+        assert person.ends().reason == "access_lost"
+        until(lambda: not site.runs(mark), "the end of what ran there", 20)
+    site.release(own)
+
+
+def test_a_release_hangs_up_at_once_and_the_wipe_is_as_clean_as_ever(site: Site) -> None:
+    for sku, gpus in (("h100-node", None), ("h100-slice", 1)):
+        place = site.allocate(site.world.admin, sku, gpus)
+        with screen(site, place) as person:
+            person.stream.send(b"echo left > ~/behind; (setsid nohup sleep 4711 >/dev/null 2>&1 &); echo done\n")
+            person.look_for(b"done\r\n")
+            site.world.admin.allocations.release(site.world.project_id, place)
+            assert person.ends().reason == "released"
+        assert site.settled(place) == "released"
+        assert site.world.admin.allocations.show(site.world.project_id, place).wipe_verified
+        assert not site.runs("4711")
+    assert os.listdir(site.host.upper / "var/lib/gpuaas/agent/terminals") == []
