@@ -1,5 +1,6 @@
 """What people are told about a running cluster: the exact commands, places and endpoints. Pure, and never a secret."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpuaas_slurm import layout
@@ -15,7 +16,18 @@ class Door:
     login_user: str
 
 
-def access_bundle(inputs: Inputs, door: Door, instance_name: str) -> dict[str, object]:
+@dataclass(frozen=True, slots=True)
+class ProjectDoor:
+    """How one project's people work: the account that is theirs, and an allocation from which they reach the cluster."""
+
+    slug: str
+    account: str
+    allocation_id: str
+
+
+def access_bundle(
+    inputs: Inputs, door: Door, instance_name: str, projects: Sequence[ProjectDoor] = ()
+) -> dict[str, object]:
     user, partition = inputs.users[0], next(one.name for one in inputs.partitions if one.default)
     enter = f"gpuaas allocations ssh {door.allocation_id}"
     account = f" --account={user.account}" if inputs.accounting else ""
@@ -48,6 +60,19 @@ def access_bundle(inputs: Inputs, door: Door, instance_name: str) -> dict[str, o
         },
         "partitions": [one.name for one in inputs.partitions],
         "accounts": list(inputs.accounts) if inputs.accounting else [],
+        "projects": [_project(one, user.name, partition) for one in projects] if inputs.accounting else [],
+    }
+
+
+def _project(one: ProjectDoor, user: str, partition: str) -> dict[str, object]:
+    enter = f"gpuaas allocations ssh {one.allocation_id}"
+    options = f"--partition={partition} --account={one.account}"
+    return {
+        "project": one.slug,
+        "account": one.account,
+        "shell": enter,
+        "run": f"{enter} -- sudo -iu {user} srun {options} hostname",
+        "submit": f"{enter} -- sudo -iu {user} sbatch {options} --wrap hostname",
     }
 
 

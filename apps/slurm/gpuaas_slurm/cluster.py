@@ -11,6 +11,7 @@ from gpuaas_slurm.facts import Facts, facts_of
 from gpuaas_slurm.heads import Heads, Known, known_of
 from gpuaas_slurm.inputs import Inputs
 from gpuaas_slurm.packages import Packages
+from gpuaas_slurm.projects import ProjectAccount, accounts_of
 from gpuaas_slurm.rendered.slurm_conf import ClusterConf
 from gpuaas_slurm.scheduler import Scheduler
 
@@ -34,6 +35,11 @@ class Cluster:
     @property
     def id(self) -> str:
         return self.ctx.instance.id
+
+    @property
+    def projects(self) -> tuple[ProjectAccount, ...]:
+        """Those that the cluster serves, its own first."""
+        return accounts_of(self.ctx.instance.projects)
 
     @property
     def head(self) -> ControllerMember:

@@ -13,7 +13,7 @@ from gpuaas_sdk.controller import (
     Watched,
     main,
 )
-from gpuaas_slurm import clearing, head_host, installing, leaving, worker_host
+from gpuaas_slurm import attribution, clearing, head_host, installing, leaving, usage, worker_host
 from gpuaas_slurm.access import Door, access_bundle
 from gpuaas_slurm.cluster import Cluster, place_of, together
 from gpuaas_slurm.heads import Heads
@@ -23,6 +23,7 @@ from gpuaas_slurm.layout import HOSTS_MARK, STATUS_PORT, node_name
 from gpuaas_slurm.leaving import Patience
 from gpuaas_slurm.modes import LAST_WORKER, at_rest, at_work, described, mode_of, require_mode
 from gpuaas_slurm.proof import prove
+from gpuaas_slurm.usage import Told
 
 
 class Slurm(AppController):
@@ -31,6 +32,7 @@ class Slurm(AppController):
 
     def __init__(self) -> None:
         self._heads = Heads()
+        self._told = Told()
 
     async def bootstrap(self, ctx: Context) -> None:
         """All hosts at once are prepared; then the controller, then all workers at once, then the proof."""
@@ -42,6 +44,7 @@ class Slurm(AppController):
         await _bring_up_head(cluster)
         await together(cluster.workers, lambda member: _join(cluster, member))
         await _prove(cluster, cluster.workers)
+        await attribution.prove_accounts(cluster)
         await _describe(cluster)
 
     upgrade = start = bootstrap
@@ -75,6 +78,8 @@ class Slurm(AppController):
             await _join(cluster, member)
         await _prove(cluster, cluster.workers)
         _say_mode(cluster)
+        if len(cluster.projects) > 1:
+            await _tell_doors(cluster)
 
     async def drain(self, ctx: Context) -> None:
         cluster, patience = Cluster.of(ctx, self._heads), Patience.of(ctx.options, jobs="wait")
@@ -97,12 +102,15 @@ class Slurm(AppController):
             if not member.host_gone:
                 await _clear(cluster, member, keep_packages=ctx.options.get("packages") == "keep")
         _say_mode(cluster, without=mine)
+        if len(cluster.projects) > 1:
+            await _tell_doors(cluster, without=mine)
 
     async def stop(self, ctx: Context) -> None:
         """Queued jobs stay queued, and what ran is queued again, unless the request says otherwise."""
         cluster = Cluster.of(ctx, self._heads)
         if cluster.has_head:
             await _settle_jobs(cluster, Patience.of(ctx.options, jobs="requeue"))
+            await attribution.tell_usage(cluster)
         await together(_one_a_host(_workers_first(ctx)), lambda member: _halt(cluster, member))
 
     async def restart(self, ctx: Context) -> None:
@@ -124,6 +132,7 @@ class Slurm(AppController):
         if ctx.of("controller"):
             with suppress(HostUnreachable):  # then jobs end with their hosts, and whose host it is will be said below
                 await _cancel_jobs(cluster)
+                await attribution.tell_usage(cluster)
         await together(_one_a_host(_workers_first(ctx)), lambda member: _clear_host(cluster, member, keep))
 
     async def health(self, watched: Watched) -> Health | None:
@@ -131,9 +140,13 @@ class Slurm(AppController):
         address = place.get("address") if isinstance(place, dict) else None
         if address is None:
             return None
-        status = await status_at(str(address))
+        runtime = watched.instance.runtime or {}
+        since = usage.since(runtime) if runtime.get("accounting") else None
+        status = await status_at(str(address), since)
         health = judge(watched.members, status)
-        health.runtime = counted(watched.instance.runtime or {}, status)
+        health.runtime = counted(runtime, status)
+        if not isinstance(status, str) and status.ended is not None and since is not None:
+            self._told.next(watched.instance, health, status.ended, since)
         health.mode = at_rest(watched.members, watched.instance.inputs)
         return health
 
@@ -199,9 +212,17 @@ async def _describe(cluster: Cluster) -> None:
         confined_by=facts.cgroup if cluster.inputs.confine else "none",
         memory_confined=(await cluster.conf()).memory_per_cpu is not None,
         accounting=cluster.inputs.accounting,
+        **attribution.known_so_far(cluster),
     )
+    await _tell_doors(cluster)
+
+
+async def _tell_doors(cluster: Cluster, without: Sequence[ControllerMember] = ()) -> None:
+    """How people come in; of several projects, each by a machine of its own, so that it changes with the members."""
+    host = await cluster.ctx.host(cluster.head)
     user = (await host.run(["id", "-un"])).out.strip()
-    ctx.access(**access_bundle(cluster.inputs, Door(place_of(head), host.address, user), ctx.instance.name))
+    door, doors = Door(place_of(cluster.head), host.address, user), attribution.doors(cluster, without)
+    cluster.ctx.access(**access_bundle(cluster.inputs, door, cluster.ctx.instance.name, doors))
 
 
 async def _let_go(cluster: Cluster, member: ControllerMember, patience: Patience) -> None:

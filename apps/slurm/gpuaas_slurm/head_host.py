@@ -7,6 +7,7 @@ from gpuaas_slurm import layout
 from gpuaas_slurm.cluster import Cluster
 from gpuaas_slurm.hostside import ask_in_turn
 from gpuaas_slurm.installing import munge_run, run_units
+from gpuaas_slurm.projects import PREFIX
 from gpuaas_slurm.rendered import small_confs, units
 
 SLURM_CONF = f"{layout.ETC}/slurm.conf"
@@ -25,6 +26,7 @@ async def bring_up_accounting(cluster: Cluster, host: Host) -> None:
     accounting = {"name": layout.ACCOUNTING_UNIT, "files": [DBD_CONF, _unit(layout.ACCOUNTING_UNIT)]}
     people = [{"name": one.name, "account": one.account} for one in cluster.inputs.users]
     told = {"cluster": cluster.inputs.cluster_name, "accounts": list(cluster.inputs.accounts), "users": people}
+    told |= {"projects": [one.account for one in cluster.projects], "ours": PREFIX}
     await ask_in_turn(
         host,
         ("apply", {"files": written}),

@@ -9,6 +9,7 @@ from gpuaas_sdk import InstanceMember
 from gpuaas_sdk.controller import Health
 from gpuaas_slurm import layout
 from gpuaas_slurm.scheduler import Node, node_of
+from gpuaas_slurm.usage import FROM, Ended, ended_of, next_look, since
 
 SECONDS = 10.0
 LIMIT = 8 << 20
@@ -22,13 +23,16 @@ class Status:
     nodes: Mapping[str, Node]
     jobs: Mapping[str, int]
     usage: Mapping[str, object] | None
+    ended: Ended | None = None
 
 
-async def status_at(address: str) -> Status | str:
-    """What the cluster says, or why it says nothing."""
+async def status_at(address: str, asked: int | None = None) -> Status | str:
+    """What the cluster says, or why it says nothing; asked for them, with the jobs that have ended since then."""
     try:
         async with asyncio.timeout(SECONDS):
             reader, writer = await asyncio.open_connection(address, layout.STATUS_PORT, limit=LIMIT)
+            if asked is not None:
+                writer.write(f"since {asked}\n".encode())
             told = json.loads(await reader.readline())
             writer.close()
     except (OSError, TimeoutError, ValueError) as error:
@@ -45,6 +49,7 @@ def status_of(told: Mapping[str, object]) -> Status:
         nodes={one.name: one for one in found},
         jobs=jobs if isinstance(jobs, dict) else {},
         usage=usage if isinstance(usage, dict) else None,
+        ended=ended_of(told.get("ended")),
     )
 
 
@@ -66,9 +71,12 @@ def counted(runtime: Mapping[str, object], status: Status | str) -> dict[str, ob
     """Pure. The runtime with what the accounts have used by now: counts that only grow, so that a repetition adds nothing.
     None: nothing new.
     """
-    if isinstance(status, str) or status.usage is None or status.usage == runtime.get("usage"):
+    if isinstance(status, str) or status.usage is None:
         return None
-    return {**runtime, "usage": dict(status.usage)}
+    counts: dict[str, object] = {**runtime, "usage": dict(status.usage)}
+    if status.ended is not None and status.ended.jobs:
+        counts[FROM] = next_look(since(runtime), status.ended)
+    return counts if counts != runtime else None
 
 
 def problem_of(member: InstanceMember, node: Node | None) -> str | None:

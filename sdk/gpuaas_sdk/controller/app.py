@@ -37,6 +37,7 @@ class Health:
     # What was used since: recorded before the rest is told, so that `runtime` may say how far that is. If it cannot be
     # recorded now, `runtime` is not told either, and the next look finds the same again.
     usage: list[UsageReport] = field(default_factory=list)
+    recorded: bool = False  # set once it is
     mode: Mode | None = None  # the form that it has now
 
     def member(self, member: InstanceMember, problem: str | None) -> None:

@@ -37,6 +37,7 @@ async def _watched(line: Line, instance_id: str) -> Watched:
 async def _record(line: Line, watched: Watched, health: Health) -> None:
     try:
         await report_usage(line, watched.instance.id, health.usage)
+        health.recorded = True
     except GpuaasError as error:
         log.warning("usage of %s not recorded yet: %s", watched.instance.id, error)
         health.runtime = None  # it would say that what is lost has been told

@@ -98,7 +98,7 @@ def _accounting() -> list[str]:
         "AccountingStorageHost=localhost",
         f"AccountingStoragePort={layout.ACCOUNTING_PORT}",
         f"AccountingStoragePass={layout.MUNGE_SOCKET}",
-        "AccountingStorageEnforce=associations",
+        "AccountingStorageEnforce=associations,limits",  # a closed account takes no new jobs by a limit
         "AccountingStorageTRES=gres/gpu",
         "JobAcctGatherType=jobacct_gather/linux",
     ]

@@ -61,7 +61,14 @@ def status_socket() -> str:
 
 def status_unit(mark: Mapping[str, str], accounting: bool) -> str:
     words = f"/usr/bin/python3 -I {layout.STATUS_PROGRAM}{' accounting' if accounting else ''}"
-    service = [f"ExecStart={words}", "StandardOutput=socket", "StandardError=journal", "User=slurm", "Group=slurm"]
+    service = [
+        f"ExecStart={words}",
+        "StandardInput=socket",
+        "StandardOutput=socket",
+        "StandardError=journal",
+        "User=slurm",
+        "Group=slurm",
+    ]
     service += ["TimeoutStartSec=30", "RuntimeMaxSec=30"]
     return _unit("States and counts of a Slurm cluster", [], service, mark, install=False)
 

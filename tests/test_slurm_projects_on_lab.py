@@ -1,0 +1,159 @@
+"""A Slurm cluster that serves two projects, on real hosts: a worker on each one's allocation, an account for each."""
+
+import secrets
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from gpuaas_sdk import NewAllocation, NewMemberOperation, wait_for
+from gpuaas_sdk.testing import as_replica, mortal
+from gpuaas_slurm.controller import Slurm
+from system_support.echo_ground import at_work
+from system_support.lab_site import lab_site
+from system_support.slurm_ground import LAYER, MANIFEST, Ground, packages, traces
+
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
+
+
+@dataclass
+class Shared:
+    """The cluster's own project is the ground's; `other` is the second, with the second host."""
+
+    ground: Ground
+    other: str
+    slug: str
+    instance: str = ""
+    at_work: ExitStack = field(default_factory=ExitStack)  # the project's controller, until it is to end
+
+    @property
+    def account(self) -> str:
+        return f"project-{self.slug}"
+
+    @property
+    def home_account(self) -> str:
+        home = self.ground.world.admin.projects.show(self.ground.project_id)
+        return f"project-{home.slug}"
+
+    def run(self, account: str, host: int, *options: str) -> str:
+        return self.ground.as_user("srun", "--input=none", f"--account={account}", *options, "hostname", host=host)
+
+    def totals(self, project_id: str) -> dict[str, int]:
+        found = self.ground.world.admin.app_usage.totals(project_id, instance_id=self.instance)
+        return {one.metric: one.quantity for one in found}
+
+    def state(self, allocation_id: str) -> str:
+        return self.ground.world.admin.allocations.show(self.other, allocation_id).state
+
+    def accounted(self, *accounts: str) -> int:
+        """Runs that have ended, as Slurm itself counts them; without accounts, of all that are not projects'."""
+        shown = self.ground.hosts[0].run(
+            ["sacct", "-a", "-X", "-D", "-P", "-n", "-S", "1970-01-02", "-o", "Account,State"]
+        )
+        lines = [line.split("|") for line in shown.stdout.splitlines()]
+        ended = [account for account, state in lines if state not in ("RUNNING", "PENDING")]
+        return sum(account in accounts for account in ended) if accounts else len(ended)
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Shared]:
+    with lab_site("slurm-prj", 2, LAYER) as (world, fleet):
+        ground = Ground(world, Slurm.slug)
+        ground.publish(MANIFEST, packages())
+        slug = f"serve-{secrets.token_hex(3)}"
+        other = world.admin.projects.create(world.tenant_id, slug, "Serving")
+        [first] = ground.allocate(1, "h100-node", None)
+        [made] = world.admin.allocations.create(other.id, NewAllocation(sku="h100-node"))
+        *_, last = world.admin.allocations.follow(other.id, [made.id], 120)
+        assert last.state == "active"
+        node = world.admin.nodes.show(world.admin.allocations.show(ground.project_id, first).node_id or "")
+        fleet.hosts.sort(key=lambda host: host.name != node.name)  # the cluster's own comes first
+        ground.fleet, ground.places = fleet, [first, made.id]
+        yield Shared(ground, other.id, slug)
+
+
+@pytest.fixture(scope="module")
+def at_work_here(shared: Shared) -> Iterator[None]:
+    slurm = Slurm()
+    slurm.health_seconds = 1.0
+    with shared.at_work:
+        shared.at_work.enter_context(at_work(slurm, shared.ground.controller()))
+        shared.instance = shared.ground.launched("shared", [0], packages="host", accounting=True)
+        yield
+
+
+def test_a_second_project_gets_a_worker_an_account_and_its_own_usage(shared: Shared, at_work_here: None) -> None:
+    ground, admin = shared.ground, shared.ground.world.admin
+    serving = admin.instances.set_served_project(ground.project_id, shared.instance, shared.other)
+    assert serving.operation is not None
+    ground.succeeds(serving.operation)
+    wish = NewMemberOperation(kind="add", component_key="worker", allocation_ids=[ground.places[1]])
+    ground.succeeds(ground.change_members(shared.instance, wish))
+    theirs = ground.node(shared.instance, 1)
+    assert shared.run(shared.account, 1, "-w", theirs, "--gres=gpu:2", "-n1") == ground.hosts[1].name
+    assert shared.run(shared.home_account, 0, "-w", theirs) == ground.hosts[1].name  # who pays is said by the account
+    ground.comes(lambda: shared.totals(shared.other).get("jobs") == 1, "the other project's usage")
+    assert shared.totals(shared.other)["cpu_seconds"] >= 0
+    mine = ground.project_id
+    ground.comes(lambda: shared.totals(mine).get("jobs") == shared.accounted() - 1, "its own usage")
+    [event] = [one for one in admin.events.page(shared.other, tail=100).items if one.type == "app_usage.recorded"]
+    assert event.data["instance_id"] == shared.instance
+
+
+def test_people_of_the_second_project_find_how_to_work_and_can_operate_nothing(shared: Shared) -> None:
+    ground, admin = shared.ground, shared.ground.world.admin
+    [seen] = list(admin.instances.list(shared.other, served=True))
+    shown = admin.instances.show(shared.other, seen.id)
+    assert (shown.id, shown.allowed_actions) == (shared.instance, [])
+    projects = (shown.access_bundle or {})["projects"]
+    assert isinstance(projects, list)
+    [theirs] = [one for one in projects if one["project"] == shared.slug]
+    assert (theirs["account"], theirs["shell"]) == (shared.account, f"gpuaas allocations ssh {ground.places[1]}")
+    inner = str(theirs["run"]).partition(" -- ")[2].split()
+    assert ground.hosts[1].run(["timeout", "20", *inner], check=False, timeout=25).returncode == 0
+
+
+def test_the_release_of_its_allocation_takes_the_worker_out_of_the_cluster_first(shared: Shared) -> None:
+    ground, admin = shared.ground, shared.ground.world.admin
+    theirs = ground.node(shared.instance, 1)
+    admin.allocations.release(shared.other, ground.places[1])
+    ground.comes(lambda: shared.state(ground.places[1]) == "released", "the release", 120)
+    assert theirs not in ground.nodes()
+    [receipt] = list(admin.receipts.list(shared.other, allocation_id=ground.places[1]))
+    [same] = list(admin.receipts.list(ground.project_id, instance_id=shared.instance))
+    assert (receipt.id, receipt.status) == (same.id, "clean")
+
+
+def test_an_account_that_is_closed_takes_no_new_jobs_and_is_opened_again(shared: Shared) -> None:
+    ground, calls = shared.ground, shared.ground.world.admin.instances
+    left = calls.remove_served_project(ground.project_id, shared.instance, shared.other)
+    assert left.operation is not None
+    ground.succeeds(left.operation)
+    refused = shared.run(shared.account, 0)
+    assert "error" in refused, refused
+    assert shared.run(shared.home_account, 0) == ground.hosts[0].name
+    again = calls.set_served_project(ground.project_id, shared.instance, shared.other)
+    assert again.operation is not None
+    ground.succeeds(again.operation)
+    assert shared.run(shared.account, 0) == ground.hosts[0].name
+
+
+def test_nothing_is_lost_or_doubled_when_the_controller_is_killed_at_every_step_of_the_end(
+    shared: Shared, tmp_path: Path
+) -> None:
+    ground, calls = shared.ground, shared.ground.world.admin.instances
+    running = ground.submitted(f"--account={shared.account}")  # cancelled with the cluster, and paid for until then
+    ground.comes(lambda: ground.job(running) == "RUNNING", "the job")
+    shared.run(shared.home_account, 0)
+    shared.at_work.close()
+    theirs, everybody = shared.accounted(shared.account), shared.accounted()
+    settings = as_replica(ground.controller("killed"), "mortal")
+    with mortal("gpuaas_slurm.controller:Slurm", settings, tmp_path, at=("worked",)) as replica:
+        gone = calls.decommission(ground.project_id, shared.instance).operation
+        ground.succeeds(gone)
+        assert "usage" in {death.step for death in replica.deaths}
+    wait_for(lambda: shared.totals(shared.other)["jobs"] == theirs + 1 or None, 30, what="the other project's usage")
+    assert shared.totals(ground.project_id)["jobs"] == everybody - theirs
+    assert traces(ground.hosts[0]) == []
