@@ -25,6 +25,8 @@ export interface Column<T> {
   /** What it is sorted and searched by; without it, it is neither. */
   value?: (row: T) => string | number | null;
   align?: "end";
+  /** The header is only for those who hear the page. */
+  quiet?: boolean;
 }
 
 interface Props<T> {
@@ -155,7 +157,7 @@ export function ResourceTable<T>(props: Props<T>) {
                     {columns.map((column) => (
                       <div key={column.key} role="cell" className={classes.cell} data-align={column.align}>
                         <span className={classes.label} aria-hidden="true">
-                          {column.header}
+                          {column.quiet ? "" : column.header}
                         </span>
                         {column.cell(row)}
                       </div>
@@ -182,7 +184,7 @@ function HeadCell<T>({ column, sort, onSort }: { column: Column<T>; sort: Sort |
           {direction && <Icon name={direction === "ascending" ? "up" : "down"} size={12} />}
         </button>
       ) : (
-        column.header
+        <span className={column.quiet ? "visually-hidden" : undefined}>{column.header}</span>
       )}
     </div>
   );
