@@ -1,4 +1,4 @@
-"""What apps count: reported by their controller, recorded once, read by those whom it was for."""
+"""What apps count (`UsageReport`): reported by their controller, recorded once, read by those whom it was for."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
