@@ -8,7 +8,20 @@ from math import nan
 
 from rich.console import Console
 
-from benchmarks import claims, console, fanout, instances, operations, polling, reads, report, slurm, ssh, startup
+from benchmarks import (
+    claims,
+    console,
+    fanout,
+    instances,
+    operations,
+    polling,
+    reads,
+    report,
+    slurm,
+    ssh,
+    startup,
+    terminals,
+)
 from benchmarks.figures import Figure, Size
 
 
@@ -27,6 +40,7 @@ ALL = {
     "fanout": Benchmark(fanout.run, fanout.HOW),
     "console": Benchmark(console.run, console.HOW),
     "ssh": Benchmark(ssh.run, ssh.HOW),
+    "terminals": Benchmark(terminals.run, terminals.HOW),
     "slurm": Benchmark(slurm.run, slurm.HOW),
     "startup": Benchmark(startup.run, startup.HOW),
 }

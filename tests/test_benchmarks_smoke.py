@@ -1,7 +1,7 @@
 """The benchmarks themselves work: tiny sizes, no clock in any verdict."""
 
 import pytest
-from benchmarks import console, fanout, instances, operations, reads, slurm, startup
+from benchmarks import console, fanout, instances, operations, reads, slurm, startup, terminals
 from benchmarks.claims import measure
 from benchmarks.figures import Figure, Size
 from benchmarks.polling import measure as measure_polling
@@ -53,6 +53,12 @@ def test_the_console_is_measured_in_a_browser_against_the_api_and_an_empty_page(
     figures = console.run(Size.smoke())
     assert len(figures) == 3
     assert all(figure.value > 0 for figure in figures)
+
+
+@pytest.mark.lab
+@pytest.mark.slow
+def test_a_terminal_is_measured_against_ssh() -> None:
+    assert all(value > 0 for values in terminals.measured(Size.smoke()).rounds.values() for value in values)
 
 
 @pytest.mark.slow

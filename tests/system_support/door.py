@@ -72,6 +72,10 @@ class Door:
             finally:
                 session.kill()
 
+    def shell(self) -> list[str]:
+        """The command of an interactive session."""
+        return [*self._ssh("", 15)[:-1], "-tt"]
+
     def _ssh(self, command: str, seconds: int) -> list[str]:
         argv = ["ssh", "-i", str(self.key), "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes"]
         argv += ["-o", "IdentitiesOnly=yes", "-o", f"ConnectTimeout={seconds}", "-p", str(self.port), *self.options]
