@@ -25,3 +25,13 @@ async def places_show(connection: Connection, allocation_ids: Sequence[str]) -> 
         f"SELECT {_FACTS} FROM allocations WHERE id = ANY(%s) ORDER BY id", (list(allocation_ids),)
     )
     return await cursor.fetchall()
+
+
+async def places_list(connection: Connection, project_id: str, after: str | None, limit: int) -> list[DictRow]:
+    """The project's allocations that have not ended, newest first."""
+    cursor = await connection.execute(
+        f"SELECT {_FACTS} FROM allocations WHERE project_id = %(project)s AND ended_at IS NULL"
+        " AND (%(after)s::text IS NULL OR id < %(after)s) ORDER BY id DESC LIMIT %(limit)s",
+        {"project": project_id, "after": after, "limit": limit},
+    )
+    return await cursor.fetchall()

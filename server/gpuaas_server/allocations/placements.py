@@ -32,5 +32,9 @@ async def places_show(connection: Connection, allocation_ids: Sequence[str]) -> 
     return _by_id(await queries.places_show(connection, sorted(set(allocation_ids))))
 
 
+async def places_list(connection: Connection, project_id: str, after: str | None, limit: int) -> list[Place]:
+    return [Place(**row) for row in await queries.places_list(connection, project_id, after, limit)]
+
+
 def _by_id(rows: Sequence[DictRow]) -> dict[str, Place]:
     return {row["id"]: Place(**row) for row in rows}

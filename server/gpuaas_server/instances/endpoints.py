@@ -3,9 +3,11 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Query
+from pydantic import StringConstraints
 from starlette.responses import Response
 
-from gpuaas_server.instances import health, members, service, serving, timeline
+from gpuaas_server.instances import candidates, health, members, service, serving, timeline
+from gpuaas_server.instances.candidates import PlacementWish
 from gpuaas_server.instances.schemas import (
     HealthAccepted,
     HealthReport,
@@ -20,6 +22,7 @@ from gpuaas_server.instances.schemas import (
     InstanceUpgrade,
     InstanceVerb,
     MemberOperationCreate,
+    PlacementCandidates,
     ServedProjects,
 )
 from gpuaas_server.instances.serving import Caller
@@ -33,6 +36,8 @@ from gpuaas_server.operations.schemas import Operation
 router = APIRouter(tags=["instances"])
 PATH = "/projects/{project_id}/instances"
 ONE = f"{PATH}/{{instance_id}}"
+ChosenPlace = Annotated[str, StringConstraints(pattern="^[a-z][a-z0-9_-]{0,62}:alc_[0-9a-z]{26}$")]
+CHOSEN = "What was chosen so far, as component:allocation; may be given many times."
 _VERB_CODES = ("operation_in_progress", "options_invalid", "document_invalid", "closed_in_mode")
 _VERB = problem_responses(*_VERB_CODES)
 
@@ -54,6 +59,27 @@ async def instance_create(
 
 def _caller(call: Call, project_id: str) -> Caller:
     return Caller(call.admission.tenant_id, project_id, call.admission.roles, call.admission.elsewhere)
+
+
+@router.get(
+    "/projects/{project_id}/placements",
+    response_model=PlacementCandidates,
+    responses=problem_responses("not_launchable"),
+)
+async def placement_list(
+    project_id: ProjectId,
+    call: Annotated[Call, admitted("placement_list")],
+    app: Annotated[Slug, Query(description="The app's slug, from the catalog.")],
+    version: Annotated[str | None, Query(max_length=64, description="Absent: the newest that may be launched.")] = None,
+    instance_id: Annotated[InstanceId | None, Query(description="For new members of this instance of the app.")] = None,
+    chosen: Annotated[list[ChosenPlace] | None, Query(max_length=256, description=CHOSEN)] = None,
+    after: PageAfter = None,
+    limit: PageLimit = 50,
+) -> Response:
+    """Where the app could live: allocations that have not ended, and for each component every reason why not."""
+    wish, who = PlacementWish.of(app, version, instance_id, chosen or ()), call.admission
+    scope = (who.tenant_id, project_id, who.roles)
+    return await call.read(lambda c: candidates.placement_list(c, *scope, wish, after, limit))
 
 
 @router.get(PATH, response_model=Page[InstanceSummary], responses=problem_responses())

@@ -101,9 +101,9 @@ async def places_check(
     """Refuse what does not fit, with every reason."""
     places = taken.places
     others = {one: row["name"] for one, row in taken.busy.items() if row["instance_id"] != instance_id}
-    unknown = [_unknown(one) for one in wished if one.allocation_id not in places]
-    facts = [_facts(one, places[one.allocation_id], others) for one in wished if one.allocation_id in places]
-    members = await _members(connection, living)
+    unknown = [unknown_place(one) for one in wished if one.allocation_id not in places]
+    facts = [facts_of(one, places[one.allocation_id], others) for one in wished if one.allocation_id in places]
+    members = await members_of(connection, living)
     found = gate.refusals(
         manifest, facts, members, adding=instance_id is not None, project_id=project_id, served=served
     )
@@ -122,7 +122,7 @@ async def version_fits(
     """Whether the members that there are may be members of another version."""
     places = await placements.places_show(connection, [member["allocation_id"] for member in living])
     wished = [Placement(**_place(member)) for member in living if member["allocation_id"] in places]
-    facts = [_facts(one, places[one.allocation_id], {}) for one in wished]
+    facts = [facts_of(one, places[one.allocation_id], {}) for one in wished]
     gate.refuse(gate.refusals(manifest, facts, (), adding=False, project_id=project_id, served=served))
 
 
@@ -134,13 +134,13 @@ def _place(member: DictRow) -> dict[str, str]:
     return {name: member[name] for name in ("component_key", "allocation_id")}
 
 
-def _unknown(wished: Placement) -> Refusal:
+def unknown_place(wished: Placement) -> Refusal:
     """The same for one that does not exist and one that is somebody else's."""
     message = f"{wished.allocation_id} is not an allocation of this project."
     return Refusal("allocation_foreign", message, wished.component_key, wished.allocation_id)
 
 
-def _facts(wished: Placement, place: Place, busy: dict[str, str]) -> PlacementFacts:
+def facts_of(wished: Placement, place: Place, busy: dict[str, str]) -> PlacementFacts:
     return PlacementFacts(
         wished.component_key,
         place.id,
@@ -154,7 +154,7 @@ def _facts(wished: Placement, place: Place, busy: dict[str, str]) -> PlacementFa
     )
 
 
-async def _members(connection: Connection, living: Sequence[DictRow]) -> list[MemberFacts]:
+async def members_of(connection: Connection, living: Sequence[DictRow]) -> list[MemberFacts]:
     if not living:
         return []
     places = await placements.places_show(connection, [member["allocation_id"] for member in living])

@@ -31,6 +31,39 @@ class Placement(Body):
     )
 
 
+class PlacementRefusal(BaseModel):
+    code: str = Field(description="Stable, for programs.")
+    message: str = Field(description="For a person.")
+    component_key: str | None = Field(description="The component that it is about, where it is about one.")
+    allocation_id: str | None = Field(description="The allocation that it is about, where it is about one.")
+
+
+class CandidateComponent(BaseModel):
+    component_key: str
+    refusals: list[PlacementRefusal] = Field(
+        description="Why it cannot live there beside what was chosen; empty: it can."
+    )
+
+
+class PlacementCandidate(BaseModel):
+    """An allocation of the project, and which components could live on it."""
+
+    id: str = Field(description="Of the allocation.")
+    name: str | None
+    state: str
+    shape: str
+    gpu_model: str
+    gpu_count: int
+    node_id: str
+    components: list[CandidateComponent]
+
+
+class PlacementCandidates(BaseModel):
+    items: list[PlacementCandidate]
+    next_cursor: str | None = Field(description="Send as `after` for the next page; null on the last one.")
+    refusals: list[PlacementRefusal] = Field(description="Against all that was chosen, taken together; empty: it fits.")
+
+
 class InstanceCreate(Body):
     model_config = examples(
         {

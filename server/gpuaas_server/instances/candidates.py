@@ -1,0 +1,124 @@
+"""Where an app could live: the project's allocations, and of each the gate's own reasons why not. Nothing is held."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+
+from gpuaas_server.allocations import placements
+from gpuaas_server.allocations.placements import Place
+from gpuaas_server.catalog import gate
+from gpuaas_server.catalog.gate import MemberFacts, PlacementFacts, Refusal
+from gpuaas_server.catalog.manifest import Component, Manifest
+from gpuaas_server.identity import service as identity
+from gpuaas_server.instances import queries
+from gpuaas_server.instances.launching import facts_of, manifest_of, members_of, unknown_place, version_choose
+from gpuaas_server.instances.schemas import (
+    CandidateComponent,
+    Placement,
+    PlacementCandidate,
+    PlacementCandidates,
+    PlacementRefusal,
+)
+from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.errors import not_found
+
+# Whom it depends on may be chosen later: no reason against an allocation.
+_LATER = frozenset({"dependency_missing"})
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementWish:
+    """What was chosen so far. `instance_id`: they join a living instance."""
+
+    app: str
+    version: str | None
+    instance_id: str | None
+    chosen: Sequence[Placement]
+
+    @classmethod
+    def of(cls, app: str, version: str | None, instance_id: str | None, chosen: Iterable[str]) -> "PlacementWish":
+        """`chosen` as an address says it: component:allocation."""
+        pairs = (text.partition(":") for text in chosen)
+        places = [Placement(component_key=key, allocation_id=allocation_id) for key, _, allocation_id in pairs]
+        return cls(app, version, instance_id, places)
+
+
+@dataclass(frozen=True, slots=True)
+class _Setting:
+    """All that the gate is told beside the candidate."""
+
+    manifest: Manifest
+    project_id: str
+    chosen: list[PlacementFacts]
+    living: list[MemberFacts]
+
+    def against(self, place: Place, component: Component, busy: dict[str, str]) -> list[Refusal]:
+        """What would be refused with it, and is not refused without it. Of a component that is one, it takes the place."""
+        others = [
+            one
+            for one in self.chosen
+            if (one.component_key, one.allocation_id) != (component.key, place.id)
+            and not (component.max == 1 and one.component_key == component.key)
+        ]
+        candidate = facts_of(Placement(component_key=component.key, allocation_id=place.id), place, busy)
+        before = set(self._refusals(others)) if others else set()
+        return [one for one in self._refusals([*others, candidate]) if one not in before and one.code not in _LATER]
+
+    def _refusals(self, placements: Sequence[PlacementFacts]) -> list[Refusal]:
+        return gate.refusals(self.manifest, placements, self.living, adding=True, project_id=self.project_id)
+
+
+async def placement_list(
+    connection: Connection,
+    tenant_id: str,
+    project_id: str,
+    roles: frozenset[str],
+    wish: PlacementWish,
+    after: str | None,
+    limit: int,
+) -> PlacementCandidates:
+    manifest, living = await _app(connection, tenant_id, project_id, roles, wish)
+    listed = await placements.places_list(connection, project_id, after, limit + 1)
+    found = await placements.places_show(connection, [one.allocation_id for one in wish.chosen])
+    known = {one.id: one for one in found.values() if one.project_id == project_id}
+    busy = await _busy(connection, [*known, *(one.id for one in listed)], wish.instance_id)
+    chosen = [facts_of(one, known[one.allocation_id], busy) for one in wish.chosen if one.allocation_id in known]
+    setting = _Setting(manifest, project_id, chosen, living)
+    unknown = [unknown_place(one) for one in wish.chosen if one.allocation_id not in known]
+    adding = wish.instance_id is not None
+    whole = gate.refusals(manifest, chosen, living, adding=adding, project_id=project_id)
+    items = [_candidate(setting, place, busy) for place in listed[:limit]]
+    more = items[-1].id if len(listed) > limit else None
+    return PlacementCandidates(items=items, next_cursor=more, refusals=[_wire(one) for one in (*unknown, *whole)])
+
+
+async def _app(
+    connection: Connection, tenant_id: str, project_id: str, roles: frozenset[str], wish: PlacementWish
+) -> tuple[Manifest, list[MemberFacts]]:
+    """The manifest that decides, and the members that are there already."""
+    if wish.instance_id is None:
+        return (await version_choose(connection, tenant_id, project_id, wish.app, wish.version)).manifest, []
+    row = await queries.instance_show(connection, project_id, wish.instance_id, identity.apps_in_sight(roles))
+    if row is None or row["app_slug"] != wish.app:
+        raise not_found("instance", wish.instance_id)
+    return manifest_of(row), await members_of(connection, await queries.members_living(connection, wish.instance_id))
+
+
+async def _busy(connection: Connection, allocation_ids: Sequence[str], instance_id: str | None) -> dict[str, str]:
+    rows = await queries.busy_allocations(connection, allocation_ids)
+    return {one: row["name"] for one, row in rows.items() if row["instance_id"] != instance_id}
+
+
+def _candidate(setting: _Setting, place: Place, busy: dict[str, str]) -> PlacementCandidate:
+    components = [
+        CandidateComponent(
+            component_key=component.key,
+            refusals=[_wire(one) for one in setting.against(place, component, busy)],
+        )
+        for component in setting.manifest.components
+    ]
+    names = ("id", "name", "state", "shape", "gpu_model", "gpu_count", "node_id")
+    return PlacementCandidate(components=components, **{name: getattr(place, name) for name in names})
+
+
+def _wire(refusal: Refusal) -> PlacementRefusal:
+    return PlacementRefusal(**asdict(refusal))
