@@ -148,7 +148,12 @@ def print_entries(session: Session, entries: Sequence[TimelineEvent], raw: objec
 
 def _command(action: str) -> str:
     """An action of the policy as the command says it."""
-    names = {"instance_deploy": "redeploy", "member_operation_create": "members add"}
+    names = {
+        "instance_deploy": "redeploy",
+        "member_operation_create": "members add",
+        "served_project_set": "serve",
+        "served_project_remove": "unserve",
+    }
     return names.get(action, action.removeprefix("instance_"))
 
 

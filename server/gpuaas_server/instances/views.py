@@ -34,8 +34,10 @@ def summary_of(row: DictRow, roles: frozenset[str]) -> InstanceSummary:
 
 
 def instance_of(row: DictRow, roles: frozenset[str]) -> Instance:
+    shared = _shared(row, roles)
+    shared["allowed_actions"] += identity.allowed_actions(roles, _serving(row))
     return Instance(
-        **_shared(row, roles),
+        **shared,
         inputs=row["inputs"],
         placement_intent=[PlacementIntent(**place) for place in row["placement_intent"]],
         projects=[InstanceProject(**one) for one in row["projects"]],
@@ -65,6 +67,15 @@ def _allowed(row: DictRow, roles: frozenset[str]) -> list[str]:
     shut = {f"instance_{kind}" for kind in VERBS if closed(row["mode"], kind)}
     shut |= {"member_operation_create"} if closed(row["mode"], "add") else set()
     return identity.allowed_actions(roles, [action for action in actions if action not in shut])
+
+
+def _serving(row: DictRow) -> list[str]:
+    """What may be asked about the projects that it serves; a list does not say, since manifests are large."""
+    _, gone, live = _standing(row)
+    if gone or live is not None or not row["manifest"].get("tenant_scope"):
+        return []
+    further = any(not one["home"] for one in row["projects"])
+    return ["served_project_set", *(["served_project_remove"] if further else [])]
 
 
 def _standing(row: DictRow) -> tuple[bool, bool, str | None]:

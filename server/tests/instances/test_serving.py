@@ -101,6 +101,27 @@ async def test_serving_a_project_reconciles_the_instance_and_tells_its_controlle
     assert (again.status_code, again.json()["operation"]) == (200, None)  # as it was
 
 
+async def test_what_is_offered_about_projects_is_what_is_accepted(shared: Shared) -> None:
+    def offered(instance: Json) -> list[str]:
+        return [one for one in instance["allowed_actions"] if one.startswith("served_project")]
+
+    instance_id = await shared.running()
+    assert offered(await shared.world.instance(instance_id)) == ["served_project_set"]
+    serving = (await shared.serve(instance_id, shared.other)).json()
+    assert offered(serving["instance"]) == []  # while it is reconciled
+    assert (await shared.serve(instance_id, shared.other)).status_code == 409
+    await shared.world.controller.carry_out(serving["operation"]["id"])
+    assert offered(await shared.world.instance(instance_id)) == ["served_project_set", "served_project_remove"]
+    member = await shared.person(home="project_member")
+    assert offered(await member.get(f"{shared.world.path}/instances/{instance_id}")) == []
+    plain, _ = await shared.world.created("plain", version="1.2.0", nodes=1, placement_intent=_elsewhere(shared))
+    assert offered(await shared.world.instance(plain)) == []
+
+
+def _elsewhere(shared: Shared) -> list[Json]:
+    return [{"component_key": key, "allocation_id": shared.world.allocations[1]} for key in ("head", "node")]
+
+
 async def test_a_project_is_served_only_by_who_administers_both(shared: Shared) -> None:
     instance_id = await shared.running()
     for roles, expected in (
