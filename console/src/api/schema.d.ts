@@ -2378,6 +2378,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project_id}/placements": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Placement List
+         * @description Where the app could live: allocations that have not ended, and for each component every reason why not.
+         */
+        get: operations["placement_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/projects/{project_id}/publish-intents": {
         parameters: {
             query?: never;
@@ -4111,6 +4131,16 @@ export interface components {
              */
             expires_at: string;
             user: components["schemas"]["Me"];
+        };
+        /** CandidateComponent */
+        CandidateComponent: {
+            /** Component Key */
+            component_key: string;
+            /**
+             * Refusals
+             * @description Why it cannot live there beside what was chosen; empty: it can.
+             */
+            refusals: components["schemas"]["PlacementRefusal"][];
         };
         /**
          * CatalogApp
@@ -7096,6 +7126,46 @@ export interface components {
              */
             component_key: string;
         };
+        /**
+         * PlacementCandidate
+         * @description An allocation of the project, and which components could live on it.
+         */
+        PlacementCandidate: {
+            /** Components */
+            components: components["schemas"]["CandidateComponent"][];
+            /** Gpu Count */
+            gpu_count: number;
+            /** Gpu Model */
+            gpu_model: string;
+            /**
+             * Id
+             * @description Of the allocation.
+             */
+            id: string;
+            /** Name */
+            name: string | null;
+            /** Node Id */
+            node_id: string;
+            /** Shape */
+            shape: string;
+            /** State */
+            state: string;
+        };
+        /** PlacementCandidates */
+        PlacementCandidates: {
+            /** Items */
+            items: components["schemas"]["PlacementCandidate"][];
+            /**
+             * Next Cursor
+             * @description Send as `after` for the next page; null on the last one.
+             */
+            next_cursor: string | null;
+            /**
+             * Refusals
+             * @description Against all that was chosen, taken together; empty: it fits.
+             */
+            refusals: components["schemas"]["PlacementRefusal"][];
+        };
         /** PlacementIntent */
         PlacementIntent: {
             /** Allocation Id */
@@ -7105,6 +7175,29 @@ export interface components {
              * @description A component of the app's manifest.
              */
             component_key: string;
+        };
+        /** PlacementRefusal */
+        PlacementRefusal: {
+            /**
+             * Allocation Id
+             * @description The allocation that it is about, where it is about one.
+             */
+            allocation_id: string | null;
+            /**
+             * Code
+             * @description Stable, for programs.
+             */
+            code: string;
+            /**
+             * Component Key
+             * @description The component that it is about, where it is about one.
+             */
+            component_key: string | null;
+            /**
+             * Message
+             * @description For a person.
+             */
+            message: string;
         };
         /** PlatformKey */
         PlatformKey: {
@@ -27594,6 +27687,149 @@ export interface operations {
                 };
             };
             /** @description unavailable, storage_unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    placement_list: {
+        parameters: {
+            query: {
+                /** @description The app's slug, from the catalog. */
+                app: string;
+                /** @description Absent: the newest that may be launched. */
+                version?: string;
+                /** @description For new members of this instance of the app. */
+                instance_id?: string;
+                /** @description What was chosen so far, as component:allocation; may be given many times. */
+                chosen?: string[];
+                /** @description Cursor: next_cursor of the page before. */
+                after?: string;
+                /** @description How many items at most. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                project_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlacementCandidates"];
+                };
+            };
+            /** @description malformed_body */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description unauthenticated */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description not_found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description method_not_allowed */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description conflict, not_launchable */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description precondition_failed */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description body_too_large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description invalid_request */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description rate_limited */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description internal */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;

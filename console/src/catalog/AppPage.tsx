@@ -1,0 +1,171 @@
+import { Button, Select } from "@mantine/core";
+import { useNavigate, useParams } from "@tanstack/react-router";
+import { useState } from "react";
+import type { CatalogEntry, CatalogVersion } from "../api/types";
+import { useProject } from "../app/project";
+import { helpOf, labelOf as inputLabel, kindOf } from "../forms/schema";
+import { KeyValues, Mono } from "../parts/KeyValues";
+import { Loaded } from "../parts/Loaded";
+import { PageHead } from "../parts/PageHead";
+import { PageLink } from "../parts/PageLink";
+import { Panel } from "../parts/Panel";
+import { RelativeTime } from "../parts/RelativeTime";
+import { StateBadge } from "../parts/StateBadge";
+import { labelOf } from "../parts/states";
+import classes from "./AppPage.module.css";
+import { componentsOf, countName, demands, inputsOf, type Manifest, placementName } from "./manifest";
+import { useCatalogEntry } from "./queries";
+
+export function AppPage() {
+  const { slug } = useParams({ strict: false }) as { slug: string };
+  const project = useProject();
+  const [version, setVersion] = useState<string>();
+  const query = useCatalogEntry(project.id, slug, version);
+  return <Loaded query={query}>{(entry) => <Shown entry={entry} onVersion={setVersion} />}</Loaded>;
+}
+
+function Shown({ entry, onVersion }: { entry: CatalogEntry; onVersion: (version: string) => void }) {
+  const navigate = useNavigate();
+  const manifest = entry.manifest as Manifest;
+  return (
+    <>
+      <PageHead
+        title={entry.display_name}
+        above={<PageLink to="/catalog">Catalog</PageLink>}
+        badges={<StateBadge state={entry.shown.status} />}
+        lead={entry.description}
+        actions={
+          entry.latest && (
+            <Button size="xs" onClick={() => void navigate({ to: `/launch/${entry.slug}` } as never)}>
+              Launch
+            </Button>
+          )
+        }
+      />
+      <div className="stack">
+        <div className="columns">
+          <Panel
+            title="Version"
+            aside={
+              <Select
+                size="xs"
+                w={130}
+                aria-label="Version"
+                allowDeselect={false}
+                data={entry.versions.map((one) => one.version)}
+                value={entry.shown.version}
+                onChange={(next) => next && onVersion(next)}
+              />
+            }
+          >
+            <KeyValues items={versionFacts(entry, manifest)} />
+          </Panel>
+          <Panel title="All versions" flush>
+            <ul className={classes.versions}>
+              {entry.versions.map((one) => (
+                <Version key={one.id} version={one} latest={one.version === entry.latest} />
+              ))}
+            </ul>
+          </Panel>
+        </div>
+        <Panel title="Components" aside={demands(manifest.compatibility).join(" · ")}>
+          <ul className={classes.rows}>
+            {componentsOf(manifest).map((one) => (
+              <li key={one.key}>
+                <span className={classes.name}>{one.display_name ?? one.key}</span>
+                <span>
+                  {countName(one)} {one.max === 1 ? "member" : "members"}, {placementName(one.placement)}
+                  {one.depends_on?.length ? `, needs ${one.depends_on.join(", ")}` : ""}
+                  {demands(one.compatibility).map((demand) => `, ${demand}`)}
+                </span>
+              </li>
+            ))}
+          </ul>
+        </Panel>
+        <div className="columns">
+          <Panel title="Inputs">
+            <ul className={classes.rows}>
+              {Object.entries(inputsOf(manifest).properties ?? {}).map(([name, schema]) => (
+                <li key={name}>
+                  <span className={classes.name}>{inputLabel(name, schema)}</span>
+                  <span className="dim">
+                    {helpOf(schema) ??
+                      (
+                        { choice: (schema.enum ?? []).join(", "), rows: "list", group: "group" } as Record<
+                          string,
+                          string
+                        >
+                      )[kindOf(schema)] ??
+                      kindOf(schema)}
+                    {schema.default !== undefined && `, ${JSON.stringify(schema.default)} unless said`}
+                  </span>
+                </li>
+              ))}
+            </ul>
+          </Panel>
+          <Panel title="What it leaves on a host">
+            <p className={classes.lead}>After a teardown, each of it must be gone: the receipt says so.</p>
+            <ul className={classes.rows}>
+              {Object.entries(manifest.footprint ?? {}).map(([kind, items]) => (
+                <li key={kind}>
+                  <span className={classes.name}>{labelOf(kind)}</span>
+                  <span className={classes.items}>
+                    {items.map((item) => (
+                      <code key={JSON.stringify(item)}>{itemName(item)}</code>
+                    ))}
+                  </span>
+                </li>
+              ))}
+            </ul>
+          </Panel>
+        </div>
+      </div>
+    </>
+  );
+}
+
+function versionFacts(entry: CatalogEntry, manifest: Manifest): [string, React.ReactNode][] {
+  const { shown } = entry;
+  const digest = manifest.artifact?.digest;
+  return [
+    ["App version", shown.version],
+    ["Runtime's own version", shown.runtime_version],
+    ["Kind", labelOf(manifest.artifact?.kind ?? "controller")],
+    ["Published by", entry.own ? "your own tenant" : "another tenant, offered to yours"],
+    ["Bytes", digest ? <Mono key="digest" text={digest} copy="Copy digest" /> : null],
+    ["Trust", "only bytes with this digest are delivered, and only while the platform trusts them"],
+    ["Counted", manifest.metering?.map((one) => one.key).join(", ") || null],
+    [
+      "Documentation",
+      manifest.ui?.documentation_url ? (
+        <a key="docs" href={manifest.ui.documentation_url} rel="noreferrer" target="_blank">
+          {manifest.ui.documentation_url}
+        </a>
+      ) : null,
+    ],
+  ];
+}
+
+function Version({ version, latest }: { version: CatalogVersion; latest: boolean }) {
+  return (
+    <li className={classes.version}>
+      <span className={classes.name}>
+        {version.version} {latest && <span className="dim">newest</span>}
+      </span>
+      <span className="dim">runtime {version.runtime_version}</span>
+      <StateBadge state={version.status} />
+      {version.notice && <span className={classes.notice}>{version.notice}</span>}
+      {version.retire_at && (
+        <span className="dim">
+          retired not before <RelativeTime at={version.retire_at} />
+        </span>
+      )}
+    </li>
+  );
+}
+
+function itemName(item: unknown): string {
+  if (typeof item !== "object" || item === null) return String(item);
+  const { port, protocol, name } = item as { port?: number; protocol?: string; name?: string };
+  return [port, protocol, name].filter(Boolean).join(" ");
+}

@@ -1,0 +1,73 @@
+// The parts of an app's manifest that pages show. The API checked it against contract/app-manifest.schema.json.
+import type { Schema } from "../forms/schema";
+
+export interface Compatibility {
+  shapes?: string[];
+  min_gpu_count?: number;
+  max_gpu_count?: number;
+  requires_exclusive_node?: boolean;
+  requires_node_network?: boolean;
+}
+
+export interface Component {
+  key: string;
+  display_name?: string;
+  min: number;
+  max: number;
+  placement?: "shared" | "own_allocation" | "own_node";
+  depends_on?: string[];
+  compatibility?: Compatibility;
+}
+
+export interface Manifest {
+  artifact?: { kind?: string; digest?: string };
+  compatibility?: Compatibility;
+  components?: Component[];
+  inputs?: Schema;
+  options?: Record<string, Schema>;
+  footprint?: Record<string, unknown[]>;
+  probes?: { key: string; component: string; kind: string; port?: number }[];
+  ui?: {
+    documentation_url?: string;
+    endpoints?: { key: string; label?: string; component: string; port: number; protocol?: string }[];
+  };
+  metering?: { key: string; unit: string; description?: string }[];
+}
+
+export function componentsOf(manifest: Manifest): Component[] {
+  return manifest.components ?? [];
+}
+
+export function inputsOf(manifest: Manifest): Schema {
+  return manifest.inputs ?? { type: "object", properties: {} };
+}
+
+/** What an allocation must be, in words. */
+export function demands(compatibility: Compatibility | undefined): string[] {
+  if (!compatibility) return [];
+  const { shapes, min_gpu_count: least, max_gpu_count: most } = compatibility;
+  return [
+    shapes?.length ? `runs on ${shapes.map(shapeName).join(" or ")}` : "",
+    least ? `at least ${least} GPUs` : "",
+    most !== undefined ? `at most ${most} GPUs` : "",
+    compatibility.requires_exclusive_node ? "a node to itself" : "",
+    compatibility.requires_node_network ? "members on several nodes need the nodes' own network" : "",
+  ].filter(Boolean);
+}
+
+export function shapeName(shape: string): string {
+  return { baremetal: "bare metal", gpu_slice: "a GPU slice" }[shape] ?? shape;
+}
+
+export function placementName(placement: Component["placement"]): string {
+  return {
+    shared: "may share an allocation with other components",
+    own_allocation: "alone on its allocation",
+    own_node: "no other member on its node",
+  }[placement ?? "shared"];
+}
+
+export function countName(component: Component): string {
+  if (component.min === component.max) return String(component.min);
+  return `${component.min} to ${component.max}`;
+}

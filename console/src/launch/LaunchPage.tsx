@@ -1,0 +1,181 @@
+import { Button, Group, Select, Stack, TextInput } from "@mantine/core";
+import { useMutation } from "@tanstack/react-query";
+import { useNavigate, useParams } from "@tanstack/react-router";
+import { type FormEvent, useState } from "react";
+import { api, body } from "../api/client";
+import { fieldErrors } from "../api/problem";
+import type { CatalogEntry } from "../api/types";
+import { useProject } from "../app/project";
+import {
+  componentsOf,
+  countName,
+  demands,
+  inputsOf,
+  type Manifest,
+  placementName,
+} from "../catalog/manifest";
+import { useCatalogEntry } from "../catalog/queries";
+import { check, type Errors } from "../forms/check";
+import { SchemaForm } from "../forms/SchemaForm";
+import { initialOf, sentOf, type Values } from "../forms/schema";
+import { Loaded } from "../parts/Loaded";
+import { PageHead } from "../parts/PageHead";
+import { PageLink } from "../parts/PageLink";
+import { Panel } from "../parts/Panel";
+import { explained, ProblemPanel } from "../parts/ProblemPanel";
+import { tell } from "../parts/tell";
+import { AllocationPicker } from "./AllocationPicker";
+import { usePlaces } from "./places";
+import { Review } from "./Review";
+import { type Chosen, intentOf, lacking } from "./wish";
+
+export function LaunchPage() {
+  const { slug } = useParams({ strict: false }) as { slug: string };
+  const project = useProject();
+  const [version, setVersion] = useState<string>();
+  const entry = useCatalogEntry(project.id, slug, version);
+  return (
+    <Loaded query={entry}>
+      {(found) => (
+        <Form key={found.shown.version} project={project.id} entry={found} onVersion={setVersion} />
+      )}
+    </Loaded>
+  );
+}
+
+interface FormProps {
+  project: string;
+  entry: CatalogEntry;
+  onVersion: (version: string) => void;
+}
+
+function Form({ project, entry, onVersion }: FormProps) {
+  const navigate = useNavigate();
+  const manifest = entry.manifest as Manifest;
+  const inputs = inputsOf(manifest);
+  const [name, setName] = useState("");
+  const [values, setValues] = useState<Values>(() => (initialOf(inputs) ?? {}) as Values);
+  const [chosen, setChosen] = useState<Chosen>({});
+  const [errors, setErrors] = useState<Errors>({});
+  const version = entry.shown.version;
+  const intent = intentOf(chosen);
+  const places = usePlaces(project, entry.slug, { version, chosen: intent });
+  const missing = lacking(componentsOf(manifest), chosen);
+
+  const launch = useMutation({
+    mutationFn: () =>
+      body(
+        api.POST("/api/v1/projects/{project_id}/instances", {
+          params: { path: { project_id: project } },
+          body: {
+            app: entry.slug,
+            version,
+            name: name.trim(),
+            inputs: sentOf(inputs, values) as Values,
+            placement_intent: intent,
+            served_projects: [],
+          },
+        }),
+      ),
+    onSuccess: ({ instance }) => {
+      tell(`${instance.name} is being launched`);
+      void navigate({ to: "/workloads/$instanceId", params: { instanceId: instance.id } } as never);
+    },
+    onError: (error) => setErrors(placed(error)),
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    const found = check(inputs, values);
+    if (!name.trim()) found["#name"] = "Needed";
+    setErrors(found);
+    if (Object.keys(found).length === 0 && missing.length === 0) launch.mutate();
+    else document.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
+  };
+
+  return (
+    <form onSubmit={submit} noValidate>
+      <PageHead
+        title={`Launch ${entry.display_name}`}
+        lead={entry.description}
+        above={
+          <>
+            <PageLink to="/catalog">Catalog</PageLink> /{" "}
+            <PageLink to={`/catalog/${entry.slug}`}>{entry.display_name}</PageLink>
+          </>
+        }
+      />
+      <div className="stack">
+        <Panel title="What">
+          <Group align="flex-start" grow preventGrowOverflow={false}>
+            <TextInput
+              label="Name of the workload"
+              name="name"
+              required
+              value={name}
+              error={errors["#name"] ?? errors.name}
+              autoComplete="off"
+              onChange={(event) => setName(event.currentTarget.value)}
+            />
+            <Select
+              label="Version"
+              allowDeselect={false}
+              data={entry.versions
+                .filter((one) => one.status === "active" || one.version === version)
+                .map((one) => ({
+                  value: one.version,
+                  label: `${one.version} (runtime ${one.runtime_version})`,
+                }))}
+              value={version}
+              onChange={(next) => next && onVersion(next)}
+            />
+          </Group>
+        </Panel>
+        {Object.keys(inputs.properties ?? {}).length > 0 && (
+          <Panel title="Inputs">
+            <SchemaForm schema={inputs} values={values} onChange={setValues} errors={errors} />
+          </Panel>
+        )}
+        <Panel title="Where" aside={demands(manifest.compatibility).join(" · ")}>
+          <Stack gap="md">
+            {componentsOf(manifest).map((component) => (
+              <AllocationPicker
+                key={component.key}
+                label={`${component.display_name ?? component.key}: ${countName(component)}, ${placementName(component.placement)}`}
+                places={places}
+                component={component.key}
+                most={component.max}
+                chosen={chosen[component.key] ?? []}
+                onChange={(ids) => setChosen({ ...chosen, [component.key]: ids })}
+              />
+            ))}
+          </Stack>
+        </Panel>
+        <Panel title="Review">
+          <Stack gap="md">
+            <Review name={name} entry={entry} chosen={chosen} places={places.data} missing={missing} />
+            {launch.error && <ProblemPanel problem={explained(launch.error)} />}
+            <Group justify="flex-end">
+              <Button
+                type="submit"
+                loading={launch.isPending}
+                disabled={missing.length > 0 || (places.data?.refusals.length ?? 0) > 0}
+              >
+                Launch
+              </Button>
+            </Group>
+          </Stack>
+        </Panel>
+      </div>
+    </form>
+  );
+}
+
+/** Where the API found fault, by the paths of this form. */
+function placed(error: unknown): Errors {
+  return Object.fromEntries(
+    fieldErrors(error).map((one) => [
+      one.where.replace(/^(body\.)?(inputs[./])?\/?/, "").replaceAll("/", "."),
+      one.message,
+    ]),
+  );
+}

@@ -1,0 +1,38 @@
+// Which allocations will do for which component, and why the others will not: the API's answer, not ours.
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { api, body } from "../api/client";
+import { keys } from "../api/keys";
+import type { components } from "../api/schema";
+
+export type Place = components["schemas"]["PlacementCandidate"];
+export type Places = components["schemas"]["PlacementCandidates"];
+
+export interface PlacementWish {
+  component_key: string;
+  allocation_id: string;
+}
+
+export interface PlacesWish {
+  version?: string | undefined;
+  /** Of a workload that gets new members. */
+  instance_id?: string | undefined;
+  chosen: PlacementWish[];
+}
+
+export function usePlaces(project_id: string, app: string, wish: PlacesWish) {
+  const chosen = wish.chosen.map((one) => `${one.component_key}:${one.allocation_id}`);
+  return useQuery({
+    queryKey: [...keys.one("catalog", project_id, app), "places", wish.version, wish.instance_id, chosen],
+    queryFn: ({ signal }) =>
+      body(
+        api.GET("/api/v1/projects/{project_id}/placements", {
+          params: {
+            path: { project_id },
+            query: { app, version: wish.version, instance_id: wish.instance_id, chosen, limit: 200 },
+          },
+          signal,
+        }),
+      ),
+    placeholderData: keepPreviousData,
+  });
+}

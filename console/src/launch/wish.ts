@@ -1,0 +1,21 @@
+// What was chosen so far, by component.
+import type { Component } from "../catalog/manifest";
+import type { PlacementWish } from "./places";
+
+export type Chosen = Record<string, string[]>;
+
+export function intentOf(chosen: Chosen): PlacementWish[] {
+  return Object.entries(chosen).flatMap(([component_key, ids]) =>
+    ids.map((allocation_id) => ({ component_key, allocation_id })),
+  );
+}
+
+/** What is still to be chosen, in words. */
+export function lacking(components: Component[], chosen: Chosen): string[] {
+  return components
+    .filter((component) => (chosen[component.key]?.length ?? 0) < component.min)
+    .map((component) => {
+      const more = component.min - (chosen[component.key]?.length ?? 0);
+      return `${more} more ${more === 1 ? "allocation" : "allocations"} for ${component.display_name ?? component.key}`;
+    });
+}

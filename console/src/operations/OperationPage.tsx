@@ -1,0 +1,125 @@
+import { useParams } from "@tanstack/react-router";
+import { ActionBar } from "../actions/ActionBar";
+import type { Operation } from "../api/types";
+import { useProject } from "../app/project";
+import { KeyValues, Mono } from "../parts/KeyValues";
+import { Loaded } from "../parts/Loaded";
+import { PageHead } from "../parts/PageHead";
+import { PageLink } from "../parts/PageLink";
+import { Panel } from "../parts/Panel";
+import { PhaseChart } from "../parts/PhaseChart";
+import { Correlation, ProblemPanel } from "../parts/ProblemPanel";
+import { RelativeTime } from "../parts/RelativeTime";
+import { StateBadge } from "../parts/StateBadge";
+import { labelOf } from "../parts/states";
+import { Receipts } from "../receipts/Receipts";
+import { memberName, useMembers } from "../workloads/members";
+import { useInstance } from "../workloads/queries";
+import { Again } from "./Again";
+import { operationActions } from "./actions";
+import { OperationTable } from "./OperationTable";
+import { useOperation } from "./queries";
+import { OperationProgress, Steps } from "./Steps";
+import { spansOf } from "./spans";
+
+export function OperationPage() {
+  const { operationId } = useParams({ strict: false }) as { operationId: string };
+  const project = useProject();
+  const query = useOperation(project.id, operationId);
+  return <Loaded query={query}>{(operation) => <Shown operation={operation} />}</Loaded>;
+}
+
+function Shown({ operation }: { operation: Operation }) {
+  const instance = useInstance(operation.project_id, operation.instance_id);
+  const members = useMembers(operation.project_id, operation.instance_id, true);
+  const nameOf = (id: string) => memberName(members.rows.find((one) => one.id === id)) ?? id;
+  const title = `${labelOf(operation.kind)} ${operation.member_id ? nameOf(operation.member_id) : (instance.data?.name ?? "")}`;
+  return (
+    <>
+      <PageHead
+        title={title.trim()}
+        badges={<StateBadge state={operation.phase ?? operation.status} />}
+        above={
+          <>
+            <PageLink to="/workloads">Workloads</PageLink> /{" "}
+            <PageLink to={`/workloads/${operation.instance_id}`}>
+              {instance.data?.name ?? operation.instance_id}
+            </PageLink>
+          </>
+        }
+        actions={
+          <>
+            <ActionBar
+              resource={operation}
+              name={operation.kind}
+              allowed={operation.allowed_actions}
+              table={operationActions}
+            />
+            {instance.data && <Again operation={operation} instance={instance.data} />}
+          </>
+        }
+      />
+      <div className="stack">
+        {operation.failure && (
+          <ProblemPanel
+            problem={{ ...operation.failure, correlation_id: operation.correlation_id }}
+            tone={operation.status === "cancelled" ? "warn" : "bad"}
+          />
+        )}
+        <div className="columns">
+          <Panel title="Steps">
+            <div className="stack">
+              <OperationProgress operation={operation} />
+              {operation.target !== "bulk" && <Steps steps={operation.steps} nameOf={nameOf} />}
+            </div>
+          </Panel>
+          <Panel title="Where the time went">
+            <PhaseChart spans={spansOf(operation, nameOf)} label="Phases of the operation" />
+          </Panel>
+        </div>
+        {operation.target === "bulk" && (
+          <Panel title="One operation for each member" flush>
+            <OperationTable filter={{ parent_id: operation.id }} nameOf={nameOf} />
+          </Panel>
+        )}
+        <Receipts project={operation.project_id} filter={{ operation_id: operation.id }} hideEmpty />
+        <Panel title="Facts">
+          <KeyValues items={facts(operation)} />
+        </Panel>
+      </div>
+    </>
+  );
+}
+
+function facts(operation: Operation): [string, React.ReactNode][] {
+  return [
+    ["Id", <Mono key="id" text={operation.id} copy="Copy id" />],
+    ["Asked for by", operation.requested_by_name],
+    ["Asked for", <RelativeTime key="at" at={operation.created_at} />],
+    ["Reason", operation.reason],
+    ["Ended", <RelativeTime key="end" at={operation.finished_at} />],
+    ["Expires unless ended", <RelativeTime key="deadline" at={operation.deadline_at} />],
+    [
+      "Claimed",
+      operation.attempt
+        ? `${operation.attempt === 1 ? "once" : `${operation.attempt} times`}, last by ${operation.replica ?? "nobody"}`
+        : "not yet",
+    ],
+    [
+      "Parameters",
+      Object.keys(operation.parameters).length ? (
+        <code key="p">{JSON.stringify(operation.parameters)}</code>
+      ) : null,
+    ],
+    [
+      "Part of",
+      operation.parent_id ? (
+        <PageLink key="parent" to={`/operations/${operation.parent_id}`}>
+          the operation on many
+        </PageLink>
+      ) : null,
+    ],
+    ["Forced", operation.forced ? `${operation.forced.reason} (not verified)` : null],
+    ["Correlation", <Correlation key="c" id={operation.correlation_id} />],
+  ];
+}

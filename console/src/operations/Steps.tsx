@@ -1,0 +1,63 @@
+import { Progress } from "@mantine/core";
+import type { Operation, OperationStep } from "../api/types";
+import { duration, secondsBetween } from "../parts/time";
+import { useNow } from "../parts/useNow";
+import { isLive } from "./queries";
+import classes from "./Steps.module.css";
+
+/** How far an operation is: what it says of itself, and each step with its time. */
+export function OperationProgress({ operation }: { operation: Operation }) {
+  const now = useNow();
+  const live = isLive(operation);
+  const percent = operation.progress?.percent;
+  const since = duration(secondsBetween(operation.created_at, operation.finished_at, now));
+  return (
+    <div className={classes.progress}>
+      <p className={classes.says} aria-live="polite">
+        {sentence(operation)} <span className="dim">{since}</span>
+      </p>
+      {live && (
+        <Progress
+          value={percent ?? 100}
+          animated={percent === null || percent === undefined}
+          striped={percent === null || percent === undefined}
+          size="sm"
+          aria-label={`Progress of ${operation.kind}`}
+        />
+      )}
+    </div>
+  );
+}
+
+function sentence(operation: Operation): string {
+  if (operation.phase === "verifying") return "The hosts are being looked at: only what they show ends it.";
+  if (operation.cancel_requested_at && isLive(operation)) return "Asked to stop at the next safe place.";
+  if (operation.progress?.message) return operation.progress.message;
+  const running = operation.steps.filter((step) => step.status === "running");
+  if (isLive(operation) && running.length) return [...new Set(running.map((step) => step.name))].join(", ");
+  if (operation.status === "pending") return "Waits for the app's controller.";
+  return isLive(operation) ? "Under way." : `Ended: ${operation.status}.`;
+}
+
+export function Steps({ steps, nameOf }: { steps: OperationStep[]; nameOf?: (member: string) => string }) {
+  const now = useNow();
+  if (steps.length === 0) return <p className="dim">No step was reported yet.</p>;
+  return (
+    <ol className={classes.steps}>
+      {steps.map((step, index) => (
+        <li key={index} className={classes.step} data-status={step.status}>
+          <span className={classes.mark} aria-hidden="true" />
+          <span className={classes.name}>
+            {step.name}
+            {step.member_id && <span className="dim"> · {nameOf?.(step.member_id) ?? step.member_id}</span>}
+            <span className="visually-hidden">, {step.status}</span>
+            {step.message && <span className={classes.message}>{step.message}</span>}
+          </span>
+          <span className={classes.time}>
+            {duration(secondsBetween(step.started_at, step.finished_at, now))}
+          </span>
+        </li>
+      ))}
+    </ol>
+  );
+}

@@ -1,0 +1,38 @@
+import { type ActionTable, REASON } from "../actions/spec";
+import { api, body } from "../api/client";
+import type { Operation } from "../api/types";
+
+const path = (one: Operation) => ({ path: { project_id: one.project_id, operation_id: one.id } });
+
+export const operationActions: ActionTable<Operation> = {
+  operation_cancel: {
+    label: "Cancel",
+    says: (one) =>
+      one.status === "pending"
+        ? "Nobody has begun it: it ends at once."
+        : "The controller stops at the next safe place; what it has done so far stays done.",
+    form: { type: "object", properties: { reason: REASON } },
+    run: (one, values) =>
+      body(
+        api.POST("/api/v1/projects/{project_id}/operations/{operation_id}/cancel", {
+          params: path(one),
+          body: values,
+        }),
+      ),
+    done: "Cancel asked for",
+  },
+  operation_force: {
+    label: "Force to end",
+    danger: true,
+    says: () => "It ends on your word. What would have been proven is recorded as not verified, for ever.",
+    form: { type: "object", required: ["reason"], properties: { reason: { ...REASON, minLength: 1 } } },
+    run: (one, values) =>
+      body(
+        api.POST("/api/v1/projects/{project_id}/operations/{operation_id}/force", {
+          params: path(one),
+          body: { reason: String(values.reason) },
+        }),
+      ),
+    done: "Forced to end",
+  },
+};

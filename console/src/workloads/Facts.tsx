@@ -1,0 +1,40 @@
+import type { Instance } from "../api/types";
+import { KeyValues, Mono } from "../parts/KeyValues";
+import { Panel } from "../parts/Panel";
+import { Correlation } from "../parts/ProblemPanel";
+import { RelativeTime } from "../parts/RelativeTime";
+
+/** Versions kept apart: the app's, the runtime's own, and what the controller says that it found. */
+export function Facts({ instance }: { instance: Instance }) {
+  const reported = instance.runtime?.version;
+  const { previous_version: previous, attempted_version: attempted } = instance;
+  return (
+    <Panel title="Versions and facts">
+      <KeyValues
+        items={[
+          ["App version", instance.version],
+          ["Runtime's own version", instance.runtime_version],
+          ["Runtime reports", typeof reported === "string" ? reported : null],
+          attempted && ["Tried, and not reached", attempted.version],
+          previous && ["Version before", previous.version],
+          ["Artifact", instance.digest && <Mono text={instance.digest} copy="Copy digest" />],
+          ["Id", <Mono key="id" text={instance.id} copy="Copy id" />],
+          ["Created", <RelativeTime key="c" at={instance.created_at} />],
+          ["First deployed", <RelativeTime key="d" at={instance.deployed_at} />],
+          instance.decommissioned_at !== null && [
+            "Decommissioned",
+            <RelativeTime key="g" at={instance.decommissioned_at} />,
+          ],
+          ["Health last reported", <RelativeTime key="h" at={instance.health_reported_at} />],
+          [
+            "Inputs",
+            Object.keys(instance.inputs).length ? (
+              <code key="i">{JSON.stringify(instance.inputs)}</code>
+            ) : null,
+          ],
+          ["Correlation", <Correlation key="x" id={instance.correlation_id} />],
+        ]}
+      />
+    </Panel>
+  );
+}

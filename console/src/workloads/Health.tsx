@@ -1,0 +1,42 @@
+import type { HealthReason, Instance } from "../api/types";
+import { Icon } from "../parts/Icon";
+import { Panel } from "../parts/Panel";
+import { RelativeTime } from "../parts/RelativeTime";
+import { StateBadge } from "../parts/StateBadge";
+import classes from "./Health.module.css";
+
+/** Why it is not healthy, and what the platform warns of. Nothing to say: nothing is shown. */
+export function Health({ instance, nameOf }: { instance: Instance; nameOf: (member: string) => string }) {
+  const reasons = distinct([...instance.health_reasons, ...instance.flags]);
+  if (reasons.length === 0 || instance.decommissioned_at) return null;
+  return (
+    <Panel
+      title="Health"
+      aside={
+        <>
+          <StateBadge state={instance.health} />
+          <span>
+            since <RelativeTime at={instance.health_since} />
+          </span>
+        </>
+      }
+    >
+      <ul className={classes.reasons}>
+        {reasons.map((reason) => (
+          <li key={`${reason.code} ${reason.member_id} ${reason.message}`} className={classes.reason}>
+            <Icon name="alert" size={15} />
+            <span>
+              {reason.member_id && <strong>{nameOf(reason.member_id)}: </strong>}
+              {reason.message} <code className={classes.code}>{reason.code}</code>
+            </span>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
+function distinct(reasons: HealthReason[]): HealthReason[] {
+  const seen = new Map(reasons.map((one) => [`${one.code} ${one.member_id ?? ""} ${one.message}`, one]));
+  return [...seen.values()];
+}

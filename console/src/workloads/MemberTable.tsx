@@ -1,0 +1,155 @@
+import { Checkbox } from "@mantine/core";
+import { useMemo, useState } from "react";
+import { ActionBar } from "../actions/ActionBar";
+import type { Listing } from "../api/pages";
+import type { Instance, InstanceMember } from "../api/types";
+import { Empty } from "../parts/Loaded";
+import { PageLink } from "../parts/PageLink";
+import { RelativeTime } from "../parts/RelativeTime";
+import { type Column, ResourceTable } from "../parts/ResourceTable";
+import { StateBadge } from "../parts/StateBadge";
+import type { Options } from "./actions";
+import classes from "./MemberTable.module.css";
+import { memberActions, namesOf } from "./memberActions";
+import { memberName } from "./members";
+
+interface Props {
+  instance: Instance;
+  options: Options;
+  members: Listing<InstanceMember>;
+}
+
+export function MemberTable({ instance, options, members }: Props) {
+  const [marked, setMarked] = useState<ReadonlySet<string>>(new Set());
+  const mark = (id: string) => {
+    const next = new Set(marked);
+    if (!next.delete(id)) next.add(id);
+    setMarked(next);
+  };
+  const chosen = members.rows.filter((one) => marked.has(one.id));
+  const any = members.rows.some((one) => one.allowed_actions.length > 0);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `mark` is made of `marked`
+  const columns = useMemo(
+    () => columnsOf(instance, options, any, marked, mark),
+    [instance, options, any, marked],
+  );
+  return (
+    <>
+      {chosen.length > 1 && (
+        <div className={classes.many}>
+          <span>{chosen.length} members</span>
+          <ActionBar
+            resource={{ instance, members: chosen }}
+            name={namesOf(chosen)}
+            allowed={common(chosen)}
+            table={memberActions(options, true)}
+            most={4}
+          />
+        </div>
+      )}
+      <ResourceTable
+        label="Members"
+        plain
+        columns={columns}
+        listing={members}
+        rowId={(one) => one.id}
+        empty={<Empty title="No members" />}
+      />
+    </>
+  );
+}
+
+/** What may be asked of each of them. */
+function common(members: InstanceMember[]): string[] {
+  const [first, ...others] = members.map((one) => one.allowed_actions);
+  return (first ?? []).filter((kind) => others.every((one) => one.includes(kind)));
+}
+
+function columnsOf(
+  instance: Instance,
+  options: Options,
+  any: boolean,
+  marked: ReadonlySet<string>,
+  mark: (id: string) => void,
+): Column<InstanceMember>[] {
+  const table = memberActions(options, false);
+  const marks: Column<InstanceMember> = {
+    key: "mark",
+    header: "Marked",
+    quiet: true,
+    width: "1.5rem",
+    cell: (one) => (
+      <Checkbox
+        size="xs"
+        aria-label={`Mark ${memberName(one)}`}
+        checked={marked.has(one.id)}
+        onChange={() => mark(one.id)}
+      />
+    ),
+  };
+  const actions: Column<InstanceMember> = {
+    key: "actions",
+    header: "Actions",
+    quiet: true,
+    width: "minmax(12rem, auto)",
+    align: "end",
+    cell: (one) => (
+      <span className={classes.actions} data-member={memberName(one)}>
+        <ActionBar
+          resource={{ instance, members: [one] }}
+          name={memberName(one) ?? one.id}
+          allowed={one.allowed_actions}
+          table={table}
+          most={2}
+        />
+      </span>
+    ),
+  };
+  return [
+    ...(any ? [marks] : []),
+    {
+      key: "name",
+      header: "Member",
+      width: "minmax(8rem, 1fr)",
+      cell: (one) => <strong className={classes.name}>{memberName(one)}</strong>,
+      value: (one) => memberName(one) ?? "",
+    },
+    {
+      key: "status",
+      header: "Status",
+      width: "8rem",
+      cell: (one) => <StateBadge state={one.status} />,
+      value: (one) => one.status,
+    },
+    {
+      key: "why",
+      header: "What to know",
+      width: "minmax(12rem, 3fr)",
+      cell: (one) =>
+        one.operation_id ? (
+          <PageLink to={`/operations/${one.operation_id}`}>an operation works on it</PageLink>
+        ) : one.failure ? (
+          <span className={classes.why} title={`${one.failure.message} ${one.failure.next_step}`}>
+            {one.failure.message}
+          </span>
+        ) : null,
+    },
+    {
+      key: "allocation",
+      header: "Allocation",
+      width: "minmax(8rem, 1fr)",
+      cell: (one) => (
+        <PageLink to={`/allocations/${one.allocation_id}`}>{one.allocation_id.slice(-8)}</PageLink>
+      ),
+      value: (one) => one.allocation_id,
+    },
+    {
+      key: "since",
+      header: "Since",
+      width: "5.5rem",
+      cell: (one) => <RelativeTime at={one.status_since} />,
+      value: (one) => one.status_since,
+    },
+    ...(any ? [actions] : []),
+  ];
+}

@@ -1,0 +1,111 @@
+import { useParams } from "@tanstack/react-router";
+import { useCallback } from "react";
+import { ActionBar } from "../actions/ActionBar";
+import type { Instance } from "../api/types";
+import { useProject } from "../app/project";
+import type { Manifest } from "../catalog/manifest";
+import { useCatalogEntry } from "../catalog/queries";
+import { OperationTable } from "../operations/OperationTable";
+import { Loaded } from "../parts/Loaded";
+import { PageHead } from "../parts/PageHead";
+import { PageLink } from "../parts/PageLink";
+import { Panel } from "../parts/Panel";
+import { PhaseChart } from "../parts/PhaseChart";
+import { ProblemPanel } from "../parts/ProblemPanel";
+import { StateBadge } from "../parts/StateBadge";
+import { Receipts } from "../receipts/Receipts";
+import { Access } from "./Access";
+import { workloadActions } from "./actions";
+import { Facts } from "./Facts";
+import { Health } from "./Health";
+import { LiveOperation } from "./LiveOperation";
+import { MemberPanel } from "./MemberPanel";
+import { memberName, useMembers } from "./members";
+import { phasesOf } from "./phases";
+import { useInstance } from "./queries";
+import { Timeline } from "./Timeline";
+import { useTimeline } from "./timeline";
+
+export function WorkloadPage() {
+  const { instanceId } = useParams({ strict: false }) as { instanceId: string };
+  const project = useProject();
+  const query = useInstance(project.id, instanceId);
+  return <Loaded query={query}>{(instance) => <Shown instance={instance} />}</Loaded>;
+}
+
+function Shown({ instance }: { instance: Instance }) {
+  const entry = useCatalogEntry(instance.project_id, instance.app_slug, instance.version);
+  const members = useMembers(instance.project_id, instance.id, true);
+  const timeline = useTimeline(instance.project_id, instance.id);
+  const manifest = (entry.data?.manifest ?? {}) as Manifest;
+  const nameOf = useCallback(
+    (id: string) => memberName(members.rows.find((one) => one.id === id)) ?? id,
+    [members.rows],
+  );
+  const gone = instance.decommissioned_at !== null;
+  return (
+    <>
+      <PageHead
+        title={instance.name}
+        badges={
+          <>
+            <StateBadge state={gone ? "decommissioned" : instance.status} />
+            {!gone && <StateBadge state={instance.health} />}
+          </>
+        }
+        above={<PageLink to="/workloads">Workloads</PageLink>}
+        lead={
+          <>
+            <PageLink to={`/catalog/${instance.app_slug}`}>
+              {entry.data?.display_name ?? instance.app_slug}
+            </PageLink>{" "}
+            {instance.version}
+            {instance.mode && `, ${instance.mode.name}: ${instance.mode.meaning}`}
+          </>
+        }
+        actions={
+          <ActionBar
+            resource={instance}
+            name={instance.name}
+            allowed={instance.allowed_actions}
+            table={workloadActions(instance, manifest.options)}
+          />
+        }
+      />
+      <div className="stack">
+        {instance.failure && (
+          <ProblemPanel problem={{ ...instance.failure, correlation_id: instance.correlation_id }}>
+            {instance.last_operation_id && (
+              <PageLink to={`/operations/${instance.last_operation_id}`}>
+                See the operation that failed
+              </PageLink>
+            )}
+          </ProblemPanel>
+        )}
+        <LiveOperation instance={instance} nameOf={nameOf} />
+        <Health instance={instance} nameOf={nameOf} />
+        <MemberPanel instance={instance} manifest={manifest} members={members} />
+        <div className="columns">
+          <Access instance={instance} />
+          <Facts instance={instance} />
+        </div>
+        <div className="columns">
+          <Panel title="What happened">
+            <Loaded query={timeline}>{(events) => <Timeline events={events} nameOf={nameOf} />}</Loaded>
+          </Panel>
+          <Panel title="Phases">
+            <Loaded query={timeline}>
+              {(events) => (
+                <PhaseChart spans={phasesOf(events, instance)} label="States that the workload was in" />
+              )}
+            </Loaded>
+          </Panel>
+        </div>
+        <Panel title="Operations" flush>
+          <OperationTable filter={{ instance_id: instance.id }} nameOf={nameOf} />
+        </Panel>
+        <Receipts project={instance.project_id} filter={{ instance_id: instance.id }} nameOf={nameOf} />
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,122 @@
+// What may be asked of a whole workload. The options of each kind are the app's own, from its manifest.
+import { type ActionSpec, type ActionTable, REASON } from "../actions/spec";
+import { api, body } from "../api/client";
+import type { Instance } from "../api/types";
+import type { Schema, Values } from "../forms/schema";
+import { UpgradeTo } from "./UpgradeTo";
+
+export type Options = Record<string, Schema>;
+
+const DEADLINE: Schema = {
+  type: "integer",
+  minimum: 1,
+  "x-ui": {
+    label: "Deadline in seconds",
+    help: "It expires if it has not ended by then; an hour unless said.",
+    advanced: true,
+  },
+};
+
+/** The form of a verb: the app's options for it, a reason, a deadline. */
+export function verbForm(options: Schema | undefined): Schema {
+  const own: Record<string, Schema> = options?.properties
+    ? { options: { ...options, "x-ui": { label: "Options of the app" } } }
+    : {};
+  return { type: "object", properties: { ...own, reason: REASON, deadline_seconds: DEADLINE } };
+}
+
+const path = (one: Instance) => ({ params: { path: { project_id: one.project_id, instance_id: one.id } } });
+
+/** The long way of a verb is to be watched: its operation. */
+export function followOperation(answer: unknown) {
+  const operation =
+    (answer as { operation?: { id: string }; id?: string }).operation ?? (answer as { id?: string });
+  return operation?.id ? { to: `/operations/${operation.id}` } : undefined;
+}
+
+type Verb = "start" | "stop" | "restart" | "rollback" | "reconcile" | "repair" | "decommission" | "deploy";
+
+function verb(
+  kind: Verb,
+  options: Options,
+  spec: Omit<ActionSpec<Instance>, "run" | "form">,
+): ActionSpec<Instance> {
+  return {
+    form: verbForm(options[kind]),
+    follow: followOperation,
+    done: `${spec.label} asked for`,
+    ...spec,
+    run: (one, values) => ask(kind, one, values),
+  };
+}
+
+function ask(kind: Verb, one: Instance, values: Values): Promise<unknown> {
+  const asked = { ...path(one), body: { options: {}, ...values } };
+  switch (kind) {
+    case "start":
+      return body(api.POST("/api/v1/projects/{project_id}/instances/{instance_id}/start", asked));
+    case "stop":
+      return body(api.POST("/api/v1/projects/{project_id}/instances/{instance_id}/stop", asked));
+    case "restart":
+      return body(api.POST("/api/v1/projects/{project_id}/instances/{instance_id}/restart", asked));
+    case "rollback":
+      return body(api.POST("/api/v1/projects/{project_id}/instances/{instance_id}/rollback", asked));
+    case "reconcile":
+      return body(api.POST("/api/v1/projects/{project_id}/instances/{instance_id}/reconcile", asked));
+    case "repair":
+      return body(api.POST("/api/v1/projects/{project_id}/instances/{instance_id}/repair", asked));
+    case "decommission":
+      return body(api.POST("/api/v1/projects/{project_id}/instances/{instance_id}/decommission", asked));
+    case "deploy":
+      return body(api.POST("/api/v1/projects/{project_id}/instances/{instance_id}/deploy", asked));
+  }
+}
+
+export function workloadActions(instance: Instance, options: Options = {}): ActionTable<Instance> {
+  const back = instance.attempted_version ? instance.version : instance.previous_version?.version;
+  return {
+    instance_deploy: verb("deploy", options, {
+      label: "Deploy",
+      primary: true,
+      says: () => "Tries the deploy again, from wherever it is.",
+    }),
+    instance_start: verb("start", options, { label: "Start", primary: true }),
+    instance_repair: verb("repair", options, { label: "Repair", says: () => "Mends what does not work." }),
+    instance_restart: verb("restart", options, {
+      label: "Restart",
+      says: () => "Everything of it is stopped and started again.",
+    }),
+    instance_upgrade: {
+      label: "Upgrade",
+      Extra: UpgradeTo,
+      form: verbForm(options.upgrade),
+      follow: followOperation,
+      run: (one, values) =>
+        body(
+          api.POST("/api/v1/projects/{project_id}/instances/{instance_id}/upgrade", {
+            ...path(one),
+            body: { options: {}, ...values, version: String(values.version ?? "") },
+          }),
+        ),
+    },
+    instance_rollback: verb("rollback", options, {
+      label: "Roll back",
+      says: () => (back ? `Back to version ${back}.` : "Back to the version before."),
+    }),
+    instance_reconcile: verb("reconcile", options, {
+      label: "Reconcile",
+      says: () => "Brings what is there in line with what is wanted.",
+    }),
+    instance_stop: verb("stop", options, {
+      label: "Stop",
+      danger: true,
+      says: () => "Nothing of it runs afterwards, and the hosts are looked at to prove it. Files are kept.",
+    }),
+    instance_decommission: verb("decommission", options, {
+      label: "Decommission",
+      danger: true,
+      says: () =>
+        "The end: everything of it is removed, and a receipt proves it for each host. It cannot be started again.",
+    }),
+  };
+}

@@ -1,0 +1,92 @@
+// What may be asked of members: of one, from its row, or of several that were marked. allowed_actions of a member are kinds.
+import { type ActionFormProps, type ActionTable, REASON } from "../actions/spec";
+import { api, body } from "../api/client";
+import type { Instance, InstanceMember } from "../api/types";
+import type { Schema, Values } from "../forms/schema";
+import { followOperation, type Options } from "./actions";
+import { AddTo, ReplaceWith } from "./MemberPlaces";
+import { memberName } from "./members";
+
+/** The members that an operation is about, and the workload that they are of. */
+export interface Chosen {
+  instance: Instance;
+  members: InstanceMember[];
+}
+
+type Kind = "drain" | "recover" | "replace" | "remove" | "add";
+
+function form(kind: Kind, options: Options, many: boolean): Schema {
+  const own: Record<string, Schema> = options[kind]?.properties
+    ? { options: { ...options[kind], "x-ui": { label: "Options of the app" } } }
+    : {};
+  const failing: Record<string, Schema> = many
+    ? {
+        on_failure: {
+          enum: ["continue", "stop"],
+          default: "continue",
+          "x-ui": {
+            label: "When one fails",
+            help: "Go on with the others at once, or one after the other and none after a failure.",
+          },
+        },
+      }
+    : {};
+  return { type: "object", properties: { ...own, ...failing, reason: REASON } };
+}
+
+function ask({ instance, members }: Chosen, kind: Kind, values: Values): Promise<unknown> {
+  const targets = members.map((member) => member.id);
+  const aim = kind === "add" || kind === "replace" ? {} : { targets };
+  return body(
+    api.POST("/api/v1/projects/{project_id}/instances/{instance_id}/member-operations", {
+      params: { path: { project_id: instance.project_id, instance_id: instance.id } },
+      body: { kind, on_failure: "continue", options: {}, ...aim, ...values },
+    }),
+  );
+}
+
+export function namesOf(members: InstanceMember[]): string {
+  return members.map(memberName).join(", ");
+}
+
+export function memberActions(options: Options, many: boolean): ActionTable<Chosen> {
+  const one = (
+    kind: Kind,
+    label: string,
+    says: string,
+    more: { danger?: boolean; Extra?: (props: ActionFormProps<Chosen>) => React.ReactNode } = {},
+  ) => ({
+    label,
+    says: () => says,
+    form: form(kind, options, many),
+    follow: followOperation,
+    done: `${label} asked for`,
+    run: (chosen: Chosen, values: Values) => ask(chosen, kind, values),
+    ...more,
+  });
+  return {
+    recover: one("recover", "Recover", "Brings it back from wherever it is."),
+    drain: one("drain", "Drain", "It takes no new work; what runs on it ends as the app was told."),
+    replace: one("replace", "Replace", "It leaves, and a successor takes its place on another allocation.", {
+      danger: true,
+      Extra: ReplaceWith,
+    }),
+    remove: one("remove", "Remove", "It leaves the workload, and its host is looked at to prove it.", {
+      danger: true,
+    }),
+  };
+}
+
+/** A new member: the workload itself says whether there may be one. */
+export function addAction(options: Options): ActionTable<Chosen> {
+  return {
+    member_operation_create: {
+      label: "Add members",
+      Extra: AddTo,
+      form: form("add", options, true),
+      follow: followOperation,
+      done: "Members asked for",
+      run: (chosen, values) => ask(chosen, "add", values),
+    },
+  };
+}
