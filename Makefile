@@ -3,7 +3,7 @@ SHELL := /bin/bash
 PY := .venv/bin/python
 export GPUAAS_DATA_DIR ?= $(CURDIR)/var
 
-.PHONY: help setup console demo up test test-slow lint format contract contract-check bench clean lock
+.PHONY: help setup console demo up test test-slow lint format contract contract-check bench screenshots clean lock
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -34,13 +34,16 @@ format: setup ## Format the code
 	@.venv/bin/ruff format . && .venv/bin/ruff check --fix . && tools/with-node npm run --silent format
 
 contract: setup ## Write contract/, the generated files of SDK and console, and the generated reference
-	@$(PY) -m gpuaas_server.main contract && tools/sdk-client && $(PY) -m gpuaas_cli.reference > docs/reference/cli.md && tools/with-node npm run --silent types
+	@$(PY) -m gpuaas_server.main contract && tools/sdk-client && $(PY) -m gpuaas_cli.reference > docs/reference/cli.md && tools/with-node npm run --silent types && $(PY) tools/parity
 
 contract-check: setup ## Refuse a stale or breaking contract
 	@tools/contract-check
 
 bench: setup ## Measure, and write benchmarks/RESULTS.md
 	@exec $(PY) -m benchmarks
+
+screenshots: setup ## Take pictures of every page of the console into docs/images/console
+	@PYTHONPATH=tests exec $(PY) -m system_support.console.pictures
 
 lock: setup ## Compile the requirements again (pinned, with hashes)
 	@for f in bootstrap build runtime dev parts node; do .venv/bin/uv pip compile -q --generate-hashes --no-emit-index-url --no-header --python-version 3.11 requirements/$$f.in -o requirements/$$f.txt; done

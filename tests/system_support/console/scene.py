@@ -115,8 +115,8 @@ def _acme(server: RunningServer) -> World:
     admin = server.admin()
     mark = secrets.token_hex(2)
     tenant = admin.tenants.create(f"acme-{mark}", "Acme Research")
-    project = admin.projects.create(tenant.id, "training", "Model training")
     admin.projects.create(tenant.id, "inference", "Inference")
+    project = admin.projects.create(tenant.id, "training", "Model training")
     world = World(server, admin, tenant.id, project.id)
     world.offer()
     return world
@@ -216,7 +216,10 @@ def _people(world: World) -> dict[str, PasswordCredentials]:
         else:
             world.admin.projects.set_member(world.project_id, user.id, role)
         found[role] = PasswordCredentials(email, password)
-    found["operator"] = world.credentials("platform_operator")
+    email, password = f"olga-{secrets.token_hex(2)}@gpuaas.example", secrets.token_urlsafe(18)
+    olga = world.admin.users.create(None, email, "Olga Berg", password=password)
+    world.admin.users.set_platform_role(olga.id, "platform_operator")
+    found["operator"] = PasswordCredentials(email, password)
     return found
 
 
