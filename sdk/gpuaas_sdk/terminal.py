@@ -11,6 +11,7 @@ One thread may read while another sends. Kept apart from the client: only progra
 import json
 import ssl
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from types import TracebackType
 
@@ -38,10 +39,11 @@ class TerminalEnd:
 class TerminalStream:
     def __init__(self, client: Client, terminal: Terminal) -> None:
         self.end: TerminalEnd | None = None
+        self._held = ExitStack()
         doorway = client.doorway(terminal)
         context = ssl.create_default_context(cafile=doorway.ca_file) if doorway.url.startswith("wss:") else None
         try:
-            self._socket = connect(
+            connection = connect(
                 doorway.url,
                 ssl=context,
                 additional_headers=dict(doorway.headers),
@@ -50,6 +52,7 @@ class TerminalStream:
                 compression=None,
                 proxy=None,
             )
+            self._socket = self._held.enter_context(connection)
         except InvalidStatus as refused:
             said = refused.response
             raise error_from(httpx.Response(said.status_code, content=bytes(said.body or b""))) from refused
@@ -92,7 +95,7 @@ class TerminalStream:
 
     def close(self) -> None:
         """Hangs up."""
-        self._socket.close()
+        self._held.close()
 
     def __enter__(self) -> "TerminalStream":
         return self

@@ -21,6 +21,8 @@ from gpuaas_server.terminals.machine import End, end
 from gpuaas_server.terminals.schemas import MOST_COLUMNS, MOST_ROWS
 
 GOODBYE_SECONDS = 5.0
+# What ssh says when its connection was cut: whoever had it cut (access was taken back) gets the time to say why.
+CUT_OFF, REASON_SECONDS = 255, 2.0
 AWAY = (psycopg.Error, PoolTimeout, Problem)
 log = logging.getLogger(__name__)
 
@@ -72,7 +74,7 @@ class Carrier:
                 await self._host.send({"type": "close", "reason": why.reason})
                 await self._host.close()
         try:
-            await holding.terminal_end(self._platform, self._row, why, self._bytes_in, self._bytes_out)
+            why = await holding.terminal_end(self._platform, self._row, why, self._bytes_in, self._bytes_out)
         except AWAY:
             log.exception("the end of a terminal could not be written; its lease will lapse")
         if not self.over.done():
@@ -101,6 +103,8 @@ class Carrier:
                 self._opened.set()
                 await self._show({"type": "opened"})
             elif message.get("type") == "ended":
+                if message.get("exit_status") == CUT_OFF:
+                    await asyncio.sleep(REASON_SECONDS)
                 return _said_by_host(message)
 
     async def _show(self, message: Message) -> None:

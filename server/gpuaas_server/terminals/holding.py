@@ -68,12 +68,15 @@ async def terminal_state(platform: Platform, terminal_id: str) -> DictRow | None
         return await queries.terminal_find(connection, terminal_id)
 
 
-async def terminal_end(platform: Platform, row: DictRow, why: End, bytes_in: int = 0, bytes_out: int = 0) -> None:
-    """Unless it has ended already: then what was said first stands."""
+async def terminal_end(platform: Platform, row: DictRow, why: End, bytes_in: int = 0, bytes_out: int = 0) -> End:
+    """Unless it has ended already: then what was said first stands, and is the answer."""
     async with platform.transaction(PLATFORM, _carrier(row)) as tx:
         if bytes_in or bytes_out:
             await queries.bytes_set(tx.connection, row["id"], bytes_in, bytes_out)
-        await service.terminals_end(tx, [row["id"]], why)
+        if await service.terminals_end(tx, [row["id"]], why):
+            return why
+        known = await queries.terminal_find(tx.connection, row["id"])
+        return why if known is None else End(known["reason"], known["sentence"], known["exit_status"])
 
 
 def _carrier(row: DictRow) -> Actor:

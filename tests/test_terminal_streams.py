@@ -1,0 +1,101 @@
+"""The doors of a terminal's two streams, on a server with simulated hosts, which have no shell and say so."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import httpx
+import pytest
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import ClientConnection, connect
+
+from gpuaas_sdk import Client, NewAllocation, PasswordCredentials, Terminal
+from gpuaas_sdk.terminal import TerminalStream
+from system_support.server import RunningServer
+from system_support.world import World
+
+SECONDS = 20.0
+
+
+@dataclass
+class Stage:
+    world: World
+    allocation_id: str
+
+    def open(self, client: Client | None = None) -> Terminal:
+        return (client or self.world.admin).terminals.open(self.world.project_id, self.allocation_id)
+
+    @contextmanager
+    def connected(self, path: str, **headers: str) -> Iterator[ClientConnection]:
+        url = self.world.server.url.replace("http", "ws") + path
+        with connect(url, additional_headers=headers, compression=None, proxy=None, open_timeout=SECONDS) as connection:
+            yield connection
+
+    def refusal(self, path: str, **headers: str) -> tuple[int, str]:
+        """Before it opens, with a problem document."""
+        with pytest.raises(InvalidStatus) as refused, self.connected(path, **headers):
+            pass
+        answer = refused.value.response
+        assert answer.headers["content-type"] == "application/problem+json"
+        return answer.status_code, str(json.loads(answer.body or b"{}")["code"])
+
+
+@pytest.fixture(scope="module")
+def stage(server: RunningServer) -> Iterator[Stage]:
+    world = World.create(server)
+    world.offer()
+    with world.simulated_fleet(1):
+        made = world.admin.allocations.create(world.project_id, NewAllocation(sku="h100-slice", gpu_count=1))[0]
+        list(world.admin.allocations.follow(world.project_id, [made.id], 60.0))
+        yield Stage(world, made.id)
+
+
+def test_a_simulated_host_refuses_with_a_sentence(stage: Stage) -> None:
+    with TerminalStream(stage.world.admin, stage.open()) as stream:
+        assert stream.receive(SECONDS) is None
+    assert stream.end is not None
+    assert (stream.end.reason, stream.end.exit_status) == ("not_opened", None)
+    assert stream.end.sentence == "A simulated host has no shell (terminal_not_offered)."
+
+
+def test_a_stranger_is_told_why_before_the_stream_opens(stage: Stage) -> None:
+    path = stage.open().stream
+    assert stage.refusal(path) == (401, "unauthenticated")
+    assert stage.refusal(path, Authorization="Bearer nonsense") == (401, "token_invalid")
+    for role, expected in (
+        ("project_viewer", (403, "forbidden")),
+        ("platform_operator", (403, "forbidden")),
+        ("project_admin", (403, "forbidden")),  # who may open one, and did not open this one
+    ):
+        assert stage.refusal(path, Authorization=f"Bearer {stage.world.bearer(role)}") == expected
+    elsewhere = World.create(stage.world.server).bearer("project_admin")
+    assert stage.refusal(path, Authorization=f"Bearer {elsewhere}") == (404, "not_found")
+    nowhere = path.replace("trm_0", "trm_1")
+    own = stage.world.bearer("project_admin")
+    assert stage.refusal(nowhere, Authorization=f"Bearer {own}") == (404, "not_found")
+
+
+def test_a_cookie_opens_the_stream_from_our_own_pages_only(stage: Stage) -> None:
+    world, credentials = stage.world, stage.world.credentials("project_admin")
+    cookie = signed_in(world.server.url, credentials)
+    terminal = stage.open(Client(world.server.url, credentials=credentials))
+    assert stage.refusal(terminal.stream, Cookie=cookie) == (403, "origin_refused")
+    assert stage.refusal(terminal.stream, Cookie=cookie, Origin="https://evil.example") == (403, "origin_refused")
+    with stage.connected(terminal.stream, Cookie=cookie, Origin=world.server.url) as socket:
+        told = json.loads(socket.recv(SECONDS))
+    assert (told["type"], told["reason"]) == ("ended", "not_opened")
+
+
+def signed_in(url: str, credentials: PasswordCredentials) -> str:
+    body = {"grant_type": "password", "username": credentials.username, "password": credentials.password}
+    answer = httpx.post(f"{url}/api/v1/auth/session", json=body)
+    assert answer.status_code == 200, answer.text
+    return f"gpuaas_session={answer.cookies['gpuaas_session']}"
+
+
+def test_only_the_node_of_the_allocation_brings_the_hosts_stream(stage: Stage) -> None:
+    path = f"/api/v1/agent/terminals/{stage.open().id}/stream"
+    assert stage.refusal(path) == (401, "agent_signature_invalid")
+    own = stage.world.bearer("platform_admin")
+    assert stage.refusal(path, Authorization=f"Bearer {own}") == (401, "agent_signature_invalid")
