@@ -4,6 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from gpuaas_sdk import Allocation
+from gpuaas_sdk.sync.waiting import wait_for
 from gpuaas_slurm.controller import Slurm
 from system_support.echo_ground import at_work
 from system_support.slurm_ground import Ground, slurm_ground, traces
@@ -91,7 +93,12 @@ def test_a_cluster_whose_controllers_allocation_is_gone_is_unhealthy_and_its_wor
     instance = ground.launched("beheaded", [1], packages="host")
     place = ground.places[0]
     ground.world.admin.allocations.release(ground.project_id, place)
-    ended = list(ground.world.admin.allocations.follow(ground.project_id, [place], 180.0))[-1]
+
+    def released() -> Allocation | None:
+        seen = ground.world.admin.allocations.show(ground.project_id, place)
+        return None if seen.state in ("active", "releasing") else seen
+
+    ended = wait_for(released, 180.0, what="the release")
     assert (ended.state, ended.wipe_verified) == ("released", True), ended.failure
     now = ground.instance(instance)
     assert (now.status, now.health) == ("running", "unhealthy")

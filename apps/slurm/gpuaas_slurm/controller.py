@@ -21,7 +21,7 @@ from gpuaas_slurm.health import counted, judge, status_at
 from gpuaas_slurm.hostside import ask
 from gpuaas_slurm.layout import HOSTS_MARK, STATUS_PORT, node_name
 from gpuaas_slurm.leaving import Patience
-from gpuaas_slurm.modes import LAST_WORKER, at_rest, at_work, described, mode_of, require_mode
+from gpuaas_slurm.modes import at_rest, at_work, described, mode_of, require_mode, require_worker
 from gpuaas_slurm.proof import prove
 from gpuaas_slurm.usage import Told
 
@@ -94,7 +94,7 @@ class Slurm(AppController):
         _refuse_controller(ctx, "removed")
         mine = [one for one in ctx.everybody if one.concerned and (ctx.narrowed is None or one.id in ctx.narrowed)]
         if not ctx.operation.parameters.get("release_of"):  # a machine that is going takes its worker with it
-            _require_worker(cluster, without=mine)
+            require_worker(ctx.everybody, without=mine)
         async with ctx.step("look-for-jobs"):
             await leaving.spare_pending(cluster, mine, patience)
         for member in mine:
@@ -278,13 +278,6 @@ async def _cancel_jobs(cluster: Cluster) -> None:
         left = await (await cluster.scheduler()).cancel_all()
     if left:
         await cluster.ctx.progress(10, f"Jobs that did not end by themselves end with their hosts: {', '.join(left)}")
-
-
-def _require_worker(cluster: Cluster, without: Sequence[ControllerMember]) -> None:
-    """All at once they could be asked away, each as one of several. One whose machine is gone may always go."""
-    staying = [component for component, _ in at_work(cluster.ctx.everybody, without)]
-    if "worker" not in staying and not any(one.host_gone for one in without):
-        raise Failed("last_worker", LAST_WORKER.message, next_step=LAST_WORKER.next_step)
 
 
 def _refuse_controller(ctx: Context, what: str) -> None:

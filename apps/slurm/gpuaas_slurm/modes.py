@@ -80,6 +80,13 @@ def at_work(members: Sequence[ControllerMember], without: Sequence[ControllerMem
     return [(one.component_key, None if one.allocation is None else one.allocation.id) for one in staying]
 
 
+def require_worker(members: Sequence[ControllerMember], without: Sequence[ControllerMember]) -> None:
+    """All at once they could be asked away, each as one of several. One whose machine is gone may always go."""
+    staying = [component for component, _ in at_work(members, without)]
+    if "worker" not in staying and not any(one.host_gone for one in without):
+        raise Failed("last_worker", LAST_WORKER.message, next_step=LAST_WORKER.next_step)
+
+
 def at_rest(members: Sequence[InstanceMember], inputs: Mapping[str, object]) -> Mode:
     """Of a look at a cluster: several that left at once may each have seen the others still there."""
     wanted = inputs.get("mode")

@@ -13,7 +13,7 @@ from gpuaas_slurm import health, layout
 from gpuaas_slurm.access import Door, access_bundle
 from gpuaas_slurm.inputs import FIRST_UID, Inputs
 from gpuaas_slurm.leaving import Patience, stranded_by
-from gpuaas_slurm.modes import MULTI, SINGLE, SPLIT, at_work, described, mode_of, require_mode
+from gpuaas_slurm.modes import MULTI, SINGLE, SPLIT, at_work, described, mode_of, require_mode, require_worker
 from gpuaas_slurm.scheduler import Job, Node, expanded, gpus_in, job_of, node_of
 
 MANIFEST = (Path(layout.__file__).parent / "manifest.yaml").read_text()
@@ -40,6 +40,16 @@ def test_who_leaves_has_left_when_the_form_is_named() -> None:
     assert mode_of(at_work(members, without=members[2:])) == SINGLE
     assert mode_of(at_work(members, without=members[1:2])) == SPLIT
     assert mode_of(at_work([*members[:2], replace(members[2], status="removing")])) == SINGLE
+
+
+def test_the_last_worker_stays_also_when_all_are_asked_away_at_once_unless_its_machine_is_gone() -> None:
+    head, first, last = member("controller", "a"), member("worker", "b"), member("worker", "c")
+    require_worker([head, first, last], without=[first])
+    with pytest.raises(Failed) as refused:
+        require_worker([head, replace(first, status="removing"), last], without=[last])
+    assert (refused.value.failure.code, "decommission" in refused.value.failure.next_step) == ("last_worker", True)
+    gone = replace(last, host_gone=True)
+    require_worker([head, gone], without=[gone])
 
 
 @pytest.mark.parametrize(
