@@ -8,7 +8,8 @@ from typing import cast
 
 import pytest
 
-from gpuaas_sdk.controller import Line, UsageReport
+from gpuaas_sdk.controller import AppController, Health, Line, UsageReport, Watched
+from gpuaas_sdk.controller.rounds import health_round
 from gpuaas_sdk.controller.usage import BATCH, report_usage
 from gpuaas_sdk.errors import Conflict, Problem, ServerFailed
 
@@ -62,3 +63,55 @@ async def test_what_can_never_be_taken_does_not_keep_the_others_back() -> None:
 async def test_a_platform_that_is_away_is_the_callers_business() -> None:
     with pytest.raises(ServerFailed):
         await report_usage(Platform(down=True).line, "ins_1", [used("1")])
+
+
+@dataclass
+class Pages:
+    found: list[object]
+
+    async def all(self) -> list[object]:
+        return self.found
+
+
+@dataclass
+class Watching(Platform):
+    """A platform with one instance at rest; `told` is what it heard of its runtime."""
+
+    told: list[object] = field(default_factory=list)
+    instance: object = field(default_factory=lambda: SimpleNamespace(id="ins_1", operation_id=None, generation=1))
+
+    def list(self, *place: object, **wanted: object) -> Pages:
+        return Pages([self.instance])
+
+    def members(self, *place: object) -> Pages:
+        return Pages([])
+
+    async def show(self, *place: object) -> object:
+        return self.instance
+
+    async def report_health(self, *place: object, **said: object) -> None:
+        self.told.append(said["runtime"])
+
+    @property
+    def line(self) -> Line:
+        client = SimpleNamespace(controller=self, instances=self)
+        return Line(cast("object", client), "prj_1", "replica-1")  # type: ignore[arg-type]
+
+
+@dataclass
+class Counts(AppController):
+    last: Health | None = None
+
+    async def health(self, watched: Watched) -> Health:
+        self.last = Health(usage=[used("1")], runtime={"from": 7})
+        return self.last
+
+
+async def test_how_far_usage_was_told_is_told_only_when_it_was_recorded() -> None:
+    platform, app = Watching(down=True), Counts()
+    for down, runtime, recorded in ((True, None, False), (False, {"from": 7}, True)):
+        platform.down = down
+        assert await health_round(app, platform.line) == 1
+        assert app.last is not None
+        assert (platform.told[-1], app.last.recorded) == (runtime, recorded)
+    assert list(platform.known) == ["1"]
