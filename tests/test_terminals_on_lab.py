@@ -1,7 +1,14 @@
 """A shell in a real allocation over the API: what it does, who may, and each way in which it ends."""
 
+import fcntl
 import os
+import pty
 import secrets
+import select
+import struct
+import subprocess
+import sys
+import termios
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -106,6 +113,41 @@ def test_what_is_typed_and_shown_is_kept_nowhere(site: Site, place: str) -> None
     ]
     assert entry.details["why"] == "exited"
     assert int(str(entry.details["bytes_out"])) > 0
+
+
+def test_the_command_gives_its_own_terminal_over_and_hangs_up_by_tilde_and_dot(site: Site, place: str) -> None:
+    master, slave = pty.openpty()
+    resize(master, 90, 30)
+    environment = os.environ | {"GPUAAS_URL": site.world.server.url, "GPUAAS_TOKEN": site.world.bearer("project_admin")}
+    command = [sys.executable, "-m", "gpuaas_cli", "allocations", "terminal", place, "--project", site.world.project_id]
+    with subprocess.Popen(
+        ["setsid", "--ctty", *command], stdin=slave, stdout=slave, stderr=slave, env=environment
+    ) as ran:
+        os.close(slave)
+        show_until(master, b"$ ")
+        os.write(master, b"stty size\r")
+        show_until(master, b"30 90")
+        resize(master, 111, 44)
+        time.sleep(0.5)
+        os.write(master, b"stty size; echo o''ver\r")
+        assert b"44 111" in show_until(master, b"over")
+        os.write(master, b"\r~.")
+        show_until(master, b"closed")
+        assert ran.wait(20) == 0
+    os.close(master)
+
+
+def resize(master: int, columns: int, rows: int) -> None:
+    fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+
+def show_until(master: int, wanted: bytes, seconds: float = 20.0) -> bytes:
+    shown, deadline = b"", time.monotonic() + seconds
+    while wanted not in shown:
+        ready, _, _ = select.select([master], [], [], max(0.0, deadline - time.monotonic()))
+        assert ready, shown
+        shown += os.read(master, 65536)
+    return shown
 
 
 def test_two_replicas_join_the_streams_that_came_to_each(site: Site, place: str) -> None:
