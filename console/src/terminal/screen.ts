@@ -3,7 +3,7 @@ import "@xterm/xterm/css/xterm.css";
 import { FitAddon } from "@xterm/addon-fit";
 import { Terminal } from "@xterm/xterm";
 import { copyText } from "../parts/clipboard";
-import { nonceDocument } from "./nonceDocument";
+import { nonceDocument, withNonces } from "./nonceDocument";
 
 export interface Screen {
   terminal: Terminal;
@@ -30,7 +30,7 @@ export function openScreen(element: HTMLElement, leave: () => void): Screen {
   });
   const fitting = new FitAddon();
   terminal.loadAddon(fitting);
-  terminal.open(element);
+  withNonces(document, () => terminal.open(element));
   terminal.attachCustomKeyEventHandler((event) => ordinary(event, terminal, leave));
   const refit = () => {
     // A panel that is not seen has no size to fit to.
