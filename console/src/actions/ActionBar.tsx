@@ -12,7 +12,7 @@ interface Props<T> {
   table: ActionTable<T>;
   /** More than these go into a menu. */
   most?: number;
-  size?: "xs" | "sm";
+  size?: "xs" | "sm" | "compact-xs";
 }
 
 /** The actions that the API allows now, and no others. */

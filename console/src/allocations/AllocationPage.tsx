@@ -10,12 +10,12 @@ import { Panel } from "../parts/Panel";
 import { Correlation, ProblemPanel } from "../parts/ProblemPanel";
 import { RelativeTime } from "../parts/RelativeTime";
 import { StateBadge } from "../parts/StateBadge";
-import { labelOf } from "../parts/states";
 import { TerminalPanel } from "../terminal/TerminalPanel";
 import { ALLOCATION_ACTIONS, nameOf } from "./actions";
 import { useAllocation } from "./queries";
 import { ReceiptsHere, RunsHere } from "./RunsHere";
 import { SshAccess } from "./SshAccess";
+import { shapeWords } from "./shape";
 import { Timeline } from "./Timeline";
 import { Topology } from "./Topology";
 
@@ -39,7 +39,7 @@ function Shown({ allocation }: { allocation: Allocation }) {
         above={<PageLink to="/allocations">Allocations</PageLink>}
         title={name}
         badges={<StateBadge state={allocation.state} />}
-        lead={`${allocation.gpu_count} × ${allocation.gpu_model}, ${labelOf(allocation.shape).toLowerCase()}, ${allocation.sku_name}`}
+        lead={`${allocation.gpu_count} × ${allocation.gpu_model}, ${shapeWords(allocation.shape)}, ${allocation.sku_name}`}
         actions={
           <ActionBar
             resource={allocation}

@@ -20,9 +20,9 @@ import { useSshKeys } from "../credentials/queries";
 import { Loaded } from "../parts/Loaded";
 import { money } from "../parts/money";
 import { explained, ProblemPanel } from "../parts/ProblemPanel";
-import { labelOf } from "../parts/states";
 import { tell } from "../parts/tell";
 import { useSkus } from "./queries";
+import { shapeWords } from "./shape";
 
 /** Asks for GPUs. Whether there are any, and whether the quota allows it, the API says: here, if not. */
 export function CreateAllocation({ project, onClose }: { project: Project; onClose: () => void }) {
@@ -105,7 +105,7 @@ function Form({ project, skus, onClose }: { project: Project; skus: Sku[]; onClo
       <Stack gap="md">
         <Select
           label="SKU"
-          description={sku && `${sku.gpu_model}, ${labelOf(sku.shape).toLowerCase()}`}
+          description={sku && `${sku.gpu_model}, ${shapeWords(sku.shape)}`}
           data={skus.map((one) => ({ value: one.name, label: one.name }))}
           value={wish.sku}
           allowDeselect={false}

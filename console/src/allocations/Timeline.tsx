@@ -40,7 +40,10 @@ function Entries({ items }: { items: TimelineEntry[] }) {
       <ol className={classes.states}>
         {states.map((entry) => (
           <li key={`${entry.at}${entry.name}`}>
-            <StateBadge state={entry.name} />
+            <StateBadge
+              state={entry.name}
+              {...(entry.status === "current" ? {} : { tone: "quiet" as const })}
+            />
             <span className={classes.detail}>{entry.failure?.message ?? entry.detail ?? ""}</span>
             <span className="dim">
               <RelativeTime at={entry.at} />

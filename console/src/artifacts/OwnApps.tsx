@@ -120,6 +120,7 @@ function Versions({ app, onClose }: { app: App; onClose: () => void }) {
             name={`${one.slug} ${one.version}`}
             allowed={one.allowed_actions}
             table={VERSION_ACTIONS}
+            size="compact-xs"
           />
         </span>
       ),

@@ -158,7 +158,13 @@ const COLUMNS: Column<PublishIntent>[] = [
     header: "Actions",
     width: "6.5rem",
     cell: (one) => (
-      <ActionBar resource={one} name={one.name} allowed={one.allowed_actions} table={INTENT_ACTIONS} />
+      <ActionBar
+        resource={one}
+        name={one.name}
+        allowed={one.allowed_actions}
+        table={INTENT_ACTIONS}
+        size="compact-xs"
+      />
     ),
   },
 ];

@@ -1,7 +1,7 @@
 import { useMemo } from "react";
 import { ActionBar } from "../actions/ActionBar";
 import { ALLOCATION_ACTIONS, nameOf } from "../allocations/actions";
-import type { Allocation, NodeSlots, Operation, ReceiptLine } from "../api/types";
+import type { Allocation, Operation, ReceiptLine } from "../api/types";
 import { useSlotMap } from "../nodes/queries";
 import { useFleetLive } from "../nodes/useFleetLive";
 import { Mono } from "../parts/KeyValues";
@@ -15,6 +15,7 @@ import { StateBadge } from "../parts/StateBadge";
 import { wholeListing } from "../parts/wholeListing";
 import { STUCK_ACTIONS } from "./actions";
 import classes from "./BlockedPage.module.css";
+import { type BlockedGroup, blockedOf } from "./blockedSlots";
 import { useAllocationsOf, useOperationsOf, useReceiptsOf } from "./queries";
 
 /** Whatever does not go on by itself, in any project, each with its ways out. */
@@ -83,7 +84,7 @@ const RELEASES: Column<Allocation>[] = [
   {
     key: "exits",
     header: "Ways out",
-    width: "15rem",
+    width: "18rem",
     cell: (one) => (
       <span className={classes.exits}>
         <ActionBar
@@ -91,6 +92,7 @@ const RELEASES: Column<Allocation>[] = [
           name={nameOf(one)}
           allowed={one.allowed_actions}
           table={ALLOCATION_ACTIONS}
+          size="compact-xs"
         />
       </span>
     ),
@@ -128,15 +130,7 @@ function Releases() {
   );
 }
 
-interface BlockedSlot {
-  id: string;
-  node: NodeSlots;
-  index: number;
-  reason: string | null;
-  allocation: string | null;
-}
-
-const SLOTS: Column<BlockedSlot>[] = [
+const SLOTS: Column<BlockedGroup>[] = [
   {
     key: "node",
     header: "Node",
@@ -145,18 +139,17 @@ const SLOTS: Column<BlockedSlot>[] = [
     value: (one) => one.node.name,
   },
   {
-    key: "slot",
-    header: "GPU",
-    width: "4rem",
-    align: "end",
-    cell: (one) => one.index,
-    value: (one) => one.index,
+    key: "gpus",
+    header: "GPUs",
+    width: "minmax(7rem, 1fr)",
+    cell: (one) => one.indexes.join(", "),
+    value: (one) => one.indexes.length,
   },
   {
     key: "why",
     header: "Why",
-    width: "minmax(12rem, 3fr)",
-    cell: (one) => <span className="dim">{one.reason ?? ""}</span>,
+    width: "minmax(10rem, 2fr)",
+    cell: (one) => <code>{one.reason ?? ""}</code>,
     value: (one) => one.reason,
   },
   {
@@ -172,12 +165,9 @@ function BlockedSlots() {
   const query = useSlotMap("cleanup_blocked");
   const rows = useMemo(() => query.data?.flatMap(blockedOf), [query.data]);
   const listing = wholeListing({ ...query, data: rows });
+  const gpus = listing.rows.reduce((sum, one) => sum + one.indexes.length, 0);
   return (
-    <Panel
-      title="GPUs out of the pool until they are proven clean"
-      flush
-      aside={listing.rows.length > 0 && `${listing.rows.length}`}
-    >
+    <Panel title="GPUs out of the pool until they are proven clean" flush aside={gpus > 0 && `${gpus}`}>
       <ResourceTable
         plain
         label="Blocked GPUs"
@@ -188,18 +178,6 @@ function BlockedSlots() {
       />
     </Panel>
   );
-}
-
-export function blockedOf(node: NodeSlots): BlockedSlot[] {
-  return node.slots
-    .filter((slot) => slot.status === "cleanup_blocked")
-    .map((slot) => ({
-      id: slot.id,
-      node,
-      index: slot.slot_index,
-      reason: slot.status_reason,
-      allocation: slot.allocation_id,
-    }));
 }
 
 const OPERATIONS: Column<Operation>[] = [
@@ -248,7 +226,13 @@ const OPERATIONS: Column<Operation>[] = [
     width: "11rem",
     cell: (one) => (
       <span className={classes.exits}>
-        <ActionBar resource={one} name={one.id} allowed={one.allowed_actions} table={STUCK_ACTIONS} />
+        <ActionBar
+          resource={one}
+          name={one.id}
+          allowed={one.allowed_actions}
+          table={STUCK_ACTIONS}
+          size="compact-xs"
+        />
       </span>
     ),
   },

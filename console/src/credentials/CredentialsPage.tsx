@@ -102,6 +102,7 @@ function ProjectCredentials({ projectId, may }: { projectId: string; may: boolea
             name={one.name}
             allowed={one.allowed_actions}
             table={CREDENTIAL_ACTIONS}
+            size="compact-xs"
           />
         </span>
       ),

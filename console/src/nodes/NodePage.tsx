@@ -169,6 +169,7 @@ const SLOTS: Column<Slot>[] = [
         name={`GPU ${one.slot_index}`}
         allowed={one.allowed_actions}
         table={SLOT_ACTIONS}
+        size="compact-xs"
       />
     ),
   },

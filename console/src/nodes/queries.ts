@@ -55,6 +55,7 @@ export function useEnrolmentTokens() {
 }
 
 const WHOLE_PAGE = 200;
+const byName = new Intl.Collator("en", { numeric: true });
 export const MAP_KEY = ["slot-map", PLATFORM] as const;
 
 /** Every GPU of the fleet, or of the nodes that have one in this status. Pages are put together here. */
@@ -68,7 +69,7 @@ export function useSlotMap(status?: MappedSlot["status"]) {
           api.GET("/api/v1/slot-map", { params: { query: { limit: WHOLE_PAGE, after, status } }, signal }),
         );
         nodes.push(...page.items);
-        if (!page.next_cursor) return nodes;
+        if (!page.next_cursor) return nodes.sort((one, other) => byName.compare(one.name, other.name));
         after = page.next_cursor;
       }
     },

@@ -13,6 +13,7 @@ const TONES: Record<string, Tone> = {
   done: "good",
   absent: "good",
   granted: "good",
+  schedulable: "good",
   canary: "info",
   claimed: "info",
   staged: "info",
@@ -58,7 +59,11 @@ export function toneOf(state: string): Tone {
   return TONES[state] ?? "quiet";
 }
 
+const SHORT = /\b(api|ca|gpu|gpus|id|numa|oci|sku|ssh|tls)\b/g;
+
 export function labelOf(state: string): string {
-  const words = state.replaceAll("_", " ");
+  const words = state
+    .replaceAll("_", " ")
+    .replaceAll(SHORT, (short) => (short === "gpus" ? "GPUs" : short.toUpperCase()));
   return words.charAt(0).toUpperCase() + words.slice(1);
 }

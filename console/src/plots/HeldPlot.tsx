@@ -6,12 +6,12 @@ import { type Held, heldOverTime, wordsOf } from "./heldOverTime";
 
 const StepPlot = lazy(() => import("./StepPlot"));
 const HOUR = 3_600_000;
-const SPANS = { "24 hours": 24 * HOUR, "7 days": 168 * HOUR, "30 days": 720 * HOUR };
+const SPANS = { "1 hour": HOUR, "24 hours": 24 * HOUR, "7 days": 168 * HOUR, "30 days": 720 * HOUR };
 type Span = keyof typeof SPANS;
 
 /** GPUs held over time. Needs all allocations of the time: of a part of them the line would be wrong. */
 export function HeldPlot({ allocations, title }: { allocations: readonly Held[]; title: string }) {
-  const [span, setSpan] = useState<Span>("24 hours");
+  const [span, setSpan] = useState<Span>(() => fitting(allocations));
   const steps = useMemo(() => {
     const now = Date.now();
     return heldOverTime(allocations, now - SPANS[span], now);
@@ -37,4 +37,10 @@ export function HeldPlot({ allocations, title }: { allocations: readonly Held[];
       </Text>
     </Panel>
   );
+}
+
+/** A young platform has its whole story in an hour. */
+function fitting(allocations: readonly Held[]): Span {
+  const first = Math.min(...allocations.map((one) => Date.parse(one.created_at)));
+  return Date.now() - first < HOUR ? "1 hour" : "24 hours";
 }

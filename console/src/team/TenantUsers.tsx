@@ -57,7 +57,14 @@ export function userColumns(show: (secret: Secret | null) => void): Column<User>
       width: "7rem",
       cell: (one) => (
         <span className={classes.actions}>
-          <ActionBar resource={one} name={one.name} allowed={offeredFor(one)} table={table} most={1} />
+          <ActionBar
+            resource={one}
+            name={one.name}
+            allowed={offeredFor(one)}
+            table={table}
+            size="compact-xs"
+            most={1}
+          />
         </span>
       ),
     },
