@@ -13,7 +13,7 @@ from gpuaas_slurm import health, layout
 from gpuaas_slurm.access import Door, access_bundle
 from gpuaas_slurm.inputs import FIRST_UID, Inputs
 from gpuaas_slurm.leaving import Patience, stranded_by
-from gpuaas_slurm.modes import MULTI, SINGLE, SPLIT, at_work, described, mode_of, require_mode, require_worker
+from gpuaas_slurm.modes import MULTI, SINGLE, SPLIT, at_rest, at_work, described, mode_of, require_mode, require_worker
 from gpuaas_slurm.scheduler import Job, Node, expanded, gpus_in, job_of, node_of
 
 MANIFEST = (Path(layout.__file__).parent / "manifest.yaml").read_text()
@@ -40,6 +40,22 @@ def test_who_leaves_has_left_when_the_form_is_named() -> None:
     assert mode_of(at_work(members, without=members[2:])) == SINGLE
     assert mode_of(at_work(members, without=members[1:2])) == SPLIT
     assert mode_of(at_work([*members[:2], replace(members[2], status="removing")])) == SINGLE
+
+
+def test_a_look_at_a_cluster_names_the_form_that_it_has_by_now() -> None:
+    """Of two that left at once, the one that was done last may still have counted the other."""
+    seen = [
+        ("controller", "a", "ready"),
+        ("worker", "a", "ready"),
+        ("worker", "b", "removed"),
+        ("worker", "c", "removing"),
+    ]
+    members = [InstanceMember(component_key=key, allocation_id=place, status=status) for key, place, status in seen]
+    assert at_rest(members, {}).name == SINGLE
+    assert "add" in {one.kind for one in at_rest(members, {"mode": SINGLE}).closed}
+    assert (
+        at_rest([*members, InstanceMember(component_key="worker", allocation_id="d", status="ready")], {}).name == MULTI
+    )
 
 
 def test_the_last_worker_stays_also_when_all_are_asked_away_at_once_unless_its_machine_is_gone() -> None:
