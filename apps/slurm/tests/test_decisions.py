@@ -42,20 +42,21 @@ def test_who_leaves_has_left_when_the_form_is_named() -> None:
     assert mode_of(at_work([*members[:2], replace(members[2], status="removing")])) == SINGLE
 
 
+def at(component: str, place: str, status: str) -> InstanceMember:
+    return InstanceMember(id=f"mem_{place}", component_key=component, ordinal=1, allocation_id=place, status=status)
+
+
 def test_a_look_at_a_cluster_names_the_form_that_it_has_by_now() -> None:
     """Of two that left at once, the one that was done last may still have counted the other."""
     seen = [
-        ("controller", "a", "ready"),
-        ("worker", "a", "ready"),
-        ("worker", "b", "removed"),
-        ("worker", "c", "removing"),
+        at("controller", "a", "ready"),
+        at("worker", "a", "ready"),
+        at("worker", "b", "removed"),
+        at("worker", "c", "removing"),
     ]
-    members = [InstanceMember(component_key=key, allocation_id=place, status=status) for key, place, status in seen]
-    assert at_rest(members, {}).name == SINGLE
-    assert "add" in {one.kind for one in at_rest(members, {"mode": SINGLE}).closed}
-    assert (
-        at_rest([*members, InstanceMember(component_key="worker", allocation_id="d", status="ready")], {}).name == MULTI
-    )
+    assert at_rest(seen, {}).name == SINGLE
+    assert "add" in {one.kind for one in at_rest(seen, {"mode": SINGLE}).closed}
+    assert at_rest([*seen, at("worker", "d", "ready")], {}).name == MULTI
 
 
 def test_the_last_worker_stays_also_when_all_are_asked_away_at_once_unless_its_machine_is_gone() -> None:
