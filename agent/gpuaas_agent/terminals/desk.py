@@ -40,6 +40,8 @@ class TerminalDesk:
 
     def hang_up(self, allocation_id: str) -> int:
         """Before the allocation goes: how many there were."""
+        if not self._thread.is_alive():
+            return 0
         return self._run(self._end(lambda spec: spec.allocation_id == allocation_id)).result(_HANG_UP_SECONDS)
 
     def hang_up_terminal(self, terminal_id: str) -> int:

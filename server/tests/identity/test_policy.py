@@ -7,7 +7,17 @@ from fastapi import APIRouter, FastAPI
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuaas_server.identity.policy import RULES, SCOPES, Level, Verdict, allowed_actions, decide, needs
+from gpuaas_server.identity.policy import (
+    RULES,
+    SCOPES,
+    Level,
+    Verdict,
+    allowed_actions,
+    decide,
+    needs,
+    needs_on_others,
+    reaches,
+)
 from gpuaas_server.identity.policy_document import (
     RELATIONS,
     ROLES,
@@ -212,3 +222,13 @@ def test_an_app_without_the_endpoint_of_a_rule_does_not_start() -> None:
     with pytest.raises(RuntimeError, match="allocation_create"):
         assert_policy_covers(app)
     assert_policy_covers(app, complete=False)
+
+
+def test_a_member_reaches_what_is_their_own_and_an_administrator_what_is_anybodys() -> None:
+    member, admin = frozenset({"project_member"}), frozenset({"project_member", "project_admin"})
+    assert [reaches(member, "terminal_open", own) for own in (True, False)] == [True, False]
+    assert [reaches(admin, "terminal_open", own) for own in (True, False)] == [True, True]
+    assert not reaches(frozenset({"project_viewer"}), "terminal_open", own=True)
+    assert not reaches(frozenset({"platform_operator"}), "terminal_open", own=True)
+    assert allowed_actions(member, ["terminal_open", "allocation_release"], own=False) == ["allocation_release"]
+    assert "project_member" not in needs_on_others("terminal_open")
