@@ -11,11 +11,13 @@ from http.cookies import SimpleCookie
 
 import httpx
 import pytest
+from starlette.requests import HTTPConnection
 
 from gpuaas_server.housekeeping.machine import HousekeepingMachine
-from gpuaas_server.identity.cookies import COOKIE
+from gpuaas_server.identity.cookies import COOKIE, CookieSecret, refuse_forged
 from gpuaas_server.kernel.context import system_actor
 from gpuaas_server.kernel.database import PLATFORM
+from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.logs import JsonFormatter
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.runtime import running_platform
@@ -397,3 +399,18 @@ async def test_sessions_that_have_ended_are_forgotten_by_and_by(
     assert await left() == 1
     clock.ahead = timedelta(hours=2)
     assert await left() == 0
+
+
+@pytest.mark.parametrize(
+    ("origin", "passes"), [("http://test", True), ("http://evil.example", False), ("null", False), (None, False)]
+)
+def test_a_websocket_by_the_cookie_must_come_from_our_own_pages(origin: str | None, passes: bool) -> None:
+    """No page can add a header to it, so the origin is all there is to tell by."""
+    headers = [(b"host", b"test")] + ([(b"origin", origin.encode())] if origin is not None else [])
+    connection = HTTPConnection({"type": "websocket", "scheme": "ws", "path": "/", "headers": headers})
+    if passes:
+        refuse_forged(connection, CookieSecret.fresh(), "")
+    else:
+        with pytest.raises(Problem) as refused:
+            refuse_forged(connection, CookieSecret.fresh(), "")
+        assert refused.value.code == "origin_refused"
