@@ -10,7 +10,7 @@ from gpuaas_cli.failures import ExitCode
 from gpuaas_cli.progress import label_of, mark_of, style_of_mark
 from gpuaas_cli.rendering import Column, age, cell, print_card, print_json, print_list, short_moment
 from gpuaas_cli.session import Session
-from gpuaas_sdk import Allocation, Timeline, TimelineEntry
+from gpuaas_sdk import Allocation, HostGpu, Timeline, TimelineEntry
 
 
 def _ssh(allocation: Allocation) -> str | None:
@@ -26,6 +26,14 @@ COLUMNS: list[Column[Allocation]] = [
     Column("GPUS", lambda one: one.gpu_count, right=True, whole=True),
     Column("SSH", _ssh),
     Column("AGE", lambda one: age(one.created_at), right=True, whole=True),
+]
+GPUS: list[Column[HostGpu]] = [
+    Column("#", lambda one: one.slot_index, right=True, whole=True),
+    Column("HELD", lambda one: "yes" if one.claimed else "no", whole=True),
+    Column("GPU", lambda one: one.gpu_model),
+    Column("PCI", lambda one: one.pci_address, whole=True),
+    Column("NUMA", lambda one: one.numa_node, right=True, whole=True),
+    Column("LINK", lambda one: one.nvlink_group, right=True, whole=True),
 ]
 
 

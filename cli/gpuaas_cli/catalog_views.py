@@ -5,7 +5,17 @@ from dataclasses import replace
 
 from gpuaas_cli.rendering import Column, age, print_card
 from gpuaas_cli.session import Session
-from gpuaas_sdk import App, AppVersion, AppVersionDetail, CatalogApp, CatalogEntry, Entitlement, InvalidRequest
+from gpuaas_sdk import (
+    App,
+    AppVersion,
+    AppVersionDetail,
+    CandidateComponent,
+    CatalogApp,
+    CatalogEntry,
+    Entitlement,
+    InvalidRequest,
+    PlacementCandidate,
+)
 
 CATALOG: list[Column[CatalogApp]] = [
     Column("APP", lambda one: one.slug, whole=True),
@@ -35,6 +45,19 @@ ENTITLEMENTS: list[Column[Entitlement]] = [
     Column("AGE", lambda one: age(one.created_at), right=True, whole=True),
     Column("ID", lambda one: one.id, whole=True),
 ]
+PLACES: list[Column[PlacementCandidate]] = [
+    Column("ALLOCATION", lambda one: one.name or one.id),
+    Column("STATE", lambda one: one.state, whole=True),
+    Column("GPUS", lambda one: one.gpu_count, right=True, whole=True),
+    Column("SHAPE", lambda one: one.shape, whole=True),
+    Column("COMPONENTS", lambda one: "\n".join(_could(component) for component in one.components)),
+]
+
+
+def _could(component: CandidateComponent) -> str:
+    """worker: yes; or every reason why not."""
+    reasons = " ".join(refusal.message for refusal in component.refusals)
+    return f"{component.component_key}: {reasons or 'yes'}"
 
 
 def print_app(session: Session, app: CatalogEntry) -> None:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from gpuaas_cli.allocation_views import COLUMNS, print_allocation, print_outcome, print_timeline
+from gpuaas_cli.allocation_views import COLUMNS, GPUS, print_allocation, print_outcome, print_timeline
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.commands import ssh
 from gpuaas_cli.options import DeadlineOption, LimitOption, ProjectOption, WatchOption, YesOption
@@ -79,6 +79,14 @@ def timeline(session: Session, allocation: AllocationArgument, project: ProjectO
     """Show every state and every phase on the host, with times and failures."""
     where, found = _find(session, project, allocation)
     print_timeline(session, session.client.allocations.timeline(where, found))
+
+
+@group.verb("topology")
+def topology(session: Session, allocation: AllocationArgument, project: ProjectOption = None) -> None:
+    """Show the GPUs of its host, how they are linked, and which of them it holds."""
+    where, found = _find(session, project, allocation)
+    shown = session.client.allocations.topology(where, found)
+    print_list(session, shown.gpus, GPUS)
 
 
 @group.verb("release")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from gpuaas_cli.catalog_views import APPS, CATALOG, ENTITLEMENTS, VERSIONS, at_lines, print_app
+from gpuaas_cli.catalog_views import APPS, CATALOG, ENTITLEMENTS, PLACES, VERSIONS, at_lines, print_app
 from gpuaas_cli.command_group import CommandGroup
 from gpuaas_cli.failures import CommandFailed, ExitCode
 from gpuaas_cli.options import ProjectOption, ReasonOption, TenantOption, YesOption
@@ -55,6 +55,18 @@ def show(
 ) -> None:
     """Show an app: versions, components, what it asks and what it needs. With --output json, the whole manifest."""
     print_app(session, session.client.catalog.show(project_id(session, project), app, version=version))
+
+
+@group.verb("places")
+def places(
+    session: Session,
+    app: SlugArgument,
+    version: Annotated[str | None, typer.Option("--version", help="Else the newest active one.")] = None,
+    project: ProjectOption = None,
+) -> None:
+    """Show on which allocations the app could live, and for each component every reason why not."""
+    found = session.client.placements.list(project_id(session, project), app=app, version=version)
+    print_list(session, found, PLACES)
 
 
 @group.verb("register")

@@ -6,11 +6,11 @@ from typing import Annotated
 import typer
 
 from gpuaas_cli.command_group import CommandGroup
-from gpuaas_cli.options import ReasonOption
+from gpuaas_cli.options import LimitOption, ReasonOption
 from gpuaas_cli.references import node_id, slot_id
 from gpuaas_cli.rendering import Column, print_list
 from gpuaas_cli.session import Session
-from gpuaas_sdk import Slot
+from gpuaas_sdk import NodeSlots, Slot
 
 group = CommandGroup("Slots: the GPUs of a node as the platform hands them out.")
 
@@ -24,6 +24,21 @@ COLUMNS: list[Column[Slot]] = [
     Column("NUMA", lambda one: one.numa_node, right=True, whole=True),
     Column("LINK", lambda one: one.nvlink_group, right=True, whole=True),
     Column("ID", lambda one: one.id, whole=True),
+]
+
+
+def _by_status(node: NodeSlots) -> str:
+    """claimed 0 1 2 3, available 4 5: in the order in which they are met."""
+    found: dict[str, list[str]] = {}
+    for slot in node.slots:
+        found.setdefault(slot.status, []).append(str(slot.slot_index))
+    return ", ".join(f"{status} {' '.join(indexes)}" for status, indexes in found.items())
+
+
+FLEET: list[Column[NodeSlots]] = [
+    Column("NODE", lambda one: one.name, whole=True),
+    Column("STATUS", lambda one: "cordoned" if one.cordoned else one.status, whole=True),
+    Column("SLOTS", _by_status),
 ]
 REASON: Column[Slot] = Column("REASON", lambda one: one.status_reason)
 
@@ -40,6 +55,16 @@ def list_(session: Session, node: NodeArgument) -> None:
     slots = session.client.slots.list(node_id(session.client, node))
     explained = any(slot.status_reason for slot in slots)
     print_list(session, slots, [*COLUMNS, REASON] if explained else COLUMNS)
+
+
+@group.verb("map")
+def map_(
+    session: Session,
+    status: Annotated[str | None, typer.Option("--status", help="Only nodes with a slot in this status.")] = None,
+    limit: LimitOption = 200,
+) -> None:
+    """Show what each GPU of each node does: the number of each in its status."""
+    print_list(session, session.client.slots.map(status=status).first(limit), FLEET)
 
 
 @group.verb("approve")
