@@ -1,3 +1,4 @@
+import { useElementSize } from "@mantine/hooks";
 import { useId } from "react";
 import type { HostGpu } from "../api/types";
 import { Empty, Loaded } from "../parts/Loaded";
@@ -21,10 +22,11 @@ export function Topology({ project, allocation }: { project: string; allocation:
 
 function Picture({ gpus }: { gpus: HostGpu[] }) {
   const id = useId();
-  const picture = pictureOf(gpus);
+  const { ref, width } = useElementSize();
+  const picture = pictureOf(gpus, width || undefined);
   const words = wordsOf(gpus);
   return (
-    <figure className={classes.picture}>
+    <figure className={classes.picture} ref={ref}>
       <svg
         viewBox={`-1 -1 ${picture.width + 2} ${picture.height + 2}`}
         width={picture.width + 2}

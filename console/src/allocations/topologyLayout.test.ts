@@ -57,3 +57,11 @@ test("the words say which are claimed and how they are linked", () => {
     "3 of 8 GPUs of the host: GPU 1, 2 on NUMA node 0; GPU 5 on NUMA node 1, in 2 NVLink groups.",
   );
 });
+
+test("on a phone the NUMA nodes go below each other", () => {
+  const wide = pictureOf(eight);
+  const narrow = pictureOf(eight, wide.width - 1);
+  expect(narrow.width).toBeLessThan(wide.width);
+  expect(narrow.numas[1]?.y).toBeGreaterThanOrEqual(narrow.numas[0]?.height ?? 0);
+  for (const numa of narrow.numas) for (const link of numa.links) expect(inside(link, numa)).toBe(true);
+});

@@ -36,21 +36,25 @@ const HEAD = 20;
 const GAP = 12;
 const PER_ROW = 4;
 
-export function pictureOf(gpus: readonly HostGpu[]): Picture {
+/** NUMA nodes go side by side while there is room, and below each other on a phone. */
+export function pictureOf(gpus: readonly HostGpu[], room = Number.POSITIVE_INFINITY): Picture {
   const numas: NumaPlace[] = [];
-  let x = 0;
+  let [x, y, line] = [0, 0, 0];
   for (const [numa, inside] of grouped(gpus, (gpu) => gpu.numa_node)) {
-    const place = numaAt(x, numa, inside);
-    numas.push(place);
-    x += place.width + GAP;
+    const size = numaAt(0, 0, numa, inside);
+    if (x > 0 && x + size.width > room) [x, y, line] = [0, y + line + GAP, 0];
+    numas.push(numaAt(x, y, numa, inside));
+    x += size.width + GAP;
+    line = Math.max(line, size.height);
   }
-  const height = Math.max(0, ...numas.map((one) => one.height));
-  return { width: Math.max(0, x - GAP), height, numas: numas.map((one) => ({ ...one, height })) };
+  const width = Math.max(0, ...numas.map((one) => one.x + one.width));
+  const height = Math.max(0, ...numas.map((one) => one.y + one.height));
+  return { width, height, numas };
 }
 
-function numaAt(x: number, numa: number | null, gpus: HostGpu[]): NumaPlace {
+function numaAt(x: number, top: number, numa: number | null, gpus: HostGpu[]): NumaPlace {
   const links: LinkPlace[] = [];
-  let y = HEAD + PAD;
+  let y = top + HEAD + PAD;
   for (const [group, inside] of grouped(gpus, (gpu) => gpu.nvlink_group)) {
     const place = linkAt(x + PAD, y, group, inside);
     links.push(place);
@@ -59,9 +63,9 @@ function numaAt(x: number, numa: number | null, gpus: HostGpu[]): NumaPlace {
   const width = Math.max(...links.map((one) => one.width)) + 2 * PAD;
   return {
     x,
-    y: 0,
+    y: top,
     width,
-    height: y - GAP + PAD,
+    height: y - top - GAP + PAD,
     numa,
     links: links.map((one) => ({ ...one, width: width - 2 * PAD })),
   };

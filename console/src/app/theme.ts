@@ -14,10 +14,24 @@ const iris: MantineColorsTuple = [
   "#363498",
 ];
 
+// Mantine's greys of the dark scheme, in the tint of our surfaces: text, dimmed, lines, inputs, page.
+const slate: MantineColorsTuple = [
+  "#e6e9ef",
+  "#c3cad5",
+  "#9aa4b2",
+  "#6d7786",
+  "#3a414d",
+  "#2c313a",
+  "#20242c",
+  "#191c22",
+  "#14161b",
+  "#111318",
+];
+
 export const theme = createTheme({
   primaryColor: "iris",
   primaryShade: { light: 6, dark: 5 },
-  colors: { iris },
+  colors: { iris, dark: slate },
   fontFamily:
     'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Helvetica Neue", Arial, sans-serif',
   fontFamilyMonospace:

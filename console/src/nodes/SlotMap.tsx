@@ -1,3 +1,4 @@
+import { useElementSize } from "@mantine/hooks";
 import { useId } from "react";
 import { pictureOf } from "../allocations/topologyLayout";
 import type { Slot } from "../api/types";
@@ -7,14 +8,18 @@ import classes from "./SlotMap.module.css";
 /** A host's GPUs as they are linked, coloured by what they do. */
 export function SlotMap({ slots }: { slots: Slot[] }) {
   const id = useId();
+  const { ref, width } = useElementSize();
   const here = slots.filter((slot) => slot.present);
-  const picture = pictureOf(here.map((slot) => ({ ...slot, claimed: slot.status === "claimed" })));
+  const picture = pictureOf(
+    here.map((slot) => ({ ...slot, claimed: slot.status === "claimed" })),
+    width || undefined,
+  );
   const status = new Map(here.map((slot) => [slot.slot_index, slot]));
   const counts = new Map<string, number>();
   for (const slot of here) counts.set(slot.status, (counts.get(slot.status) ?? 0) + 1);
   const words = [...counts].map(([name, count]) => `${count} ${labelOf(name).toLowerCase()}`).join(", ");
   return (
-    <figure className={classes.picture}>
+    <figure className={classes.picture} ref={ref}>
       <svg
         viewBox={`-1 -1 ${picture.width + 2} ${picture.height + 2}`}
         width={picture.width + 2}
