@@ -80,6 +80,48 @@ def screen(site: Site, place: str, columns: int = 80, rows: int = 24) -> Screen:
     return Screen.open(site.world.admin, site.world.project_id, place, columns, rows)
 
 
+# The host is one: what needs all of it comes before the allocations that the other tests share.
+def test_a_release_hangs_up_at_once_and_the_wipe_is_as_clean_as_ever(site: Site) -> None:
+    for sku, gpus in (("h100-node", None), ("h100-slice", 1)):
+        place = site.allocate(site.world.admin, sku, gpus)
+        with screen(site, place) as person:
+            person.stream.send(b"echo left > ~/behind; (setsid nohup sleep 4711 >/dev/null 2>&1 &); echo done\n")
+            person.look_for(b"done\r\n")
+            site.world.admin.allocations.release(site.world.project_id, place)
+            assert person.ends().reason == "released"
+        assert site.settled(place) == "released"
+        assert site.world.admin.allocations.show(site.world.project_id, place).wipe_verified
+        assert not site.runs("4711")
+    assert os.listdir(site.host.upper / "var/lib/gpuaas/agent/terminals") == []
+
+
+def test_members_have_terminals_on_their_own_allocations_and_administrators_on_all(site: Site) -> None:
+    world = site.world
+    member, other, viewer = (world.person(f"project_{role}") for role in ("member", "member", "viewer"))
+    own = site.allocate(member, "h100-slice", 1)
+    for stranger in (other, viewer, world.person("platform_operator")):
+        assert "terminal_open" not in stranger.allocations.show(world.project_id, own).allowed_actions
+        with pytest.raises(Denied):
+            stranger.terminals.open(world.project_id, own)
+    with Screen.open(member, world.project_id, own) as person:
+        with pytest.raises(Denied):  # an administrator may close it, and never looks on
+            TerminalStream(world.admin, person.terminal)
+        with pytest.raises(Denied):
+            other.terminals.close(world.project_id, own, person.terminal.id)
+        world.admin.terminals.close(world.project_id, own, person.terminal.id)
+        end = person.ends()
+        assert end.reason == "closed"
+        assert "Administrator" in end.sentence
+    with Screen.open(world.person("project_admin"), world.project_id, own) as person:
+        person.run("true")
+    with Screen.open(member, world.project_id, own) as person:
+        mark = start_sleeping(person)
+        world.admin.users.update(world.tenant_id, member.me.show().id, disabled=True)
+        assert person.ends().reason == "access_lost"
+        until(lambda: not site.runs(mark), "the end of what ran there", 20)
+    site.release(own)
+
+
 def test_a_shell_has_the_window_that_was_asked_for_and_says_how_it_ended(site: Site, place: str) -> None:
     with screen(site, place, 101, 33) as person:
         assert person.run("stty size; id -un; tty | cut -c1-8").split() == ["33", "101", "gpu", "/dev/pts"]
@@ -234,44 +276,3 @@ def test_a_killed_api_leaves_no_shell_and_no_open_record(site: Site, place: str)
     site.world.server.wait_ready()
     until(lambda: not site.runs(mark), "the end of what ran there", 20)
     assert ended(site, place, person).reason == "interrupted"
-
-
-def test_members_have_terminals_on_their_own_allocations_and_administrators_on_all(site: Site) -> None:
-    world = site.world
-    member, other, viewer = (world.person(f"project_{role}") for role in ("member", "member", "viewer"))
-    own = site.allocate(member, "h100-slice", 1)
-    for stranger in (other, viewer, world.person("platform_operator")):
-        assert "terminal_open" not in stranger.allocations.show(world.project_id, own).allowed_actions
-        with pytest.raises(Denied):
-            stranger.terminals.open(world.project_id, own)
-    with Screen.open(member, world.project_id, own) as person:
-        with pytest.raises(Denied):  # an administrator may close it, and never looks on
-            TerminalStream(world.admin, person.terminal)
-        with pytest.raises(Denied):
-            other.terminals.close(world.project_id, own, person.terminal.id)
-        world.admin.terminals.close(world.project_id, own, person.terminal.id)
-        end = person.ends()
-        assert end.reason == "closed"
-        assert "Administrator" in end.sentence
-    with Screen.open(world.person("project_admin"), world.project_id, own) as person:
-        person.run("true")
-    with Screen.open(member, world.project_id, own) as person:
-        mark = start_sleeping(person)
-        world.admin.users.update(world.tenant_id, member.me.show().id, disabled=True)
-        assert person.ends().reason == "access_lost"
-        until(lambda: not site.runs(mark), "the end of what ran there", 20)
-    site.release(own)
-
-
-def test_a_release_hangs_up_at_once_and_the_wipe_is_as_clean_as_ever(site: Site) -> None:
-    for sku, gpus in (("h100-node", None), ("h100-slice", 1)):
-        place = site.allocate(site.world.admin, sku, gpus)
-        with screen(site, place) as person:
-            person.stream.send(b"echo left > ~/behind; (setsid nohup sleep 4711 >/dev/null 2>&1 &); echo done\n")
-            person.look_for(b"done\r\n")
-            site.world.admin.allocations.release(site.world.project_id, place)
-            assert person.ends().reason == "released"
-        assert site.settled(place) == "released"
-        assert site.world.admin.allocations.show(site.world.project_id, place).wipe_verified
-        assert not site.runs("4711")
-    assert os.listdir(site.host.upper / "var/lib/gpuaas/agent/terminals") == []

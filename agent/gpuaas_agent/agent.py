@@ -32,7 +32,7 @@ class Agent:
         self._wire = who.open_wire()
         self._ledger = AllocationLedger(config.state_dir)
         self._drivers = DriverRegistry(config, self._ledger)
-        terminals = TerminalDesk(config.state_dir, self._wire.opening)
+        terminals = TerminalDesk(config.state_dir, self._wire.openings)
         executor = tasks.TaskExecutor(config, self._drivers, self._certify_host, self._wire.clock.now, terminals)
         self.loop = TaskLoop(
             who.node_id,

@@ -156,11 +156,14 @@ class Wire:
             self._idle.put((url, channel))
             return answer(status, data)
 
-    def opening(self, path: str) -> Opening:
-        """For a WebSocket: signed as any GET without a body."""
-        url = self._urls[self._preferred % len(self._urls)]
-        full_path = Channel(url, self._context).path(path)
-        return Opening(url, self._context, full_path, self._headers("GET", full_path, b""))
+    def openings(self, path: str) -> list[Opening]:
+        """For a WebSocket: one to each server, the preferred first, signed as any GET without a body."""
+        found = []
+        for number in range(len(self._urls)):
+            url = self._urls[(self._preferred + number) % len(self._urls)]
+            full_path = Channel(url, self._context).path(path)
+            found.append(Opening(url, self._context, full_path, self._headers("GET", full_path, b"")))
+        return found
 
     def _headers(self, method: str, path: str, body: bytes) -> dict[str, str]:
         headers = {"Accept": "application/json"}

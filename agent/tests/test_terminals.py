@@ -19,6 +19,7 @@ from websockets.datastructures import Headers
 from websockets.http11 import Request
 
 from gpuaas_agent import wire
+from gpuaas_agent.terminals.session import _connect
 from gpuaas_agent.terminals.shell import Shell
 from gpuaas_agent.terminals.websocket import SocketGone, WebSocket, masked
 
@@ -163,3 +164,14 @@ async def test_a_server_that_is_not_there_is_unreachable() -> None:
 def test_a_mask_is_taken_off_by_the_same_mask(data: bytes, key: bytes) -> None:
     assert masked(masked(data, key), key) == data
     assert masked(data, key) == bytes(byte ^ key[index % 4] for index, byte in enumerate(data))
+
+
+async def test_a_server_that_is_away_is_passed_over() -> None:
+    async with serve(echo, "127.0.0.1", 0) as server, asyncio.timeout(SECONDS):
+        there = opening(server.sockets[0].getsockname()[1])
+        socket = await _connect([opening(1), there])
+        await socket.send(b"x")
+        assert await socket.receive() == b"x"
+        await socket.close()
+    with pytest.raises(wire.Unreachable):
+        await _connect([opening(1), opening(1)])

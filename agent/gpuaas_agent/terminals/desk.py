@@ -22,9 +22,9 @@ Result = TypeVar("Result")
 
 
 class TerminalDesk:
-    def __init__(self, state_dir: Path, opening: Callable[[str], wire.Opening]) -> None:
+    def __init__(self, state_dir: Path, openings: Callable[[str], list[wire.Opening]]) -> None:
         self._folder = state_dir / "terminals"
-        self._opening = opening
+        self._openings = openings
         self._loop = asyncio.new_event_loop()
         self._sessions: dict[asyncio.Task[None], Session] = {}
         self._thread = threading.Thread(target=self._loop.run_forever, name="terminals", daemon=True)
@@ -60,8 +60,8 @@ class TerminalDesk:
                 "too_many_terminals", f"This host has {len(self._sessions)} open terminals", "Close some of them first."
             )
         session = Session(spec, way_in, self._folder)
-        opening = self._opening(f"/terminals/{spec.terminal_id}/stream")
-        task = asyncio.create_task(session.run(opening), name=spec.terminal_id)
+        openings = self._openings(f"/terminals/{spec.terminal_id}/stream")
+        task = asyncio.create_task(session.run(openings), name=spec.terminal_id)
         self._sessions[task] = session
         task.add_done_callback(self._ended)
         await asyncio.shield(session.opened)

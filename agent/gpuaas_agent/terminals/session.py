@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,11 +24,11 @@ class Session:
     folder: Path
     opened: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
-    async def run(self, opening: wire.Opening) -> None:
+    async def run(self, openings: Sequence[wire.Opening]) -> None:
         """`opened` says whether there was a shell, or why not; from then on the session's end is nobody's failure."""
         files = LoginFiles(self.folder / self.spec.terminal_id)
         try:
-            socket = await WebSocket.open(opening)
+            socket = await _connect(openings)
             try:
                 shell = await self._log_in(socket, files)
                 try:
@@ -102,6 +103,14 @@ class Session:
                 elif message.get("type") == "close":
                     log.event("terminal_closed", reason=str(message.get("reason"))[:40])
                     return
+
+
+async def _connect(openings: Sequence[wire.Opening]) -> WebSocket:
+    """To the first server that answers."""
+    for opening in openings[:-1]:
+        with contextlib.suppress(wire.Unreachable):
+            return await WebSocket.open(opening)
+    return await WebSocket.open(openings[-1])
 
 
 def _size(message: dict[str, object]) -> tuple[int, int] | None:
