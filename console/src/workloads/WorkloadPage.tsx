@@ -23,8 +23,10 @@ import { MemberPanel } from "./MemberPanel";
 import { memberName, useMembers } from "./members";
 import { phasesOf } from "./phases";
 import { useInstance } from "./queries";
+import { Served } from "./Served";
 import { Timeline } from "./Timeline";
 import { useTimeline } from "./timeline";
+import { Usage } from "./Usage";
 
 export function WorkloadPage() {
   const { instanceId } = useParams({ strict: false }) as { instanceId: string };
@@ -104,6 +106,8 @@ function Shown({ instance }: { instance: Instance }) {
         <Panel title="Operations" flush>
           <OperationTable filter={{ instance_id: instance.id }} nameOf={nameOf} />
         </Panel>
+        <Served instance={instance} />
+        <Usage instance={instance} />
         <Receipts project={instance.project_id} filter={{ instance_id: instance.id }} nameOf={nameOf} />
       </div>
     </>
