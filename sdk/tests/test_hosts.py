@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from subprocess import PIPE
+from typing import IO
 
 import asyncssh
 import pytest
@@ -56,6 +57,18 @@ def authority() -> Authority:
     return Authority(asyncssh.generate_private_key("ssh-ed25519"), asyncssh.generate_private_key("ssh-ed25519"))
 
 
+async def feed(said: "asyncssh.SSHReader[str]", child: subprocess.Popen[bytes]) -> None:
+    while word := await said.read(1 << 16):
+        os.write(child.stdin.fileno(), word.encode()) if child.stdin else None
+    child.stdin.close() if child.stdin else None
+
+
+async def carry(source: IO[bytes] | None, sink: "asyncssh.SSHWriter[str]") -> None:
+    """To its end: what a child says as its last is not lost."""
+    while source and (word := await asyncio.to_thread(os.read, source.fileno(), 1 << 16)):
+        sink.write(word.decode())
+
+
 @asynccontextmanager
 async def host(authority: Authority, certified_for: str | None) -> AsyncIterator[list[str]]:
     """An SSH server that runs what it is told with this machine's own shell, and keeps what it was told."""
@@ -69,11 +82,10 @@ async def host(authority: Authority, certified_for: str | None) -> AsyncIterator
         )
         if (mine := asyncio.current_task()) is not None:
             running[mine] = done
-        await process.redirect(stdin=done.stdin, stdout=done.stdout, stderr=done.stderr)
-        ended = await asyncio.to_thread(done.wait)
-        await process.stdout.drain()
-        await process.stderr.drain()
-        process.exit(ended)
+        fed = asyncio.create_task(feed(process.stdin, done))
+        await asyncio.gather(carry(done.stdout, process.stdout), carry(done.stderr, process.stderr))
+        fed.cancel()
+        process.exit(await asyncio.to_thread(done.wait))
         await process.wait_closed()
 
     class Server(asyncssh.SSHServer):

@@ -126,7 +126,7 @@ class Context:
         except Exception as error:
             await self._tell(name, member, "failed", failure_of(error).message)
             raise
-        await self._tell(name, member, "succeeded")
+        self.lease.note(_step(name, member, "succeeded"))
         self.said.done.add(_place(name, member))
 
     async def once(
@@ -144,7 +144,7 @@ class Context:
 
     async def progress(self, percent: int, message: str | None = None) -> None:
         told: dict[str, object] = {"percent": percent}
-        await self.lease.report(progress=told if message is None else told | {"message": line(message)})
+        await self.lease.tell(progress=told if message is None else told | {"message": line(message)})
 
     def member(
         self, member: ControllerMember, status: str, *, message: str | None = None, detail: Document | None = None
@@ -186,15 +186,19 @@ class Context:
         return _place(name, member) in before | self.said.done
 
     async def _tell(self, name: str, member: ControllerMember | None, status: str, message: str | None = None) -> None:
-        step: dict[str, object] = {"name": name, "status": status}
-        if member is not None:
-            step["member_id"] = member.id
-        if message is not None:
-            step["message"] = line(message)
-        await self.lease.report(steps=[step])
+        await self.lease.tell([_step(name, member, status, message)])
 
     def _named(self, member_id: str | None) -> ControllerMember | None:
         return next((one for one in self.everybody if one.id == member_id), None)
+
+
+def _step(name: str, member: ControllerMember | None, status: str, message: str | None = None) -> Document:
+    step: dict[str, object] = {"name": name, "status": status}
+    if member is not None:
+        step["member_id"] = member.id
+    if message is not None:
+        step["message"] = line(message)
+    return step
 
 
 def _place(name: str, member: ControllerMember | None) -> tuple[str, str | None]:

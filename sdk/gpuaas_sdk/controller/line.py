@@ -22,6 +22,7 @@ from gpuaas_sdk.wire import Document
 
 POLL_SECONDS = 30
 RENEWALS_PER_LEASE = 3
+UNSAID_SECONDS = 0.25  # how long the end of a step waits for another word to go with
 Answer = TypeVar("Answer")
 log = logging.getLogger(__name__)
 
@@ -63,25 +64,56 @@ class Lease:
     interrupted: bool = False  # this replica is to end: stop between two steps
     mode: Document | None = None  # the form that the instance has now, for the word at the end
     _said: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _unsaid: list[Document] = field(default_factory=list)
+    _later: asyncio.Task[None] | None = None
 
     @property
     def operation_id(self) -> str:
         return self.claimed.operation.id
 
-    async def report(self, steps: Sequence[Document] = (), progress: Document | None = None) -> LeaseRenewed:
+    async def tell(self, steps: Sequence[Document] = (), progress: Document | None = None) -> LeaseRenewed:
+        """Now, and with it what is still unsaid."""
         async with self._said:  # one after the other: a step's end must not overtake its beginning
-            told = await self._held(self._calls.controller.report(*self._place, steps=steps, progress=progress))
+            unsaid = self._taken()
+            try:
+                told = await self.report([*unsaid, *steps], progress)
+            except BaseException:
+                self._unsaid = [*unsaid, *self._unsaid]
+                raise
         self.cancel_requested = told.cancel_requested
         return told
 
+    def note(self, step: Document) -> None:
+        """The end of a step goes with whatever is said next, most often the next one's beginning; by itself in a moment."""
+        self._unsaid.append(step)
+        if self._later is None or self._later.done():
+            self._later = asyncio.create_task(self._tell_unsaid())
+
+    async def report(self, steps: Sequence[Document], progress: Document | None) -> LeaseRenewed:
+        return await self._held(self._calls.controller.report(*self._place, steps=steps, progress=progress))
+
     async def complete(self, members: Sequence[Document], runtime: Document | None, access: Document | None) -> None:
-        end, mode = self._calls.controller.complete, self.mode
-        await self._held(end(*self._place, members=members, runtime=runtime, access_bundle=access, mode=mode))
+        async with self._said:
+            steps, complete = self._taken(), self._calls.controller.complete
+            await self._held(
+                complete(
+                    *self._place,
+                    members=members,
+                    steps=steps,
+                    runtime=runtime,
+                    access_bundle=access,
+                    mode=self.mode,
+                )
+            )
 
     async def fail(self, failure: Failure, members: Sequence[Document]) -> None:
-        await self._held(self._calls.controller.fail(*self._place, failure.document(), members=members))
+        async with self._said:
+            steps, calls = self._taken(), self._calls.controller
+            await self._held(calls.fail(*self._place, failure.document(), members=members, steps=steps))
 
     async def give_back(self) -> None:
+        if self._unsaid:
+            await self.tell()
         await self._held(self._calls.controller.give_back(*self._place))
 
     async def machine_access(self, public_key: str) -> MachineAccess:
@@ -97,11 +129,24 @@ class Lease:
             left = 60.0 if until is None else (until - datetime.now(UTC)).total_seconds()
             await asyncio.sleep(max(1.0, left / RENEWALS_PER_LEASE))
             try:
-                until = (await self.report()).lease_until
+                until = (await self.tell()).lease_until
             except LeaseLost:
                 return
             except GpuaasError as error:  # the next try is soon, and the lease has more than one try in it
                 log.warning("lease of %s not renewed: %s", self.operation_id, error)
+
+    async def _tell_unsaid(self) -> None:
+        await asyncio.sleep(UNSAID_SECONDS)
+        if not self._unsaid:
+            return
+        try:
+            await self.tell()
+        except (GpuaasError, LeaseLost) as error:  # it stays unsaid, and whoever speaks next hears of it
+            log.warning("steps of %s not told: %s", self.operation_id, error)
+
+    def _taken(self) -> list[Document]:
+        unsaid, self._unsaid = self._unsaid, []
+        return unsaid
 
     @property
     def _calls(self) -> AsyncClient:

@@ -120,7 +120,7 @@ class _Lease(Lease):
         super().__init__(line, claimed)
         self._fate = fate
 
-    async def report(self, steps: Sequence[Document] = (), progress: Document | None = None) -> LeaseRenewed:
+    async def report(self, steps: Sequence[Document], progress: Document | None) -> LeaseRenewed:
         for step in steps:
             if step["status"] == "succeeded":
                 self._meet("worked", str(step["name"]))
@@ -131,14 +131,21 @@ class _Lease(Lease):
         return told
 
     async def complete(self, members: Sequence[Document], runtime: Document | None, access: Document | None) -> None:
+        await self._say_the_rest()
         self._meet("ending")
         await super().complete(members, runtime, access)
         self._meet("ended")
 
     async def fail(self, failure: Failure, members: Sequence[Document]) -> None:
+        await self._say_the_rest()
         self._meet("ending")
         await super().fail(failure, members)
         self._meet("ended")
+
+    async def _say_the_rest(self) -> None:
+        """The last step's end goes with the operation's, where nobody dies: here there is a moment between them."""
+        if self._unsaid:
+            await self.tell()
 
     def _meet(self, moment: str, step: str = "") -> None:
         self._fate.meet(self.claimed.operation, moment, step)
