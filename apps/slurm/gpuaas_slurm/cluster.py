@@ -5,8 +5,9 @@ import base64
 import secrets
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
-from gpuaas_sdk.controller import Context, ControllerMember, Failed
+from gpuaas_sdk.controller import Context, ControllerMember, Failed, Host
 from gpuaas_slurm.facts import Facts, facts_of
 from gpuaas_slurm.heads import Heads, Known, known_of
 from gpuaas_slurm.inputs import Inputs
@@ -17,6 +18,7 @@ from gpuaas_slurm.scheduler import Scheduler
 
 AT_ONCE = 16  # members that are worked on at a time: a controller's machine has few cores and hosts have few logins
 KEY_BYTES = 1024
+Answer = TypeVar("Answer")
 
 
 @dataclass
@@ -99,7 +101,11 @@ class Cluster:
         return base64.b64encode(secrets.token_bytes(KEY_BYTES)).decode()
 
     async def _known(self, asked: Sequence[None]) -> list[Known]:
-        return [await known_of(await self.ctx.host(self.head))] * len(asked)
+        return [await self.at_head(known_of)] * len(asked)
+
+    async def at_head(self, question: Callable[[Host], Awaitable[Answer]]) -> Answer:
+        """What may be asked by another operation's way as well: it changes nothing for this one alone."""
+        return await self.heads.ways.ask(self.id, await self.ctx.host(self.head), question)
 
     def shares_host(self, member: ControllerMember) -> bool:
         """Whether another member of the cluster stays on the same host."""

@@ -71,12 +71,13 @@ class Slurm(AppController):
         if ctx.of("controller"):
             await self.bootstrap(ctx)
             return
-        key = await cluster.munge_key()
-        for member in cluster.workers:
-            await _prepare(cluster, member)
-            await _configure(cluster, member, key)
-            await _join(cluster, member)
-        await _prove(cluster, cluster.workers)
+        async with self._heads.ways.lent(cluster.id, await ctx.host(cluster.head)):
+            key = await cluster.munge_key()
+            for member in cluster.workers:
+                await _prepare(cluster, member)
+                await _configure(cluster, member, key)
+                await _join(cluster, member)
+            await _prove(cluster, cluster.workers)
         _say_mode(cluster)
         if len(cluster.projects) > 1:
             await _tell_doors(cluster)

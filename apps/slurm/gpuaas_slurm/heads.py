@@ -8,6 +8,7 @@ from gpuaas_slurm import layout
 from gpuaas_slurm.facts import Facts, facts_in
 from gpuaas_slurm.gathering import Gathering
 from gpuaas_slurm.hostside import ask, ask_in_turn
+from gpuaas_slurm.lending import Ways
 
 Named = tuple[str, str]  # an address, and a node's name
 Seen = tuple[bool, str]  # whether the cluster counts on a node, and what was seen of it last
@@ -21,8 +22,9 @@ class Known:
 
 @dataclass
 class Heads:
-    """By instance: each is asked with the host of whoever has its turn."""
+    """By instance: each is asked for all who wait, by a way that all share."""
 
+    ways: Ways = field(default_factory=Ways)
     known: Gathering[None, Known] = field(default_factory=Gathering)
     named: Gathering[Named, None] = field(default_factory=Gathering)
     joined: Gathering[str, Seen] = field(default_factory=Gathering)

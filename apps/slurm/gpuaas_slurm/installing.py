@@ -63,7 +63,7 @@ async def name_on_head(cluster: Cluster, member: ControllerMember) -> None:
     """The worker's name, where the controller looks for it."""
 
     async def name(asked: Sequence[Named]) -> list[None]:
-        await name_all(await cluster.ctx.host(cluster.head), asked)
+        await cluster.at_head(lambda host: name_all(host, asked))
         return [None] * len(asked)
 
     if place_of(member) != place_of(cluster.head):

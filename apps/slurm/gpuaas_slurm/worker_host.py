@@ -53,7 +53,7 @@ async def joined(cluster: Cluster, member: ControllerMember) -> None:
     """Until the cluster itself counts on it. The controller's host waits, a moment at a time, for all who join now."""
 
     async def look(nodes: Sequence[str]) -> list[Seen]:
-        return await look_for(await cluster.ctx.host(cluster.head), nodes, LOOK_SECONDS)
+        return await cluster.at_head(lambda host: look_for(host, nodes, LOOK_SECONDS))
 
     name, clock = layout.node_name(member.ordinal), asyncio.get_running_loop().time
     deadline = clock() + JOIN_SECONDS
