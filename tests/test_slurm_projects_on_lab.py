@@ -38,7 +38,8 @@ class Shared:
         return f"project-{home.slug}"
 
     def run(self, account: str, host: int, *options: str) -> str:
-        return self.ground.as_user("srun", "--input=none", f"--account={account}", *options, "hostname", host=host)
+        said = ["sh", "-c", "sleep 2; hostname"]
+        return self.ground.as_user("srun", "--input=none", f"--account={account}", *options, *said, host=host)
 
     def totals(self, project_id: str) -> dict[str, int]:
         found = self.ground.world.admin.app_usage.totals(project_id, instance_id=self.instance)
@@ -95,7 +96,8 @@ def test_a_second_project_gets_a_worker_an_account_and_its_own_usage(shared: Sha
     assert shared.run(shared.account, 1, "-w", theirs, "--gres=gpu:2", "-n1") == ground.hosts[1].name
     assert shared.run(shared.home_account, 0, "-w", theirs) == ground.hosts[1].name  # who pays is said by the account
     ground.comes(lambda: shared.totals(shared.other).get("jobs") == 1, "the other project's usage")
-    assert shared.totals(shared.other)["cpu_seconds"] >= 0
+    theirs_used = shared.totals(shared.other)
+    assert (theirs_used["cpu_seconds"] >= 2, theirs_used["gpu_seconds"] >= 4) == (True, True), theirs_used
     mine = ground.project_id
     ground.comes(lambda: shared.totals(mine).get("jobs") == shared.accounted() - 1, "its own usage")
     [event] = [one for one in admin.events.page(shared.other, tail=100).items if one.type == "app_usage.recorded"]

@@ -54,9 +54,9 @@ for account in told["projects"]:
         add("account", account, f"cluster={cluster}")
     elif limits[account, ""] == "0":
         limit(account, "-1")
-    for user in told["users"]:
-        if [account, user["name"]] not in known:
-            add("user", user["name"], f"account={account}", f"cluster={cluster}")
+    missing = [user["name"] for user in told["users"] if [account, user["name"]] not in known]
+    if missing:
+        add("user", ",".join(missing), f"account={account}", f"cluster={cluster}")
 for (account, user), jobs in limits.items():
     ours = not user and account.startswith(told["ours"])
     if ours and account not in told["projects"] and jobs != "0":
