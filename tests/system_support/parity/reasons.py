@@ -60,6 +60,30 @@ ABSENCES = (
         "A browser's session; the CLI holds a token and a refresh token.",
     ),
     Absence(("auth_token", "auth_logout"), (CONSOLE,), "The console has a session in a cookie, and no token."),
+    Absence(
+        (
+            "access_credential_show",
+            "member_show",
+            "publish_intent_show",
+            "service_account_show",
+            "tenant_user_show",
+            "user_show",
+        ),
+        (CONSOLE,),
+        "The list has the same fields, and the console shows them from there.",
+    ),
+    Absence(("me_show",), (CONSOLE,), "The console's session says the same."),
+    Absence(("app_show",), (CLI,), "`apps list --published` has the same fields, `apps show` more of the catalog's."),
+    Absence(
+        ("publish_intent_cancel",),
+        (CLI,),
+        "`artifacts publish` ends what it begins; what is left over after a crash expires by itself.",
+    ),
+    Absence(
+        ("ssh_ca_show",),
+        (CLI, CONSOLE),
+        "Comes with each certificate and each access bundle, where people need it.",
+    ),
     Absence(("registry_token",), (CONSOLE,), "For whoever pushes an image to the registry: the CLI, podman, docker."),
 )
 
