@@ -1063,14 +1063,15 @@ class InstancesCalls(Calls):
         *,
         allocation_id: str | None = None,
         app: str | None = None,
+        health: str | None = None,
         served: bool | None = None,
         status: str | None = None,
     ) -> Pages[InstanceSummary]:
-        """Instances of the project, newest first, decommissioned ones too; `status`, `app` and `allocation_id` pick."""
+        """Instances of the project, newest first, decommissioned ones too; what is named beside the page picks."""
         request = Request(
             method="GET",
             path=path_of("projects", project_id, "instances"),
-            query={"allocation_id": allocation_id, "app": app, "served": served, "status": status},
+            query={"allocation_id": allocation_id, "app": app, "health": health, "served": served, "status": status},
         )
         return self._pages(InstanceSummary, request)
 

@@ -11,6 +11,7 @@ from gpuaas_server.instances.candidates import PlacementWish
 from gpuaas_server.instances.schemas import (
     HealthAccepted,
     HealthReport,
+    HealthStatus,
     Instance,
     InstanceCreate,
     InstanceMember,
@@ -25,6 +26,7 @@ from gpuaas_server.instances.schemas import (
     PlacementCandidates,
     ServedProjects,
 )
+from gpuaas_server.instances.service import InstanceFilter
 from gpuaas_server.instances.serving import Caller
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change, reply
 from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
@@ -87,6 +89,7 @@ async def instance_list(
     project_id: ProjectId,
     call: Annotated[Call, admitted("instance_list")],
     status: Annotated[InstanceStatus | None, Query()] = None,
+    health: Annotated[HealthStatus | None, Query()] = None,
     app: Annotated[Slug | None, Query(description="Only instances of this app.")] = None,
     served: Annotated[
         bool, Query(description="Not the project's own, but those of other projects that serve it.")
@@ -95,11 +98,9 @@ async def instance_list(
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
-    """Instances of the project, newest first, decommissioned ones too; `status`, `app` and `allocation_id` pick."""
-    roles = call.admission.roles
-    return await call.read(
-        lambda c: service.instance_list(c, roles, project_id, status, app, after, limit, served, allocation_id)
-    )
+    """Instances of the project, newest first, decommissioned ones too; what is named beside the page picks."""
+    roles, wanted = call.admission.roles, InstanceFilter(status, health, app, served, allocation_id)
+    return await call.read(lambda c: service.instance_list(c, roles, project_id, wanted, after, limit))
 
 
 @router.get(ONE, response_model=Instance, responses=problem_responses())

@@ -1,6 +1,7 @@
 """All SQL of app instances, members and their timeline."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from psycopg.rows import DictRow
@@ -126,28 +127,37 @@ async def instance_hold(connection: Connection, instance_id: str) -> DictRow | N
     return await cursor.fetchone()
 
 
+@dataclass(frozen=True, slots=True)
+class InstanceFilter:
+    """Which instances are wanted. `served`: of other projects, those that serve this one."""
+
+    status: str | None = None
+    health: str | None = None
+    app_slug: str | None = None
+    served: bool = False
+    allocation_id: str | None = None
+
+
 async def instance_list(
     connection: Connection,
     project_id: str,
-    status: str | None,
-    app_slug: str | None,
+    wanted: InstanceFilter,
     after: str | None,
     limit: int,
     apps: Sequence[str] | None = None,
-    served: bool = False,
-    allocation_id: str | None = None,
 ) -> list[DictRow]:
-    """Newest first, without the large columns. The clauses are ours; only values come from outside.
-
-    `served`: of other projects, those that serve this one.
-    """
+    """Newest first, without the large columns. The clauses are ours; only values come from outside."""
     theirs = "id IN (SELECT instance_id FROM instance_projects WHERE project_id = %s AND NOT home AND until IS NULL)"
-    clauses, values = [theirs if served else "project_id = %s"], list[object]([project_id])
+    clauses, values = [theirs if wanted.served else "project_id = %s"], list[object]([project_id])
     for clause, value in (
-        ("status = %s", status),
-        ("app_slug = %s", app_slug),
+        ("status = %s", wanted.status),
+        ("health = %s", wanted.health),
+        ("app_slug = %s", wanted.app_slug),
         ("app_slug = ANY(%s)", apps),
-        ("id IN (SELECT instance_id FROM app_members WHERE allocation_id = %s AND removed_at IS NULL)", allocation_id),
+        (
+            "id IN (SELECT instance_id FROM app_members WHERE allocation_id = %s AND removed_at IS NULL)",
+            wanted.allocation_id,
+        ),
         ("id < %s", after),
     ):
         if value is not None:

@@ -14,6 +14,7 @@ from gpuaas_server.instances.flags import refuse_untrusted, subject_of
 from gpuaas_server.instances.held import Held, hold
 from gpuaas_server.instances.machine import InstanceView, judge, possible_verbs
 from gpuaas_server.instances.modes import refuse_closed
+from gpuaas_server.instances.queries import InstanceFilter
 from gpuaas_server.instances.schemas import (
     Instance,
     InstanceCreate,
@@ -35,6 +36,7 @@ from gpuaas_server.projects.service import ProjectFacts
 from gpuaas_server.work import leases
 
 __all__ = [
+    "InstanceFilter",
     "allocation_ended",
     "allocation_guests",
     "allocation_wants_release",
@@ -126,18 +128,13 @@ async def instance_list(
     connection: Connection,
     roles: Roles,
     project_id: str,
-    status: str | None,
-    app_slug: str | None,
+    wanted: InstanceFilter,
     after: str | None,
     limit: int,
-    served: bool = False,
-    allocation_id: str | None = None,
 ) -> Page[InstanceSummary]:
-    """`served`: not the project's own, but others' that serve it; there is nothing to be asked of them from here."""
+    """Of those that others have and that serve the project, nothing can be asked from here."""
     seen = identity.apps_in_sight(roles)
-    rows = await queries.instance_list(
-        connection, project_id, status, app_slug, after, limit + 1, seen, served, allocation_id
-    )
+    rows = await queries.instance_list(connection, project_id, wanted, after, limit + 1, seen)
     shown = [summary_of(row, roles_over(row, project_id, roles)) for row in rows]
     return Page[InstanceSummary].of(shown, limit)
 

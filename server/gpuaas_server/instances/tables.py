@@ -63,6 +63,7 @@ app_instances = sa.Table(
     ),
     sa.Index("app_instances_by_project", "project_id", "id"),
     sa.Index("app_instances_by_status", "project_id", "status", "id"),
+    sa.Index("app_instances_by_health", "project_id", "health", "id"),
     sa.Index("app_instances_by_app", "project_id", "app_slug", "id"),
     sa.Index("app_instances_by_digest", "digest", postgresql_where=sa.text("decommissioned_at IS NULL")),
     sa.Index("app_instances_by_version", "version_id", postgresql_where=sa.text("decommissioned_at IS NULL")),

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from gpuaas_server.instances import queries
+from gpuaas_server.instances.queries import InstanceFilter
 from gpuaas_server.kernel.clock import utc_now
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.database import PLATFORM, Connection
@@ -69,9 +70,10 @@ async def test_list_show_and_work_touch_few_pages_among_many(crowded: tuple[AppS
     project, member = world.project_id, (await world.members(instance_id))[0]["id"]
     async with world.platform.database.connection(PLATFORM) as connection:
         questions = {
-            "list": lambda c: queries.instance_list(c, project, None, None, None, 51),
-            "list a status": lambda c: queries.instance_list(c, project, "failed", None, None, 51),
-            "list an app": lambda c: queries.instance_list(c, project, None, "crowd-7", None, 51),
+            "list": lambda c: queries.instance_list(c, project, InstanceFilter(), None, 51),
+            "list a status": lambda c: queries.instance_list(c, project, InstanceFilter(status="failed"), None, 51),
+            "list an app": lambda c: queries.instance_list(c, project, InstanceFilter(app_slug="crowd-7"), None, 51),
+            "list a health": lambda c: queries.instance_list(c, project, InstanceFilter(health="degraded"), None, 51),
             "show": lambda c: queries.instance_show(c, project, instance_id),
             "members": lambda c: queries.member_list(c, instance_id, False, None, 51),
             "member": lambda c: queries.member_show(c, instance_id, member),
