@@ -28,10 +28,19 @@ _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 
 
 def expiry(text: str | None) -> datetime | None:
+    return _moment(text, +1)
+
+
+def past(text: str | None) -> datetime | None:
+    """As `expiry`, but a span is one that has gone by: 2h is two hours ago."""
+    return _moment(text, -1)
+
+
+def _moment(text: str | None, direction: int) -> datetime | None:
     if text is None:
         return None
     if text[:-1].isdigit() and text[-1] in _UNITS:
-        return datetime.now(UTC) + timedelta(**{_UNITS[text[-1]]: int(text[:-1])})
+        return datetime.now(UTC) + direction * timedelta(**{_UNITS[text[-1]]: int(text[:-1])})
     try:
         moment = datetime.fromisoformat(text)
     except ValueError as error:

@@ -13,7 +13,7 @@ from gpuaas_cli.field_names import FieldNames
 from gpuaas_cli.instance_views import member_columns
 from gpuaas_cli.main import app
 from gpuaas_cli.operation_views import print_operation
-from gpuaas_cli.options import expiry
+from gpuaas_cli.options import expiry, past
 from gpuaas_cli.reference import reference
 from gpuaas_cli.references import only_one
 from gpuaas_cli.rendering import age, cell, money, print_list
@@ -148,6 +148,13 @@ def test_an_expiry_is_a_span_or_a_time() -> None:
     assert expiry("2030-01-31T12:00+00:00") == datetime(2030, 1, 31, 12, tzinfo=UTC)
     with pytest.raises(typer.BadParameter):
         expiry("next week")
+
+
+def test_a_span_that_has_gone_by_leads_back() -> None:
+    then = past("90m")
+    assert then is not None
+    assert timedelta(minutes=89) < datetime.now(UTC) - then < timedelta(minutes=91)
+    assert past("2020-01-31T12:00+00:00") == datetime(2020, 1, 31, 12, tzinfo=UTC)
 
 
 def test_ages_and_prices_are_short() -> None:

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from gpuaas_cli.command_group import CommandGroup
-from gpuaas_cli.options import LimitOption, ProjectOption
+from gpuaas_cli.options import LimitOption, ProjectOption, past
 from gpuaas_cli.references import project_id, tenant_id
 from gpuaas_cli.rendering import Column, print_list, short_moment
 from gpuaas_cli.session import Session
@@ -36,6 +36,10 @@ def list_(
     action: Annotated[str | None, typer.Option("--action", help="Only this action, such as allocation_create.")] = None,
     outcome: Annotated[str | None, typer.Option("--outcome", help="Only done or denied.")] = None,
     correlation: Annotated[str | None, typer.Option("--correlation", help="Only of this correlation id.")] = None,
+    since: Annotated[
+        str | None, typer.Option("--since", help="From then on: a span (90m, 12h, 30d) or a time.")
+    ] = None,
+    before: Annotated[str | None, typer.Option("--before", help="Earlier than this: a span or a time.")] = None,
     limit: LimitOption = 50,
 ) -> None:
     """List audit records, newest first."""
@@ -48,5 +52,7 @@ def list_(
         action=action,
         outcome=outcome,
         correlation_id=correlation,
+        since=past(since),
+        before=past(before),
     )
     print_list(session, records.first(limit), COLUMNS)
