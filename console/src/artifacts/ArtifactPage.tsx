@@ -131,7 +131,7 @@ function EvidenceTable({ artifact }: { artifact: Artifact }) {
           <Empty
             icon="check"
             title="No evidence yet"
-            text="A move to staged needs a lint and a smoke test that passed."
+            text="What lint and smoke tests of it said, for those who decide about a move."
           />
         }
       />

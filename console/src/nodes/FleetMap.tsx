@@ -4,7 +4,7 @@ import { type KeyboardEvent, memo, useCallback, useMemo, useRef, useState } from
 import type { NodeSlots } from "../api/types";
 import { labelOf } from "../parts/states";
 import classes from "./FleetMap.module.css";
-import { type HeatMap, heatMapOf, sentenceOf, stepFrom } from "./heatLayout";
+import { type HeatMap, heatMapOf, sentenceOf, stepFrom, type Tile } from "./heatLayout";
 
 const NAME_LETTERS = 20;
 
@@ -42,7 +42,18 @@ export function FleetMap({ nodes }: { nodes: NodeSlots[] }) {
         onKeyDown={move}
       >
         <Shapes map={map} />
-        <Tiles map={map} at={Math.min(at, nodes.length - 1)} onSay={setSaid} onFocus={setAt} onOpen={open} />
+        {map.tiles.map((tile, index) => (
+          <TileLink
+            key={tile.node.id}
+            tile={tile}
+            index={index}
+            head={map.head}
+            current={index === Math.min(at, nodes.length - 1)}
+            onSay={setSaid}
+            onFocus={setAt}
+            onOpen={open}
+          />
+        ))}
       </svg>
       <figcaption className={classes.said}>
         {said || "Point at a node, or go there with tab and the arrow keys."}
@@ -58,20 +69,25 @@ const Shapes = memo(function Shapes({ map }: { map: HeatMap }) {
 });
 
 interface TileProps {
-  map: HeatMap;
-  at: number;
+  tile: Tile;
+  index: number;
+  head: number;
+  /** The one that tab leads to. */
+  current: boolean;
   onSay: (words: string) => void;
   onFocus: (index: number) => void;
   onOpen: (id: string) => void;
 }
 
-const Tiles = memo(function Tiles({ map, at, onSay, onFocus, onOpen }: TileProps) {
-  return map.tiles.map(({ node, ...tile }, index) => (
+/** Drawn anew only when it is itself that changed: an arrow key must not draw a thousand others. */
+const TileLink = memo(function TileLink({ tile, index, head, current, onSay, onFocus, onOpen }: TileProps) {
+  const { node } = tile;
+  const name = node.name.length > NAME_LETTERS ? `${node.name.slice(0, NAME_LETTERS)}…` : node.name;
+  return (
     <g
-      key={node.id}
       role="link"
       className={classes.node}
-      tabIndex={index === at ? 0 : -1}
+      tabIndex={current ? 0 : -1}
       data-tile={index}
       data-off={node.cordoned || node.status === "lost"}
       aria-label={sentenceOf(node)}
@@ -82,21 +98,21 @@ const Tiles = memo(function Tiles({ map, at, onSay, onFocus, onOpen }: TileProps
       }}
       onClick={() => onOpen(node.id)}
     >
-      {map.head > 0 && (
+      {head > 0 && (
         <text x={tile.x} y={tile.y + 11} className={classes.name}>
-          {node.name.length > NAME_LETTERS ? `${node.name.slice(0, NAME_LETTERS)}…` : node.name}
+          {name}
         </text>
       )}
       <rect
         x={tile.x - 1}
-        y={tile.y + map.head - 1}
+        y={tile.y + head - 1}
         width={tile.width + 2}
-        height={tile.height - map.head + 2}
+        height={tile.height - head + 2}
         rx={2}
         className={classes.tile}
       />
     </g>
-  ));
+  );
 });
 
 export function Legend({ nodes }: { nodes: NodeSlots[] }) {
