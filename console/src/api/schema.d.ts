@@ -1735,7 +1735,7 @@ export interface paths {
         };
         /**
          * Instance List
-         * @description Instances of the project, newest first, decommissioned ones too; `status`, `app` and `allocation_id` pick.
+         * @description Instances of the project, newest first, decommissioned ones too; what is named beside the page picks.
          */
         get: operations["instance_list"];
         put?: never;
@@ -22853,6 +22853,7 @@ export interface operations {
         parameters: {
             query?: {
                 status?: "created" | "starting" | "running" | "stopping" | "stopped" | "failed";
+                health?: "unknown" | "progressing" | "healthy" | "degraded" | "unhealthy";
                 /** @description Only instances of this app. */
                 app?: string;
                 /** @description Not the project's own, but those of other projects that serve it. */

@@ -2,7 +2,7 @@
 import { Accordion, Stack } from "@mantine/core";
 import type { Errors } from "./check";
 import { Field } from "./fields";
-import type { Schema, Values } from "./schema";
+import { fieldsOf, type Schema, type Values } from "./schema";
 
 interface Props {
   schema: Schema;
@@ -12,7 +12,7 @@ interface Props {
 }
 
 export function SchemaForm({ schema, values, onChange, errors = {} }: Props) {
-  const all = Object.entries(schema.properties ?? {});
+  const all = fieldsOf(schema);
   const [plain, advanced] = [
     all.filter(([, one]) => !one["x-ui"]?.advanced),
     all.filter(([, one]) => one["x-ui"]?.advanced),

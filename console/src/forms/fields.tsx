@@ -18,7 +18,7 @@ import {
 } from "@mantine/core";
 import { Icon } from "../parts/Icon";
 import type { Errors } from "./check";
-import { helpOf, initialOf, kindOf, labelOf, type Schema, type Values } from "./schema";
+import { fieldsOf, helpOf, initialOf, kindOf, labelOf, type Schema, type Values } from "./schema";
 
 interface FieldProps {
   name: string;
@@ -141,7 +141,7 @@ function Json({ value, onChange, common }: FieldProps & Common) {
 function Members({ schema, values, onChange, path, errors }: FieldProps & { values: Values }) {
   return (
     <Stack gap="sm">
-      {Object.entries(schema.properties ?? {}).map(([name, one]) => (
+      {fieldsOf(schema).map(([name, one]) => (
         <Field
           key={name}
           name={name}
@@ -174,7 +174,7 @@ function Rows(props: FieldProps) {
         {rows.map((row, index) => (
           <Group key={index} align="flex-start" wrap="nowrap" gap="xs" className="form-row">
             <Group align="flex-start" gap="xs" grow flex={1} preventGrowOverflow={false}>
-              {Object.entries(item.properties ?? {}).map(([inner, one]) => (
+              {fieldsOf(item).map(([inner, one]) => (
                 <Field
                   key={inner}
                   name={inner}

@@ -84,3 +84,14 @@ export function sentOf(schema: Schema, value: unknown): unknown {
   }
   return value;
 }
+
+const SHORT: ReadonlySet<Kind> = new Set<Kind>(["text", "number", "choice", "boolean"]);
+
+/** A stored schema does not keep its order: what is needed comes first, then what is short. */
+export function fieldsOf(schema: Schema): [string, Schema][] {
+  const rank = ([name, one]: [string, Schema]) =>
+    (schema.required?.includes(name) ? 0 : 4) +
+    (SHORT.has(kindOf(one)) ? 0 : 2) +
+    (kindOf(one) === "boolean" ? 1 : 0);
+  return Object.entries(schema.properties ?? {}).sort((one, other) => rank(one) - rank(other));
+}

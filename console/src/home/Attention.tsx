@@ -1,38 +1,73 @@
-import type { Listing } from "../api/pages";
-import type { InstanceSummary } from "../api/types";
+import { useOperations } from "../operations/queries";
 import { Empty, Failed, Loading } from "../parts/Loaded";
 import { PageLink } from "../parts/PageLink";
 import { Panel } from "../parts/Panel";
+import { RelativeTime } from "../parts/RelativeTime";
 import { StateBadge } from "../parts/StateBadge";
-import { toneOf } from "../parts/states";
+import { useNow } from "../parts/useNow";
+import { useInstances } from "../workloads/queries";
+import classes from "./Attention.module.css";
+import { useAllocationsIn } from "./queries";
+import { gathered, isStuck, ofAllocation, ofInstance, ofOperation } from "./troubles";
 
-/** Whatever a person should look at, each with what to do next. */
-export function Attention({ instances }: { instances: Listing<InstanceSummary> }) {
-  const troubled = instances.rows.filter((one) => worrying(one));
+const MOST = 12;
+
+/** Whatever a person should look at: failed, degraded, blocked or stuck, each with the next step. */
+export function Attention({ project }: { project: string }) {
+  const now = useNow();
+  const failed = useInstances(project, { status: "failed" });
+  const degraded = useInstances(project, { health: "degraded" });
+  const unhealthy = useInstances(project, { health: "unhealthy" });
+  const blocked = useAllocationsIn(project, "release_failed");
+  const waiting = useOperations(project, { status: "pending" });
+  const lists = [failed, degraded, unhealthy, waiting];
+  const error = lists.map((one) => one.error).find(Boolean) ?? blocked.error;
+  const pending = lists.some((one) => one.pending) || blocked.isPending;
+  const troubles = gathered(
+    [...failed.rows, ...degraded.rows, ...unhealthy.rows]
+      .filter((one) => !one.decommissioned_at)
+      .map(ofInstance),
+    (blocked.data ?? []).map(ofAllocation),
+    waiting.rows.filter((one) => isStuck(one, now)).map(ofOperation),
+  );
   return (
-    <Panel title="Needs attention">
-      {instances.error ? (
-        <Failed error={instances.error} retry={instances.retry} />
-      ) : instances.pending ? (
+    <Panel
+      title="Needs attention"
+      flush
+      aside={troubles.length > MOST ? `${troubles.length} in all` : undefined}
+    >
+      {error ? (
+        <Failed
+          error={error}
+          retry={() => {
+            for (const one of lists) one.retry();
+          }}
+        />
+      ) : pending ? (
         <Loading />
-      ) : troubled.length === 0 ? (
-        <Empty icon="check" title="All is well" />
+      ) : troubles.length === 0 ? (
+        <Empty icon="check" title="All is well" text="Nothing has failed, and nothing waits for you." />
       ) : (
-        <ul>
-          {troubled.map((one) => (
-            <li key={one.id}>
-              <PageLink to={`/workloads/${one.id}`}>{one.name}</PageLink> <StateBadge state={one.health} />
+        <ul className={classes.troubles}>
+          {troubles.slice(0, MOST).map((one) => (
+            <li key={one.id} className={classes.trouble}>
+              <div className={classes.head}>
+                <PageLink to={one.to} className={classes.name}>
+                  {one.name}
+                </PageLink>
+                <StateBadge state={one.state} />
+                <span className={classes.since}>
+                  <RelativeTime at={one.since} />
+                </span>
+              </div>
+              <p className={classes.message}>{one.message}</p>
+              <p className={classes.next}>
+                <strong>Next step:</strong> {one.next}
+              </p>
             </li>
           ))}
         </ul>
       )}
     </Panel>
-  );
-}
-
-export function worrying(one: InstanceSummary): boolean {
-  return (
-    one.decommissioned_at === null &&
-    [one.status, one.health].some((state) => ["bad", "warn"].includes(toneOf(state)))
   );
 }

@@ -1,16 +1,20 @@
 import { useProject } from "../app/project";
 import { PageHead } from "../parts/PageHead";
-import { useInstances } from "../workloads/queries";
 import { Attention } from "./Attention";
+import { Figures } from "./Figures";
+import { Running } from "./Running";
+import { UnderWay } from "./UnderWay";
 
 export function HomePage() {
   const project = useProject();
-  const instances = useInstances(project.id);
   return (
     <>
       <PageHead title={project.name} lead="What needs attention, what runs, and what it costs." />
       <div className="stack">
-        <Attention instances={instances} />
+        <Figures project={project.id} />
+        <Attention project={project.id} />
+        <UnderWay project={project.id} />
+        <Running project={project.id} />
       </div>
     </>
   );

@@ -1,8 +1,9 @@
 // Keeps what is on the screen true: one stream of the project in view, and of the platform where an operator looks at it.
-import { useQueryClient } from "@tanstack/react-query";
+import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useRef, useState } from "react";
 import type { Event } from "../api/types";
-import { Follower, type LiveState } from "./follower";
+import { Burst } from "./burst";
+import { Follower, type LiveState, refuseIfRefused } from "./follower";
 import { patchLists } from "./patch";
 import { nounOf, PATCHED, staleAfter } from "./rules";
 
@@ -38,6 +39,7 @@ export function LiveProvider({ scope, children }: { scope: string | undefined; c
   useEffect(() => {
     if (!scope) return;
     const address = scope === "platform" ? "/api/v1/events" : `/api/v1/projects/${scope}/events`;
+    const burst = new Burst((events) => refresh(client, scope, events));
     const follower = new Follower({
       now: (signal) => cursorOfNow(address, signal),
       open: (after, signal) =>
@@ -45,15 +47,15 @@ export function LiveProvider({ scope, children }: { scope: string | undefined; c
       onState: setState,
       onFresh: () => void client.invalidateQueries({ predicate: (query) => query.queryKey[1] === scope }),
       onEvent: (event) => {
-        for (const key of staleAfter(event, scope)) void client.invalidateQueries({ queryKey: key });
-        const noun = nounOf(event);
-        if (noun && PATCHED.has(noun) && scope !== "platform") {
-          patchLists(client, noun, scope, event.subject).catch(() => undefined);
-        }
+        burst.add(event);
         for (const listener of listeners.current) listener(event);
       },
     });
-    return whileSeen(follower);
+    const stop = whileSeen(follower);
+    return () => {
+      stop();
+      burst.drop();
+    };
   }, [scope, client]);
 
   const live = useMemo<Live>(
@@ -69,8 +71,22 @@ export function LiveProvider({ scope, children }: { scope: string | undefined; c
   return <LiveContext.Provider value={live}>{children}</LiveContext.Provider>;
 }
 
+/** Reads again what the events made stale: each thing once, however many of them are about it. */
+function refresh(client: QueryClient, scope: string, events: Event[]): void {
+  const stale = new Map(
+    events.flatMap((event) => staleAfter(event, scope)).map((key) => [JSON.stringify(key), key]),
+  );
+  for (const key of stale.values()) void client.invalidateQueries({ queryKey: key });
+  if (scope === "platform") return;
+  const rows = new Map(events.map((event) => [event.subject, nounOf(event)]));
+  for (const [id, noun] of rows) {
+    if (noun && PATCHED.has(noun)) patchLists(client, noun, scope, id).catch(() => undefined);
+  }
+}
+
 async function cursorOfNow(address: string, signal: AbortSignal): Promise<string> {
   const answer = await fetch(`${address}?tail=0`, { signal });
+  refuseIfRefused(answer);
   if (!answer.ok) throw new Error(`events answered ${answer.status}`);
   const page = (await answer.json()) as { next_cursor: string };
   return page.next_cursor;

@@ -22,6 +22,13 @@ export interface Wiring {
   sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
+/** The API refuses us, and asking again would not help. */
+export class Refused extends Error {}
+
+export function refuseIfRefused(response: Response): void {
+  if ([401, 403, 404].includes(response.status)) throw new Refused(`events answered ${response.status}`);
+}
+
 export class Follower {
   private place: string | undefined;
   private opened = 0;
@@ -41,9 +48,10 @@ export class Follower {
       this.wiring.onState(attempt === 0 ? "connecting" : "lost", attempt);
       const opened = this.opened;
       try {
-        if (await this.follow(signal)) return;
-      } catch {
+        await this.follow(signal);
+      } catch (error) {
         if (signal.aborted) return;
+        if (error instanceof Refused) return this.wiring.onState("refused", 0);
       }
       attempt = this.opened > opened ? 1 : attempt + 1; // it had been open: what failed is new
       await (this.wiring.sleep ?? sleep)(pauseBefore(attempt), signal);
@@ -54,24 +62,19 @@ export class Follower {
     this.running.abort();
   }
 
-  /** True: the API refuses us, and asking again would not help. */
-  private async follow(signal: AbortSignal): Promise<boolean> {
+  private async follow(signal: AbortSignal): Promise<void> {
     const fresh = this.place === undefined;
     const place = this.place ?? (await this.wiring.now(signal));
     this.place = place;
     const silence = new AbortController();
     const response = await this.wiring.open(place, AbortSignal.any([signal, silence.signal]));
-    if (response.status === 401 || response.status === 403 || response.status === 404) {
-      this.wiring.onState("refused", 0);
-      return true;
-    }
+    refuseIfRefused(response);
     if (response.status === 400) this.place = undefined; // the place is not known there any more: begin from now
     if (!response.ok || !response.body) throw new Error(`stream answered ${response.status}`);
     this.opened++;
     this.wiring.onState("live", 0);
     if (fresh) this.wiring.onFresh();
     await this.read(response.body, silence);
-    return false;
   }
 
   private async read(stream: ReadableStream<Uint8Array>, silence: AbortController): Promise<void> {

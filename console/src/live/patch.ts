@@ -40,12 +40,11 @@ export async function patchLists(
   id: string,
 ): Promise<void> {
   const lists = client.getQueriesData<Pages>({ queryKey: keys.lists(noun, project) });
-  const unfiltered = lists.filter(([, data]) => data !== undefined);
-  if (!unfiltered.length) return;
+  const kept = lists.filter(([, data]) => data !== undefined);
   const reader = READERS[noun];
-  if (!reader) return;
+  if (!kept.length || !reader) return;
   const row = await reader(project, id);
-  for (const [key, data] of unfiltered) {
+  for (const [key, data] of kept) {
     if (!data?.pages) continue;
     const next = replaced(data, row);
     // Not in what is loaded: it is new, or a filter decides about it. The API knows which.

@@ -36,7 +36,13 @@ export function staleAfter(event: Event, scope: string): QueryKey[] {
   const instance = event.data.instance_id;
   if (typeof instance === "string") found.push(keys.one("instances", scope, instance));
   if (noun === "receipts" || noun === "members") found.push(keys.lists("operations", scope));
-  if (noun === "allocations") found.push(keys.all("quota", scope), keys.all("catalog", scope));
+  if (noun === "allocations") {
+    found.push(
+      [...keys.all("allocations", scope), "overview"],
+      keys.all("quota", scope),
+      keys.all("catalog", scope),
+    );
+  }
   if (noun === "artifacts") found.push(keys.lists("publish-intents", scope)); // one became an artifact
   if (noun === "apps") found.push(keys.all("catalog", scope));
   return found;

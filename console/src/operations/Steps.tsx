@@ -4,6 +4,7 @@ import { duration, secondsBetween } from "../parts/time";
 import { useNow } from "../parts/useNow";
 import { isLive } from "./queries";
 import classes from "./Steps.module.css";
+import { stepName } from "./stepName";
 
 /** How far an operation is: what it says of itself, and each step with its time. */
 export function OperationProgress({ operation }: { operation: Operation }) {
@@ -34,7 +35,8 @@ function sentence(operation: Operation): string {
   if (operation.cancel_requested_at && isLive(operation)) return "Asked to stop at the next safe place.";
   if (operation.progress?.message) return operation.progress.message;
   const running = operation.steps.filter((step) => step.status === "running");
-  if (isLive(operation) && running.length) return [...new Set(running.map((step) => step.name))].join(", ");
+  if (isLive(operation) && running.length)
+    return [...new Set(running.map((step) => stepName(step.name)))].join(", ");
   if (operation.status === "pending") return "Waits for the app's controller.";
   return isLive(operation) ? "Under way." : `Ended: ${operation.status}.`;
 }
@@ -48,7 +50,7 @@ export function Steps({ steps, nameOf }: { steps: OperationStep[]; nameOf?: (mem
         <li key={index} className={classes.step} data-status={step.status}>
           <span className={classes.mark} aria-hidden="true" />
           <span className={classes.name}>
-            {step.name}
+            {stepName(step.name)}
             {step.member_id && <span className="dim"> · {nameOf?.(step.member_id) ?? step.member_id}</span>}
             <span className="visually-hidden">, {step.status}</span>
             {step.message && <span className={classes.message}>{step.message}</span>}

@@ -1,5 +1,6 @@
 import type { Operation } from "../api/types";
 import type { Span } from "../parts/PhaseChart";
+import { stepName } from "./stepName";
 
 /** Waiting for a controller, each step, and the look at the hosts: all of an operation's time. */
 export function spansOf(operation: Operation, nameOf: (member: string) => string): Span[] {
@@ -14,7 +15,7 @@ export function spansOf(operation: Operation, nameOf: (member: string) => string
   const steps = operation.steps.map(
     (step, index): Span => ({
       key: String(index),
-      name: step.member_id ? `${step.name} · ${nameOf(step.member_id)}` : step.name,
+      name: step.member_id ? `${stepName(step.name)} · ${nameOf(step.member_id)}` : stepName(step.name),
       from: step.started_at,
       to: step.finished_at ?? (step.status === "running" ? finished_at : (step.finished_at ?? finished_at)),
       status: step.status,

@@ -7,6 +7,7 @@ import type { InstanceSummary } from "../api/types";
 
 export interface InstanceFilter {
   status?: InstanceSummary["status"];
+  health?: InstanceSummary["health"];
   app?: string;
 }
 

@@ -1,0 +1,67 @@
+// What needs somebody, each with what to do next. The API says what is wrong; here it is only put into one list.
+import type { Allocation, InstanceSummary, Operation } from "../api/types";
+
+export interface Trouble {
+  id: string;
+  to: string;
+  name: string;
+  state: string;
+  since: string;
+  message: string;
+  next: string;
+}
+
+export function ofInstance(one: InstanceSummary): Trouble {
+  const reason = one.health_reasons[0];
+  const state = one.status === "failed" ? one.status : one.health;
+  return {
+    id: one.id,
+    to: `/workloads/${one.id}`,
+    name: one.name,
+    state,
+    since: one.status === "failed" ? one.status_since : one.health_since,
+    message: one.failure?.message ?? reason?.message ?? "It does not say why.",
+    next: one.failure?.next_step ?? "Open it: every reason is there, and what may be done.",
+  };
+}
+
+export function ofAllocation(one: Allocation): Trouble {
+  return {
+    id: one.id,
+    to: `/allocations/${one.id}`,
+    name: one.name ?? one.id,
+    state: one.state,
+    since: one.state_since,
+    message: one.failure?.message ?? "It does not say why.",
+    next: one.failure?.next_step ?? "Open it to see what happened.",
+  };
+}
+
+/** Nobody takes work that is offered at once: the app's controller is away. */
+const WAITED_TOO_LONG_MS = 60_000;
+
+export function isStuck(one: Operation, now: number): boolean {
+  return (
+    one.status === "pending" &&
+    one.children === null &&
+    now - Date.parse(one.status_since) > WAITED_TOO_LONG_MS
+  );
+}
+
+export function ofOperation(one: Operation): Trouble {
+  return {
+    id: one.id,
+    to: `/operations/${one.id}`,
+    name: `${one.kind} (${one.app_slug})`,
+    state: one.status,
+    since: one.status_since,
+    message: "No controller has taken it up.",
+    next: "See that the app's controller runs in this project; or cancel it.",
+  };
+}
+
+/** The newest first, and nothing twice. */
+export function gathered(...lists: Trouble[][]): Trouble[] {
+  const all = new Map(lists.flat().map((one) => [one.id, one]));
+  return [...all.values()].sort((one, other) => Date.parse(other.since) - Date.parse(one.since));
+}
