@@ -20,7 +20,11 @@ FLAGS = [
     "--disable-sync",
 ]
 PATIENCE = 15_000.0  # milliseconds; a guard against hanging, not a promise
+SHELL = "#main"  # what is behind the login
 NOBODY_YET = "/api/v1/auth/session"  # whoever comes is asked for first, and 401 is the answer
+
+
+expect.set_options(timeout=PATIENCE)
 
 
 @contextmanager
@@ -47,7 +51,7 @@ class Visitor:
         self.page.get_by_label("E-mail").fill(grant["username"])
         self.page.get_by_label("Password", exact=True).fill(grant["password"])
         self.page.get_by_role("button", name="Log in").click()
-        self.page.wait_for_url(lambda url: "/login" not in url)
+        expect(self.page.locator(SHELL)).to_be_visible()
 
     def visit(self, path: str) -> None:
         """By its address, as from a link that somebody sent, until everything on it has come."""
@@ -56,8 +60,8 @@ class Visitor:
 
     def settle(self) -> None:
         """The page has a title, and waits for nothing any more."""
-        expect(self.page.locator("main h1").first).to_be_visible()
-        expect(self.page.locator("main .mantine-Loader-root")).to_have_count(0)
+        expect(self.page.locator(f"{SHELL} h1").first).to_be_visible()
+        expect(self.page.locator(f"{SHELL} .mantine-Loader-root")).to_have_count(0)
 
     def sees(self, text: str, seconds: float = PATIENCE / 1000) -> None:
         expect(self.page.locator("main").get_by_text(text).first).to_be_visible(timeout=seconds * 1000)
