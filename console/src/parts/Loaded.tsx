@@ -5,6 +5,7 @@ import { ApiProblem } from "../api/problem";
 import { Icon, type IconName } from "./Icon";
 import classes from "./Loaded.module.css";
 import { explained, ProblemPanel } from "./ProblemPanel";
+import { labelOf } from "./states";
 
 interface Query<T> {
   data: T | undefined;
@@ -46,11 +47,24 @@ export function Failed({ error, retry }: { error: Error; retry?: () => void }) {
 }
 
 export function Denied({ problem }: { problem: ApiProblem }) {
+  const roles = rolesOf(problem);
   return (
     <Empty icon="key" title="Your roles do not reach this" text={problem.document.detail}>
-      <p className={classes.hint}>{problem.document.next_step}</p>
+      {roles.length > 0 ? (
+        <p className={classes.hint}>
+          Any of these would do: {roles.map(labelOf).join(", ")}. Ask an administrator.
+        </p>
+      ) : (
+        <p className={classes.hint}>{problem.document.next_step}</p>
+      )}
     </Empty>
   );
+}
+
+/** What the refusal says would have done; scopes are for programs, and of no use to a person. */
+function rolesOf(problem: ApiProblem): string[] {
+  const needs = problem.document.details?.needs;
+  return Array.isArray(needs) ? needs.filter((one) => typeof one === "string" && !one.includes(":")) : [];
 }
 
 export function Empty(props: { icon?: IconName; title: string; text?: ReactNode; children?: ReactNode }) {

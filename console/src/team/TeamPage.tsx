@@ -30,7 +30,7 @@ export function TeamPage() {
               },
               {
                 key: "tenant",
-                label: "Administrators of the tenant",
+                label: "Tenant",
                 content: () => <TenantMembers tenant={found} />,
               },
               { key: "users", label: "Users", content: () => <TenantUsers tenant={found} /> },
