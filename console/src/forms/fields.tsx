@@ -46,7 +46,7 @@ export function Field(props: FieldProps) {
       const text = { ...common, placeholder, value: String(value ?? "") };
       const set = (event: { currentTarget: { value: string } }) => onChange(event.currentTarget.value);
       if (schema.format === "password") return <PasswordInput {...text} onChange={set} autoComplete="off" />;
-      if (schema["x-ui"]?.multiline) return <Textarea {...text} autosize minRows={2} onChange={set} />;
+      if (schema["x-ui"]?.multiline) return <Textarea {...text} rows={3} onChange={set} />;
       return <TextInput {...text} onChange={set} />;
     }
     case "number":
@@ -122,8 +122,7 @@ function Json({ value, onChange, common }: FieldProps & Common) {
   return (
     <JsonInput
       {...common}
-      autosize
-      minRows={2}
+      rows={4}
       formatOnBlur
       defaultValue={value === undefined ? "" : JSON.stringify(value, null, 2)}
       validationError="Not JSON yet"

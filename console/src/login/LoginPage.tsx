@@ -7,6 +7,7 @@ import { keys } from "../api/keys";
 import { sessionStart } from "../api/session";
 import { explained, ProblemPanel } from "../parts/ProblemPanel";
 import classes from "./LoginPage.module.css";
+import { within } from "./within";
 
 export function LoginPage() {
   useDocumentTitle("Log in · GPUaaS");
@@ -62,11 +63,4 @@ export function LoginPage() {
       </form>
     </main>
   );
-}
-
-/** Only to places in the console: an address from outside must not send a fresh session elsewhere. */
-export function within(to: string | undefined): string {
-  return to?.startsWith("/") && !to.startsWith("//") && !to.includes("\\") && !to.startsWith("/login")
-    ? to
-    : "/";
 }
