@@ -213,7 +213,8 @@ async def test_receipts_are_listed_newest_first_and_by_what_they_are_about(groun
     one = await ground.site.admin.get(f"{path}?operation_id={made[1][0]}&allocation_id={ground.allocation}")
     assert [item["id"] for item in one["items"]] == [made[1][1]]
     assert (await ground.site.admin.get(f"{path}?status=clean"))["items"] == []
-    assert (await ground.site.admin.call("GET", f"{path}/{made[0][1][:-1]}0")).status_code == 404
+    other = made[0][1][:-1] + ("1" if made[0][1].endswith("0") else "0")
+    assert (await ground.site.admin.call("GET", f"{path}/{other}")).status_code == 404
 
 
 async def test_another_projects_receipt_is_not_found(ground: Ground) -> None:
