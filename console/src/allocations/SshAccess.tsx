@@ -1,7 +1,6 @@
-import { ActionIcon, Text } from "@mantine/core";
+import { Group, Text } from "@mantine/core";
+import { useState } from "react";
 import { ActionButton } from "../actions/ActionButton";
-import { api, body } from "../api/client";
-import { thenStale } from "../api/stale";
 import type { Allocation, IssuedSshCertificate, SshGrant } from "../api/types";
 import { useProject } from "../app/project";
 import { useSession } from "../app/session";
@@ -12,17 +11,18 @@ import { PageLink } from "../parts/PageLink";
 import { Panel } from "../parts/Panel";
 import { RelativeTime } from "../parts/RelativeTime";
 import { type Column, ResourceTable } from "../parts/ResourceTable";
+import { type Secret, ShownOnce, shows } from "../parts/ShownOnce";
 import { Snippet } from "../parts/Snippet";
 import { StateBadge } from "../parts/StateBadge";
-import { tell } from "../parts/tell";
 import { nameOf } from "./actions";
 import { useCertificates, useGrants } from "./queries";
-import { certificateRevokeSpec, grantCreateSpec } from "./sshActions";
+import { certificateCreateSpec, certificateRevokeSpec, grantCreateSpec, grantEndSpec } from "./sshActions";
 
 /** The ways in: a certificate for people of the project, a grant for a key of anybody. */
 export function SshAccess({ allocation }: { allocation: Allocation }) {
   const project = useProject();
   const may = allocation.allowed_actions.includes("ssh_grant_create");
+  const [certificate, setCertificate] = useState<Secret | null>(null);
   return (
     <Panel
       title="SSH"
@@ -63,6 +63,14 @@ export function SshAccess({ allocation }: { allocation: Allocation }) {
               label="SSH command"
               text={`gpuaas allocations ssh ${nameOf(allocation)} --project ${project.id}`}
             />
+            <Group mt="xs">
+              <ActionButton
+                spec={shows(certificateCreateSpec, setCertificate)}
+                resource={allocation}
+                name={nameOf(allocation)}
+                size="compact-xs"
+              />
+            </Group>
           </div>
         )}
         {!allocation.ssh && (
@@ -75,6 +83,7 @@ export function SshAccess({ allocation }: { allocation: Allocation }) {
         <Text size="xs" c="dimmed">
           Your own keys are kept under <PageLink to="/credentials">Credentials</PageLink>.
         </Text>
+        {certificate && <ShownOnce secret={certificate} onClose={() => setCertificate(null)} />}
       </div>
     </Panel>
   );
@@ -108,18 +117,15 @@ function Grants({ allocation }: { allocation: Allocation }) {
     {
       key: "end",
       header: "End",
-      width: "3.5rem",
+      width: "5.5rem",
       cell: (one) =>
         mayEnd && (
-          <ActionIcon
-            variant="subtle"
-            color="red"
-            size="sm"
-            aria-label={`End the grant ${one.note ?? one.fingerprint}`}
-            onClick={() => void grantDelete(one, allocation.project_id)}
-          >
-            <Icon name="close" size={14} />
-          </ActionIcon>
+          <ActionButton
+            spec={grantEndSpec(allocation)}
+            resource={one}
+            name={one.note ?? one.id}
+            size="compact-xs"
+          />
         ),
     },
   ];
@@ -133,18 +139,6 @@ function Grants({ allocation }: { allocation: Allocation }) {
       empty={<Empty icon="key" title="No grants" text="A grant lets a public key in until it expires." />}
     />
   );
-}
-
-async function grantDelete(grant: SshGrant, project_id: string): Promise<void> {
-  await thenStale(
-    body(
-      api.DELETE("/api/v1/projects/{project_id}/allocations/{allocation_id}/ssh-grants/{grant_id}", {
-        params: { path: { project_id, allocation_id: grant.allocation_id, grant_id: grant.id } },
-      }),
-    ),
-    ["allocations", project_id],
-  );
-  tell("The grant ends within seconds");
 }
 
 function Certificates({ allocation }: { allocation: Allocation }) {

@@ -3,9 +3,11 @@ import { SegmentedControl, Select, Stack, Textarea, TextInput } from "@mantine/c
 import { type ActionFormProps, type ActionSpec, REASON } from "../actions/spec";
 import { api, body } from "../api/client";
 import { thenStale } from "../api/stale";
-import type { Allocation } from "../api/types";
+import type { Allocation, SshGrant } from "../api/types";
+import { certificateShown } from "../credentials/delivering";
 import { useCredentials, useSshKeys } from "../credentials/queries";
 import type { Values } from "../forms/schema";
+import type { Secret } from "../parts/ShownOnce";
 
 const HOUR = 3_600_000;
 const LASTS = {
@@ -134,7 +136,7 @@ export const certificateRevokeSpec: ActionSpec<Allocation> = {
   done: "Revoked",
 };
 
-export const certificateCreateSpec: ActionSpec<Allocation> = {
+export const certificateCreateSpec: ActionSpec<Allocation, Secret> = {
   label: "Get a certificate",
   form: {
     type: "object",
@@ -152,14 +154,36 @@ export const certificateCreateSpec: ActionSpec<Allocation> = {
       minutes: { type: "integer", minimum: 1, maximum: 60, default: 15 },
     },
   },
-  run: (one, values) =>
-    body(
-      api.POST("/api/v1/projects/{project_id}/allocations/{allocation_id}/ssh-certificates", {
-        params: at(one),
-        body: {
-          public_key: String(values.public_key).trim(),
-          minutes: values.minutes ? Number(values.minutes) : null,
-        },
-      }),
+  run: async (one, values) =>
+    certificateShown(
+      await thenStale(
+        body(
+          api.POST("/api/v1/projects/{project_id}/allocations/{allocation_id}/ssh-certificates", {
+            params: at(one),
+            body: {
+              public_key: String(values.public_key).trim(),
+              minutes: values.minutes ? Number(values.minutes) : null,
+            },
+          }),
+        ),
+        ["allocations", one.project_id],
+      ),
     ),
+  done: "Certificate issued",
 };
+
+export const grantEndSpec = (allocation: Allocation): ActionSpec<SshGrant> => ({
+  label: "End",
+  danger: true,
+  says: () => "The host forgets the key within seconds. Sessions that are open stay open.",
+  run: (one) =>
+    thenStale(
+      body(
+        api.DELETE("/api/v1/projects/{project_id}/allocations/{allocation_id}/ssh-grants/{grant_id}", {
+          params: { path: { ...at(allocation).path, grant_id: one.id } },
+        }),
+      ),
+      ["allocations", allocation.project_id],
+    ),
+  done: "The grant ends",
+});

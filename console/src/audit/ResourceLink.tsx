@@ -8,6 +8,7 @@ const PAGES: Record<string, string> = {
   op: "/operations",
   art: "/artifacts",
   nod: "/ops/nodes",
+  tnt: "/ops/tenants",
 };
 
 export function pageOf(id: string): string | null {

@@ -65,5 +65,6 @@ export function ProjectSwitcher({ project, projects }: { project: Project | null
 /** "/workloads/ins_…" → "/workloads". */
 function listOf(path: string): string {
   const first = path.split("/")[1] ?? "";
+  if (first === "ops") return "/"; // those pages are of no project
   return ["operations", "launch"].includes(first) ? "/workloads" : `/${first}`;
 }

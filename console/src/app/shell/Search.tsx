@@ -25,6 +25,9 @@ const BY_ID: [RegExp, string][] = [
   [/^ins_[0-9a-z]{26}$/, "/workloads"],
   [/^op_[0-9a-z]{26}$/, "/operations"],
   [/^alc_[0-9a-z]{26}$/, "/allocations"],
+  [/^art_[0-9a-z]{26}$/, "/artifacts"],
+  [/^nod_[0-9a-z]{26}$/, "/ops/nodes"],
+  [/^tnt_[0-9a-z]{26}$/, "/ops/tenants"],
 ];
 
 export default function Search({ onClose }: { onClose: () => void }) {
