@@ -37,7 +37,8 @@ export function useAllocationsIn(project_id: string, state: Allocation["state"])
 
 export function useSkus() {
   return useQuery({
-    queryKey: keys.list("skus", "platform"),
+    // Not the key of a first page: what is kept under it is a whole list.
+    queryKey: [...keys.all("skus", "platform"), "all"],
     queryFn: ({ signal }) =>
       all((after) => body(api.GET("/api/v1/skus", { params: { query: { limit: PAGE, after } }, signal }))),
   });
