@@ -11,7 +11,6 @@ from gpuaas_slurm.scheduler import Job, Node, Scheduler
 
 LOOK_SECONDS = 5.0  # how long one step waits: between two of them a request to stop is heard
 QUIET_SECONDS = 60.0  # what was requeued or cancelled is gone by then
-RUNNING = "RUNNING,COMPLETING,SUSPENDED,CONFIGURING,STOPPED"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,20 +59,9 @@ async def _waited(cluster: Cluster, member: ControllerMember, scheduler: Schedul
     while limit is None or loop.time() - began < limit:
         async with cluster.ctx.step("wait-for-jobs", member):
             left = LOOK_SECONDS if limit is None else min(LOOK_SECONDS, limit - (loop.time() - began))
-            if await _quiet(scheduler, name, max(left, 0.1)):
+            if await scheduler.quiet(name, max(left, 0.1)):
                 return True
     return False
-
-
-async def _quiet(scheduler: Scheduler, name: str, seconds: float) -> bool:
-    deadline = asyncio.get_running_loop().time() + seconds
-    while True:
-        node = (await scheduler.nodes()).get(name)
-        if node is None or (node.quiet and not await scheduler.jobs(RUNNING, name)):
-            return True
-        if asyncio.get_running_loop().time() > deadline:
-            return False
-        await asyncio.sleep(0.25)
 
 
 async def _moved(scheduler: Scheduler, name: str, cancel: bool) -> None:
@@ -81,7 +69,7 @@ async def _moved(scheduler: Scheduler, name: str, cancel: bool) -> None:
     while True:
         jobs = await scheduler.jobs("RUNNING,SUSPENDED,CONFIGURING,STOPPED", name)
         await (scheduler.cancel(jobs) if cancel else scheduler.requeue(jobs))
-        if await _quiet(scheduler, name, 1.0):
+        if await scheduler.quiet(name, 1.0):
             return
         if asyncio.get_running_loop().time() > deadline:
             raise Failed("jobs_stay", f"Jobs on {name} do not end.", next_step="Look at them, then ask again.")

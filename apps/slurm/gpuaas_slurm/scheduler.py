@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpuaas_sdk.controller import Failed, Host
+from gpuaas_slurm.hostside import ask
 
 LONGEST = 30.0
 QUEUE = "%A|%T|%n|%D|%b|%o"
@@ -99,6 +100,11 @@ class Scheduler:
         where = [] if node is None else ["-w", node]
         shown = await self._host.sudo(["squeue", "-h", "-t", states, *where, "-o", QUEUE], timeout=LONGEST)
         return [job_of(line) for line in shown.out.splitlines() if line.strip()]
+
+    async def quiet(self, node: str, seconds: float) -> bool:
+        """Whether nothing runs on it any more. The controller's host waits for it, not longer than this."""
+        told = {"node": node, "seconds": seconds}
+        return bool((await ask(self._host, "quiet", told, timeout=seconds + LONGEST))["quiet"])
 
     async def drain(self, node: str, reason: str) -> None:
         await self._update(node, "state=drain", f"reason={reason}")

@@ -92,3 +92,36 @@ async def test_of_a_node_that_does_not_join_it_is_said_what_was_seen_last(tmp_pa
     here = scontrol(tmp_path, "IDLE+DRAIN+DYNAMIC_NORM")
     answer = await ask(host(here), "joined", {"nodes": ["w1"], "seconds": 0.3})
     assert answer == {"joined": [], "seen": {"w1": "IDLE DRAIN lost it"}}
+
+
+def slurm(folder: Path, node: str, jobs: str) -> Here:
+    """A cluster of one node, and what its queue has on it."""
+    for name, answer in (("sinfo", node), ("squeue", jobs)):
+        program = folder / name
+        program.write_text(f"#!/bin/sh\n{answer}\n")
+        program.chmod(0o755)
+    return Here(f"{folder}:{os.environ['PATH']}")
+
+
+@pytest.mark.parametrize(
+    ("node", "jobs", "quiet"),
+    [
+        ("echo drained 0/2/0/2", "true", True),
+        ("echo idle* 0/2/0/2", "true", True),
+        ("true", "echo 7", True),  # a node that there is not, whatever is elsewhere
+        ("echo draining 1/1/0/2", "true", False),
+        ("echo completing 0/2/0/2", "true", False),
+        ("echo drained 0/2/0/2", "echo 7", False),
+    ],
+)
+async def test_a_node_is_quiet_when_nothing_runs_or_ends_on_it(
+    tmp_path: Path, node: str, jobs: str, quiet: bool
+) -> None:
+    asked = {"node": "w1", "seconds": 0.2}
+    assert (await ask(host(slurm(tmp_path, node, jobs)), "quiet", asked)) == {"quiet": quiet}
+
+
+async def test_of_a_controller_that_does_not_answer_nothing_is_concluded(tmp_path: Path) -> None:
+    here = slurm(tmp_path, "echo unable to contact >&2; exit 1", "true")
+    with pytest.raises(Failed, match="unable to contact"):
+        await ask(host(here), "quiet", {"node": "w1", "seconds": 5})
