@@ -3,7 +3,6 @@
 import gpuaas_server.access.tables
 import gpuaas_server.allocations.tables
 import gpuaas_server.app_usage.tables
-import gpuaas_server.app_usage.tables
 import gpuaas_server.artifacts.tables
 import gpuaas_server.audit.tables
 import gpuaas_server.capacity.tables
