@@ -12,7 +12,7 @@ class Facts:
     hostname: str
     cgroup: str  # v1, v2 or none: what jobs can be confined with
     gpu_devices: tuple[str, ...]
-    slurm_version: str  # of the daemons, as they say it; empty while there are none
+    slurm_version: str  # of the daemons, as they say it; empty while there are none, and where nobody asks
     package_version: str
     memory_bounds: bool = False  # whether jobs can be confined to an amount of it
     memory_mib: int = 0
@@ -24,7 +24,7 @@ class Facts:
 
 
 async def facts_of(host: Host) -> Facts:
-    return facts_in(await ask(host, "facts", {}))
+    return facts_in(await ask(host, "facts", {"versions": True}))
 
 
 def facts_in(told: Mapping[str, object]) -> Facts:

@@ -32,7 +32,7 @@ class Heads:
 
 
 async def known_of(host: Host) -> Known:
-    facts, key = await ask_in_turn(host, ("facts", {}), ("key", {"path": layout.MUNGE_KEY}))
+    facts, key = await ask_in_turn(host, ("facts", {"versions": True}), ("key", {"path": layout.MUNGE_KEY}))
     return Known(facts_in(facts), str(key["key"]))
 
 

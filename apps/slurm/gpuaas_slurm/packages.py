@@ -39,7 +39,7 @@ class Packages:
             "bundle": None,
         }
         _, answer, facts = await ask_in_turn(
-            host, ("apply", first), ("packages", told), ("facts", {}), timeout=INSTALL_SECONDS
+            host, ("apply", first), ("packages", told), ("facts", {"versions": False}), timeout=INSTALL_SECONDS
         )
         if not answer["needed"]:
             return facts_in(facts)
