@@ -25,7 +25,8 @@ in a process of its own, api, worker and PostgreSQL on the same machine; from ju
 seen to have succeeded, so it holds leases, certificates, every step's report, and of a decommission the agents' receipts. By
 hand: benchmarks/slurm_by_hand.sh, all hosts of a step in parallel, ready files, ended by a look that nothing is left. A
 cluster begins as a single node; one worker is added alone, then 16 in one bulk, and all 18 hosts are decommissioned. After
-each decommission every host's disk is read from outside: nothing may be left. Median of the rounds' ratios."""
+each decommission every host's disk is read from outside: nothing may be left. Median of the rounds' ratios. For scale, by
+hand: on workers that have everything the two daemons are started again, by one login each, and a job runs on all of them."""
 SCRIPT = Path(__file__).parent / "slurm_by_hand.sh"
 LONGEST = 300.0
 
@@ -53,6 +54,11 @@ class ByHand:
 
     def decommission(self, numbers: list[int]) -> float:
         return self._timed("decommission", *self._nodes(numbers))
+
+    def wake(self, numbers: list[int]) -> float:
+        """What is left of adding them when nothing has to be brought: their daemons, and a job over all of them."""
+        self._timed("rest", *self._nodes(numbers))
+        return self._timed("wake", *self._nodes(numbers))
 
     def _nodes(self, numbers: list[int]) -> list[str]:
         return [f"w{number}={self.hosts[number].address}" for number in numbers]
@@ -152,6 +158,8 @@ def _many_nodes(side: ByHand | ByApp, ground: Ground, numbers: list[int]) -> dic
     names = ground.as_user("srun", "-Q", "--input=none", f"-N{len(ground.hosts)}", "hostname", seconds=60.0).split()
     if sorted(names) != sorted(host.name for host in ground.hosts):
         raise RuntimeError(f"a job over all nodes ran on {names}")
+    if isinstance(side, ByHand):
+        taken |= {"wake one": side.wake(numbers[:1]), "wake many": side.wake(numbers[1:])}
     taken["decommission all"] = side.decommission(numbers)
     _look(ground)
     return taken
@@ -188,12 +196,19 @@ def figures(series: Series, workers: int) -> list[Figure]:
             "×",
             3.0,
             at_least=False,
-            # All the hosts are on one machine here: what sixteen do at once is limited by its cores, for a script as well.
-            note=f"by hand {series.ratio('by hand/add many', 'by hand/add one'):.1f}×, on the same {os.cpu_count()} cores",
+            note=_bounds(series),
         ),
         _against(series, "decommission", "Slurm decommissioned on a single node, against by hand", 1.5),
         _against(series, "decommission all", f"Slurm decommissioned on {hosts} hosts, against by hand", 1.5),
     ]
+
+
+def _bounds(series: Series) -> str:
+    """All the hosts are on one machine here: what many do at once is limited by its cores, for a script as well."""
+    script = series.ratio("by hand/add many", "by hand/add one")
+    seconds = [series.median(f"by hand/wake {which}") for which in ("many", "one")]
+    daemons = f"their daemons alone {seconds[0] / seconds[1]:.1f}× ({seconds[0]:.2f} s against {seconds[1]:.2f} s)"
+    return f"on the same {os.cpu_count()} cores: by hand {script:.1f}×, {daemons}"
 
 
 def _against(series: Series, step: str, name: str, limit: float | None) -> Figure:

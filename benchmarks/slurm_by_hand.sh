@@ -1,6 +1,6 @@
 #!/bin/bash
 # What apps/slurm does, as a person runs it over plain SSH with the files ready in a folder:
-#   slurm_by_hand.sh deploy|add|decommission HEAD [NODE=ADDRESS…]
+#   slurm_by_hand.sh deploy|add|rest|wake|decommission HEAD [NODE=ADDRESS…]
 # FILES has the cluster's files as they lie on a host; SSH is the command, the login has sudo. The head is a worker, too.
 set -euo pipefail
 verb=$1 head=$2
@@ -100,6 +100,18 @@ all() { # a function for each of the addresses at once; fails when one fails
   for one in "${jobs[@]}"; do wait "$one"; done
 }
 
+# Workers that have everything already: their daemons end, and start again. Less than this no way of adding them can do.
+rest() { at "${1#*=}" <<< "systemctl stop gpuaas-slurm-worker.service gpuaas-slurm-munge.service"; }
+
+wake() {
+  at "${1#*=}" <<'END'
+set -euo pipefail
+systemctl start gpuaas-slurm-worker.service
+for try in {1..300}; do [ -z "$(ss -Hltn 'sport = :6818')" ] || exit 0; sleep 0.05; done
+exit 1
+END
+}
+
 join() { prepare "${1#*=}" "${1%%=*}" "$head_name"; }
 
 case $verb in
@@ -113,6 +125,11 @@ case $verb in
     head_name=$($SSH "$head" hostname)
     for one; do echo "${one#*=} ${one%%=*} # gpuaas-slurm"; done | $SSH "$head" "sudo tee -a /etc/hosts" > /dev/null
     all join "$@"
+    prove "${@%%=*}"
+    ;;
+  rest) all rest "$@" ;;
+  wake)
+    all wake "$@"
     prove "${@%%=*}"
     ;;
   decommission)
