@@ -60,7 +60,7 @@ class Story:
         expect(self.state(word)).to_be_visible(timeout=HANG)
 
     def member(self, name: str) -> Locator:
-        return self.page.get_by_role("row").filter(has_text=name)
+        return self.page.get_by_role("table", name="Members").get_by_role("row").filter(has_text=name)
 
     def change(self, name: str, kind: str, **fields: str) -> None:
         """Of one member, from its row; then its operation is watched to the end."""
@@ -109,9 +109,11 @@ def test_a_command_is_run_in_the_terminal_of_an_allocation(story: Story) -> None
     story.mia.button("terminal_open").click()
     expect(story.page.locator('[data-terminal="open"]')).to_be_visible(timeout=HANG)
     screen = story.page.locator(".xterm-rows")
-    story.page.keyboard.type("echo here-$((6*7)); sudo sinfo -h -o %N\n")
+    # A colour that is in no palette: the policy of the page forbids style attributes, and must not be in its way.
+    story.page.keyboard.type("printf '\\033[38;2;9;200;120mhere-%d\\033[0m ' $((6*7)); sudo sinfo -h -o %N\n")
     expect(screen).to_contain_text("here-42", timeout=HANG)
     expect(screen).to_contain_text("w1", timeout=HANG)
+    expect(screen.locator("span", has_text="here-42").last).to_have_css("color", "rgb(9, 200, 120)")
     story.page.keyboard.type("exit 3\n")
     expect(story.page.get_by_text("Exit status 3")).to_be_visible(timeout=HANG)
 

@@ -1,0 +1,224 @@
+"""The console in a real browser: every page, in both themes, for those who see it, hear it, or have no mouse."""
+
+import re
+import secrets
+import time
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from gpuaas_sdk import NewAllocation
+from gpuaas_sdk.testing import RunningServer
+from system_support.console.axe import violations
+from system_support.console.browser import Visitor, chromium, visitor
+from system_support.console.needed import insist_on_a_browser
+from system_support.console.scene import Scene, scene
+
+pytestmark = pytest.mark.timeout(300)
+PHONE = {"width": 360, "height": 740}
+DESK = {"width": 1280, "height": 800}
+HANG = 30_000.0  # milliseconds, after which nobody waits any more; what is promised is measured and printed
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    insist_on_a_browser()
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def cloud(browser: Browser) -> Iterator[Scene]:
+    with RunningServer.start(login_rate_per_minute="100000") as server, scene(server) as made:
+        yield made
+
+
+@pytest.fixture
+def mia(browser: Browser, cloud: Scene) -> Iterator[Visitor]:
+    """The administrator of the project."""
+    with visitor(browser, cloud.url) as made:
+        made.log_in(cloud.people["project_admin"])
+        yield made
+        assert made.complaints == []
+
+
+def faults_of(made: Visitor, name: str) -> list[str]:
+    """Of the page that is open: what axe says, and whether it is wider than a phone."""
+    found = [f"{name}: {one}" for one in violations(made.page)]
+    made.page.set_viewport_size(PHONE)
+    wide = narrowed(made.page)
+    if wide > PHONE["width"]:
+        found.append(f"{name}: {wide} px wide on a phone of {PHONE['width']}")
+    found += [f"{name} on a phone: {one}" for one in violations(made.page)]
+    made.page.set_viewport_size(DESK)
+    return found
+
+
+def narrowed(page: Page) -> int:
+    """How wide the page is, once what draws itself anew for its width has done so."""
+    deadline = time.monotonic() + 5
+    while (wide := int(page.evaluate("document.scrollingElement.scrollWidth"))) > PHONE["width"]:
+        if time.monotonic() > deadline:
+            break
+        page.wait_for_timeout(50)
+    return wide
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_every_page_can_be_used_by_everybody_on_a_desk_and_on_a_phone(
+    browser: Browser, cloud: Scene, dark: bool
+) -> None:
+    faults: list[str] = []
+    titles: set[str] = set()
+    for who, routes in (("project_admin", cloud.routes()), ("operator", cloud.operator_routes())):
+        with visitor(browser, cloud.url, dark=dark) as made:
+            made.page.goto(f"{cloud.url}/login")
+            expect(made.page.get_by_role("heading", level=1)).to_be_visible()
+            faults += faults_of(made, "login")
+            made.log_in(cloud.people[who])
+            for name, path in routes.items():
+                made.visit(path)
+                faults += faults_of(made, name)
+                titles.add(made.page.title())
+                faults += [f"{name}: {one}" for one in made.complaints]
+                made.complaints.clear()
+    assert not faults, "\n".join(faults)
+    assert len(titles) == len(cloud.routes()) + len(cloud.operator_routes())  # each page has a title of its own
+
+
+def test_an_address_that_leads_nowhere_says_so_and_a_stranger_is_asked_to_log_in(
+    browser: Browser, cloud: Scene, mia: Visitor
+) -> None:
+    mia.page.goto(f"{cloud.url}/no/such/page")
+    expect(mia.page.get_by_role("heading", level=1)).to_be_visible()
+    assert violations(mia.page) == []
+    with visitor(browser, cloud.url) as stranger:
+        stranger.page.goto(f"{cloud.url}/workloads/{cloud.cluster}")
+        expect(stranger.page).to_have_url(re.compile("/login"))
+        stranger.page.get_by_label("E-mail").fill("nobody@acme.example")
+        stranger.page.get_by_label("Password", exact=True).fill("not the password")
+        stranger.page.get_by_role("button", name="Log in").click()
+        expect(stranger.page.get_by_role("alert")).to_be_visible()
+
+
+def test_who_may_only_look_is_offered_no_action_on_any_page(browser: Browser, cloud: Scene) -> None:
+    with visitor(browser, cloud.url) as vera, visitor(browser, cloud.url) as mia:
+        vera.log_in(cloud.people["project_viewer"])
+        mia.log_in(cloud.people["project_admin"])
+        offered: set[str] = set()
+        for name, path in cloud.routes().items():
+            vera.visit(path)
+            assert vera.offered() == set(), name
+            mia.visit(path)
+            offered |= mia.offered()
+        # The same pages do offer something, to who may.
+        assert {"instance_stop", "instance_decommission", "member_operation_create", "allocation_release"} <= offered
+
+
+def test_what_an_operator_sees_is_closed_to_others(cloud: Scene, mia: Visitor) -> None:
+    for path in ("/ops/nodes", "/ops/blocked"):
+        mia.visit(path)
+        mia.sees("Your roles do not reach this")
+    mia.complaints.clear()  # the refusals themselves
+
+
+def test_a_change_is_on_the_screen_within_a_second(cloud: Scene, mia: Visitor) -> None:
+    mia.visit(f"/allocations?project={cloud.project_id}")
+    delays = [seen_after(cloud, mia) for _ in range(3)]
+    print(f"from the API's answer to the screen: {', '.join(f'{one * 1000:.0f} ms' for one in delays)}")
+
+
+def allocated(cloud: Scene, name: str) -> None:
+    cloud.admin.allocations.create(cloud.project_id, NewAllocation(sku="h100-slice", gpu_count=1, name=name))
+
+
+def seen_after(cloud: Scene, made: Visitor) -> float:
+    name = f"live-{secrets.token_hex(3)}"
+    allocated(cloud, name)
+    begun = time.monotonic()
+    expect(made.page.get_by_role("link", name=name)).to_be_visible(timeout=HANG)
+    return time.monotonic() - begun
+
+
+def test_a_lost_connection_is_shown_and_heals_without_losing_an_event(cloud: Scene, mia: Visitor) -> None:
+    page = mia.page
+    mia.visit(f"/allocations?project={cloud.project_id}")
+    expect(page.locator('[data-live="live"]')).to_be_attached()
+    page.context.set_offline(True)
+    cloud.world.server.kill("api")
+    lost = page.get_by_text("Connection lost")
+    expect(lost).to_be_visible(timeout=HANG)
+    cloud.world.server.wait_ready()
+    for name in ("missed-1", "missed-2"):
+        allocated(cloud, name)
+    page.context.set_offline(False)
+    expect(lost).to_have_count(0, timeout=HANG)
+    for name in ("missed-1", "missed-2"):
+        expect(page.get_by_role("link", name=name)).to_be_visible(timeout=HANG)
+    mia.complaints.clear()  # what was refused while there was no line
+
+
+def until_focused(page: Page, wanted: Locator, key: str = "Tab") -> None:
+    """By the keyboard alone, as somebody without a mouse gets there."""
+    expect(wanted.first).to_be_visible()
+    for _ in range(120):
+        if wanted.first.evaluate("one => one === document.activeElement"):
+            return
+        page.keyboard.press(key)
+    raise AssertionError(f"{wanted} cannot be reached with {key}")
+
+
+def test_an_allocation_is_made_and_released_without_a_mouse(browser: Browser, cloud: Scene) -> None:
+    with visitor(browser, cloud.url) as jonas:
+        page, keys = jonas.page, jonas.page.keyboard
+        grant = cloud.people["project_member"].grant()
+        page.goto(f"{cloud.url}/login")
+        until_focused(page, page.get_by_label("E-mail"))
+        keys.type(grant["username"])
+        until_focused(page, page.get_by_label("Password", exact=True))
+        keys.type(grant["password"])
+        keys.press("Enter")
+        jonas.settle()
+        keys.press("Control+k")
+        expect(page.get_by_role("dialog")).to_be_visible()
+        keys.type("allocations")
+        expect(
+            page.get_by_role("option", name="Allocations").or_(page.get_by_text("Allocations")).first
+        ).to_be_visible()
+        keys.press("Enter")
+        page.wait_for_url("**/allocations*")
+        jonas.settle()
+        press(page, jonas.button("allocation_create"))
+        dialog = page.get_by_role("dialog")
+        until_focused(page, dialog.get_by_label("SKU", exact=True))
+        choose(page, "h100-slice")
+        until_focused(page, dialog.get_by_label("Name"))
+        keys.type("by-hand")
+        keys.press("Enter")
+        page.wait_for_url(re.compile("/allocations/alc_"))
+        expect(page.locator("main header").get_by_text("Active", exact=True)).to_be_visible()
+        press(page, jonas.button("allocation_release"))
+        until_focused(page, dialog.locator("[data-confirm]"))
+        keys.type("by-hand")
+        press(page, dialog.locator("[data-submit]"))
+        expect(page.locator("main header").get_by_text("Released", exact=True)).to_be_visible()
+        assert jonas.complaints == []
+
+
+def press(page: Page, button: Locator) -> None:
+    expect(button).to_be_enabled()
+    until_focused(page, button)
+    page.keyboard.press("Enter")
+
+
+def choose(page: Page, option: str) -> None:
+    """In the list of the field that has the focus."""
+    page.keyboard.press("ArrowDown")
+    wanted = page.get_by_role("option", name=option)
+    expect(wanted).to_be_visible()
+    for _ in range(20):
+        if wanted.get_attribute("data-combobox-selected") is not None:
+            break
+        page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
