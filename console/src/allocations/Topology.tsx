@@ -5,7 +5,7 @@ import { Empty, Loaded } from "../parts/Loaded";
 import { Panel } from "../parts/Panel";
 import { useTopology } from "./queries";
 import classes from "./Topology.module.css";
-import { pictureOf, wordsOf } from "./topologyLayout";
+import { fittingPicture, wordsOf } from "./topologyLayout";
 
 export function Topology({ project, allocation }: { project: string; allocation: string }) {
   const topology = useTopology(project, allocation);
@@ -23,7 +23,7 @@ export function Topology({ project, allocation }: { project: string; allocation:
 function Picture({ gpus }: { gpus: HostGpu[] }) {
   const id = useId();
   const { ref, width } = useElementSize();
-  const picture = pictureOf(gpus, width || undefined);
+  const picture = fittingPicture(gpus, width);
   const words = wordsOf(gpus);
   return (
     <figure className={classes.picture} ref={ref}>

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { HostGpu } from "../api/types";
-import { type Box, pictureOf, wordsOf } from "./topologyLayout";
+import { type Box, fittingPicture, pictureOf, wordsOf } from "./topologyLayout";
 
 const gpu = (slot_index: number, more: Partial<HostGpu> = {}): HostGpu => ({
   slot_index,
@@ -64,4 +64,10 @@ test("on a phone the NUMA nodes go below each other", () => {
   expect(narrow.width).toBeLessThan(wide.width);
   expect(narrow.numas[1]?.y).toBeGreaterThanOrEqual(narrow.numas[0]?.height ?? 0);
   for (const numa of narrow.numas) for (const link of numa.links) expect(inside(link, numa)).toBe(true);
+});
+
+test("a picture shrinks a little before it is put in two lines", () => {
+  const wide = pictureOf(eight);
+  expect(fittingPicture(eight, wide.width * 0.8)).toEqual(wide);
+  expect(fittingPicture(eight, wide.width * 0.6).width).toBeLessThan(wide.width);
 });

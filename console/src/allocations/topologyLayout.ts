@@ -52,6 +52,14 @@ export function pictureOf(gpus: readonly HostGpu[], room = Number.POSITIVE_INFIN
   return { width, height, numas };
 }
 
+/** A picture may shrink a little before its parts are put below each other: what is side by side is seen at once. */
+const SHRINKS = 0.7;
+
+export function fittingPicture(gpus: readonly HostGpu[], room: number): Picture {
+  const wide = pictureOf(gpus);
+  return room === 0 || wide.width * SHRINKS <= room ? wide : pictureOf(gpus, room);
+}
+
 function numaAt(x: number, top: number, numa: number | null, gpus: HostGpu[]): NumaPlace {
   const links: LinkPlace[] = [];
   let y = top + HEAD + PAD;

@@ -1,6 +1,6 @@
 import { useElementSize } from "@mantine/hooks";
 import { useId } from "react";
-import { pictureOf } from "../allocations/topologyLayout";
+import { fittingPicture } from "../allocations/topologyLayout";
 import type { Slot } from "../api/types";
 import { labelOf } from "../parts/states";
 import classes from "./SlotMap.module.css";
@@ -10,9 +10,9 @@ export function SlotMap({ slots }: { slots: Slot[] }) {
   const id = useId();
   const { ref, width } = useElementSize();
   const here = slots.filter((slot) => slot.present);
-  const picture = pictureOf(
+  const picture = fittingPicture(
     here.map((slot) => ({ ...slot, claimed: slot.status === "claimed" })),
-    width || undefined,
+    width,
   );
   const status = new Map(here.map((slot) => [slot.slot_index, slot]));
   const counts = new Map<string, number>();
