@@ -1,9 +1,9 @@
 import type { Operation } from "../api/types";
+import { OperationBadge } from "../operations/OperationBadge";
 import { useOperations } from "../operations/queries";
 import { PageLink } from "../parts/PageLink";
 import { Panel } from "../parts/Panel";
 import { RelativeTime } from "../parts/RelativeTime";
-import { StateBadge } from "../parts/StateBadge";
 import { labelOf } from "../parts/states";
 import classes from "./Attention.module.css";
 
@@ -33,7 +33,7 @@ function Row({ operation }: { operation: Operation }) {
         <PageLink to={`/operations/${operation.id}`} className={classes.name}>
           {labelOf(operation.kind)} ({operation.app_slug})
         </PageLink>
-        <StateBadge state={operation.phase ?? operation.status} tone="busy" />
+        <OperationBadge operation={operation} />
         <span className="dim">for {operation.requested_by_name}</span>
         <span className={classes.since}>
           <RelativeTime at={operation.created_at} />

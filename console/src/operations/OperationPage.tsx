@@ -2,7 +2,7 @@ import { useParams } from "@tanstack/react-router";
 import { ActionBar } from "../actions/ActionBar";
 import type { Operation } from "../api/types";
 import { useProject } from "../app/project";
-import { KeyValues, Mono } from "../parts/KeyValues";
+import { KeyValues, Mono, type Pair } from "../parts/KeyValues";
 import { Loaded } from "../parts/Loaded";
 import { PageHead } from "../parts/PageHead";
 import { PageLink } from "../parts/PageLink";
@@ -10,13 +10,13 @@ import { Panel } from "../parts/Panel";
 import { PhaseChart } from "../parts/PhaseChart";
 import { Correlation, ProblemPanel } from "../parts/ProblemPanel";
 import { RelativeTime } from "../parts/RelativeTime";
-import { StateBadge } from "../parts/StateBadge";
 import { labelOf } from "../parts/states";
 import { Receipts } from "../receipts/Receipts";
 import { memberName, useMembers } from "../workloads/members";
 import { useInstance } from "../workloads/queries";
 import { Again } from "./Again";
 import { operationActions } from "./actions";
+import { OperationBadge } from "./OperationBadge";
 import { OperationTable } from "./OperationTable";
 import { useOperation } from "./queries";
 import { OperationProgress, Steps } from "./Steps";
@@ -38,7 +38,7 @@ function Shown({ operation }: { operation: Operation }) {
     <>
       <PageHead
         title={title.trim()}
-        badges={<StateBadge state={operation.phase ?? operation.status} />}
+        badges={<OperationBadge operation={operation} />}
         above={
           <>
             <PageLink to="/workloads">Workloads</PageLink> /{" "}
@@ -91,8 +91,8 @@ function Shown({ operation }: { operation: Operation }) {
   );
 }
 
-function facts(operation: Operation): [string, React.ReactNode][] {
-  return [
+function facts(operation: Operation): Pair[] {
+  const all: [string, React.ReactNode][] = [
     ["Id", <Mono key="id" text={operation.id} copy="Copy id" />],
     ["Asked for by", operation.requested_by_name],
     ["Asked for", <RelativeTime key="at" at={operation.created_at} />],
@@ -122,4 +122,5 @@ function facts(operation: Operation): [string, React.ReactNode][] {
     ["Forced", operation.forced ? `${operation.forced.reason} (not verified)` : null],
     ["Correlation", <Correlation key="c" id={operation.correlation_id} />],
   ];
+  return all.filter(([, value]) => value !== null);
 }

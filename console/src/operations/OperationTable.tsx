@@ -5,9 +5,9 @@ import { Empty } from "../parts/Loaded";
 import { PageLink } from "../parts/PageLink";
 import { RelativeTime } from "../parts/RelativeTime";
 import { type Column, ResourceTable } from "../parts/ResourceTable";
-import { StateBadge } from "../parts/StateBadge";
 import { labelOf } from "../parts/states";
 import { duration, secondsBetween } from "../parts/time";
+import { OperationBadge } from "./OperationBadge";
 import { type OperationFilter, useOperations } from "./queries";
 
 interface Props {
@@ -49,7 +49,7 @@ function columnsOf(nameOf: (member: string) => string): Column<Operation>[] {
       key: "status",
       header: "Status",
       width: "8rem",
-      cell: (one) => <StateBadge state={one.phase ?? one.status} />,
+      cell: (one) => <OperationBadge operation={one} />,
       value: (one) => one.status,
     },
     {

@@ -1,5 +1,5 @@
 import classes from "./PhaseChart.module.css";
-import { toneOf } from "./states";
+import { type Tone, toneOf } from "./states";
 import { duration, exactTime, secondsBetween } from "./time";
 import { useNow } from "./useNow";
 
@@ -11,6 +11,8 @@ export interface Span {
   to: string | null | undefined;
   status: string;
   detail?: string | null | undefined;
+  /** While it goes on; what nobody says otherwise is being worked on. */
+  tone?: Tone;
 }
 
 /** When each phase began, how long it took, and which one took the time. */
@@ -35,7 +37,7 @@ export function PhaseChart({ spans, label }: { spans: Span[]; label: string }) {
               <span className={classes.track} aria-hidden="true">
                 <span
                   className={classes.bar}
-                  data-tone={span.to ? toneOf(span.status) : "busy"}
+                  data-tone={span.to ? toneOf(span.status) : (span.tone ?? "busy")}
                   title={`${span.name}: ${exactTime(span.from)}, ${duration(seconds)}`}
                   style={{ left: `${left}%`, width: `max(3px, ${Math.min(width, 100 - left)}%)` }}
                 />

@@ -1,11 +1,11 @@
 import { ActionBar } from "../actions/ActionBar";
 import type { Instance } from "../api/types";
 import { operationActions } from "../operations/actions";
+import { OperationBadge } from "../operations/OperationBadge";
 import { isLive, useOperation } from "../operations/queries";
 import { OperationProgress, Steps } from "../operations/Steps";
 import { PageLink } from "../parts/PageLink";
 import { Panel } from "../parts/Panel";
-import { StateBadge } from "../parts/StateBadge";
 import { labelOf } from "../parts/states";
 
 /** What is being done to the whole workload now, step by step. */
@@ -23,7 +23,7 @@ export function LiveOperation({
       title={`${labelOf(operation.kind)} under way`}
       aside={
         <>
-          <StateBadge state={operation.phase ?? operation.status} />
+          <OperationBadge operation={operation} />
           <PageLink to={`/operations/${operation.id}`}>Details</PageLink>
           <ActionBar
             resource={operation}

@@ -3,10 +3,11 @@ import { useState } from "react";
 import type { TimelineEvent } from "../api/types";
 import { PageLink } from "../parts/PageLink";
 import { RelativeTime } from "../parts/RelativeTime";
-import { labelOf, toneOf } from "../parts/states";
+import { labelOf, type Tone, toneOf } from "../parts/states";
 import classes from "./Timeline.module.css";
 
 const FIRST = 12;
+const GOOD_NEWS = new Set(["added", "start_completed"]);
 
 /** What happened, newest first. */
 export function Timeline({ events, nameOf }: { events: TimelineEvent[]; nameOf: (id: string) => string }) {
@@ -16,7 +17,7 @@ export function Timeline({ events, nameOf }: { events: TimelineEvent[]; nameOf: 
     <>
       <ol className={classes.list} aria-label="What happened, newest first">
         {(all ? newest : newest.slice(0, FIRST)).map((event) => (
-          <li key={event.id} className={classes.event} data-tone={toneOf(changeOf(event))}>
+          <li key={event.id} className={classes.event} data-tone={toneOfEvent(event)}>
             <span className={classes.mark} aria-hidden="true" />
             <span className={classes.words}>
               <Words event={event} nameOf={nameOf} />
@@ -34,6 +35,13 @@ export function Timeline({ events, nameOf }: { events: TimelineEvent[]; nameOf: 
       )}
     </>
   );
+}
+
+/** An operation that runs is being worked on; a workload that runs is well. */
+function toneOfEvent(event: TimelineEvent): Tone {
+  if (event.type === "operation.running") return "busy";
+  const change = changeOf(event);
+  return GOOD_NEWS.has(change) ? "good" : toneOf(change);
 }
 
 function changeOf(event: TimelineEvent): string {

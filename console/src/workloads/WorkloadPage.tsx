@@ -88,27 +88,34 @@ function Shown({ instance }: { instance: Instance }) {
         <Health instance={instance} nameOf={nameOf} />
         <MemberPanel instance={instance} manifest={manifest} members={members} />
         <div className="columns">
-          <Access instance={instance} />
-          <Facts instance={instance} />
-        </div>
-        <div className="columns">
-          <Panel title="What happened">
-            <Loaded query={timeline}>{(events) => <Timeline events={events} nameOf={nameOf} />}</Loaded>
-          </Panel>
-          <Panel title="Phases">
-            <Loaded query={timeline}>
-              {(events) => (
-                <PhaseChart spans={phasesOf(events, instance)} label="States that the workload was in" />
-              )}
-            </Loaded>
-          </Panel>
+          <div className="stack">
+            <Access instance={instance} />
+            <Panel title="What happened">
+              <Loaded query={timeline}>{(events) => <Timeline events={events} nameOf={nameOf} />}</Loaded>
+            </Panel>
+          </div>
+          <div className="stack">
+            <Panel title="Phases">
+              <Loaded query={timeline}>
+                {(events) => (
+                  <PhaseChart spans={phasesOf(events, instance)} label="States that the workload was in" />
+                )}
+              </Loaded>
+            </Panel>
+            <Facts instance={instance} />
+          </div>
         </div>
         <Panel title="Operations" flush>
           <OperationTable filter={{ instance_id: instance.id }} nameOf={nameOf} />
         </Panel>
         <Served instance={instance} />
         <Usage instance={instance} />
-        <Receipts project={instance.project_id} filter={{ instance_id: instance.id }} nameOf={nameOf} />
+        <Receipts
+          project={instance.project_id}
+          filter={{ instance_id: instance.id }}
+          nameOf={nameOf}
+          hideEmpty
+        />
       </div>
     </>
   );

@@ -1,6 +1,7 @@
 // The workload's life as spans: one for each state it was in.
 import type { Instance, TimelineEvent } from "../api/types";
 import type { Span } from "../parts/PhaseChart";
+import { toneOf } from "../parts/states";
 
 // Events that say that a new state began, where the event is not named after it.
 const STATE_OF: Record<string, string> = { start_completed: "running" };
@@ -15,6 +16,13 @@ export function phasesOf(events: TimelineEvent[], instance: Instance): Span[] {
   const real = marks.filter((mark, index) => mark.state !== marks[index - 1]?.state);
   return real.map((mark, index): Span => {
     const next = real[index + 1]?.at ?? instance.decommissioned_at;
-    return { key: mark.key, name: mark.state, from: mark.at, to: next ?? null, status: mark.state };
+    return {
+      key: mark.key,
+      name: mark.state,
+      from: mark.at,
+      to: next ?? null,
+      status: mark.state,
+      tone: toneOf(mark.state),
+    };
   });
 }
