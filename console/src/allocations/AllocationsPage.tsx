@@ -29,7 +29,7 @@ const COLUMNS: Column<Allocation>[] = [
   {
     key: "name",
     header: "Name",
-    width: "minmax(10rem, 2fr)",
+    width: "minmax(8rem, 2fr)",
     cell: (one) => <PageLink to={`/allocations/${one.id}`}>{nameOf(one)}</PageLink>,
     value: (one) => `${nameOf(one)} ${one.id}`,
   },
@@ -43,7 +43,7 @@ const COLUMNS: Column<Allocation>[] = [
   {
     key: "sku",
     header: "SKU",
-    width: "minmax(8rem, 1fr)",
+    width: "minmax(7rem, 1fr)",
     cell: (one) => one.sku_name,
     value: (one) => one.sku_name,
   },
@@ -58,14 +58,14 @@ const COLUMNS: Column<Allocation>[] = [
   {
     key: "model",
     header: "GPU",
-    width: "minmax(9rem, 1.5fr)",
+    width: "minmax(7rem, 1.5fr)",
     cell: (one) => <span className="dim">{one.gpu_model}</span>,
     value: (one) => one.gpu_model,
   },
   {
     key: "reason",
     header: "What to know",
-    width: "minmax(12rem, 3fr)",
+    width: "minmax(9rem, 3fr)",
     cell: (one) => <span className="dim">{one.failure?.message ?? one.phase ?? ""}</span>,
     value: (one) => one.failure?.message ?? one.phase,
   },

@@ -35,7 +35,7 @@ export function Figures({ project }: { project: string }) {
         }
       />
       <Figure
-        label="Of these, since they became active"
+        label="Spent by these so far"
         value={known ? costs.map((cost) => money(cost.sinceStart, cost.currency)).join(" + ") || "0" : null}
         note="at list price"
       />

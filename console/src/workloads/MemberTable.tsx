@@ -91,7 +91,7 @@ function columnsOf(
     key: "actions",
     header: "Actions",
     quiet: true,
-    width: "minmax(12rem, auto)",
+    width: "minmax(11rem, auto)",
     align: "end",
     cell: (one) => (
       <span className={classes.actions} data-member={memberName(one)}>
@@ -110,21 +110,21 @@ function columnsOf(
     {
       key: "name",
       header: "Member",
-      width: "minmax(8rem, 1fr)",
+      width: "minmax(7rem, 1fr)",
       cell: (one) => <strong className={classes.name}>{memberName(one)}</strong>,
       value: (one) => memberName(one) ?? "",
     },
     {
       key: "status",
       header: "Status",
-      width: "8rem",
+      width: "7rem",
       cell: (one) => <StateBadge state={one.status} />,
       value: (one) => one.status,
     },
     {
       key: "why",
       header: "What to know",
-      width: "minmax(12rem, 3fr)",
+      width: "minmax(8rem, 3fr)",
       cell: (one) =>
         one.operation_id ? (
           <PageLink to={`/operations/${one.operation_id}`}>an operation works on it</PageLink>
@@ -137,7 +137,7 @@ function columnsOf(
     {
       key: "allocation",
       header: "Allocation",
-      width: "minmax(8rem, 1fr)",
+      width: "minmax(7rem, 1fr)",
       cell: (one) => (
         <PageLink to={`/allocations/${one.allocation_id}`}>{one.allocation_id.slice(-8)}</PageLink>
       ),

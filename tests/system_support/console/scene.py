@@ -106,6 +106,7 @@ def scene(server: RunningServer) -> Iterator[Scene]:
         people = _people(world)
         _belongings(world, people["project_admin"], places[0])
         unapproved = stack.enter_context(_newcomer(world))
+        _named(world)
         yield Scene(
             world, people, nodes, slurm, cluster, failed, gone, places, places[-1], blocked, operation, unapproved
         )
@@ -113,8 +114,7 @@ def scene(server: RunningServer) -> Iterator[Scene]:
 
 def _acme(server: RunningServer) -> World:
     admin = server.admin()
-    mark = secrets.token_hex(2)
-    tenant = admin.tenants.create(f"acme-{mark}", "Acme Research")
+    tenant = admin.tenants.create("acme", "Acme Research")
     admin.projects.create(tenant.id, "inference", "Inference")
     project = admin.projects.create(tenant.id, "training", "Model training")
     world = World(server, admin, tenant.id, project.id)
@@ -208,7 +208,7 @@ def _people(world: World) -> dict[str, PasswordCredentials]:
     }
     found: dict[str, PasswordCredentials] = {}
     for role, name in names.items():
-        email = f"{name.split()[0].lower()}-{secrets.token_hex(2)}@acme.example"
+        email = f"{name.split()[0].lower()}@acme.example"
         password = secrets.token_urlsafe(18)
         user = world.admin.users.create(world.tenant_id, email, name, password=password)
         if role == "tenant_admin":
@@ -216,7 +216,7 @@ def _people(world: World) -> dict[str, PasswordCredentials]:
         else:
             world.admin.projects.set_member(world.project_id, user.id, role)
         found[role] = PasswordCredentials(email, password)
-    email, password = f"olga-{secrets.token_hex(2)}@gpuaas.example", secrets.token_urlsafe(18)
+    email, password = "olga@gpuaas.example", secrets.token_urlsafe(18)
     olga = world.admin.users.create(None, email, "Olga Berg", password=password)
     world.admin.users.set_platform_role(olga.id, "platform_operator")
     found["operator"] = PasswordCredentials(email, password)
@@ -231,6 +231,13 @@ def _belongings(world: World, mia: PasswordCredentials, place: str) -> None:
     until = datetime.now(UTC) + timedelta(days=7)
     grant = NewSshGrant(expires_at=until, public_key=public_key(), note="Jonas, for the week of the paper")
     client.ssh_access.create_grant(project, place, grant)
+
+
+def _named(world: World) -> None:
+    """As operators call their hosts: by rack and place."""
+    hosts = sorted(world.admin.nodes.list(), key=lambda node: node.id)
+    for number, node in enumerate(hosts):
+        world.admin.nodes.update(node.id, name=f"rack{number // 4 + 1}-h{number % 4 + 1}")
 
 
 @contextmanager
