@@ -1,7 +1,10 @@
+import type { Tenant } from "../api/types";
 import { useProject } from "../app/project";
 import { Loaded } from "../parts/Loaded";
 import { PageHead } from "../parts/PageHead";
 import { Tabbed } from "../parts/Tabbed";
+import { TenantProjects } from "../tenants/TenantProjects";
+import { Trust } from "../tenants/Trust";
 import { ProjectMembers } from "./ProjectMembers";
 import { useTenant } from "./queries";
 import { ServiceAccounts } from "./ServiceAccounts";
@@ -31,7 +34,7 @@ export function TeamPage() {
               {
                 key: "tenant",
                 label: "Tenant",
-                content: () => <TenantMembers tenant={found} />,
+                content: () => <OfTenant tenant={found} />,
               },
               { key: "users", label: "Users", content: () => <TenantUsers tenant={found} /> },
             ]}
@@ -39,5 +42,20 @@ export function TeamPage() {
         )}
       </Loaded>
     </>
+  );
+}
+
+/** Its administrators; and for them, what else belongs to the tenant as a whole. */
+function OfTenant({ tenant }: { tenant: Tenant }) {
+  return (
+    <div className="stack">
+      <TenantMembers tenant={tenant} />
+      {tenant.allowed_actions.includes("project_create") && (
+        <>
+          <TenantProjects tenant={tenant} />
+          <Trust tenant={tenant} />
+        </>
+      )}
+    </div>
   );
 }
