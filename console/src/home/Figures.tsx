@@ -30,8 +30,7 @@ export function Figures({ project }: { project: string }) {
         label="Cost per hour"
         value={known ? costs.map((cost) => money(cost.perHour, cost.currency)).join(" + ") || "0" : null}
         note={
-          active.data &&
-          `${active.data.length} active ${active.data.length === 1 ? "allocation" : "allocations"}`
+          active.data && `${active.data.length} ${active.data.length === 1 ? "allocation" : "allocations"}`
         }
       />
       <Figure

@@ -9,7 +9,7 @@ export const columns: Column<InstanceSummary>[] = [
   {
     key: "name",
     header: "Name",
-    width: "minmax(10rem, 2fr)",
+    width: "minmax(8rem, 2fr)",
     cell: (one) => <PageLink to={`/workloads/${one.id}`}>{one.name}</PageLink>,
     value: (one) => one.name,
   },
@@ -45,7 +45,7 @@ export const columns: Column<InstanceSummary>[] = [
   {
     key: "reason",
     header: "What to know",
-    width: "minmax(12rem, 3fr)",
+    width: "minmax(9rem, 3fr)",
     cell: (one) => (
       <span className="dim">{one.failure?.message ?? one.health_reasons[0]?.message ?? ""}</span>
     ),
