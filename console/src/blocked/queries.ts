@@ -33,11 +33,12 @@ export function useReceiptsOf(status: ReceiptLine["status"]) {
 }
 
 const MOST_PAGES = 10;
+export const HELD_KEY = ["held", PLATFORM] as const;
 
 /** All of them, as far as they can be looked through; `whole` says whether that was the end. */
-export function useAllAllocations() {
+export function useHeld() {
   return useQuery({
-    queryKey: keys.list("allocations", PLATFORM, { all: true }),
+    queryKey: HELD_KEY,
     queryFn: async ({ signal }) => {
       const items: Allocation[] = [];
       let after: string | undefined;
