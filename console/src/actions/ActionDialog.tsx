@@ -51,7 +51,7 @@ export function ActionDialog<T>({ spec, resource, name, onClose }: Props<T>) {
       opened
       onClose={onClose}
       title={`${spec.label}: ${name}`}
-      size="md"
+      size={spec.Extra ? "lg" : "md"}
       closeButtonProps={{ "aria-label": "Close" }}
     >
       <form onSubmit={submit} noValidate>

@@ -159,7 +159,7 @@ export function ResourceTable<T>(props: Props<T>) {
                         <span className={classes.label} aria-hidden="true">
                           {column.quiet ? "" : column.header}
                         </span>
-                        {column.cell(row)}
+                        <span className={classes.value}>{column.cell(row)}</span>
                       </div>
                     ))}
                   </div>

@@ -3,6 +3,7 @@ import { KeyValues, Mono } from "../parts/KeyValues";
 import { Panel } from "../parts/Panel";
 import { Correlation } from "../parts/ProblemPanel";
 import { RelativeTime } from "../parts/RelativeTime";
+import classes from "./Facts.module.css";
 
 /** Versions kept apart: the app's, the runtime's own, and what the controller says that it found. */
 export function Facts({ instance }: { instance: Instance }) {
@@ -26,15 +27,15 @@ export function Facts({ instance }: { instance: Instance }) {
             <RelativeTime key="g" at={instance.decommissioned_at} />,
           ],
           ["Health last reported", <RelativeTime key="h" at={instance.health_reported_at} />],
-          [
-            "Inputs",
-            Object.keys(instance.inputs).length ? (
-              <code key="i">{JSON.stringify(instance.inputs)}</code>
-            ) : null,
-          ],
           ["Correlation", <Correlation key="x" id={instance.correlation_id} />],
         ]}
       />
+      {Object.keys(instance.inputs).length > 0 && (
+        <details className={classes.inputs}>
+          <summary>Inputs, as they were given</summary>
+          <pre>{JSON.stringify(instance.inputs, null, 2)}</pre>
+        </details>
+      )}
     </Panel>
   );
 }

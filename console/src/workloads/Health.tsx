@@ -7,7 +7,9 @@ import classes from "./Health.module.css";
 
 /** Why it is not healthy, and what the platform warns of. Nothing to say: nothing is shown. */
 export function Health({ instance, nameOf }: { instance: Instance; nameOf: (member: string) => string }) {
-  const reasons = distinct([...instance.health_reasons, ...instance.flags]);
+  // On its way it has reasons too: what is done to it says more.
+  const own = instance.health === "progressing" ? [] : instance.health_reasons;
+  const reasons = distinct([...own, ...instance.flags]);
   if (reasons.length === 0 || instance.decommissioned_at) return null;
   return (
     <Panel

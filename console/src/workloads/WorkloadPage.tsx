@@ -86,10 +86,10 @@ function Shown({ instance }: { instance: Instance }) {
         )}
         <LiveOperation instance={instance} nameOf={nameOf} />
         <Health instance={instance} nameOf={nameOf} />
-        <MemberPanel instance={instance} manifest={manifest} members={members} />
+        {!gone && <MemberPanel instance={instance} manifest={manifest} members={members} />}
         <div className="columns">
           <div className="stack">
-            <Access instance={instance} />
+            {!gone && <Access instance={instance} />}
             <Panel title="What happened">
               <Loaded query={timeline}>{(events) => <Timeline events={events} nameOf={nameOf} />}</Loaded>
             </Panel>

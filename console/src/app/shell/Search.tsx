@@ -103,7 +103,12 @@ function useFound(wanted: string, go: Go): SpotlightActionGroupData[] {
   ];
   if (byId)
     groups.unshift({ group: "By id", actions: [action(wanted, wanted, "Open", `${byId[1]}/${wanted}`)] });
-  return groups.filter((group) => group.actions.length > 0);
+  return groups.filter((group) => group.actions.length > 0).sort((one, other) => rank(one) - rank(other));
+
+  /** What begins with the words comes before what only has them in it. */
+  function rank(group: SpotlightActionGroupData): number {
+    return group.actions.some((one) => one.label?.toLowerCase().startsWith(wanted)) ? 0 : 1;
+  }
 }
 
 interface Thing {
