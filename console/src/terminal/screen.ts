@@ -3,7 +3,7 @@ import "@xterm/xterm/css/xterm.css";
 import { FitAddon } from "@xterm/addon-fit";
 import { Terminal } from "@xterm/xterm";
 import { copyText } from "../parts/clipboard";
-import { nonceDocument, withNonces } from "./nonceDocument";
+import { allowStyles } from "./allowStyles";
 
 export interface Screen {
   terminal: Terminal;
@@ -12,8 +12,8 @@ export interface Screen {
 }
 
 export function openScreen(element: HTMLElement, leave: () => void): Screen {
+  const endStyles = allowStyles(document);
   const terminal = new Terminal({
-    documentOverride: nonceDocument(document),
     cursorBlink: !matchMedia("(prefers-reduced-motion: reduce)").matches,
     fontFamily: getComputedStyle(document.documentElement).getPropertyValue(
       "--mantine-font-family-monospace",
@@ -30,7 +30,7 @@ export function openScreen(element: HTMLElement, leave: () => void): Screen {
   });
   const fitting = new FitAddon();
   terminal.loadAddon(fitting);
-  withNonces(document, () => terminal.open(element));
+  terminal.open(element);
   terminal.attachCustomKeyEventHandler((event) => ordinary(event, terminal, leave));
   const refit = () => {
     // A panel that is not seen has no size to fit to.
@@ -45,6 +45,7 @@ export function openScreen(element: HTMLElement, leave: () => void): Screen {
     dispose: () => {
       watching.disconnect();
       terminal.dispose();
+      endStyles();
     },
   };
 }
