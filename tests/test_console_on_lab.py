@@ -62,12 +62,9 @@ class Story:
     def member(self, name: str) -> Locator:
         return self.page.get_by_role("table", name="Members").get_by_role("row").filter(has_text=name)
 
-    def change(self, name: str, kind: str, **fields: str) -> None:
+    def change(self, name: str, kind: str) -> None:
         """Of one member, from its row; then its operation is watched to the end."""
-        row = self.page.locator(f'[data-member="{name}"]')
-        if not row.locator(f'[data-action="{kind}"]').is_visible():
-            row.locator('button[aria-haspopup="menu"]').click()
-        self.mia.act(kind, name, **fields)
+        self.mia.act(kind, name, self.page.locator(f'[data-member="{name}"]'))
         self.page.wait_for_url(re.compile("/operations/op_"))
         self.becomes("Succeeded")
 

@@ -84,20 +84,23 @@ class Visitor:
         shown = self.page.locator("[data-action]")
         return {str(shown.nth(number).get_attribute("data-action")) for number in range(shown.count())}
 
-    def begin(self, action: str) -> Locator:
+    def begin(self, action: str, within: Locator | None = None) -> Locator:
         """Press the button, wherever it is, and get the dialog that it opens."""
-        if not self.button(action).is_visible():
-            self.page.locator('main button[aria-haspopup="menu"]').first.click()
-        self.button(action).click()
+        scope = within or self.page.locator("main")
+        button = scope.locator(f'[data-action="{action}"]').first
+        menu = scope.locator('button[aria-haspopup="menu"]').first
+        expect(button.or_(menu).first).to_be_visible()
+        if not button.is_visible():
+            menu.click()
+            button = self.page.get_by_role("menu").locator(f'[data-action="{action}"]')
+        button.click()
         dialog = self.page.get_by_role("dialog")
         expect(dialog).to_be_visible()
         return dialog
 
-    def act(self, action: str, name: str, **fields: str) -> None:
-        """The whole of it: the dialog with its fields by their labels, and the name where it asks for one."""
-        dialog = self.begin(action)
-        for label, value in fields.items():
-            dialog.get_by_label(label.replace("_", " ")).fill(value)
+    def act(self, action: str, name: str, within: Locator | None = None) -> None:
+        """The whole of it: the dialog, and the name where it asks for one."""
+        dialog = self.begin(action, within)
         if dialog.locator("[data-confirm]").count():
             dialog.locator("[data-confirm]").fill(name)
         dialog.locator("[data-submit]").click()
