@@ -15,8 +15,8 @@ import { trustKeyCreateSpec, trustKeyRevokeSpec, trustPolicySpec } from "./trust
 export function Trust({ tenant }: { tenant: Tenant }) {
   const listing = useTrustKeys(tenant.id);
   const policy = useTrustPolicy(tenant.id);
-  // Who may add users to a tenant administers it; the API decides.
-  const may = tenant.allowed_actions.includes("tenant_user_create");
+  const may = new Set(tenant.allowed_actions);
+  const mayRevoke = may.has("trust_key_revoke");
   const columns = useMemo<Column<TrustKey>[]>(
     () => [
       {
@@ -52,7 +52,7 @@ export function Trust({ tenant }: { tenant: Tenant }) {
         header: "Actions",
         width: "7rem",
         cell: (one) =>
-          may &&
+          mayRevoke &&
           !one.revoked_at && (
             <ActionButton
               spec={trustKeyRevokeSpec(tenant)}
@@ -63,7 +63,7 @@ export function Trust({ tenant }: { tenant: Tenant }) {
           ),
       },
     ],
-    [tenant, may],
+    [tenant, mayRevoke],
   );
   const required = policy.data?.require_signature;
   return (
@@ -77,7 +77,7 @@ export function Trust({ tenant }: { tenant: Tenant }) {
               {required ? "Only what a trust key signed is launched" : "A signature is not required"}
             </span>
           )}
-          {may && required !== undefined && (
+          {may.has("trust_policy_set") && required !== undefined && (
             <ActionButton
               spec={trustPolicySpec(!required)}
               resource={tenant}
@@ -85,7 +85,7 @@ export function Trust({ tenant }: { tenant: Tenant }) {
               size="compact-xs"
             />
           )}
-          {may && (
+          {may.has("trust_key_create") && (
             <ActionButton spec={trustKeyCreateSpec} resource={tenant} name={tenant.name} size="compact-xs" />
           )}
         </span>

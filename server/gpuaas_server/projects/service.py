@@ -34,6 +34,9 @@ _TENANT_VERBS = (
     "project_create",
     "entitlement_grant",
     "entitlement_revoke",
+    "trust_policy_set",
+    "trust_key_create",
+    "trust_key_revoke",
 )
 _PROJECT_VERBS = (
     "project_update",
