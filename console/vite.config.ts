@@ -14,6 +14,25 @@ export default defineConfig({
     assetsInlineLimit: 0,
     chunkSizeWarningLimit: 700,
     manifest: true,
+    rolldownOptions: {
+      output: {
+        // What most pages share comes in few files: a browser asks an http server for six at a time.
+        codeSplitting: {
+          groups: [
+            {
+              name: "frame",
+              test: /node_modules\/(react|react-dom|scheduler|@tanstack\/(react-router|router-core|history|react-query|query-core|react-store|store)|openapi-fetch)\//,
+            },
+            {
+              name: "inputs",
+              test: /node_modules\/(@mantine|@floating-ui|react-remove-scroll)/,
+              minShareCount: 18,
+            },
+            { name: "parts", test: /src\/(api|parts|live|actions|forms)\//, minShareCount: 18 },
+          ],
+        },
+      },
+    },
   },
   server: {
     proxy: { "/api": { target: platform, ws: true } },
