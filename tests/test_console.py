@@ -14,6 +14,7 @@ from system_support.console.axe import violations
 from system_support.console.browser import Visitor, chromium, visitor
 from system_support.console.needed import insist_on_a_browser
 from system_support.console.scene import Scene, scene
+from system_support.parity.pages import routes
 
 pytestmark = pytest.mark.timeout(300)
 PHONE = {"width": 360, "height": 740}
@@ -71,13 +72,13 @@ def test_every_page_can_be_used_by_everybody_on_a_desk_and_on_a_phone(
 ) -> None:
     faults: list[str] = []
     titles: set[str] = set()
-    for who, routes in (("project_admin", cloud.routes()), ("operator", cloud.operator_routes())):
+    for who, paths in (("project_admin", cloud.routes()), ("operator", cloud.operator_routes())):
         with visitor(browser, cloud.url, dark=dark) as made:
             made.page.goto(f"{cloud.url}/login")
             expect(made.page.get_by_role("heading", level=1)).to_be_visible()
             faults += faults_of(made, "login")
             made.log_in(cloud.people[who])
-            for name, path in routes.items():
+            for name, path in paths.items():
                 made.visit(path)
                 faults += faults_of(made, name)
                 titles.add(made.page.title())
@@ -85,6 +86,13 @@ def test_every_page_can_be_used_by_everybody_on_a_desk_and_on_a_phone(
                 made.complaints.clear()
     assert not faults, "\n".join(faults)
     assert len(titles) == len(cloud.routes()) + len(cloud.operator_routes())  # each page has a title of its own
+    assert forgotten(["/login", *cloud.routes().values(), *cloud.operator_routes().values()]) == []
+
+
+def forgotten(seen: list[str]) -> list[str]:
+    """Pages of the console that nobody has looked at."""
+    patterns = {route: re.compile(re.sub(r":\w+", "[^/]+", route)) for route in routes()}
+    return [route for route, pattern in patterns.items() if not any(pattern.fullmatch(path) for path in seen)]
 
 
 def test_an_address_that_leads_nowhere_says_so_and_a_stranger_is_asked_to_log_in(

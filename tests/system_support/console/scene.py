@@ -73,13 +73,21 @@ class Scene:
             "allocation": f"/allocations/{self.places[0]}",
             "operation": f"/operations/{self.operation}",
             "artifacts": "/artifacts",
+            "artifact": f"/artifacts/{self.admin.artifacts.list(self.project_id).first(1)[0].id}",
             "credentials": "/credentials",
             "team": "/team",
             "audit": "/audit",
         }
 
     def operator_routes(self) -> dict[str, str]:
-        return {"ops-nodes": "/ops/nodes", "ops-blocked": "/ops/blocked", "ops-tenants": "/ops/tenants"}
+        return {
+            "ops-nodes": "/ops/nodes",
+            "ops-node": f"/ops/nodes/{self.nodes[0].id}",
+            "ops-blocked": "/ops/blocked",
+            "ops-tenants": "/ops/tenants",
+            "ops-tenant": f"/ops/tenants/{self.world.tenant_id}",
+            "ops-platform": "/ops/platform",
+        }
 
 
 @contextmanager

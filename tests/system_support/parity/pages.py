@@ -17,19 +17,19 @@ _PAGE = re.compile(r"""path:\s*"([^"]+)"(?:(?!path:).)*?import\("(\.[^"]+)"\)"""
 
 def calls_of_pages() -> dict[tuple[str, str], list[str]]:
     """(method, shape of the path) to the routes that offer it."""
-    routes = {_shown(route): _reached(ROUTES.parent / file) for route, file in _PAGE.findall(ROUTES.read_text())}
+    reached = {route: _reached(ROUTES.parent / file) for route, file in routes().items()}
     found: dict[tuple[str, str], list[str]] = {}
     for file in _sources():
-        users = sorted(route for route, files in routes.items() if file in files)
+        users = sorted(route for route, files in reached.items() if file in files)
         for call in _calls(file):
             known = found.setdefault(call, [])
             known += [one for one in (users or [FRAME]) if one not in known]
     return found
 
 
-def _shown(route: str) -> str:
-    """As people write it: /things/:id."""
-    return route.replace("$", ":")
+def routes() -> dict[str, str]:
+    """Every page of the console, as people write its address (/things/:id), and its file."""
+    return {route.replace("$", ":"): file for route, file in _PAGE.findall(ROUTES.read_text())}
 
 
 def _sources() -> list[Path]:
