@@ -18,6 +18,7 @@ import { SshAccess } from "./SshAccess";
 import { shapeWords } from "./shape";
 import { Timeline } from "./Timeline";
 import { Topology } from "./Topology";
+import { WipeProof } from "./WipeProof";
 
 export function AllocationPage() {
   const { id } = useParams({ strict: false }) as { id: string };
@@ -66,6 +67,7 @@ function Shown({ allocation }: { allocation: Allocation }) {
           <Timeline project={allocation.project_id} allocation={allocation.id} />
           <SshAccess allocation={allocation} />
         </div>
+        <WipeProof project={allocation.project_id} allocation={allocation.id} />
         <ReceiptsHere allocation={allocation} />
       </div>
     </>
