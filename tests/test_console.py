@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
 
 from gpuaas_sdk import NewAllocation
 from gpuaas_sdk.testing import RunningServer
@@ -17,8 +17,8 @@ from system_support.console.scene import Scene, scene
 from system_support.parity.pages import routes
 
 pytestmark = pytest.mark.timeout(300)
-PHONE = {"width": 360, "height": 740}
-DESK = {"width": 1280, "height": 800}
+PHONE = ViewportSize(width=360, height=740)
+DESK = ViewportSize(width=1280, height=800)
 HANG = 30_000.0  # milliseconds, after which nobody waits any more; what is promised is measured and printed
 
 

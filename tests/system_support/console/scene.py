@@ -163,7 +163,7 @@ _SLICES = (("talk", 1), ("night", 4), ("try-out", 2), ("spare", 1))  # after the
 
 
 def _controllers(world: World, stack: ExitStack) -> Pretending:
-    slurm_access = {
+    slurm_access: dict[str, object] = {
         "login": {"shell": "gpuaas allocations ssh train-0", "become": "sudo -iu researcher"},
         "commands": {
             "nodes": "gpuaas allocations ssh train-0 -- sudo -iu researcher sinfo -N",
