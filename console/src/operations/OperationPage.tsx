@@ -82,7 +82,12 @@ function Shown({ operation }: { operation: Operation }) {
             <OperationTable filter={{ parent_id: operation.id }} nameOf={nameOf} />
           </Panel>
         )}
-        <Receipts project={operation.project_id} filter={{ operation_id: operation.id }} hideEmpty />
+        <Receipts
+          project={operation.project_id}
+          filter={{ operation_id: operation.id }}
+          nameOf={nameOf}
+          hideEmpty
+        />
         <Panel title="Facts">
           <KeyValues items={facts(operation)} />
         </Panel>

@@ -38,6 +38,7 @@ export function PhaseChart({ spans, label }: { spans: Span[]; label: string }) {
                 <span
                   className={classes.bar}
                   data-tone={span.to ? toneOf(span.status) : (span.tone ?? "busy")}
+                  data-open={!span.to || undefined}
                   title={`${span.name}: ${exactTime(span.from)}, ${duration(seconds)}`}
                   style={{ left: `${left}%`, width: `max(3px, ${Math.min(width, 100 - left)}%)` }}
                 />
