@@ -191,7 +191,7 @@ def test_an_operator_approves_a_node_and_frees_what_is_blocked_on_it(
 ) -> None:
     world = ground.world
     with visitor(browser, world.server.url) as olga:
-        olga.log_in(world.credentials("platform_operator"))
+        olga.log_in(world.credentials("platform_admin"))
         olga.visit("/ops/nodes")
         olga.page.get_by_role("tab", name="Inventory").click()
         olga.page.get_by_role("link", name="sim-00700").click(timeout=HANG)

@@ -61,7 +61,7 @@ class Visitor:
     def settle(self) -> None:
         """The page has a title, and waits for nothing any more."""
         expect(self.page.locator(f"{SHELL} h1").first).to_be_visible()
-        expect(self.page.locator(f"{SHELL} .mantine-Loader-root")).to_have_count(0)
+        expect(self.page.locator(f"{SHELL} .mantine-Loader-root:visible")).to_have_count(0)
 
     def sees(self, text: str, seconds: float = PATIENCE / 1000) -> None:
         expect(self.page.locator("main").get_by_text(text).first).to_be_visible(timeout=seconds * 1000)

@@ -10,6 +10,7 @@ from system_support.console.browser import chromium, visitor
 from system_support.console.scene import Scene, scene
 from system_support.documents import REPOSITORY
 
+LATER = 400  # milliseconds, for what begins to load when the rest is there
 PICTURES = REPOSITORY / "docs/images/console"
 
 
@@ -33,6 +34,8 @@ def take(browser: Browser, cloud: Scene, dark: bool) -> None:
             person.log_in(cloud.people[who])
             for name, path in routes.items():
                 person.visit(path)
+                person.page.wait_for_timeout(LATER)
+                person.settle()
                 person.page.screenshot(path=PICTURES / f"{name}-{theme}.png")
 
 
