@@ -203,7 +203,7 @@ def test_an_operator_approves_a_node_and_frees_what_is_blocked_on_it(
         world.admin.allocations.release(ground.project_id, made.id)
         olga.visit("/ops/blocked")
         expect(olga.page.get_by_role("row").filter(has_text="short")).to_be_visible(timeout=HANG)
-        expect(olga.page.get_by_role("row").filter(has_text="sim-00700")).to_have_count(8)
+        expect(olga.page.get_by_role("row").filter(has_text="sim-00700")).to_contain_text("0, 1, 2, 3, 4, 5, 6, 7")
         newcomer.arguments = newcomer.arguments[:-2]  # somebody has repaired the host
         newcomer.restart()
         olga.act("allocation_retry_release", "short")
