@@ -138,7 +138,8 @@ def build_app(platform: Platform) -> FastAPI:
     app.router.routes.extend(_routes())
     app.openapi = lambda: describe(app)  # type: ignore[method-assign]
     _offline_reference(app)
-    app.router.routes.append(ConsoleRoute(console_folder(platform.settings)))  # the last: it takes what is nobody else's
+    # The last: it takes what is nobody else's.
+    app.router.routes.append(ConsoleRoute(console_folder(platform.settings)))
     app.add_middleware(
         Edge,
         max_body_bytes=platform.settings.max_body_bytes,

@@ -8,12 +8,13 @@ from schemathesis import Case
 from gpuaas_sdk import Client, GpuaasError, NewAllocation, ServiceAccountCredentials
 from system_support import fuzzing
 from system_support.fuzzing import well_formed
-from system_support.little_app import LittleApp
+from system_support.little_app import METERED, LittleApp
 from system_support.policy_cast import public_key
 from system_support.world import World
 
 # What only an app's controller may ask; everybody else is turned away before the server looks at more than the path.
 ASKED_BY_CONTROLLERS = [
+    "app_usage_report",
     "controller_work",
     "instance_health_report",
     "operation_claim",
@@ -66,7 +67,8 @@ class FuzzedController:
         if operation.live and not (operation.status == "pending" or (claimed and self._holds())):
             operation = self._admin.operations.force(self._project, self._operation, "claimed under a made-up name")
         if not operation.live:
-            self._operation = self.app.ask(self._instance, "reconcile")
+            # The one verb that is open in a running instance whatever our made-up reports have closed.
+            self._operation = self.app.ask(self._instance, "repair")
             self._lease = ""
         if claimed and not self._holds():
             self._lease = self.app.claim(self._operation)
@@ -94,7 +96,14 @@ class FuzzedController:
         for group in ("members", "steps", "reasons"):
             if isinstance(body.get(group), list):
                 changed[group] = [self._of_member(one) for one in body[group]]
+        if isinstance(body.get("records"), list):
+            changed["records"] = [self._counted(one) for one in body["records"]]
         return changed
+
+    def _counted(self, told: object) -> object:
+        if isinstance(told, dict) and well_formed(told.get("project_id")):
+            return {**told, "project_id": self._project, "metric": METERED["key"], "unit": METERED["unit"]}
+        return told
 
     def _of_member(self, told: object) -> object:
         if isinstance(told, dict) and well_formed(told.get("member_id")):

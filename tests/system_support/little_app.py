@@ -16,6 +16,7 @@ FOOTPRINT: dict[str, object] = {
     "paths": ["/opt/little"],
     "users": ["little"],
 }
+METERED = {"key": "requests", "unit": "count"}
 
 
 @dataclass
@@ -91,5 +92,6 @@ def _manifest(slug: str, digest: str) -> str:
             "compatibility": {"shapes": ["baremetal", "gpu_slice"], "min_gpu_count": 1},
             "components": [{"key": "server", "min": 1, "max": 4}],
             "footprint": FOOTPRINT,
+            "metering": [METERED],
         }
     )

@@ -1,10 +1,8 @@
 """App usage over HTTP: reported by controllers, read by people."""
 
-from datetime import date
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from pydantic import AwareDatetime
 from starlette.responses import Response
 
 from gpuaas_server.app_usage import service
@@ -13,6 +11,7 @@ from gpuaas_server.app_usage.service import UsageFilter
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
 from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
 from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.http.schemas import Day, Moment
 from gpuaas_server.kernel.ids import InstanceId, ProjectId
 
 router = APIRouter(tags=["app usage"])
@@ -49,8 +48,8 @@ async def app_usage_list(
     project_id: ProjectId,
     call: Annotated[Call, admitted("app_usage_list")],
     instance_id: OfInstance = None,
-    since: Annotated[AwareDatetime | None, Query(description="What ended at this time or later.")] = None,
-    before: Annotated[AwareDatetime | None, Query(description="What ended before this time.")] = None,
+    since: Annotated[Moment | None, Query(description="What ended at this time or later.")] = None,
+    before: Annotated[Moment | None, Query(description="What ended before this time.")] = None,
     after: PageAfter = None,
     limit: PageLimit = 50,
 ) -> Response:
@@ -64,8 +63,8 @@ async def app_usage_totals(
     project_id: ProjectId,
     call: Annotated[Call, admitted("app_usage_totals")],
     instance_id: OfInstance = None,
-    first_day: Annotated[date | None, Query(description="In UTC. Absent: 31 days in all.")] = None,
-    last_day: Annotated[date | None, Query(description="In UTC, itself included. Absent: today.")] = None,
+    first_day: Annotated[Day | None, Query(description="In UTC. Absent: 31 days in all.")] = None,
+    last_day: Annotated[Day | None, Query(description="In UTC, itself included. Absent: today.")] = None,
     after: TotalAfter = None,
     limit: PageLimit = 50,
 ) -> Response:

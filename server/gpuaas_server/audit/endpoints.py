@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
-from pydantic import AwareDatetime
 from starlette.responses import Response
 
 from gpuaas_server.audit import service
@@ -13,6 +12,7 @@ from gpuaas_server.audit.service import AuditFilter
 from gpuaas_server.kernel.http.call import Call, admitted
 from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
 from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.http.schemas import Moment
 from gpuaas_server.kernel.ids import ProjectId, TenantId
 
 router = APIRouter(tags=["audit"])
@@ -28,8 +28,8 @@ async def _filter(
     ] = None,
     action: Annotated[str | None, Query(pattern="^[a-z_]{3,60}$", description="Such as allocation_release.")] = None,
     outcome: Annotated[str | None, Query(pattern="^(done|denied)$", description="done or denied.")] = None,
-    since: Annotated[AwareDatetime | None, Query(description="From then on, with a time zone.")] = None,
-    before: Annotated[AwareDatetime | None, Query(description="Earlier than this, with a time zone.")] = None,
+    since: Annotated[Moment | None, Query(description="From then on, with a time zone.")] = None,
+    before: Annotated[Moment | None, Query(description="Earlier than this, with a time zone.")] = None,
 ) -> AuditFilter:
     return AuditFilter(
         resource_id=resource_id,

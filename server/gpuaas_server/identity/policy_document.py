@@ -120,9 +120,8 @@ def _actions(app: FastAPI) -> Iterator[str]:
         for operation in path.values():
             yield operation["operationId"]
     for route in _routes(app.routes):  # those that the document has no place for
-        if isinstance(route, APIWebSocketRoute):
-            yield route.name
-        elif isinstance(route, APIRoute) and not route.include_in_schema and route.name != "docs":
+        hidden = isinstance(route, APIRoute) and not route.include_in_schema and route.name != "docs"
+        if hidden or isinstance(route, APIWebSocketRoute):
             yield route.name
 
 

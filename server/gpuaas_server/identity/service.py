@@ -6,7 +6,14 @@ from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.identity.browser_sessions import browser_sessions_forget
 from gpuaas_server.identity.members import Place, member_list, member_remove, member_set
 from gpuaas_server.identity.passwords import hash_password, random_password
-from gpuaas_server.identity.policy import PLATFORM_ROLES, allowed_actions, needs, needs_on_others, reaches, sees_every_app
+from gpuaas_server.identity.policy import (
+    PLATFORM_ROLES,
+    allowed_actions,
+    needs,
+    needs_on_others,
+    reaches,
+    sees_every_app,
+)
 from gpuaas_server.identity.principals import ACCESS_END, APP_ROLE, SERVICE_ACCOUNT
 from gpuaas_server.identity.queries import bindings as binding_queries
 from gpuaas_server.identity.queries import service_accounts as account_queries

@@ -1,8 +1,10 @@
 """The base of request bodies: unknown fields and wrong types are refused, never guessed."""
 
+import re
+from datetime import date
 from typing import Annotated
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 from pydantic.config import JsonDict
 
 
@@ -36,8 +38,18 @@ Reason = Annotated[
     StringConstraints(min_length=3, max_length=500, pattern=r"^[^\x00-\x08\x0b-\x1f\x7f]*$"),
     Field(description="Why, for those who read the audit trail later."),
 ]
+
+
+def _spelled_out(value: object) -> object:
+    """A bare number would be taken for seconds since 1970, which the contract does not say and nobody means."""
+    if isinstance(value, str) and not re.match(r"\d{4}-\d{2}-\d{2}", value):
+        raise ValueError("a date begins like 2026-01-31")
+    return value
+
+
 # JSON has no time type: the one place where a string is read as something else. A time without a zone is refused.
-Moment = Annotated[AwareDatetime, Field(strict=False)]
+Moment = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_spelled_out)]
+Day = Annotated[date, Field(strict=False), BeforeValidator(_spelled_out)]
 
 # What recurs in answers says the same everywhere.
 Generation = Annotated[
