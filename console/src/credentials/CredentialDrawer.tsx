@@ -3,6 +3,7 @@ import { useState } from "react";
 import { ActionButton } from "../actions/ActionButton";
 import type { AccessCredential, CredentialDelivery } from "../api/types";
 import { useProject } from "../app/project";
+import { countColumn, monoColumn, timeColumn, unsorted } from "../parts/columns";
 import { KeyValues, Mono } from "../parts/KeyValues";
 import { Empty } from "../parts/Loaded";
 import { RelativeTime } from "../parts/RelativeTime";
@@ -14,34 +15,10 @@ import { certificateSpec } from "./delivering";
 import { useDeliveries } from "./queries";
 
 const COLUMNS: Column<CredentialDelivery>[] = [
-  {
-    key: "when",
-    header: "When",
-    width: "6rem",
-    cell: (one) => <RelativeTime at={one.delivered_at} />,
-    value: (one) => one.delivered_at,
-  },
-  {
-    key: "to",
-    header: "To",
-    width: "minmax(9rem, 1fr)",
-    cell: (one) => <Mono text={one.delivered_to} />,
-    value: (one) => one.delivered_to,
-  },
-  {
-    key: "for",
-    header: "For the key",
-    width: "minmax(9rem, 1fr)",
-    cell: (one) => <Mono text={one.recipient_fingerprint} />,
-  },
-  {
-    key: "version",
-    header: "Version",
-    width: "4.5rem",
-    align: "end",
-    cell: (one) => one.version,
-    value: (one) => one.version,
-  },
+  timeColumn("when", "When", (one) => one.delivered_at, "6rem"),
+  monoColumn("to", "To", (one) => one.delivered_to, "minmax(9rem, 1fr)"),
+  unsorted(monoColumn("for", "For the key", (one) => one.recipient_fingerprint, "minmax(9rem, 1fr)")),
+  countColumn("version", "Version", (one) => one.version, "4.5rem"),
 ];
 
 /** One credential: what it is, how a program gets it, and who got it until now. */

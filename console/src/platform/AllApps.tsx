@@ -1,13 +1,14 @@
 import { Drawer } from "@mantine/core";
 import { useMemo, useState } from "react";
 import { ActionButton } from "../actions/ActionButton";
+import { actionsColumn } from "../actions/columns";
 import type { App, Entitlement } from "../api/types";
+import { appColumn, visibilityColumn } from "../artifacts/appColumns";
+import { timeColumn } from "../parts/columns";
 import { Empty } from "../parts/Loaded";
-import { PageLink } from "../parts/PageLink";
-import { RelativeTime } from "../parts/RelativeTime";
 import { type Column, ResourceTable } from "../parts/ResourceTable";
+import { slugColumn, tenantColumn } from "../tenants/columns";
 import { visibilitySpec } from "./actions";
-import classes from "./Platform.module.css";
 import { useAllApps, useAppEntitlements } from "./queries";
 
 /** Every app, and who sees it beyond its own tenant. */
@@ -16,45 +17,15 @@ export function AllApps({ may }: { may: boolean }) {
   const [shown, setShown] = useState<App | null>(null);
   const columns = useMemo<Column<App>[]>(
     () => [
-      {
-        key: "name",
-        header: "App",
-        width: "minmax(9rem, 2fr)",
-        cell: (one) => (
-          <button type="button" className={classes.open} onClick={() => setShown(one)}>
-            {one.display_name}
-          </button>
-        ),
-        value: (one) => one.display_name,
-      },
-      {
-        key: "slug",
-        header: "Slug",
-        width: "minmax(7rem, 1fr)",
-        cell: (one) => <code>{one.slug}</code>,
-        value: (one) => one.slug,
-      },
-      {
-        key: "tenant",
-        header: "Of",
-        width: "minmax(9rem, 1fr)",
-        cell: (one) => <PageLink to={`/ops/tenants/${one.tenant_id}`}>{one.tenant_id}</PageLink>,
-        value: (one) => one.tenant_id,
-      },
-      {
-        key: "seen",
-        header: "Seen by",
-        width: "7rem",
-        cell: (one) => one.visibility,
-        value: (one) => one.visibility,
-      },
-      {
-        key: "actions",
-        header: "Actions",
-        width: "8rem",
-        cell: (one) =>
+      appColumn(setShown),
+      slugColumn(),
+      tenantColumn("Of", "minmax(9rem, 1fr)"),
+      visibilityColumn("7rem"),
+      actionsColumn(
+        (one) =>
           may && <ActionButton spec={visibilitySpec} resource={one} name={one.slug} size="compact-xs" />,
-      },
+        "8rem",
+      ),
     ],
     [may],
   );
@@ -73,20 +44,8 @@ export function AllApps({ may }: { may: boolean }) {
 }
 
 const ENTITLED: Column<Entitlement>[] = [
-  {
-    key: "tenant",
-    header: "Tenant",
-    width: "minmax(10rem, 2fr)",
-    cell: (one) => <PageLink to={`/ops/tenants/${one.tenant_id}`}>{one.tenant_id}</PageLink>,
-    value: (one) => one.tenant_id,
-  },
-  {
-    key: "since",
-    header: "Since",
-    width: "6rem",
-    cell: (one) => <RelativeTime at={one.created_at} />,
-    value: (one) => one.created_at,
-  },
+  tenantColumn("Tenant", "minmax(10rem, 2fr)"),
+  timeColumn("since", "Since", (one) => one.created_at, "6rem"),
 ];
 
 function Entitled({ app, onClose }: { app: App; onClose: () => void }) {

@@ -1,13 +1,13 @@
 import { useMemo, useState } from "react";
 import { ActionButton } from "../actions/ActionButton";
+import { CreateButton } from "../actions/CreateButton";
 import type { User } from "../api/types";
-import { Icon } from "../parts/Icon";
 import { Empty } from "../parts/Loaded";
 import { type Column, ResourceTable } from "../parts/ResourceTable";
+import { RowActions } from "../parts/RowActions";
 import { type Secret, ShownOnce, shows } from "../parts/ShownOnce";
 import { userColumns } from "../team/TenantUsers";
 import { platformUserSpec, platformUserUpdateSpec, roleSpec } from "./actions";
-import classes from "./Platform.module.css";
 import { useAllUsers } from "./queries";
 
 /** Users of all tenants, and those of the platform itself, who alone can hold its roles. */
@@ -21,7 +21,7 @@ export function AllUsers({ may }: { may: boolean }) {
       one.tenant_id ? (
         ofTenant.cell(one)
       ) : (
-        <span className={classes.actions}>
+        <RowActions>
           {one.allowed_actions.includes("platform_role_set") && (
             <ActionButton spec={roleSpec} resource={one} name={one.name} size="compact-xs" />
           )}
@@ -33,7 +33,7 @@ export function AllUsers({ may }: { may: boolean }) {
               size="compact-xs"
             />
           )}
-        </span>
+        </RowActions>
       );
     return [...others.reverse(), { ...ofTenant, width: "13rem", cell }];
   }, []);
@@ -46,12 +46,7 @@ export function AllUsers({ may }: { may: boolean }) {
         rowId={(one) => one.id}
         tools={
           may && (
-            <ActionButton
-              spec={shows(platformUserSpec, setSecret)}
-              resource={null}
-              name="the platform"
-              icon={<Icon name="plus" size={14} />}
-            />
+            <CreateButton spec={shows(platformUserSpec, setSecret)} resource={null} name="the platform" />
           )
         }
         empty={<Empty icon="users" title="No users" />}

@@ -2,15 +2,18 @@ import { Drawer, Stack } from "@mantine/core";
 import { useMemo, useState } from "react";
 import { ActionBar } from "../actions/ActionBar";
 import { ActionButton } from "../actions/ActionButton";
+import { CreateButton } from "../actions/CreateButton";
+import { actionsColumn } from "../actions/columns";
 import type { Project, ServiceAccount, ServiceAccountKey } from "../api/types";
-import { Icon } from "../parts/Icon";
+import { enabledColumn, monoColumn, openColumn, textColumn, timeColumn } from "../parts/columns";
 import { KeyValues, Mono } from "../parts/KeyValues";
 import { Empty } from "../parts/Loaded";
-import { Panel } from "../parts/Panel";
 import { RelativeTime } from "../parts/RelativeTime";
 import { type Column, ResourceTable } from "../parts/ResourceTable";
+import { RowActions } from "../parts/RowActions";
 import { type Secret, ShownOnce, shows } from "../parts/ShownOnce";
 import { StateBadge } from "../parts/StateBadge";
+import { TablePanel } from "../parts/TablePanel";
 import {
   ACCOUNT_CHANGES,
   accountCreateSpec,
@@ -28,75 +31,52 @@ export function ServiceAccounts({ project }: { project: Project }) {
   const open = listing.rows.find((one) => one.id === shown);
   const columns = useMemo<Column<ServiceAccount>[]>(
     () => [
-      {
-        key: "name",
-        header: "Name",
-        width: "minmax(9rem, 1.5fr)",
-        cell: (one) => (
-          <button type="button" className={classes.open} onClick={() => setShown(one.id)}>
-            {one.name}
-          </button>
-        ),
-        value: (one) => one.name,
-      },
-      {
-        key: "scopes",
-        header: "Scopes",
-        width: "minmax(14rem, 3fr)",
-        cell: (one) => <Scopes scopes={one.scopes} />,
-        value: (one) => one.scopes.join(" "),
-      },
-      {
-        key: "state",
-        header: "State",
-        width: "7rem",
-        cell: (one) => <StateBadge state={one.disabled ? "disabled" : "active"} />,
-        value: (one) => String(one.disabled),
-      },
-      {
-        key: "expires",
-        header: "Expires",
-        width: "6.5rem",
-        cell: (one) => <RelativeTime at={one.expires_at} />,
-        value: (one) => one.expires_at,
-      },
+      openColumn(
+        "name",
+        "Name",
+        (one) => one.name,
+        (one) => setShown(one.id),
+        "minmax(9rem, 1.5fr)",
+      ),
+      textColumn(
+        "scopes",
+        "Scopes",
+        (one) => one.scopes.join(" "),
+        "minmax(14rem, 3fr)",
+        (one) => <Scopes scopes={one.scopes} />,
+      ),
+      enabledColumn(),
+      timeColumn("expires", "Expires", (one) => one.expires_at, "6.5rem"),
     ],
     [],
   );
   const may = project.allowed_actions.includes("service_account_create");
   return (
-    <Panel
+    <TablePanel
       title="Service accounts"
-      flush
       aside={
         may && (
-          <ActionButton
+          <CreateButton
             spec={shows(accountCreateSpec, setSecret)}
             resource={project}
             name={project.name}
-            icon={<Icon name="plus" size={14} />}
             size="compact-xs"
           />
         )
       }
+      columns={columns}
+      listing={listing}
+      empty={
+        <Empty
+          icon="key"
+          title="No service accounts"
+          text="What programs log in as: with scopes instead of roles, and keys that can be changed."
+        />
+      }
     >
-      <ResourceTable
-        plain
-        label="Service accounts"
-        columns={columns}
-        listing={listing}
-        rowId={(one) => one.id}
-        empty={
-          <Empty
-            icon="key"
-            title="No service accounts"
-            text="What programs log in as: with scopes instead of roles, and keys that can be changed."
-          />
-        }
-      />
       {open && <AccountDrawer account={open} onClose={() => setShown(null)} onSecret={setSecret} />}
       {secret && <ShownOnce secret={secret} onClose={() => setSecret(null)} />}
-    </Panel>
+    </TablePanel>
   );
 }
 
@@ -119,36 +99,16 @@ function AccountDrawer(props: {
   const listing = useAccountKeys(account.project_id, account.id);
   const may = new Set(account.allowed_actions);
   const columns: Column<ServiceAccountKey>[] = [
-    {
-      key: "id",
-      header: "Key",
-      width: "minmax(9rem, 2fr)",
-      cell: (one) => <Mono text={one.id} />,
-      value: (one) => one.id,
-    },
-    {
-      key: "used",
-      header: "Used",
-      width: "6rem",
-      cell: (one) => <RelativeTime at={one.last_used_at} />,
-      value: (one) => one.last_used_at,
-    },
-    {
-      key: "expires",
-      header: "Expires",
-      width: "6rem",
-      cell: (one) => <RelativeTime at={one.expires_at} />,
-      value: (one) => one.expires_at,
-    },
-    {
-      key: "actions",
-      header: "Actions",
-      width: "6rem",
-      cell: (one) =>
+    monoColumn("id", "Key", (one) => one.id, "minmax(9rem, 2fr)"),
+    timeColumn("used", "Used", (one) => one.last_used_at, "6rem"),
+    timeColumn("expires", "Expires", (one) => one.expires_at, "6rem"),
+    actionsColumn(
+      (one) =>
         may.has("service_account_key_delete") && (
           <ActionButton spec={accountKeyDeleteSpec(account)} resource={one} name={one.id} size="compact-xs" />
         ),
-    },
+      "6rem",
+    ),
   ];
   return (
     <Drawer
@@ -169,7 +129,7 @@ function AccountDrawer(props: {
           ]}
         />
         <Scopes scopes={account.scopes} />
-        <span className={classes.actions}>
+        <RowActions>
           {may.has("service_account_key_create") && (
             <ActionButton
               spec={shows(accountKeySpec, props.onSecret)}
@@ -183,7 +143,7 @@ function AccountDrawer(props: {
             allowed={changesFor(account)}
             table={ACCOUNT_CHANGES}
           />
-        </span>
+        </RowActions>
         <ResourceTable
           plain
           label="Keys"

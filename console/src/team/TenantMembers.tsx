@@ -1,12 +1,13 @@
 import { useMemo } from "react";
 import { ActionButton } from "../actions/ActionButton";
+import { CreateButton } from "../actions/CreateButton";
+import { actionsColumn } from "../actions/columns";
 import type { Member, Tenant } from "../api/types";
-import { Icon } from "../parts/Icon";
 import { Empty } from "../parts/Loaded";
-import { Panel } from "../parts/Panel";
-import { type Column, ResourceTable } from "../parts/ResourceTable";
+import type { Column } from "../parts/ResourceTable";
+import { TablePanel } from "../parts/TablePanel";
+import { MEMBER } from "./columns";
 import { tenantAdminAddSpec, tenantAdminRemoveSpec } from "./memberActions";
-import { PERSON } from "./ProjectMembers";
 import { useTenantMembers } from "./queries";
 
 export function TenantMembers({ tenant }: { tenant: Tenant }) {
@@ -17,12 +18,9 @@ export function TenantMembers({ tenant }: { tenant: Tenant }) {
     () =>
       mayRemove
         ? [
-            ...PERSON,
-            {
-              key: "actions",
-              header: "Actions",
-              width: "7rem",
-              cell: (one) => (
+            ...MEMBER,
+            actionsColumn(
+              (one) => (
                 <ActionButton
                   spec={tenantAdminRemoveSpec(tenant)}
                   resource={one}
@@ -30,35 +28,24 @@ export function TenantMembers({ tenant }: { tenant: Tenant }) {
                   size="compact-xs"
                 />
               ),
-            },
+              "7rem",
+            ),
           ]
-        : PERSON,
+        : MEMBER,
     [tenant, mayRemove],
   );
   return (
-    <Panel
+    <TablePanel
       title={`Administrators of ${tenant.name}`}
-      flush
       aside={
         may.has("tenant_member_set") && (
-          <ActionButton
-            spec={tenantAdminAddSpec}
-            resource={tenant}
-            name={tenant.name}
-            icon={<Icon name="plus" size={14} />}
-            size="compact-xs"
-          />
+          <CreateButton spec={tenantAdminAddSpec} resource={tenant} name={tenant.name} size="compact-xs" />
         )
       }
-    >
-      <ResourceTable
-        plain
-        label="Administrators of the tenant"
-        columns={columns}
-        listing={listing}
-        rowId={(one) => one.id}
-        empty={<Empty icon="users" title="Nobody" />}
-      />
-    </Panel>
+      label="Administrators of the tenant"
+      columns={columns}
+      listing={listing}
+      empty={<Empty icon="users" title="Nobody" />}
+    />
   );
 }

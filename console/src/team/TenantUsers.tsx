@@ -1,73 +1,23 @@
 import { useMemo, useState } from "react";
-import { ActionBar } from "../actions/ActionBar";
-import { ActionButton } from "../actions/ActionButton";
+import { CreateButton } from "../actions/CreateButton";
+import { barColumn } from "../actions/columns";
 import type { Tenant, User } from "../api/types";
-import { Icon } from "../parts/Icon";
+import { enabledColumn, textColumn, timeColumn } from "../parts/columns";
 import { Empty } from "../parts/Loaded";
-import { RelativeTime } from "../parts/RelativeTime";
 import { type Column, ResourceTable } from "../parts/ResourceTable";
 import { type Secret, ShownOnce, shows } from "../parts/ShownOnce";
-import { StateBadge } from "../parts/StateBadge";
 import { labelOf } from "../parts/states";
+import { NAMED } from "./columns";
 import { useTenantUsers } from "./queries";
-import classes from "./Team.module.css";
 import { offeredFor, userActions, userCreateSpec } from "./userActions";
 
 export function userColumns(show: (secret: Secret | null) => void): Column<User>[] {
-  const table = userActions(show);
   return [
-    {
-      key: "name",
-      header: "Name",
-      width: "minmax(9rem, 1.5fr)",
-      cell: (one) => one.name,
-      value: (one) => one.name,
-    },
-    {
-      key: "email",
-      header: "E-mail",
-      width: "minmax(11rem, 2fr)",
-      cell: (one) => <span className="dim">{one.email}</span>,
-      value: (one) => one.email,
-    },
-    {
-      key: "roles",
-      header: "Roles",
-      width: "minmax(9rem, 1.5fr)",
-      cell: (one) => rolesOf(one),
-      value: (one) => rolesOf(one),
-    },
-    {
-      key: "state",
-      header: "State",
-      width: "7rem",
-      cell: (one) => <StateBadge state={one.disabled ? "disabled" : "active"} />,
-      value: (one) => String(one.disabled),
-    },
-    {
-      key: "seen",
-      header: "Signed in",
-      width: "6.5rem",
-      cell: (one) => <RelativeTime at={one.last_sign_in_at} />,
-      value: (one) => one.last_sign_in_at,
-    },
-    {
-      key: "actions",
-      header: "Actions",
-      width: "7rem",
-      cell: (one) => (
-        <span className={classes.actions}>
-          <ActionBar
-            resource={one}
-            name={one.name}
-            allowed={offeredFor(one)}
-            table={table}
-            size="compact-xs"
-            most={1}
-          />
-        </span>
-      ),
-    },
+    ...NAMED,
+    textColumn("roles", "Roles", rolesOf, "minmax(9rem, 1.5fr)"),
+    enabledColumn(),
+    timeColumn("seen", "Signed in", (one) => one.last_sign_in_at, "6.5rem"),
+    barColumn({ table: userActions(show), name: (one) => one.name, allowed: offeredFor, most: 1 }, "7rem"),
   ];
 }
 
@@ -88,14 +38,7 @@ export function TenantUsers({ tenant }: { tenant: Tenant }) {
         listing={listing}
         rowId={(one) => one.id}
         tools={
-          may && (
-            <ActionButton
-              spec={shows(userCreateSpec, setSecret)}
-              resource={tenant}
-              name={tenant.name}
-              icon={<Icon name="plus" size={14} />}
-            />
-          )
+          may && <CreateButton spec={shows(userCreateSpec, setSecret)} resource={tenant} name={tenant.name} />
         }
         empty={<Empty icon="users" title="No users" />}
       />

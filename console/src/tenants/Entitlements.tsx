@@ -1,10 +1,12 @@
 import { ActionButton } from "../actions/ActionButton";
+import { actionsColumn } from "../actions/columns";
 import type { Entitlement, Tenant } from "../api/types";
+import { textColumn, timeColumn } from "../parts/columns";
 import { Empty } from "../parts/Loaded";
-import { Panel } from "../parts/Panel";
-import { RelativeTime } from "../parts/RelativeTime";
-import { type Column, ResourceTable } from "../parts/ResourceTable";
+import type { Column } from "../parts/ResourceTable";
+import { TablePanel } from "../parts/TablePanel";
 import { entitlementRevokeSpec, entitleSpec } from "./actions";
+import { slugColumn } from "./columns";
 import { useEntitlements } from "./queries";
 
 /** Apps of others that the tenant may launch although they are not public. */
@@ -12,55 +14,29 @@ export function Entitlements({ tenant }: { tenant: Tenant }) {
   const may = new Set(tenant.allowed_actions);
   const listing = useEntitlements(tenant.id);
   const columns: Column<Entitlement>[] = [
-    {
-      key: "app",
-      header: "App",
-      width: "minmax(9rem, 2fr)",
-      cell: (one) => one.display_name,
-      value: (one) => one.display_name,
-    },
-    {
-      key: "slug",
-      header: "Slug",
-      width: "minmax(7rem, 1fr)",
-      cell: (one) => <code>{one.slug}</code>,
-      value: (one) => one.slug,
-    },
-    {
-      key: "since",
-      header: "Since",
-      width: "6rem",
-      cell: (one) => <RelativeTime at={one.created_at} />,
-      value: (one) => one.created_at,
-    },
-    {
-      key: "actions",
-      header: "Actions",
-      width: "7rem",
-      cell: (one) =>
+    textColumn("app", "App", (one) => one.display_name, "minmax(9rem, 2fr)"),
+    slugColumn(),
+    timeColumn("since", "Since", (one) => one.created_at, "6rem"),
+    actionsColumn(
+      (one) =>
         may.has("entitlement_revoke") && (
           <ActionButton spec={entitlementRevokeSpec} resource={one} name={one.slug} size="compact-xs" />
         ),
-    },
+      "7rem",
+    ),
   ];
   return (
-    <Panel
+    <TablePanel
       title="Apps that it is entitled to"
-      flush
       aside={
         may.has("entitlement_grant") && (
           <ActionButton spec={entitleSpec} resource={tenant} name={tenant.name} size="compact-xs" />
         )
       }
-    >
-      <ResourceTable
-        plain
-        label="Entitlements"
-        columns={columns}
-        listing={listing}
-        rowId={(one) => one.id}
-        empty={<Empty icon="apps" title="None" text="Public apps, and its own, need no entitlement." />}
-      />
-    </Panel>
+      label="Entitlements"
+      columns={columns}
+      listing={listing}
+      empty={<Empty icon="apps" title="None" text="Public apps, and its own, need no entitlement." />}
+    />
   );
 }

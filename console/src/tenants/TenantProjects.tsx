@@ -1,10 +1,11 @@
 import { ActionButton } from "../actions/ActionButton";
+import { actionsColumn } from "../actions/columns";
 import type { Project, Tenant } from "../api/types";
+import { enabledColumn, linkColumn } from "../parts/columns";
 import { Empty } from "../parts/Loaded";
-import { PageLink } from "../parts/PageLink";
-import { Panel } from "../parts/Panel";
-import { type Column, ResourceTable } from "../parts/ResourceTable";
-import { StateBadge } from "../parts/StateBadge";
+import type { Column } from "../parts/ResourceTable";
+import { RowActions } from "../parts/RowActions";
+import { TablePanel } from "../parts/TablePanel";
 import {
   projectCreateSpec,
   projectDisableSpec,
@@ -12,43 +13,24 @@ import {
   projectQuotaSpec,
   projectRenameSpec,
 } from "./actions";
+import { slugColumn } from "./columns";
 import { QuotaBar } from "./QuotaBar";
 import { useProjectQuota, useTenantProjects } from "./queries";
-import classes from "./TenantPage.module.css";
 
 const PROJECTS: Column<Project>[] = [
-  {
-    key: "name",
-    header: "Project",
-    width: "minmax(9rem, 2fr)",
-    cell: (one) => (
-      <PageLink to="/" search={{ project: one.id }}>
-        {one.name}
-      </PageLink>
-    ),
-    value: (one) => one.name,
-  },
-  {
-    key: "slug",
-    header: "Slug",
-    width: "minmax(6rem, 1fr)",
-    cell: (one) => <code>{one.slug}</code>,
-    value: (one) => one.slug,
-  },
-  {
-    key: "state",
-    header: "State",
-    width: "7rem",
-    cell: (one) => <StateBadge state={one.disabled ? "disabled" : "active"} />,
-    value: (one) => String(one.disabled),
-  },
+  linkColumn(
+    "name",
+    "Project",
+    (one) => one.name,
+    { to: () => "/", project: (one) => one.id },
+    "minmax(9rem, 2fr)",
+  ),
+  slugColumn("minmax(6rem, 1fr)"),
+  enabledColumn(),
   { key: "quota", header: "GPUs", width: "minmax(9rem, 1fr)", cell: (one) => <OfProject id={one.id} /> },
-  {
-    key: "actions",
-    header: "Actions",
-    width: "17rem",
-    cell: (one) => (
-      <span className={classes.actions}>
+  actionsColumn(
+    (one) => (
+      <RowActions>
         {one.allowed_actions.includes("project_update") && (
           <ActionButton spec={projectRenameSpec} resource={one} name={one.name} size="compact-xs" />
         )}
@@ -63,9 +45,10 @@ const PROJECTS: Column<Project>[] = [
             size="compact-xs"
           />
         )}
-      </span>
+      </RowActions>
     ),
-  },
+    "17rem",
+  ),
 ];
 
 function OfProject({ id }: { id: string }) {
@@ -78,23 +61,16 @@ export function TenantProjects({ tenant }: { tenant: Tenant }) {
   const may = tenant.allowed_actions.includes("project_create");
   const listing = useTenantProjects(tenant.id);
   return (
-    <Panel
+    <TablePanel
       title="Projects"
-      flush
       aside={
         may && (
           <ActionButton spec={projectCreateSpec} resource={tenant} name={tenant.name} size="compact-xs" />
         )
       }
-    >
-      <ResourceTable
-        plain
-        label="Projects"
-        columns={PROJECTS}
-        listing={listing}
-        rowId={(one) => one.id}
-        empty={<Empty icon="box" title="No projects" />}
-      />
-    </Panel>
+      columns={PROJECTS}
+      listing={listing}
+      empty={<Empty icon="box" title="No projects" />}
+    />
   );
 }

@@ -1,46 +1,26 @@
-import { ActionButton } from "../actions/ActionButton";
+import { CreateButton } from "../actions/CreateButton";
 import { isAdministrator } from "../api/admin";
 import type { Tenant } from "../api/types";
 import { useSession } from "../app/session";
-import { Icon } from "../parts/Icon";
+import { enabledColumn, linkColumn, timeColumn } from "../parts/columns";
 import { Empty } from "../parts/Loaded";
 import { PageHead } from "../parts/PageHead";
-import { PageLink } from "../parts/PageLink";
-import { RelativeTime } from "../parts/RelativeTime";
 import { type Column, ResourceTable } from "../parts/ResourceTable";
-import { StateBadge } from "../parts/StateBadge";
 import { tenantCreateSpec } from "./actions";
+import { slugColumn } from "./columns";
 import { useTenants } from "./queries";
 
 const COLUMNS: Column<Tenant>[] = [
-  {
-    key: "name",
-    header: "Name",
-    width: "minmax(9rem, 2fr)",
-    cell: (one) => <PageLink to={`/ops/tenants/${one.id}`}>{one.name}</PageLink>,
-    value: (one) => one.name,
-  },
-  {
-    key: "slug",
-    header: "Slug",
-    width: "minmax(7rem, 1fr)",
-    cell: (one) => <code>{one.slug}</code>,
-    value: (one) => one.slug,
-  },
-  {
-    key: "state",
-    header: "State",
-    width: "8rem",
-    cell: (one) => <StateBadge state={one.disabled ? "disabled" : "active"} />,
-    value: (one) => String(one.disabled),
-  },
-  {
-    key: "since",
-    header: "Made",
-    width: "6rem",
-    cell: (one) => <RelativeTime at={one.created_at} />,
-    value: (one) => one.created_at,
-  },
+  linkColumn(
+    "name",
+    "Name",
+    (one) => one.name,
+    { to: (one) => `/ops/tenants/${one.id}` },
+    "minmax(9rem, 2fr)",
+  ),
+  slugColumn(),
+  enabledColumn("8rem"),
+  timeColumn("since", "Made", (one) => one.created_at, "6rem"),
 ];
 
 export function TenantsPage() {
@@ -53,12 +33,7 @@ export function TenantsPage() {
         lead="Who uses the platform: their projects, quotas and apps."
         actions={
           isAdministrator(user) && (
-            <ActionButton
-              spec={tenantCreateSpec}
-              resource={null}
-              name="the platform"
-              icon={<Icon name="plus" size={14} />}
-            />
+            <CreateButton spec={tenantCreateSpec} resource={null} name="the platform" />
           )
         }
       />

@@ -1,14 +1,13 @@
 import { useMemo } from "react";
 import { ActionButton } from "../actions/ActionButton";
+import { actionsColumn } from "../actions/columns";
 import type { Tenant, TrustKey } from "../api/types";
-import { Mono } from "../parts/KeyValues";
+import { endedColumn, monoColumn, textColumn, timeColumn } from "../parts/columns";
 import { Empty } from "../parts/Loaded";
-import { Panel } from "../parts/Panel";
-import { RelativeTime } from "../parts/RelativeTime";
-import { type Column, ResourceTable } from "../parts/ResourceTable";
-import { StateBadge } from "../parts/StateBadge";
+import type { Column } from "../parts/ResourceTable";
+import { RowActions } from "../parts/RowActions";
+import { TablePanel } from "../parts/TablePanel";
 import { useTrustKeys, useTrustPolicy } from "./queries";
-import classes from "./TenantPage.module.css";
 import { trustKeyCreateSpec, trustKeyRevokeSpec, trustPolicySpec } from "./trustActions";
 
 /** Whose signatures count for the tenant's artifacts, and whether one is needed. */
@@ -19,39 +18,12 @@ export function Trust({ tenant }: { tenant: Tenant }) {
   const mayRevoke = may.has("trust_key_revoke");
   const columns = useMemo<Column<TrustKey>[]>(
     () => [
-      {
-        key: "name",
-        header: "Key",
-        width: "minmax(8rem, 1fr)",
-        cell: (one) => one.name,
-        value: (one) => one.name,
-      },
-      {
-        key: "print",
-        header: "Fingerprint",
-        width: "minmax(10rem, 2fr)",
-        cell: (one) => <Mono text={one.fingerprint} copy="Copy fingerprint" />,
-        value: (one) => one.fingerprint,
-      },
-      {
-        key: "state",
-        header: "State",
-        width: "7rem",
-        cell: (one) => <StateBadge state={one.revoked_at ? "revoked" : "active"} />,
-        value: (one) => one.revoked_at,
-      },
-      {
-        key: "since",
-        header: "Since",
-        width: "6rem",
-        cell: (one) => <RelativeTime at={one.created_at} />,
-        value: (one) => one.created_at,
-      },
-      {
-        key: "actions",
-        header: "Actions",
-        width: "7rem",
-        cell: (one) =>
+      textColumn("name", "Key", (one) => one.name, "minmax(8rem, 1fr)"),
+      monoColumn("print", "Fingerprint", (one) => one.fingerprint, "minmax(10rem, 2fr)", "Copy fingerprint"),
+      endedColumn((one) => one.revoked_at, "revoked"),
+      timeColumn("since", "Since", (one) => one.created_at, "6rem"),
+      actionsColumn(
+        (one) =>
           mayRevoke &&
           !one.revoked_at && (
             <ActionButton
@@ -61,17 +33,17 @@ export function Trust({ tenant }: { tenant: Tenant }) {
               size="compact-xs"
             />
           ),
-      },
+        "7rem",
+      ),
     ],
     [tenant, mayRevoke],
   );
   const required = policy.data?.require_signature;
   return (
-    <Panel
+    <TablePanel
       title="Signatures"
-      flush
       aside={
-        <span className={classes.actions}>
+        <RowActions>
           {required !== undefined && (
             <span>
               {required ? "Only what a trust key signed is launched" : "A signature is not required"}
@@ -88,17 +60,12 @@ export function Trust({ tenant }: { tenant: Tenant }) {
           {may.has("trust_key_create") && (
             <ActionButton spec={trustKeyCreateSpec} resource={tenant} name={tenant.name} size="compact-xs" />
           )}
-        </span>
+        </RowActions>
       }
-    >
-      <ResourceTable
-        plain
-        label="Trust keys"
-        columns={columns}
-        listing={listing}
-        rowId={(one) => one.id}
-        empty={<Empty icon="key" title="No trust keys" />}
-      />
-    </Panel>
+      label="Trust keys"
+      columns={columns}
+      listing={listing}
+      empty={<Empty icon="key" title="No trust keys" />}
+    />
   );
 }

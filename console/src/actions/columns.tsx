@@ -1,0 +1,40 @@
+// What may be done with a row, at its end.
+import type { ReactNode } from "react";
+import type { Column } from "../parts/ResourceTable";
+import { RowActions } from "../parts/RowActions";
+import { ActionBar } from "./ActionBar";
+import type { ActionTable } from "./spec";
+
+/** Buttons that the page draws itself. */
+export function actionsColumn<T>(cell: (row: T) => ReactNode, width: string): Column<T> {
+  return { key: "actions", header: "Actions", width, cell };
+}
+
+interface Bar<T> {
+  table: ActionTable<T>;
+  name: (row: T) => string;
+  /** What the API allows, unless said. */
+  allowed?: (row: T) => readonly string[];
+  header?: string;
+  most?: number;
+}
+
+/** The actions that the API allows on the row. */
+export function barColumn<T extends { allowed_actions: readonly string[] }>(
+  { table, name, allowed = (row) => row.allowed_actions, header = "Actions", most }: Bar<T>,
+  width: string,
+): Column<T> {
+  const cell = (row: T) => (
+    <RowActions>
+      <ActionBar
+        resource={row}
+        name={name(row)}
+        allowed={allowed(row)}
+        table={table}
+        size="compact-xs"
+        {...(most ? { most } : {})}
+      />
+    </RowActions>
+  );
+  return { key: "actions", header, width, cell };
+}

@@ -1,0 +1,30 @@
+import type { Node } from "../api/types";
+import { KeyValues, Mono } from "../parts/KeyValues";
+import { Panel } from "../parts/Panel";
+import { RelativeTime } from "../parts/RelativeTime";
+import { Snippet } from "../parts/Snippet";
+
+export function HostFacts({ node }: { node: Node }) {
+  return (
+    <Panel title="Host">
+      <div className="stack">
+        <KeyValues
+          items={[
+            ["Hostname", node.hostname],
+            ["Address", node.address],
+            ["Agent", node.agent_version],
+            ["Seen", <RelativeTime key="seen" at={node.last_seen_at} />],
+            node.lost_since !== null && ["Silent", <RelativeTime key="lost" at={node.lost_since} />],
+            ["Enrolled", <RelativeTime key="enrolled" at={node.created_at} />],
+            ["Boot", node.boot_id && <Mono key="boot" text={node.boot_id} />],
+            ["Id", <Mono key="id" text={node.id} copy="Copy id" />],
+            ...Object.entries(node.labels).map(([key, value]) => [key, value] as [string, string]),
+          ]}
+        />
+        {Object.keys(node.inventory).length > 0 && (
+          <Snippet label="Inventory" text={JSON.stringify(node.inventory, null, 2)} wrap />
+        )}
+      </div>
+    </Panel>
+  );
+}
