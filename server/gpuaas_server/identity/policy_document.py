@@ -120,8 +120,8 @@ def _actions(app: FastAPI) -> Iterator[str]:
         for operation in path.values():
             yield operation["operationId"]
     for route in _routes(app.routes):  # those that the document has no place for
-        hidden = isinstance(route, APIRoute) and not route.include_in_schema and route.name != "docs"
-        if hidden or isinstance(route, APIWebSocketRoute):
+        shown = isinstance(route, APIRoute) and (route.include_in_schema or route.name == "docs")
+        if isinstance(route, APIRoute | APIWebSocketRoute) and not shown:
             yield route.name
 
 
