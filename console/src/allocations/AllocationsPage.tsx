@@ -2,16 +2,15 @@ import { Button, Select } from "@mantine/core";
 import { useMemo, useState } from "react";
 import type { Allocation } from "../api/types";
 import { useProject } from "../app/project";
+import { dimColumn, linkColumn, textColumn } from "../parts/columns";
 import { Icon } from "../parts/Icon";
 import { Empty } from "../parts/Loaded";
 import { PageHead } from "../parts/PageHead";
-import { PageLink } from "../parts/PageLink";
-import { RelativeTime } from "../parts/RelativeTime";
 import { type Column, ResourceTable } from "../parts/ResourceTable";
-import { StateBadge } from "../parts/StateBadge";
-import { labelOf } from "../parts/states";
+import { StateFilter } from "../parts/StateFilter";
 import { nameOf } from "./actions";
 import { CreateAllocation } from "./CreateAllocation";
+import { gpusColumn, SINCE, STATE } from "./columns";
 import { type AllocationFilter, useAllocations, useSkus } from "./queries";
 import { ofSku } from "./skuFilter";
 
@@ -26,56 +25,20 @@ const STATES: Allocation["state"][] = [
 ];
 
 const COLUMNS: Column<Allocation>[] = [
-  {
-    key: "name",
-    header: "Name",
-    width: "minmax(8rem, 2fr)",
-    cell: (one) => <PageLink to={`/allocations/${one.id}`}>{nameOf(one)}</PageLink>,
-    value: (one) => `${nameOf(one)} ${one.id}`,
-  },
-  {
-    key: "state",
-    header: "State",
-    width: "9rem",
-    cell: (one) => <StateBadge state={one.state} />,
-    value: (one) => one.state,
-  },
-  {
-    key: "sku",
-    header: "SKU",
-    width: "minmax(7rem, 1fr)",
-    cell: (one) => one.sku_name,
-    value: (one) => one.sku_name,
-  },
-  {
-    key: "gpus",
-    header: "GPUs",
-    width: "4.5rem",
-    align: "end",
-    cell: (one) => one.gpu_count,
-    value: (one) => one.gpu_count,
-  },
-  {
-    key: "model",
-    header: "GPU",
-    width: "minmax(7rem, 1.5fr)",
-    cell: (one) => <span className="dim">{one.gpu_model}</span>,
-    value: (one) => one.gpu_model,
-  },
-  {
-    key: "reason",
-    header: "What to know",
-    width: "minmax(9rem, 3fr)",
-    cell: (one) => <span className="dim">{one.failure?.message ?? one.phase ?? ""}</span>,
-    value: (one) => one.failure?.message ?? one.phase,
-  },
-  {
-    key: "since",
-    header: "Since",
-    width: "5.5rem",
-    cell: (one) => <RelativeTime at={one.state_since} />,
-    value: (one) => one.state_since,
-  },
+  linkColumn(
+    "name",
+    "Name",
+    nameOf,
+    { to: (one) => `/allocations/${one.id}` },
+    "minmax(8rem, 2fr)",
+    (one) => `${nameOf(one)} ${one.id}`,
+  ),
+  STATE,
+  textColumn("sku", "SKU", (one) => one.sku_name, "minmax(7rem, 1fr)"),
+  gpusColumn("4.5rem"),
+  dimColumn("model", "GPU", (one) => one.gpu_model, "minmax(7rem, 1.5fr)"),
+  dimColumn("reason", "What to know", (one) => one.failure?.message ?? one.phase, "minmax(9rem, 3fr)"),
+  SINCE,
 ];
 
 export function AllocationsPage() {
@@ -112,15 +75,12 @@ export function AllocationsPage() {
         rowId={(one) => one.id}
         tools={
           <>
-            <Select
-              size="xs"
-              w={150}
-              placeholder="Any state"
-              aria-label="State"
-              clearable
-              data={STATES.map((state) => ({ value: state, label: labelOf(state) }))}
-              value={filter.state ?? null}
-              onChange={(state) => setFilter(state ? { state: state as Allocation["state"] } : {})}
+            <StateFilter
+              label="State"
+              states={STATES}
+              value={filter.state}
+              onChange={(state) => setFilter(state ? { state } : {})}
+              width={150}
             />
             <Select
               size="xs"

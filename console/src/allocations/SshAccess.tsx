@@ -1,10 +1,11 @@
 import { Group, Text } from "@mantine/core";
 import { useState } from "react";
 import { ActionButton } from "../actions/ActionButton";
+import { CreateButton } from "../actions/CreateButton";
 import type { Allocation, IssuedSshCertificate, SshGrant } from "../api/types";
 import { useProject } from "../app/project";
 import { useSession } from "../app/session";
-import { Icon } from "../parts/Icon";
+import { monoColumn, textColumn, timeColumn, unsorted } from "../parts/columns";
 import { KeyValues, Mono } from "../parts/KeyValues";
 import { Empty } from "../parts/Loaded";
 import { PageLink } from "../parts/PageLink";
@@ -28,11 +29,10 @@ export function SshAccess({ allocation }: { allocation: Allocation }) {
       title="SSH"
       aside={
         may && (
-          <ActionButton
+          <CreateButton
             spec={grantCreateSpec}
             resource={allocation}
             name={nameOf(allocation)}
-            icon={<Icon name="plus" size={14} />}
             size="compact-xs"
           />
         )
@@ -94,26 +94,15 @@ function Grants({ allocation }: { allocation: Allocation }) {
   const live = { ...listing, rows: listing.rows.filter((grant) => grant.revoked_at === null) };
   const mayEnd = allocation.allowed_actions.includes("ssh_grant_create");
   const columns: Column<SshGrant>[] = [
-    {
-      key: "note",
-      header: "Whose key",
-      width: "minmax(8rem, 2fr)",
-      cell: (one) => one.note ?? <span className="dim">{one.granted_to}</span>,
-      value: (one) => one.note,
-    },
-    {
-      key: "key",
-      header: "Fingerprint",
-      width: "minmax(9rem, 2fr)",
-      cell: (one) => <Mono text={one.fingerprint} />,
-    },
-    {
-      key: "expires",
-      header: "Expires",
-      width: "7rem",
-      cell: (one) => <RelativeTime at={one.expires_at} />,
-      value: (one) => one.expires_at,
-    },
+    textColumn(
+      "note",
+      "Whose key",
+      (one) => one.note,
+      "minmax(8rem, 2fr)",
+      (one) => one.note ?? <span className="dim">{one.granted_to}</span>,
+    ),
+    unsorted(monoColumn("key", "Fingerprint", (one) => one.fingerprint, "minmax(9rem, 2fr)")),
+    timeColumn("expires", "Expires", (one) => one.expires_at, "7rem"),
     {
       key: "end",
       header: "End",
@@ -147,13 +136,13 @@ function Certificates({ allocation }: { allocation: Allocation }) {
   if (listing.rows.length === 0) return null;
   const may = allocation.allowed_actions.includes("ssh_certificate_create");
   const columns: Column<IssuedSshCertificate>[] = [
-    {
-      key: "holder",
-      header: "Certificate of",
-      width: "minmax(9rem, 2fr)",
-      cell: (one) => (one.issued_to === user.id ? "you" : one.issued_to),
-      value: (one) => one.issued_to,
-    },
+    textColumn(
+      "holder",
+      "Certificate of",
+      (one) => one.issued_to,
+      "minmax(9rem, 2fr)",
+      (one) => (one.issued_to === user.id ? "you" : one.issued_to),
+    ),
     {
       key: "serial",
       header: "Serial",
@@ -161,14 +150,13 @@ function Certificates({ allocation }: { allocation: Allocation }) {
       cell: (one) => String(one.serial),
       value: (one) => one.serial,
     },
-    {
-      key: "valid",
-      header: "Good until",
-      width: "8rem",
-      cell: (one) =>
-        one.revoked_at ? <StateBadge state="revoked" /> : <RelativeTime at={one.valid_before} />,
-      value: (one) => one.valid_before,
-    },
+    textColumn(
+      "valid",
+      "Good until",
+      (one) => one.valid_before,
+      "8rem",
+      (one) => (one.revoked_at ? <StateBadge state="revoked" /> : <RelativeTime at={one.valid_before} />),
+    ),
   ];
   return (
     <div>

@@ -2,15 +2,17 @@ import { useParams } from "@tanstack/react-router";
 import { ActionBar } from "../actions/ActionBar";
 import type { Artifact, Evidence } from "../api/types";
 import { useProject } from "../app/project";
+import { dimColumn, labelColumn, textColumn, timeColumn } from "../parts/columns";
 import { KeyValues, Mono } from "../parts/KeyValues";
 import { Empty, Loaded } from "../parts/Loaded";
 import { PageHead } from "../parts/PageHead";
 import { PageLink } from "../parts/PageLink";
 import { Panel } from "../parts/Panel";
 import { RelativeTime } from "../parts/RelativeTime";
-import { type Column, ResourceTable } from "../parts/ResourceTable";
+import type { Column } from "../parts/ResourceTable";
 import { StateBadge } from "../parts/StateBadge";
 import { labelOf } from "../parts/states";
+import { TablePanel } from "../parts/TablePanel";
 import { ARTIFACT_ACTIONS } from "./actions";
 import { useArtifact, useEvidence } from "./queries";
 import { size } from "./size";
@@ -86,55 +88,33 @@ function Shown({ artifact }: { artifact: Artifact }) {
 }
 
 const EVIDENCE: Column<Evidence>[] = [
-  { key: "kind", header: "Kind", width: "6rem", cell: (one) => labelOf(one.kind), value: (one) => one.kind },
-  {
-    key: "passed",
-    header: "Said",
-    width: "7rem",
-    cell: (one) => <StateBadge state={one.passed ? "passed" : "failed"} tone={one.passed ? "good" : "bad"} />,
-    value: (one) => String(one.passed),
-  },
-  {
-    key: "tool",
-    header: "Tool",
-    width: "minmax(8rem, 1fr)",
-    cell: (one) => one.tool,
-    value: (one) => one.tool,
-  },
-  {
-    key: "summary",
-    header: "Summary",
-    width: "minmax(12rem, 3fr)",
-    cell: (one) => <span className="dim">{one.summary}</span>,
-    value: (one) => one.summary,
-  },
-  {
-    key: "at",
-    header: "When",
-    width: "5.5rem",
-    cell: (one) => <RelativeTime at={one.created_at} />,
-    value: (one) => one.created_at,
-  },
+  labelColumn("kind", "Kind", (one) => one.kind, "6rem"),
+  textColumn(
+    "passed",
+    "Said",
+    (one) => String(one.passed),
+    "7rem",
+    (one) => <StateBadge state={one.passed ? "passed" : "failed"} tone={one.passed ? "good" : "bad"} />,
+  ),
+  textColumn("tool", "Tool", (one) => one.tool, "minmax(8rem, 1fr)"),
+  dimColumn("summary", "Summary", (one) => one.summary, "minmax(12rem, 3fr)"),
+  timeColumn("at", "When", (one) => one.created_at),
 ];
 
 function EvidenceTable({ artifact }: { artifact: Artifact }) {
   const listing = useEvidence(artifact.project_id, artifact.id);
   return (
-    <Panel title="Evidence" flush>
-      <ResourceTable
-        plain
-        label="Evidence"
-        columns={EVIDENCE}
-        listing={listing}
-        rowId={(one) => one.id}
-        empty={
-          <Empty
-            icon="check"
-            title="No evidence yet"
-            text="What lint and smoke tests of it said, for those who decide about a move."
-          />
-        }
-      />
-    </Panel>
+    <TablePanel
+      title="Evidence"
+      columns={EVIDENCE}
+      listing={listing}
+      empty={
+        <Empty
+          icon="check"
+          title="No evidence yet"
+          text="What lint and smoke tests of it said, for those who decide about a move."
+        />
+      }
+    />
   );
 }

@@ -1,15 +1,12 @@
-import { Select } from "@mantine/core";
 import { useState } from "react";
 import type { Artifact } from "../api/types";
 import { useProject } from "../app/project";
-import { Mono } from "../parts/KeyValues";
+import { countColumn, linkColumn, monoColumn, stateColumn, textColumn, timeColumn } from "../parts/columns";
 import { Empty } from "../parts/Loaded";
 import { PageHead } from "../parts/PageHead";
-import { PageLink } from "../parts/PageLink";
-import { RelativeTime } from "../parts/RelativeTime";
 import { type Column, ResourceTable } from "../parts/ResourceTable";
 import { StateBadge } from "../parts/StateBadge";
-import { labelOf } from "../parts/states";
+import { StateFilter } from "../parts/StateFilter";
 import { Tabbed } from "../parts/Tabbed";
 import { OwnApps } from "./OwnApps";
 import { Publish } from "./Publish";
@@ -19,27 +16,21 @@ import { size } from "./size";
 const STAGES: Artifact["stage"][] = ["draft", "staged", "canary", "active", "deprecated", "retired"];
 
 const COLUMNS: Column<Artifact>[] = [
-  {
-    key: "name",
-    header: "Name",
-    width: "minmax(9rem, 1.5fr)",
-    cell: (one) => <PageLink to={`/artifacts/${one.id}`}>{one.name}</PageLink>,
-    value: (one) => one.name,
-  },
-  {
-    key: "kind",
-    header: "Kind",
-    width: "5rem",
-    cell: (one) => (one.kind === "oci" ? "Image" : "Blob"),
-    value: (one) => one.kind,
-  },
-  {
-    key: "digest",
-    header: "Digest",
-    width: "minmax(9rem, 1.5fr)",
-    cell: (one) => <Mono text={one.digest} copy="Copy digest" />,
-    value: (one) => one.digest,
-  },
+  linkColumn(
+    "name",
+    "Name",
+    (one) => one.name,
+    { to: (one) => `/artifacts/${one.id}` },
+    "minmax(9rem, 1.5fr)",
+  ),
+  textColumn(
+    "kind",
+    "Kind",
+    (one) => one.kind,
+    "5rem",
+    (one) => (one.kind === "oci" ? "Image" : "Blob"),
+  ),
+  monoColumn("digest", "Digest", (one) => one.digest, "minmax(9rem, 1.5fr)", "Copy digest"),
   {
     key: "stage",
     header: "Stage",
@@ -52,28 +43,21 @@ const COLUMNS: Column<Artifact>[] = [
     ),
     value: (one) => STAGES.indexOf(one.stage),
   },
-  {
-    key: "trust",
-    header: "Trust",
-    width: "9rem",
-    cell: (one) => <StateBadge state={one.checking ? "verifying" : one.trust} />,
-    value: (one) => one.trust,
-  },
-  {
-    key: "size",
-    header: "Size",
-    width: "6rem",
-    align: "end",
-    cell: (one) => size(one.size_bytes),
-    value: (one) => one.size_bytes,
-  },
-  {
-    key: "since",
-    header: "Since",
-    width: "5.5rem",
-    cell: (one) => <RelativeTime at={one.stage_since} />,
-    value: (one) => one.stage_since,
-  },
+  stateColumn(
+    "trust",
+    "Trust",
+    (one) => (one.checking ? "verifying" : one.trust),
+    "9rem",
+    (one) => one.trust,
+  ),
+  countColumn(
+    "size",
+    "Size",
+    (one) => one.size_bytes,
+    "6rem",
+    (one) => size(one.size_bytes),
+  ),
+  timeColumn("since", "Since", (one) => one.stage_since),
 ];
 
 export function ArtifactsPage() {
@@ -103,18 +87,7 @@ function Artifacts({ project }: { project: string }) {
       listing={listing}
       rowId={(one) => one.id}
       height="calc(100dvh - 18rem)"
-      tools={
-        <Select
-          size="xs"
-          w={140}
-          placeholder="Any stage"
-          aria-label="Stage"
-          clearable
-          data={STAGES.map((one) => ({ value: one, label: labelOf(one) }))}
-          value={stage ?? null}
-          onChange={(next) => setStage((next ?? undefined) as Artifact["stage"] | undefined)}
-        />
-      }
+      tools={<StateFilter label="Stage" states={STAGES} value={stage} onChange={setStage} />}
       empty={
         <Empty
           icon="box"

@@ -1,4 +1,4 @@
-import { Drawer, Stack } from "@mantine/core";
+import { Stack } from "@mantine/core";
 import { useState } from "react";
 import { ActionButton } from "../actions/ActionButton";
 import { barColumn } from "../actions/columns";
@@ -6,6 +6,7 @@ import type { App, AppVersion, Project } from "../api/types";
 import { openColumn, stateColumn, textColumn, timeColumn } from "../parts/columns";
 import { Empty, Loaded } from "../parts/Loaded";
 import { type Column, ResourceTable } from "../parts/ResourceTable";
+import { SideDrawer } from "../parts/SideDrawer";
 import { Snippet } from "../parts/Snippet";
 import { TablePanel } from "../parts/TablePanel";
 import { slugColumn } from "../tenants/columns";
@@ -62,14 +63,7 @@ function Versions({ app, onClose }: { app: App; onClose: () => void }) {
     barColumn({ table: VERSION_ACTIONS, name: (one) => `${one.slug} ${one.version}` }, "13rem"),
   ];
   return (
-    <Drawer
-      opened
-      onClose={onClose}
-      title={app.display_name}
-      position="right"
-      size="xl"
-      closeButtonProps={{ "aria-label": "Close" }}
-    >
+    <SideDrawer title={app.display_name} size="xl" onClose={onClose}>
       <Stack gap="lg">
         <span className="dim">{app.description}</span>
         <ResourceTable
@@ -82,7 +76,7 @@ function Versions({ app, onClose }: { app: App; onClose: () => void }) {
         />
         {open && <Manifest app={app} version={open} />}
       </Stack>
-    </Drawer>
+    </SideDrawer>
   );
 }
 

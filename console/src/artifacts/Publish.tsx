@@ -2,18 +2,19 @@ import { Button, FileInput, Group, Stack, Text, TextInput } from "@mantine/core"
 import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { ActionBar } from "../actions/ActionBar";
+import { actionsColumn } from "../actions/columns";
 import type { ActionTable } from "../actions/spec";
 import { api, body } from "../api/client";
 import { stale, thenStale } from "../api/stale";
 import type { Project, PublishIntent } from "../api/types";
+import { dimColumn, stateColumn, textColumn, timeColumn, unsorted } from "../parts/columns";
 import { Empty } from "../parts/Loaded";
 import { PageLink } from "../parts/PageLink";
 import { Panel } from "../parts/Panel";
 import { explained, ProblemPanel } from "../parts/ProblemPanel";
-import { RelativeTime } from "../parts/RelativeTime";
-import { type Column, ResourceTable } from "../parts/ResourceTable";
+import type { Column } from "../parts/ResourceTable";
 import { Snippet } from "../parts/Snippet";
-import { StateBadge } from "../parts/StateBadge";
+import { TablePanel } from "../parts/TablePanel";
 import { tell } from "../parts/tell";
 import { publishBlob } from "./publishing";
 import { usePublishIntents } from "./queries";
@@ -116,48 +117,27 @@ const INTENT_ACTIONS: ActionTable<PublishIntent> = {
 };
 
 const COLUMNS: Column<PublishIntent>[] = [
-  {
-    key: "name",
-    header: "Name",
-    width: "minmax(8rem, 1fr)",
-    cell: (one) =>
+  textColumn(
+    "name",
+    "Name",
+    (one) => one.name,
+    "minmax(8rem, 1fr)",
+    (one) =>
       one.artifact_id ? <PageLink to={`/artifacts/${one.artifact_id}`}>{one.name}</PageLink> : one.name,
-    value: (one) => one.name,
-  },
-  {
-    key: "state",
-    header: "State",
-    width: "8rem",
-    cell: (one) => <StateBadge state={one.state} />,
-    value: (one) => one.state,
-  },
-  {
-    key: "why",
-    header: "What to know",
-    width: "minmax(10rem, 3fr)",
-    cell: (one) => (
-      <span className="dim">{one.failure ? `${one.failure.message} ${one.failure.next_step}` : ""}</span>
+  ),
+  stateColumn("state", "State", (one) => one.state),
+  unsorted(
+    dimColumn(
+      "why",
+      "What to know",
+      (one) => (one.failure ? `${one.failure.message} ${one.failure.next_step}` : ""),
+      "minmax(10rem, 3fr)",
     ),
-  },
-  {
-    key: "until",
-    header: "Ends by itself",
-    width: "7rem",
-    cell: (one) => <RelativeTime at={one.deadline_at} />,
-    value: (one) => one.deadline_at,
-  },
-  {
-    key: "at",
-    header: "When",
-    width: "5.5rem",
-    cell: (one) => <RelativeTime at={one.created_at} />,
-    value: (one) => one.created_at,
-  },
-  {
-    key: "actions",
-    header: "Actions",
-    width: "6.5rem",
-    cell: (one) => (
+  ),
+  timeColumn("until", "Ends by itself", (one) => one.deadline_at, "7rem"),
+  timeColumn("at", "When", (one) => one.created_at),
+  actionsColumn(
+    (one) => (
       <ActionBar
         resource={one}
         name={one.name}
@@ -166,21 +146,19 @@ const COLUMNS: Column<PublishIntent>[] = [
         size="compact-xs"
       />
     ),
-  },
+    "6.5rem",
+  ),
 ];
 
 function Intents({ project }: { project: Project }) {
   const listing = usePublishIntents(project.id);
   return (
-    <Panel title="Publishing until now" flush>
-      <ResourceTable
-        plain
-        label="Publish intents"
-        columns={COLUMNS}
-        listing={listing}
-        rowId={(one) => one.id}
-        empty={<Empty icon="box" title="Nothing was published yet" />}
-      />
-    </Panel>
+    <TablePanel
+      title="Publishing until now"
+      label="Publish intents"
+      columns={COLUMNS}
+      listing={listing}
+      empty={<Empty icon="box" title="Nothing was published yet" />}
+    />
   );
 }

@@ -1,7 +1,8 @@
-import { Drawer, Stack } from "@mantine/core";
+import { Stack } from "@mantine/core";
 import type { AuditRecord } from "../api/types";
 import { KeyValues, Mono } from "../parts/KeyValues";
 import { Correlation } from "../parts/ProblemPanel";
+import { SideDrawer } from "../parts/SideDrawer";
 import { Snippet } from "../parts/Snippet";
 import { StateBadge } from "../parts/StateBadge";
 import { exactTime } from "../parts/time";
@@ -9,14 +10,7 @@ import { ResourceLink } from "./ResourceLink";
 
 export function AuditDrawer({ record, onClose }: { record: AuditRecord; onClose: () => void }) {
   return (
-    <Drawer
-      opened
-      onClose={onClose}
-      title={record.action}
-      position="right"
-      size="lg"
-      closeButtonProps={{ "aria-label": "Close" }}
-    >
+    <SideDrawer title={record.action} size="lg" onClose={onClose}>
       <Stack gap="lg">
         <KeyValues
           items={[
@@ -34,6 +28,6 @@ export function AuditDrawer({ record, onClose }: { record: AuditRecord; onClose:
           <Snippet label="Details" text={JSON.stringify(record.details, null, 2)} wrap />
         )}
       </Stack>
-    </Drawer>
+    </SideDrawer>
   );
 }

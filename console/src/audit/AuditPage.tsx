@@ -5,11 +5,11 @@ import { isOperator, tenantsOf } from "../api/rights";
 import type { AuditRecord } from "../api/types";
 import { useProject } from "../app/project";
 import { useSession } from "../app/session";
+import { codeColumn, dimColumn, openColumn, stateColumn, textColumn } from "../parts/columns";
 import { Empty } from "../parts/Loaded";
 import { PageHead } from "../parts/PageHead";
 import { RelativeTime } from "../parts/RelativeTime";
 import { type Column, ResourceTable } from "../parts/ResourceTable";
-import { StateBadge } from "../parts/StateBadge";
 import { AuditDrawer } from "./AuditDrawer";
 import classes from "./AuditPage.module.css";
 import { EventsOf } from "./EventsOf";
@@ -33,52 +33,27 @@ export function AuditPage() {
   ];
   const columns = useMemo<Column<AuditRecord>[]>(
     () => [
-      {
-        key: "at",
-        header: "When",
-        width: "6rem",
-        cell: (one) => (
-          <button type="button" className={classes.open} onClick={() => setShown(one)}>
-            <RelativeTime at={one.at} />
-          </button>
-        ),
-        value: (one) => one.at,
-      },
-      {
-        key: "who",
-        header: "Who",
-        width: "minmax(9rem, 1.5fr)",
-        cell: (one) => <span title={one.actor_id}>{one.actor_name || one.actor_id}</span>,
-        value: (one) => one.actor_name || one.actor_id,
-      },
-      {
-        key: "action",
-        header: "What",
-        width: "minmax(11rem, 1.5fr)",
-        cell: (one) => <code>{one.action}</code>,
-        value: (one) => one.action,
-      },
-      {
-        key: "outcome",
-        header: "Outcome",
-        width: "6.5rem",
-        cell: (one) => <StateBadge state={one.outcome} />,
-        value: (one) => one.outcome,
-      },
-      {
-        key: "resource",
-        header: "To what",
-        width: "minmax(10rem, 2fr)",
-        cell: (one) => <ResourceLink id={one.resource_id} />,
-        value: (one) => one.resource_id,
-      },
-      {
-        key: "reason",
-        header: "Reason",
-        width: "minmax(9rem, 2fr)",
-        cell: (one) => <span className="dim">{one.reason ?? ""}</span>,
-        value: (one) => one.reason,
-      },
+      openColumn(
+        "at",
+        "When",
+        (one) => one.at,
+        (one) => setShown(one),
+        "6rem",
+        (one) => <RelativeTime at={one.at} />,
+      ),
+      textColumn("who", "Who", actorOf, "minmax(9rem, 1.5fr)", (one) => (
+        <span title={one.actor_id}>{actorOf(one)}</span>
+      )),
+      codeColumn("action", "What", (one) => one.action, "minmax(11rem, 1.5fr)"),
+      stateColumn("outcome", "Outcome", (one) => one.outcome, "6.5rem"),
+      textColumn(
+        "resource",
+        "To what",
+        (one) => one.resource_id,
+        "minmax(10rem, 2fr)",
+        (one) => <ResourceLink id={one.resource_id} />,
+      ),
+      dimColumn("reason", "Reason", (one) => one.reason, "minmax(9rem, 2fr)"),
     ],
     [],
   );
@@ -106,6 +81,10 @@ export function AuditPage() {
       {shown && <AuditDrawer record={shown} onClose={() => setShown(null)} />}
     </>
   );
+}
+
+function actorOf(one: AuditRecord): string {
+  return one.actor_name || one.actor_id;
 }
 
 interface FilterProps {

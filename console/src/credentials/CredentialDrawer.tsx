@@ -1,4 +1,4 @@
-import { Drawer, Stack, Text } from "@mantine/core";
+import { Stack, Text } from "@mantine/core";
 import { useState } from "react";
 import { ActionButton } from "../actions/ActionButton";
 import type { AccessCredential, CredentialDelivery } from "../api/types";
@@ -9,6 +9,7 @@ import { Empty } from "../parts/Loaded";
 import { RelativeTime } from "../parts/RelativeTime";
 import { type Column, ResourceTable } from "../parts/ResourceTable";
 import { type Secret, ShownOnce, shows } from "../parts/ShownOnce";
+import { SideDrawer } from "../parts/SideDrawer";
 import { Snippet } from "../parts/Snippet";
 import { StateBadge } from "../parts/StateBadge";
 import { certificateSpec } from "./delivering";
@@ -38,14 +39,7 @@ export function CredentialDrawer({
       ? `gpuaas credentials get-key ${name} --to ${name}.key --project ${project.id}`
       : `gpuaas credentials get-certificate ${name} ALLOCATION --key-file ~/.ssh/id_ed25519.pub --project ${project.id}`;
   return (
-    <Drawer
-      opened
-      onClose={onClose}
-      title={credential.name}
-      position="right"
-      size="lg"
-      closeButtonProps={{ "aria-label": "Close" }}
-    >
+    <SideDrawer title={credential.name} size="lg" onClose={onClose}>
       <Stack gap="lg">
         <KeyValues
           items={[
@@ -92,6 +86,6 @@ export function CredentialDrawer({
         </div>
       </Stack>
       {secret && <ShownOnce secret={secret} onClose={() => setSecret(null)} />}
-    </Drawer>
+    </SideDrawer>
   );
 }

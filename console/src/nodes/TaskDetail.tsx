@@ -1,10 +1,11 @@
-import { Drawer, Stack, Text } from "@mantine/core";
+import { Stack, Text } from "@mantine/core";
 import type { Task } from "../api/types";
 import { KeyValues, Mono } from "../parts/KeyValues";
 import { Loaded } from "../parts/Loaded";
 import { PhaseChart, type Span } from "../parts/PhaseChart";
 import { Correlation, ProblemPanel } from "../parts/ProblemPanel";
 import { RelativeTime } from "../parts/RelativeTime";
+import { SideDrawer } from "../parts/SideDrawer";
 import { Snippet } from "../parts/Snippet";
 import { StateBadge } from "../parts/StateBadge";
 import { useTask } from "./queries";
@@ -13,16 +14,9 @@ import { useTask } from "./queries";
 export function TaskDetail({ id, onClose }: { id: string; onClose: () => void }) {
   const query = useTask(id);
   return (
-    <Drawer
-      opened
-      onClose={onClose}
-      title={query.data?.kind ?? "Task"}
-      position="right"
-      size="xl"
-      closeButtonProps={{ "aria-label": "Close" }}
-    >
+    <SideDrawer title={query.data?.kind ?? "Task"} size="xl" onClose={onClose}>
       <Loaded query={query}>{(task) => <Shown task={task} />}</Loaded>
-    </Drawer>
+    </SideDrawer>
   );
 }
 

@@ -1,9 +1,9 @@
 import { useMemo } from "react";
 import type { Operation } from "../api/types";
 import { useProject } from "../app/project";
+import { dimColumn, textColumn, timeColumn } from "../parts/columns";
 import { Empty } from "../parts/Loaded";
 import { PageLink } from "../parts/PageLink";
-import { RelativeTime } from "../parts/RelativeTime";
 import { type Column, ResourceTable } from "../parts/ResourceTable";
 import { labelOf } from "../parts/states";
 import { duration, secondsBetween } from "../parts/time";
@@ -52,22 +52,14 @@ function columnsOf(nameOf: (member: string) => string): Column<Operation>[] {
       cell: (one) => <OperationBadge operation={one} />,
       value: (one) => one.status,
     },
-    {
-      key: "says",
-      header: "What to know",
-      width: "minmax(12rem, 3fr)",
-      cell: (one) => (
-        <span className="dim">{one.failure?.message ?? one.progress?.message ?? one.reason ?? ""}</span>
-      ),
-      value: (one) => one.failure?.message ?? null,
-    },
-    {
-      key: "by",
-      header: "By",
-      width: "minmax(7rem, 1fr)",
-      cell: (one) => one.requested_by_name,
-      value: (one) => one.requested_by_name,
-    },
+    dimColumn(
+      "says",
+      "What to know",
+      (one) => one.failure?.message,
+      "minmax(12rem, 3fr)",
+      (one) => one.failure?.message ?? one.progress?.message ?? one.reason ?? "",
+    ),
+    textColumn("by", "By", (one) => one.requested_by_name, "minmax(7rem, 1fr)"),
     {
       key: "took",
       header: "Took",
@@ -75,12 +67,6 @@ function columnsOf(nameOf: (member: string) => string): Column<Operation>[] {
       align: "end",
       cell: (one) => (one.finished_at ? duration(secondsBetween(one.created_at, one.finished_at, 0)) : "–"),
     },
-    {
-      key: "at",
-      header: "Asked for",
-      width: "6rem",
-      cell: (one) => <RelativeTime at={one.created_at} />,
-      value: (one) => one.created_at,
-    },
+    timeColumn("at", "Asked for", (one) => one.created_at, "6rem"),
   ];
 }

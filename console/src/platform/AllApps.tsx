@@ -1,4 +1,3 @@
-import { Drawer } from "@mantine/core";
 import { useMemo, useState } from "react";
 import { ActionButton } from "../actions/ActionButton";
 import { actionsColumn } from "../actions/columns";
@@ -7,6 +6,7 @@ import { appColumn, visibilityColumn } from "../artifacts/appColumns";
 import { timeColumn } from "../parts/columns";
 import { Empty } from "../parts/Loaded";
 import { type Column, ResourceTable } from "../parts/ResourceTable";
+import { SideDrawer } from "../parts/SideDrawer";
 import { slugColumn, tenantColumn } from "../tenants/columns";
 import { visibilitySpec } from "./actions";
 import { useAllApps, useAppEntitlements } from "./queries";
@@ -51,14 +51,7 @@ const ENTITLED: Column<Entitlement>[] = [
 function Entitled({ app, onClose }: { app: App; onClose: () => void }) {
   const listing = useAppEntitlements(app.id);
   return (
-    <Drawer
-      opened
-      onClose={onClose}
-      title={`Tenants entitled to ${app.display_name}`}
-      position="right"
-      size="md"
-      closeButtonProps={{ "aria-label": "Close" }}
-    >
+    <SideDrawer title={`Tenants entitled to ${app.display_name}`} size="md" onClose={onClose}>
       <ResourceTable
         plain
         label="Entitled tenants"
@@ -67,6 +60,6 @@ function Entitled({ app, onClose }: { app: App; onClose: () => void }) {
         rowId={(one) => one.id}
         empty={<Empty icon="tenants" title="None" text="Entitle a tenant on its page." />}
       />
-    </Drawer>
+    </SideDrawer>
   );
 }

@@ -1,4 +1,4 @@
-import { Drawer, Stack } from "@mantine/core";
+import { Stack } from "@mantine/core";
 import { useMemo, useState } from "react";
 import { ActionBar } from "../actions/ActionBar";
 import { ActionButton } from "../actions/ActionButton";
@@ -12,6 +12,7 @@ import { RelativeTime } from "../parts/RelativeTime";
 import { type Column, ResourceTable } from "../parts/ResourceTable";
 import { RowActions } from "../parts/RowActions";
 import { type Secret, ShownOnce, shows } from "../parts/ShownOnce";
+import { SideDrawer } from "../parts/SideDrawer";
 import { StateBadge } from "../parts/StateBadge";
 import { TablePanel } from "../parts/TablePanel";
 import {
@@ -111,14 +112,7 @@ function AccountDrawer(props: {
     ),
   ];
   return (
-    <Drawer
-      opened
-      onClose={props.onClose}
-      title={account.name}
-      position="right"
-      size="lg"
-      closeButtonProps={{ "aria-label": "Close" }}
-    >
+    <SideDrawer title={account.name} size="lg" onClose={props.onClose}>
       <Stack gap="lg">
         <KeyValues
           items={[
@@ -153,6 +147,6 @@ function AccountDrawer(props: {
           empty={<Empty icon="key" title="It has no key" />}
         />
       </Stack>
-    </Drawer>
+    </SideDrawer>
   );
 }

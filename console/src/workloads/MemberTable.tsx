@@ -3,11 +3,10 @@ import { useMemo, useState } from "react";
 import { ActionBar } from "../actions/ActionBar";
 import type { Listing } from "../api/pages";
 import type { Instance, InstanceMember } from "../api/types";
+import { stateColumn, timeColumn } from "../parts/columns";
 import { Empty } from "../parts/Loaded";
 import { PageLink } from "../parts/PageLink";
-import { RelativeTime } from "../parts/RelativeTime";
 import { type Column, ResourceTable } from "../parts/ResourceTable";
-import { StateBadge } from "../parts/StateBadge";
 import type { Options } from "./actions";
 import classes from "./MemberTable.module.css";
 import { memberActions, namesOf } from "./memberActions";
@@ -114,13 +113,7 @@ function columnsOf(
       cell: (one) => <strong className={classes.name}>{memberName(one)}</strong>,
       value: (one) => memberName(one) ?? "",
     },
-    {
-      key: "status",
-      header: "Status",
-      width: "7rem",
-      cell: (one) => <StateBadge state={one.status} />,
-      value: (one) => one.status,
-    },
+    stateColumn("status", "Status", (one) => one.status, "7rem"),
     {
       key: "why",
       header: "What to know",
@@ -143,13 +136,7 @@ function columnsOf(
       ),
       value: (one) => one.allocation_id,
     },
-    {
-      key: "since",
-      header: "Since",
-      width: "5.5rem",
-      cell: (one) => <RelativeTime at={one.status_since} />,
-      value: (one) => one.status_since,
-    },
+    timeColumn("since", "Since", (one) => one.status_since),
     ...(any ? [actions] : []),
   ];
 }

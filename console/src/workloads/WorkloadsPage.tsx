@@ -1,13 +1,12 @@
-import { Button, Select } from "@mantine/core";
+import { Button } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import type { InstanceSummary } from "../api/types";
 import { useProject } from "../app/project";
 import { Empty } from "../parts/Loaded";
 import { PageHead } from "../parts/PageHead";
 import { PageLink } from "../parts/PageLink";
 import { ResourceTable } from "../parts/ResourceTable";
-import { labelOf } from "../parts/states";
+import { StateFilter } from "../parts/StateFilter";
 import { columns } from "./columns";
 import { type InstanceFilter, useInstances } from "./queries";
 
@@ -35,15 +34,11 @@ export function WorkloadsPage() {
         listing={listing}
         rowId={(one) => one.id}
         tools={
-          <Select
-            size="xs"
-            w={140}
-            placeholder="Any status"
-            aria-label="Status"
-            clearable
-            data={STATUSES.map((status) => ({ value: status, label: labelOf(status) }))}
-            value={filter.status ?? null}
-            onChange={(status) => setFilter(status ? { status: status as InstanceSummary["status"] } : {})}
+          <StateFilter
+            label="Status"
+            states={STATUSES}
+            value={filter.status}
+            onChange={(status) => setFilter(status ? { status } : {})}
           />
         }
         empty={
