@@ -10,7 +10,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from gpuaas_sdk import GpuaasError
 from gpuaas_sdk.controller import Host, HostUnreachable
+from gpuaas_sdk.controller.failures import Interrupted, LeaseLost
 
 Answer = TypeVar("Answer")
 Question = Callable[[Host], Awaitable[Answer]]
@@ -64,6 +66,6 @@ class Ways:
             if used.host is not own:
                 try:
                     return await used.ask(question)
-                except HostUnreachable:
-                    pass
+                except (HostUnreachable, GpuaasError, LeaseLost, Interrupted):
+                    pass  # that the lender's operation ended, and how, is none of the guest's
         return await question(own)

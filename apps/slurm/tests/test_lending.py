@@ -6,6 +6,7 @@ from typing import cast
 import pytest
 
 from gpuaas_sdk.controller import Host, HostUnreachable
+from gpuaas_sdk.controller.failures import Interrupted, LeaseLost
 from gpuaas_slurm.lending import Ways
 
 
@@ -68,3 +69,18 @@ async def test_where_anothers_way_does_not_lead_any_more_ones_own_does() -> None
         assert await ways.ask("here", own.host, name) == "own"
         with pytest.raises(HostUnreachable):
             await ways.ask("here", broken.host, name)
+
+
+@pytest.mark.parametrize("end", [LeaseLost, Interrupted])
+async def test_how_the_lenders_operation_ended_is_none_of_the_guests(end: type[BaseException]) -> None:
+    ways, lender, own = Ways(), Way("lender"), Way("own")
+
+    async def ended(host: Host) -> str:
+        if host is lender.host:
+            raise end
+        return await name(host)
+
+    async with ways.lent("here", lender.host):
+        assert await ways.ask("here", own.host, ended) == "own"
+        with pytest.raises(end):
+            await ways.ask("here", lender.host, ended)

@@ -48,4 +48,5 @@ app_usage_days = sa.Table(
     sa.Column("day", sa.Date, primary_key=True),
     sa.Column("quantity", sa.Numeric(38, 0), nullable=False),
     sa.Column("records", sa.BigInteger, nullable=False),
+    sa.Index("app_usage_days_by_day", "project_id", "day"),
 )

@@ -1,7 +1,8 @@
 """Where an app could live: the project's allocations, and of each the gate's own reasons why not. Nothing is held."""
 
+import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 
 from gpuaas_server.allocations import placements
 from gpuaas_server.allocations.placements import Place
@@ -37,7 +38,7 @@ class PlacementWish:
     @classmethod
     def of(cls, app: str, version: str | None, instance_id: str | None, chosen: Iterable[str]) -> "PlacementWish":
         """`chosen` as an address says it: component:allocation."""
-        pairs = (text.partition(":") for text in chosen)
+        pairs = (text.partition(":") for text in dict.fromkeys(chosen))
         places = [Placement(component_key=key, allocation_id=allocation_id) for key, _, allocation_id in pairs]
         return cls(app, version, instance_id, places)
 
@@ -50,6 +51,7 @@ class _Setting:
     project_id: str
     chosen: list[PlacementFacts]
     living: list[MemberFacts]
+    asked: dict[tuple[PlacementFacts, ...], frozenset[Refusal]] = field(default_factory=dict)
 
     def against(self, place: Place, component: Component, busy: dict[str, str]) -> list[Refusal]:
         """What would be refused with it, and is not refused without it. Of a component that is one, it takes the place."""
@@ -60,8 +62,14 @@ class _Setting:
             and not (component.max == 1 and one.component_key == component.key)
         ]
         candidate = facts_of(Placement(component_key=component.key, allocation_id=place.id), place, busy)
-        before = set(self._refusals(others)) if others else set()
+        before = self._known(tuple(others))
         return [one for one in self._refusals([*others, candidate]) if one not in before and one.code not in _LATER]
+
+    def _known(self, others: tuple[PlacementFacts, ...]) -> frozenset[Refusal]:
+        """Without the candidate: the same for nearly all of them, so it is asked once."""
+        if others not in self.asked:
+            self.asked[others] = frozenset(self._refusals(others)) if others else frozenset()
+        return self.asked[others]
 
     def _refusals(self, placements: Sequence[PlacementFacts]) -> list[Refusal]:
         return gate.refusals(self.manifest, placements, self.living, adding=True, project_id=self.project_id)
@@ -86,7 +94,8 @@ async def placement_list(
     unknown = [unknown_place(one) for one in wish.chosen if one.allocation_id not in known]
     adding = wish.instance_id is not None
     whole = gate.refusals(manifest, chosen, living, adding=adding, project_id=project_id)
-    items = [_candidate(setting, place, busy) for place in listed[:limit]]
+    # A page of places beside thousands of members is a second of work: other requests go on meanwhile.
+    items = await asyncio.to_thread(lambda: [_candidate(setting, place, busy) for place in listed[:limit]])
     more = items[-1].id if len(listed) > limit else None
     return PlacementCandidates(items=items, next_cursor=more, refusals=[_wire(one) for one in (*unknown, *whole)])
 

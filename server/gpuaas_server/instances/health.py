@@ -38,8 +38,8 @@ async def instance_health_report(
     for name, value in (("runtime", body.runtime), ("access_bundle", body.access_bundle)):
         if value is not None and value != row[name]:
             held.note(**{name: value})
-    if body.mode is not None:
-        held.note(mode=body.mode.model_dump())
+    if body.mode is not None and (mode := body.mode.model_dump()) != row["mode"]:
+        held.change(mode=mode)  # it decides what may be asked
     stored = await held.store()
     if not watched:
         await leases.enqueue(tx, WORK, [instance_id], run_at=tx.now + REPORT_LIFE)

@@ -84,11 +84,9 @@ async def served_project_remove(tx: Tx, caller: Caller, instance_id: str, projec
 
 
 async def serve_from_the_start(tx: Tx, instance: Mapping[str, object], further: Sequence[ProjectFacts]) -> None:
-    """The instance's own project is the first that it serves."""
-    home = str(instance["project_id"])
-    own = await projects.project_facts(tx.connection, str(instance["tenant_id"]), [home])
-    rows = [_row(tx, instance, one) for one in (*own.values(), *further)]
-    await queries.projects_insert(tx.connection, rows)
+    """Beside the instance's own project: the database itself sees to it that it serves that one."""
+    if further:
+        await queries.projects_insert(tx.connection, [_row(tx, instance, one) for one in further])
 
 
 async def projects_admitted(tx: Tx, caller: Caller, project_ids: Sequence[str], action: str) -> dict[str, ProjectFacts]:

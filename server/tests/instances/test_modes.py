@@ -65,7 +65,12 @@ async def test_a_look_at_health_may_name_the_form_too(world: AppSite) -> None:
     report = {"status": "healthy", "generation": (await world.instance(instance_id))["generation"], "mode": OPEN}
     answer = await world.controller.person.call("PUT", f"{world.path}/instances/{instance_id}/health", report)
     assert answer.status_code == 200, answer.text
-    assert (await world.instance(instance_id))["mode"]["name"] == "many"
+    seen = await world.instance(instance_id)
+    assert seen["mode"]["name"] == "many"
+    assert seen["generation"] > report["generation"], "other actions are offered now: who looked before is behind"
+    again = {**report, "generation": seen["generation"]}
+    await world.controller.person.call("PUT", f"{world.path}/instances/{instance_id}/health", again)
+    assert (await world.instance(instance_id))["generation"] == seen["generation"]
 
 
 @pytest.mark.parametrize("kind", ["decommission", "repair", "deploy", "dance"])

@@ -151,6 +151,20 @@ async def test_another_tenants_project_does_not_exist_for_anybody(shared: Shared
             )
 
 
+async def test_an_instance_that_older_code_made_has_its_home_all_the_same(shared: Shared) -> None:
+    instance_id, older = await shared.running(), new_id("ins")
+    async with shared.world.platform.database.connection(PLATFORM) as connection:
+        await connection.execute(
+            "INSERT INTO app_instances SELECT copy.* FROM app_instances i, jsonb_populate_record(i,"
+            " jsonb_build_object('id', %s::text, 'name', 'older')) AS copy WHERE i.id = %s",
+            (older, instance_id),
+        )
+        cursor = await connection.execute(
+            "SELECT project_id, home FROM instance_projects WHERE instance_id = %s", (older,)
+        )
+        assert [tuple(row.values()) for row in await cursor.fetchall()] == [(shared.world.project_id, True)]
+
+
 async def test_an_app_without_tenant_scope_serves_its_own_project_only(shared: Shared) -> None:
     instance_id, operation_id = await shared.world.created("plain", version="1.2.0")
     await shared.world.controller.carry_out(operation_id)
