@@ -20,6 +20,8 @@ from gpuaas_agent.protocol import Envelope, SignedTask
 from gpuaas_agent.state import TaskJournal
 
 _LONGEST_BACKOFF = 30.0
+# Openings at a time, twice what one allocation may have: a shell that does not answer holds its thread for 20 seconds.
+_OPENINGS = 16
 
 
 class Backoff:
@@ -61,6 +63,8 @@ class TaskLoop:
         self._renew_trust = renew_trust
         self._wait = poll_wait_seconds
         self._pool = ThreadPoolExecutor(max_workers=workers, thread_name_prefix="task")
+        # Of their own: tenants open terminals as they like, and no release or host of somebody else waits behind them.
+        self._openings = ThreadPoolExecutor(max_workers=_OPENINGS, thread_name_prefix="opening")
         self._lock = threading.Lock()
         self._in_hand: set[str] = set()
         self._turn: dict[str, list[tuple[SignedTask, Envelope]]] = {}
@@ -88,6 +92,7 @@ class TaskLoop:
                 log.warning("poll_refused", code=refusal.code, status=refusal.status)
             backoff.pause(self.stop)
         self._pool.shutdown(wait=False)
+        self._openings.shutdown(wait=False)
 
     def poll_once(self) -> bool:
         """One long poll. False when the answer had nothing in it that could be used."""
@@ -133,7 +138,8 @@ class TaskLoop:
             queue = self._turn.setdefault(envelope.resource_id, [])
             queue.append((task, envelope))
             if len(queue) == 1:
-                self._pool.submit(self._work_off, envelope.resource_id)
+                pool = self._openings if envelope.kind == "terminal" else self._pool
+                pool.submit(self._work_off, envelope.resource_id)
 
     def _work_off(self, resource_id: str) -> None:
         while True:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -22,6 +23,7 @@ from gpuaas_agent.config import Config
 from gpuaas_agent.drivers.registry import DriverRegistry
 from gpuaas_agent.identity import EnrolmentFailed, HostFacts
 from gpuaas_agent.loop import TaskLoop
+from gpuaas_agent.protocol import Envelope, Result
 from gpuaas_agent.state import TaskJournal
 from gpuaas_agent.tasks import TaskExecutor
 from gpuaas_agent.terminals.desk import TerminalDesk
@@ -167,6 +169,29 @@ def test_a_server_that_is_away_for_a_while_is_found_again(
     with running(loop):
         platform.fail_next = [Problem(502, "away") for _ in range(3)]
         assert platform.wait_result(platform.submit("discover", {}))["status"] == "succeeded"
+
+
+def test_terminals_that_do_not_open_hold_up_no_other_task(
+    platform: LittlePlatform, tmp_path: Path, hw_root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, answered = TaskExecutor.execute, threading.Event()
+
+    def slow(self: TaskExecutor, envelope: Envelope, *rest: Any) -> Result:
+        if envelope.kind == "terminal":
+            assert answered.wait(30)
+        return real(self, envelope, *rest)
+
+    monkeypatch.setattr(TaskExecutor, "execute", slow)
+    loop = make_loop(platform, tmp_path / "state", hw_root)
+    asked = [platform.submit("terminal", {}, resource_id=f"trm_{number}") for number in range(24)]
+    with running(loop):
+        try:
+            assert platform.wait_result(platform.submit("discover", {}), 10)["status"] == "succeeded"
+            assert not platform.results.keys() & set(asked)
+        finally:
+            answered.set()
+        for task_id in asked:  # the others waited for their turn
+            platform.wait_result(task_id)
 
 
 AGENT = """
