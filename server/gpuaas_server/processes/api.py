@@ -6,8 +6,9 @@ import logging
 import signal
 import socket
 import ssl
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from urllib.parse import urlsplit
 
 import uvicorn
@@ -25,6 +26,10 @@ from gpuaas_server.terminals.lines import LONGEST
 
 SHUTDOWN_SECONDS = 5
 RENEW_SECONDS = 6 * 3600.0
+# How long a WebSocket may owe the answer to a ping. The answer comes behind all output that is under way, and that waits
+# for who reads slowly: a terminal must not end for it. Who is dead with nothing under way is noticed by this, and with
+# something under way by the terminal's own clocks: then nothing is shown any more, and it ends as idle.
+PONG_SECONDS = 180.0
 NEW_GARBAGE_SECONDS = 1.0
 ALL_GARBAGE_SECONDS = 600.0
 LOOPBACK = ("127.", "localhost", "[::1]", "::1")
@@ -70,6 +75,7 @@ def _config(app: FastAPI, tls: TlsFiles | None, trusted_proxies: str) -> uvicorn
         backlog=4096,
         ws="websockets-sansio",
         ws_max_size=LONGEST,
+        ws_ping_timeout=PONG_SECONDS,
         ws_per_message_deflate=False,  # costs more time for each keystroke than it saves
         ssl_certfile=str(tls.cert_path) if tls else None,
         ssl_keyfile=str(tls.key_path) if tls else None,
@@ -89,13 +95,17 @@ async def _certificate(platform: Platform) -> TlsFiles:
     return await ensure_server_certificate(platform, sorted(names), settings.data_dir / "tls")
 
 
-async def _renew(platform: Platform, config: uvicorn.Config) -> None:
+async def _renew_https(platform: Platform, context: ssl.SSLContext) -> None:
+    tls = await _certificate(platform)
+    context.load_cert_chain(str(tls.cert_path), str(tls.key_path))
+
+
+async def _keep_renewing(renew: Callable[[], Awaitable[None]]) -> None:
     """Until cancelled: new connections get a certificate that is valid, however long the process runs."""
-    while config.ssl is not None:
+    while True:
         await asyncio.sleep(RENEW_SECONDS)
         try:
-            tls = await _certificate(platform)
-            config.ssl.load_cert_chain(str(tls.cert_path), str(tls.key_path))
+            await renew()
         except (OSError, OperationalError, Problem):
             log.exception("the server certificate could not be renewed; trying again later")
 
@@ -141,15 +151,17 @@ async def serve(settings: Settings) -> None:
         listeners = await _listeners(platform, app)
         async with app.state.agent_gate.running(), app.state.gate.running(), app.state.terminals.running():
             servers = [asyncio.create_task(listener.serve([sock])) for listener, sock in listeners]
-            renewals = [asyncio.create_task(_renew(platform, listener.config)) for listener, _ in listeners]
-            renewals.append(asyncio.create_task(_collect_garbage()))
+            contexts = [listener.config.ssl for listener, _ in listeners if listener.config.ssl is not None]
+            renew = [app.state.terminals.renew_certificate, *(partial(_renew_https, platform, one) for one in contexts)]
+            upkeep = [asyncio.create_task(_keep_renewing(one)) for one in renew]
+            upkeep.append(asyncio.create_task(_collect_garbage()))
             ended = asyncio.create_task(stopping.wait())
             await asyncio.wait([*servers, ended], return_when=asyncio.FIRST_COMPLETED)
             platform.wakeups.end_waits()
             for listener, _ in listeners:
                 listener.should_exit = True
             await asyncio.gather(*servers, return_exceptions=True)
-            for task in [*renewals, ended]:
+            for task in [*upkeep, ended]:
                 task.cancel()
 
 

@@ -162,7 +162,8 @@ class Carrier:
                 if self._platform.wakeups.ending:
                     return end("interrupted")
                 with suppress(*AWAY):
-                    if not await holding.terminal_renew(self._platform, self._row):
+                    carried = (self._bytes_in, self._bytes_out)
+                    if not await holding.terminal_renew(self._platform, self._row, *carried):
                         return await self._ended_elsewhere()
                 with suppress(TimeoutError):
                     async with asyncio.timeout(machine.RENEWED.total_seconds()):

@@ -27,6 +27,10 @@ LOOPBACK = ("127.", "::1")
 log = logging.getLogger(__name__)
 
 
+class Occupied(LineGone):
+    """The holder lives, and somebody is at the terminal already."""
+
+
 class Desk:
     """`address` names this very process: another one on the same port later is another holder."""
 
@@ -35,6 +39,7 @@ class Desk:
         self._platform = platform
         self._mark = secrets.token_hex(6)
         self._listens_at = ""
+        self._context: ssl.SSLContext | None = None  # beyond loopback
 
     @property
     def address(self) -> str:
@@ -44,16 +49,26 @@ class Desk:
     async def running(self) -> AsyncIterator[None]:
         host, _, port = self._platform.settings.peer_bind.rpartition(":")
         host = host.strip("[]")
-        context = None if _is_local(host) else await self._server_context(host)
-        server = await asyncio.start_server(self._meet, host, int(port), ssl=context, limit=LONGEST)
+        self._context = None if _is_local(host) else ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        await self.renew_certificate()
+        server = await asyncio.start_server(self._meet, host, int(port), ssl=self._context, limit=LONGEST)
         self._listens_at = f"{host}:{server.sockets[0].getsockname()[1]}"
         try:
             yield
         finally:
             server.close()
 
+    async def renew_certificate(self) -> None:
+        """Now and then: who comes next meets one that is valid, however long we have been listening."""
+        if self._context is None:
+            return
+        host = self._platform.settings.peer_bind.rpartition(":")[0].strip("[]")
+        directory = self._platform.settings.data_dir / "peer-tls"
+        files = await tls.ensure_server_certificate(self._platform, [host], directory)
+        self._context.load_cert_chain(files.cert_path, files.key_path)
+
     async def dial(self, address: str, terminal_id: str) -> StreamLine:
-        """A line to the process that holds the terminal; LineGone when there is none, or it does not want us."""
+        """A line to the process that holds the terminal. Occupied, or LineGone when nobody there knows of it."""
         host, _, port = address.partition("/")[0].rpartition(":")
         context = None if _is_local(host) else await self._client_context()
         try:
@@ -67,7 +82,7 @@ class Desk:
             raise LineGone from error
         if not isinstance(answer, dict) or answer.get("type") != "joined":
             await line.close()
-            raise LineGone
+            raise Occupied if isinstance(answer, dict) and answer.get("occupied") else LineGone
         return line
 
     async def _meet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -75,7 +90,7 @@ class Desk:
         try:
             carrier = await self._asked_for(line)
             if carrier is None or not carrier.attach(line):
-                await line.send({"type": "refused"})
+                await line.send({"type": "refused", "occupied": carrier is not None})
                 return
             await line.send({"type": "joined"})  # written before anything else can be: who carries has not run yet
             await carrier.told.wait()
@@ -105,13 +120,6 @@ class Desk:
             age = abs(self._platform.clock().timestamp() - said["at"])
             return bool(said["terminal_id"] == terminal_id and age <= PROOF_LIFE.total_seconds())
         return False
-
-    async def _server_context(self, host: str) -> ssl.SSLContext:
-        directory = self._platform.settings.data_dir / "peer-tls"
-        files = await tls.ensure_server_certificate(self._platform, [host], directory)
-        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-        context.load_cert_chain(files.cert_path, files.key_path)
-        return context
 
     async def _client_context(self) -> ssl.SSLContext:
         return ssl.create_default_context(cadata=await tls.authority_pem(self._platform))

@@ -57,10 +57,11 @@ async def terminal_opened(platform: Platform, row: DictRow) -> bool:
         return await service.terminal_opened(tx, row["id"], row["holder"]) is not None
 
 
-async def terminal_renew(platform: Platform, row: DictRow) -> bool:
+async def terminal_renew(platform: Platform, row: DictRow, bytes_in: int, bytes_out: int) -> bool:
+    """With what was carried so far: others end terminals, too, and then what stands in the row is what is audited."""
     async with platform.database.connection(PLATFORM) as connection:
         until = platform.clock() + LEASE
-        return await queries.terminal_renew(connection, row["id"], row["holder"], until)
+        return await queries.terminal_renew(connection, row["id"], row["holder"], until, bytes_in, bytes_out)
 
 
 async def terminal_state(platform: Platform, terminal_id: str) -> DictRow | None:

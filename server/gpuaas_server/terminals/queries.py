@@ -88,11 +88,14 @@ async def terminal_opened(connection: Connection, terminal_id: str, holder: str,
     return await cursor.fetchone()
 
 
-async def terminal_renew(connection: Connection, terminal_id: str, holder: str, until: datetime) -> bool:
+async def terminal_renew(
+    connection: Connection, terminal_id: str, holder: str, until: datetime, bytes_in: int, bytes_out: int
+) -> bool:
     """Whether it still lives, and is still the holder's."""
     cursor = await connection.execute(
-        "UPDATE terminals SET lease_until = %s WHERE id = %s AND holder = %s AND status <> 'ended'",
-        (until, terminal_id, holder),
+        "UPDATE terminals SET lease_until = %s, bytes_in = %s, bytes_out = %s"
+        " WHERE id = %s AND holder = %s AND status <> 'ended'",
+        (until, bytes_in, bytes_out, terminal_id, holder),
     )
     return cursor.rowcount == 1
 

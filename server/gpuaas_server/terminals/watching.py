@@ -13,13 +13,14 @@ from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.wakeups import Look
 from gpuaas_server.terminals import holding, service
 from gpuaas_server.terminals.carrying import AWAY, GOODBYE_SECONDS, Carrier, resize_of
-from gpuaas_server.terminals.desk import Desk
+from gpuaas_server.terminals.desk import Desk, Occupied
 from gpuaas_server.terminals.lines import Line, LineGone, StreamLine
 from gpuaas_server.terminals.machine import End, end
 
 RIGHTS_SECONDS = 15.0
 # Those who remember rights are woken by the same call as we are: let them forget first.
 AFTER_A_CHANGE = 0.2
+OCCUPIED = end("closed", "Somebody is at this terminal already.")
 
 StillThere = Callable[[], Awaitable[bool]]
 
@@ -76,7 +77,7 @@ async def _turn_away(person: Line, why: End) -> None:
 
 async def _here(carrier: Carrier, person: Line, guard: asyncio.Task[None]) -> None:
     if not carrier.attach(person):
-        return await _turn_away(person, end("closed", "Somebody is at this terminal already."))
+        return await _turn_away(person, OCCUPIED)
     told = asyncio.create_task(carrier.told.wait())
     try:
         await asyncio.wait([told, guard], return_when=asyncio.FIRST_COMPLETED)
@@ -89,12 +90,15 @@ async def _here(carrier: Carrier, person: Line, guard: asyncio.Task[None]) -> No
 async def _elsewhere(platform: Platform, desk: Desk, row: DictRow, person: Line, guard: asyncio.Task[None]) -> None:
     try:
         holder = await desk.dial(row["holder"], row["id"])
+    except Occupied:
+        return await _turn_away(person, OCCUPIED)
     except LineGone:
-        return await _interrupted(platform, row, person)
+        return await _not_met(platform, row, person)
     shown = asyncio.create_task(_show(holder, person))
     typed = asyncio.create_task(_pass_on(person, holder))
     try:
-        await asyncio.wait([shown, typed, guard], return_when=asyncio.FIRST_COMPLETED)
+        longest = platform.settings.terminal_open_seconds + row["max_seconds"] + GOODBYE_SECONDS
+        await asyncio.wait([shown, typed, guard], timeout=longest, return_when=asyncio.FIRST_COMPLETED)
         if guard.done() and not shown.done():
             with suppress(LineGone, TimeoutError):
                 async with asyncio.timeout(GOODBYE_SECONDS):
@@ -105,8 +109,10 @@ async def _elsewhere(platform: Platform, desk: Desk, row: DictRow, person: Line,
     finally:
         for task in (shown, typed):
             task.cancel()
-        await holder.close()
-        await person.close()
+        with suppress(TimeoutError):  # who does not read any more would have us wait with the rest of the output
+            async with asyncio.timeout(GOODBYE_SECONDS):
+                await holder.close()
+                await person.close()
 
 
 async def _show(holder: StreamLine, person: Line) -> bool:
@@ -133,8 +139,20 @@ async def _pass_on(person: Line, holder: StreamLine) -> None:
                 await holder.send(wanted)
 
 
+async def _not_met(platform: Platform, row: DictRow, person: Line) -> None:
+    """A holder that we do not reach may carry the terminal for somebody all the same: its lease says so."""
+    with suppress(*AWAY):
+        row = await holding.terminal_state(platform, row["id"]) or row
+    if row["status"] == "ended":
+        await _turn_away(person, _end_of(row))
+    elif row["lease_until"] <= platform.clock():
+        await _interrupted(platform, row, person)
+    else:
+        await _turn_away(person, end("interrupted"))
+
+
 async def _interrupted(platform: Platform, row: DictRow, person: Line) -> None:
-    """Who held it is gone, or cannot be reached: that is known here first."""
+    """Who held it for this person is gone: that is known here first."""
     with suppress(*AWAY):
         await holding.terminal_end(platform, row, end("interrupted"))
     await _turn_away(person, end("interrupted"))
@@ -144,10 +162,10 @@ async def _right_is_lost(platform: Platform, still_there: StillThere) -> None:
     """Returns when the person may not be there any more. Looked at when rights change, and now and then anyway."""
     async with platform.wakeups.waiting(identity.TOPIC) as woken:
         while await still_there():
-            woken.clear()
             with suppress(TimeoutError):
                 async with asyncio.timeout(RIGHTS_SECONDS):
                     await woken.wait()
+                woken.clear()  # before the look: what changes meanwhile is a reason to look again
                 await asyncio.sleep(AFTER_A_CHANGE)
 
 

@@ -1,19 +1,23 @@
 """A terminal between a host and a person, both of them pipes in memory: each reason to end, and what is passed on."""
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from psycopg.rows import DictRow
 
+from gpuaas_server.identity import service as identity
 from gpuaas_server.kernel.context import Actor, Platform
-from gpuaas_server.terminals import holding
+from gpuaas_server.terminals import carrying, holding, machine, watching
 from gpuaas_server.terminals.carrying import Carrier, resize_of
 from gpuaas_server.terminals.desk import Desk
 from gpuaas_server.terminals.lines import LineGone, Message
-from tests_support.agents import ssh_line
+from tests_support.agents import MovableClock, ssh_line
 from tests_support.grounds import Ground
 
 SECONDS = 10.0
@@ -69,12 +73,14 @@ class Stage:
 
 
 @asynccontextmanager
-async def staged(ground: Ground, attach: bool = True, **limits: object) -> AsyncIterator[Stage]:
+async def staged(
+    ground: Ground, attach: bool = True, holder: str = "127.0.0.1:1/x", **limits: object
+) -> AsyncIterator[Stage]:
     platform = ground.site.platform
     path = f"/projects/{ground.project}/allocations/{ground.allocation}/terminals"
     terminal = await ground.site.admin.post(path, {})
     node = Actor(ground.host.node_id, "node", "host-1")
-    taken = await holding.terminal_take(platform, node, terminal["id"], ssh_line(), "127.0.0.1:1/x")
+    taken = await holding.terminal_take(platform, node, terminal["id"], ssh_line(), holder)
     near_host, near_person = Pipe(), Pipe()
     carrier = Carrier(platform, {**taken.row, **limits}, near_host)
     if attach:
@@ -162,6 +168,43 @@ async def test_who_closes_it_elsewhere_ends_it_here(ground: Ground) -> None:
         assert (await stage.ends())["reason"] == "closed"
 
 
+async def test_what_was_carried_is_known_whoever_ends_it(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "RENEWED", timedelta(seconds=0.05))
+    renewed: asyncio.Queue[tuple[int, ...]] = asyncio.Queue()
+    renew = holding.terminal_renew
+
+    async def seen(platform: Platform, row: DictRow, *carried: int) -> bool:
+        lives = await renew(platform, row, *carried)
+        renewed.put_nowait(carried)
+        return lives
+
+    monkeypatch.setattr(holding, "terminal_renew", seen)
+    async with staged(ground) as stage, asyncio.timeout(SECONDS):
+        await stage.opens()
+        await stage.host.send(b"prompt$ ")
+        assert await stage.told() == b"prompt$ "
+        await stage.person.send(b"ls\n")
+        assert await stage.host.receive() == b"ls\n"
+        while await renewed.get() != (3, 8):
+            pass
+        path = f"/projects/{ground.project}/allocations/{ground.allocation}/terminals/{stage.terminal['id']}"
+        closed = await ground.site.admin.post(f"{path}/close")
+        assert (closed["bytes_in"], closed["bytes_out"]) == (3, 8)
+
+
+async def test_a_person_who_reads_nothing_more_has_until_it_counts_as_idle(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(carrying, "GOODBYE_SECONDS", 0.2)
+    async with staged(ground, idle_seconds=1) as stage, asyncio.timeout(SECONDS):
+        await stage.opens()
+        sending = asyncio.create_task(_flood(stage))
+        assert await stage.host.receive() == {"type": "close", "reason": "idle"}
+        sending.cancel()
+        await stage.carrier.told.wait()
+        assert await reason(stage) == "idle"
+
+
 async def test_a_host_or_a_person_that_goes_ends_it(ground: Ground) -> None:
     async with staged(ground) as stage:
         await stage.opens()
@@ -185,6 +228,84 @@ async def test_nobody_at_the_stream_in_time_is_the_end(ground: Ground) -> None:
 async def test_a_terminal_has_one_person_in_front_of_it(ground: Ground) -> None:
     async with staged(ground) as stage:
         assert not stage.carrier.attach(Pipe())
+
+
+async def watched(ground: Ground, desk: Desk, terminal_id: str) -> dict[str, object]:
+    """What somebody is told who comes to another process than the holder's, and is sent away."""
+
+    async def still_there() -> bool:
+        return True
+
+    row = await holding.terminal_state(ground.site.platform, terminal_id)
+    assert row is not None
+    person = Pipe()
+    watching_it = asyncio.create_task(watching.watch(ground.site.platform, desk, row, person, still_there))
+    async with asyncio.timeout(SECONDS):
+        told = await person.other().receive()
+        assert await person.outbox.get() is None
+        await watching_it
+    assert isinstance(told, dict)
+    return told
+
+
+async def test_who_comes_second_to_another_process_is_turned_away_and_ends_nothing(ground: Ground) -> None:
+    here, there = Desk(ground.site.platform), Desk(ground.site.platform)
+    async with here.running(), staged(ground, holder=here.address) as stage:
+        here.carriers[stage.terminal["id"]] = stage.carrier
+        await stage.opens()
+        told = await watched(ground, there, stage.terminal["id"])
+        assert told["sentence"] == "Somebody is at this terminal already."
+        await stage.host.send(b"goes on")
+        assert await stage.told() == b"goes on"
+        assert await reason(stage) == "None"
+
+
+async def test_a_holder_that_is_not_reached_is_given_up_when_its_lease_is_over(
+    ground: Ground, clock: MovableClock
+) -> None:
+    platform = ground.site.platform
+    path = f"/projects/{ground.project}/allocations/{ground.allocation}/terminals"
+    terminal = await ground.site.admin.post(path, {})
+    node = Actor(ground.host.node_id, "node", "host-1")
+    taken = await holding.terminal_take(platform, node, terminal["id"], ssh_line(), "127.0.0.1:1/x")
+    assert (await watched(ground, Desk(platform), terminal["id"]))["reason"] == "interrupted"
+    assert await holding.terminal_renew(platform, taken.row, 0, 0)  # it may only be us who do not reach it
+    clock.ahead += machine.LEASE
+    assert (await watched(ground, Desk(platform), terminal["id"]))["reason"] == "interrupted"
+    assert not await holding.terminal_renew(platform, taken.row, 0, 0)
+
+
+async def test_rights_that_change_during_a_look_are_looked_at_again(platform: Platform) -> None:
+    looks = 0
+
+    async def still_there() -> bool:
+        nonlocal looks
+        looks += 1
+        if looks == 1:
+            platform.wakeups.wake(identity.TOPIC)
+        return looks == 1
+
+    async with asyncio.timeout(watching.RIGHTS_SECONDS / 2):
+        await watching._right_is_lost(platform, still_there)
+
+
+async def test_the_certificate_between_processes_is_renewed_while_they_listen(
+    platform: Platform, clock: MovableClock
+) -> None:
+    platform.settings = platform.settings.model_copy(update={"peer_bind": "0.0.0.0:0"})
+    desk = Desk(platform)
+    async with desk.running():
+        port = int(desk.address.partition("/")[0].rpartition(":")[2])
+
+        async def shown() -> str:
+            return await asyncio.to_thread(ssl.get_server_certificate, ("127.0.0.1", port))
+
+        first = await shown()
+        await desk.renew_certificate()
+        assert await shown() == first
+        clock.ahead += timedelta(days=80)
+        await desk.renew_certificate()
+        assert await shown() != first
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,7 @@ async def test_a_holder_that_died_is_given_up(ground: Ground, clock: MovableCloc
     clock.ahead += timedelta(seconds=60)
     await work_off(ground.site.platform, TerminalMachine())
     assert (await now(ground, terminal))["reason"] == "interrupted"
-    assert not await holding.terminal_renew(ground.site.platform, taken.row)
+    assert not await holding.terminal_renew(ground.site.platform, taken.row, 0, 0)
 
 
 async def test_there_is_a_limit_and_closing_makes_room(ground: Ground) -> None:
