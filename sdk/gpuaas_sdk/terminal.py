@@ -24,6 +24,7 @@ from gpuaas_sdk.generated.models import Terminal
 from gpuaas_sdk.sync.client import Client
 
 OPEN_SECONDS = 10.0
+PING_SECONDS = 180.0  # an answer waits behind all output that a slow reader has not taken yet
 LONGEST_MESSAGE = 1 << 20
 
 
@@ -48,6 +49,7 @@ class TerminalStream:
                 ssl=context,
                 additional_headers=dict(doorway.headers),
                 open_timeout=OPEN_SECONDS,
+                ping_timeout=PING_SECONDS,
                 max_size=LONGEST_MESSAGE,
                 compression=None,
                 proxy=None,
