@@ -45,7 +45,7 @@ NOUNS_OF_APPS = {
     "access-credentials": "credential_id",
 }
 # Keys of the platform are nobody's prey: their ids are well formed and lead nowhere.
-NOTHING = {"platform_key_id": new_id("pky"), "signing_key_id": new_id("sgk")}
+NOTHING = {"platform_key_id": new_id("pky"), "signing_key_id": new_id("sgk"), "served_project_id": new_id("prj")}
 
 
 @dataclass

@@ -92,7 +92,7 @@ def test_an_entry_that_is_more_than_a_name_is_refused(key: str, entry: object) -
         {"footprint": None},
         {"footprint": {"commands": ["reboot"]}},
         {"footprint": {"paths": "/opt/echo"}},
-        {"footprint": {"ports": ["1/tcp"] * 129}},
+        {"footprint": {"ports": ["1/tcp"] * (footprint.MOST_ENTRIES + 1)}},
         {"depth": "deep"},
         {"receipt_id": "../x"},
         {"instance_id": "ins_1\n"},

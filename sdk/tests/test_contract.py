@@ -21,8 +21,12 @@ from gpuaas_sdk.sync.transport import Transport
 
 CONTRACT: dict[str, Any] = json.loads((Path(__file__).parents[2] / "contract" / "openapi.json").read_text())
 SCHEMAS: dict[str, Any] = CONTRACT["components"]["schemas"]
-# Spoken by the keeper of the token, by other programs' libraries (JWKS), by probes, or by hosts with a pull secret.
-NOT_FOR_CLIENTS = {"artifact_pull", "auth_jwks", "auth_token", "auth_logout", "health", "ready", "metrics"}
+# Spoken by the keeper of the token, by other programs' libraries (JWKS), by probes, by hosts with a pull secret, by browsers.
+NOT_FOR_CLIENTS = {"artifact_pull", "auth_jwks", "auth_token", "auth_logout", "health", "ready", "metrics"} | {
+    "auth_session_create",
+    "auth_session_show",
+    "auth_session_end",
+}
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 
 

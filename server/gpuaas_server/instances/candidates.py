@@ -37,9 +37,9 @@ class PlacementWish:
 
     @classmethod
     def of(cls, app: str, version: str | None, instance_id: str | None, chosen: Iterable[str]) -> "PlacementWish":
-        """`chosen` as an address says it: component:allocation."""
+        """`chosen` as an address says it: component:allocation. What can be no id of ours is one that nobody knows."""
         pairs = (text.partition(":") for text in dict.fromkeys(chosen))
-        places = [Placement(component_key=key, allocation_id=allocation_id) for key, _, allocation_id in pairs]
+        places = [Placement.model_construct(component_key=key, allocation_id=one) for key, _, one in pairs]
         return cls(app, version, instance_id, places)
 
 

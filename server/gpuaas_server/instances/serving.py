@@ -55,6 +55,7 @@ async def served_project_set(tx: Tx, caller: Caller, instance_id: str, project_i
     """From now on. The controller is asked to bring the instance in line, where it runs; else its next start does."""
     facts = (await projects_admitted(tx, caller, [project_id], "served_project_set"))[project_id]
     held = await _held(tx, caller, instance_id)
+    refuse_while_busy(held)
     require_scope(manifest_of(held.row))
     if project_id == caller.project_id or project_id in held.served:
         tx.audited = True  # as it was
@@ -73,6 +74,7 @@ async def served_project_remove(tx: Tx, caller: Caller, instance_id: str, projec
         raise Problem("conflict", "An instance always serves its own project.")
     if project_id not in held.served:
         raise not_found("served project", project_id)
+    refuse_while_busy(held)
     there = [member for member in held.living() if member["place_project_id"] == project_id]
     if there:
         named: list[object] = [{name: one[name] for name in ("id", "allocation_id")} for one in there[:20]]
@@ -149,7 +151,6 @@ async def _held(tx: Tx, caller: Caller, instance_id: str) -> Held:
     held = await hold(tx, caller.project_id, instance_id)
     if held.row["decommissioned_at"] is not None:
         raise Problem("conflict", "The instance is decommissioned; it is kept for its history only.")
-    refuse_while_busy(held)
     return held
 
 
