@@ -188,7 +188,10 @@ def show_until(master: int, wanted: bytes, seconds: float = 20.0) -> bytes:
     while wanted not in shown:
         ready, _, _ = select.select([master], [], [], max(0.0, deadline - time.monotonic()))
         assert ready, shown
-        shown += os.read(master, 65536)
+        try:
+            shown += os.read(master, 65536)
+        except OSError:  # whoever had the other end has left
+            raise AssertionError(shown) from None
     return shown
 
 

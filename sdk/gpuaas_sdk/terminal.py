@@ -37,9 +37,14 @@ class TerminalEnd:
     exit_status: int | None = None
 
 
+HUNG_UP = TerminalEnd("closed", "The terminal was closed.")
+LOST = TerminalEnd("interrupted", "The connection to the platform was lost.")
+
+
 class TerminalStream:
     def __init__(self, client: Client, terminal: Terminal) -> None:
         self.end: TerminalEnd | None = None
+        self._left = False
         self._held = ExitStack()
         doorway = client.doorway(terminal)
         context = ssl.create_default_context(cafile=doorway.ca_file) if doorway.url.startswith("wss:") else None
@@ -73,7 +78,7 @@ class TerminalStream:
             try:
                 message = self._socket.recv(timeout)
             except ConnectionClosed:
-                self.end = TerminalEnd("interrupted", "The connection to the platform was lost.")
+                self.end = HUNG_UP if self._left else LOST
                 return None
             if isinstance(message, bytes):
                 return message
@@ -96,7 +101,8 @@ class TerminalStream:
             return  # whoever receives hears of it
 
     def close(self) -> None:
-        """Hangs up."""
+        """Hangs up. Whoever receives meanwhile hears that it was we."""
+        self._left = True
         self._held.close()
 
     def __enter__(self) -> "TerminalStream":
