@@ -8,7 +8,8 @@ import subprocess
 import sys
 import time
 
-RUNNING = "RUNNING,COMPLETING,SUSPENDED,CONFIGURING,STOPPED"
+# Not COMPLETING: of that the node's own state tells. A job may be completing for ever on another node that is gone.
+RUNNING = "RUNNING,SUSPENDED,CONFIGURING,STOPPED"
 BUSY = {"allocated", "mixed", "completing", "draining"}
 
 
