@@ -125,7 +125,10 @@ async def operation_report(
     until = tx.now + limits.lease
     changes: dict[str, object] = {"lease_until": until}
     if body.steps:
-        changes["steps"] = steps.merged(operation["steps"], body.steps, tx.now)
+        # Where it is wanted cancelled, no step begins: the answer says so, and whoever asked to begin one turns back.
+        stays = operation["cancel_requested_at"] is not None
+        told = [one for one in body.steps if not stays or one.status != "running"]
+        changes["steps"] = steps.merged(operation["steps"], told, tx.now)
     if body.progress is not None:
         changes["progress"] = body.progress.model_dump()
     if operation["status"] == "claimed":

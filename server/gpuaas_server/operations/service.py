@@ -107,7 +107,8 @@ async def _force_ended(held: Held, operation: DictRow, forced: dict[str, object]
         current = held.row["status"] == "failed" and held.row["last_operation_id"] == operation["id"]
     else:
         member = held.members.get(operation["member_id"])
-        current = member is not None and member["status"] == "failed" and member["last_operation_id"] == operation["id"]
+        # Whatever its health was reported to be since: a removal that failed can be forced until something else was asked.
+        current = member is not None and member["last_operation_id"] == operation["id"]
     live = held.live_operation()
     if not current or live is not None:
         raise Problem("conflict", "Something else was done since then.", {"operation_id": live} if live else {})
