@@ -14,7 +14,7 @@ from gpuaas_server.kernel.logs import configure_logs
 from gpuaas_server.kernel.settings import Settings, settings_reference
 
 # Who waits for an answer goes first: when both want the same core, steps that nobody watches can wait for milliseconds.
-WORKER_NICENESS = 19
+WORKER_NICENESS = 5
 
 
 @contextmanager

@@ -59,8 +59,10 @@ async def _waited(cluster: Cluster, member: ControllerMember, scheduler: Schedul
     while limit is None or loop.time() - began < limit:
         async with cluster.ctx.step("wait-for-jobs", member):
             left = LOOK_SECONDS if limit is None else min(LOOK_SECONDS, limit - (loop.time() - began))
-            if await scheduler.quiet(name, max(left, 0.1)):
-                return True
+            runs = await scheduler.left_on(name, max(left, 0.1))
+        if not runs:
+            return True
+        await cluster.ctx.progress(10, f"{name} is not free yet: {runs}")
     return False
 
 
@@ -69,10 +71,11 @@ async def _moved(scheduler: Scheduler, name: str, cancel: bool) -> None:
     while True:
         jobs = await scheduler.jobs("RUNNING,SUSPENDED,CONFIGURING,STOPPED", name)
         await (scheduler.cancel(jobs) if cancel else scheduler.requeue(jobs))
-        if await scheduler.quiet(name, 1.0):
+        runs = await scheduler.left_on(name, 1.0)
+        if not runs:
             return
         if asyncio.get_running_loop().time() > deadline:
-            raise Failed("jobs_stay", f"Jobs on {name} do not end.", next_step="Look at them, then ask again.")
+            raise Failed("jobs_stay", f"Jobs on {name} do not end: {runs}.", next_step="Look at them, then ask again.")
 
 
 async def spare_pending(cluster: Cluster, leaving: list[ControllerMember], patience: Patience) -> None:

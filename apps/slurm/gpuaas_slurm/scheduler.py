@@ -21,16 +21,7 @@ class Node:
     state: str
     flags: frozenset[str]
     reason: str
-    busy_cpus: int
     gpus: int = 0
-
-    @property
-    def drained(self) -> bool:
-        return "DRAIN" in self.flags and self.quiet
-
-    @property
-    def quiet(self) -> bool:
-        return self.busy_cpus == 0 and "COMPLETING" not in self.flags and self.state not in ("allocated", "mixed")
 
     @property
     def usable(self) -> bool:
@@ -49,13 +40,12 @@ class Job:
 
 
 def node_of(document: dict[str, object]) -> Node:
-    flags, busy = document.get("state_flags"), document.get("alloc_cpus")
+    flags = document.get("state_flags")
     return Node(
         name=str(document.get("name", "")),
         state=str(document.get("state", "")).lower(),
         flags=frozenset(str(one) for one in flags) if isinstance(flags, list) else frozenset(),
         reason=str(document.get("reason") or ""),
-        busy_cpus=busy if isinstance(busy, int) else 0,
         gpus=gpus_in(str(document.get("gres") or "")),
     )
 
@@ -101,10 +91,10 @@ class Scheduler:
         shown = await self._host.sudo(["squeue", "-h", "-t", states, *where, "-o", QUEUE], timeout=LONGEST)
         return [job_of(line) for line in shown.out.splitlines() if line.strip()]
 
-    async def quiet(self, node: str, seconds: float) -> bool:
-        """Whether nothing runs on it any more. The controller's host waits for it, not longer than this."""
+    async def left_on(self, node: str, seconds: float) -> str:
+        """What still runs on it, in words, after so long at the most; empty as soon as nothing does."""
         told = {"node": node, "seconds": seconds}
-        return bool((await ask(self._host, "quiet", told, timeout=seconds + LONGEST))["quiet"])
+        return str((await ask(self._host, "quiet", told, timeout=seconds + LONGEST))["left"])
 
     async def drain(self, node: str, reason: str) -> None:
         await self._update(node, "state=drain", f"reason={reason}")

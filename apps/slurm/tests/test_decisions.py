@@ -121,7 +121,7 @@ def test_a_name_that_is_there_twice_is_refused() -> None:
 
 
 def nodes(**gpus: int) -> list[Node]:
-    return [Node(name, "idle", frozenset(), "", 0, count) for name, count in gpus.items()]
+    return [Node(name, "idle", frozenset(), "", count) for name, count in gpus.items()]
 
 
 def test_only_jobs_that_could_run_nowhere_else_are_stranded() -> None:
@@ -211,10 +211,12 @@ def test_what_accounts_have_used_is_told_when_it_has_grown_and_only_then() -> No
     assert health.counted({}, health.status_of({"answers": True})) is None
 
 
-def test_a_node_is_drained_when_nothing_runs_on_it_any_more() -> None:
-    busy = node_of({"name": "w1", "state": "mixed", "state_flags": ["DRAIN"], "alloc_cpus": 2})
-    done = node_of({"name": "w1", "state": "idle", "state_flags": ["DRAIN"], "alloc_cpus": 0})
-    assert (busy.drained, done.drained, done.usable) == (False, True, False)
+@pytest.mark.parametrize(
+    ("state", "flags", "usable"),
+    [("mixed", [], True), ("idle", ["DYNAMIC_NORM"], True), ("idle", ["DRAIN"], False), ("down", [], False)],
+)
+def test_a_node_is_usable_when_it_answers_and_takes_jobs(state: str, flags: list[str], usable: bool) -> None:
+    assert node_of({"name": "w1", "state": state, "state_flags": flags}).usable is usable
 
 
 def test_people_are_told_commands_with_partition_and_account_and_no_secret() -> None:

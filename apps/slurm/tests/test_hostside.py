@@ -104,21 +104,19 @@ def slurm(folder: Path, node: str, jobs: str) -> Here:
 
 
 @pytest.mark.parametrize(
-    ("node", "jobs", "quiet"),
+    ("node", "jobs", "left"),
     [
-        ("echo drained 0/2/0/2", "true", True),
-        ("echo idle* 0/2/0/2", "true", True),
-        ("true", "echo 7", True),  # a node that there is not, whatever is elsewhere
-        ("echo draining 1/1/0/2", "true", False),
-        ("echo completing 0/2/0/2", "true", False),
-        ("echo drained 0/2/0/2", "echo 7", False),
+        ("echo drained", "true", ""),
+        ("echo idle*", "true", ""),
+        ("true", "echo 7", ""),  # a node that there is not, whatever is elsewhere
+        ("echo draining", "echo 7", "draining; jobs 7"),
+        ("echo completing", "true", "completing"),
+        ("echo drained", "echo 7; echo 8", "jobs 7, 8"),
     ],
 )
-async def test_a_node_is_quiet_when_nothing_runs_or_ends_on_it(
-    tmp_path: Path, node: str, jobs: str, quiet: bool
-) -> None:
+async def test_what_still_runs_or_ends_on_a_node_is_named(tmp_path: Path, node: str, jobs: str, left: str) -> None:
     asked = {"node": "w1", "seconds": 0.2}
-    assert (await ask(host(slurm(tmp_path, node, jobs)), "quiet", asked)) == {"quiet": quiet}
+    assert (await ask(host(slurm(tmp_path, node, jobs)), "quiet", asked)) == {"left": left}
 
 
 async def test_of_a_controller_that_does_not_answer_nothing_is_concluded(tmp_path: Path) -> None:

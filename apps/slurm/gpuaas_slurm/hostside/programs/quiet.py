@@ -1,6 +1,6 @@
 """Waits, on the controller's host, until nothing runs on a node any more: no job, and none that is still ending.
 
-{"node", "seconds"} -> {"quiet": bool}. A node that the cluster does not know is quiet.
+{"node", "seconds"} -> {"left": what still keeps it, in words}. A node that the cluster does not know is quiet.
 """
 
 import json
@@ -20,17 +20,19 @@ def said(*argv):
     return shown.stdout.split()
 
 
-def quiet(node):
-    shown = said("sinfo", "-h", "-N", "-n", node, "-o", "%T %C")
-    for state, cpus in zip(shown[::2], shown[1::2], strict=True):
-        if state.rstrip("*~#!%$@^-+") in BUSY or not cpus.startswith("0/"):  # allocated/idle/other/total
-            return False
-    return not (shown and said("squeue", "-h", "-t", RUNNING, "-w", node, "-o", "%A"))
+def at_work(node):
+    """What still keeps the node, in words; empty when nothing does. How many of its cores are in use would say it too, but
+    Slurm counts them at most once a second and may show those of a job that has ended until the next one begins.
+    """
+    states = said("sinfo", "-h", "-N", "-n", node, "-o", "%T")
+    busy = [state for state in states if state.rstrip("*~#!%$@^-+") in BUSY]
+    jobs = said("squeue", "-h", "-t", RUNNING, "-w", node, "-o", "%A") if states else []
+    return "; ".join([*busy[:1], *([f"jobs {', '.join(jobs)}"] if jobs else [])])
 
 
 told = json.load(sys.stdin)
-deadline, done = time.monotonic() + told["seconds"], quiet(told["node"])
-while not done and time.monotonic() < deadline:
+deadline, left = time.monotonic() + told["seconds"], at_work(told["node"])
+while left and time.monotonic() < deadline:
     time.sleep(0.1)
-    done = quiet(told["node"])
-json.dump({"quiet": done}, sys.stdout)
+    left = at_work(told["node"])
+json.dump({"left": left}, sys.stdout)

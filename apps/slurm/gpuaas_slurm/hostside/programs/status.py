@@ -31,7 +31,7 @@ def document(*argv):
 
 
 def node(one):
-    kept = ("name", "state", "state_flags", "reason", "slurmd_version", "gres", "alloc_cpus")
+    kept = ("name", "state", "state_flags", "reason", "slurmd_version", "gres")
     return {name: one.get(name) for name in kept}
 
 
