@@ -33,8 +33,8 @@ lint: setup ## ruff, mypy --strict, import-linter, word check, and the console's
 format: setup ## Format the code
 	@.venv/bin/ruff format . && .venv/bin/ruff check --fix . && tools/with-node npm run --silent format
 
-contract: setup ## Write contract/, the generated files of SDK and console, and the generated reference
-	@$(PY) -m gpuaas_server.main contract && tools/sdk-client && $(PY) -m gpuaas_cli.reference > docs/reference/cli.md && tools/with-node npm run --silent types && $(PY) tools/parity
+contract: setup ## Write contract/, the generated files of the SDK and the generated reference
+	@$(PY) -m gpuaas_server.main contract && tools/sdk-client && $(PY) -m gpuaas_cli.reference > docs/reference/cli.md && $(PY) tools/parity
 
 contract-check: setup ## Refuse a stale or breaking contract
 	@tools/contract-check
@@ -46,7 +46,7 @@ screenshots: setup ## Take pictures of every page of the console into docs/image
 	@PYTHONPATH=tests exec $(PY) -m system_support.console.pictures
 
 lock: setup ## Compile the requirements again (pinned, with hashes)
-	@for f in bootstrap build runtime dev parts node; do .venv/bin/uv pip compile -q --generate-hashes --no-emit-index-url --no-header --python-version 3.11 requirements/$$f.in -o requirements/$$f.txt; done
+	@for f in bootstrap build runtime dev parts node; do .venv/bin/uv pip compile -q --generate-hashes --no-emit-index-url --no-header --python-version 3.11 requirements/$$f.in -o requirements/$$f.txt; done; tools/with-node npm run --silent lock
 
 clean: ## Remove data, caches and leftovers of the lab
 	@if [ -x .venv/bin/gpuaas-lab ] && [ "$$(id -u)" = 0 ]; then .venv/bin/gpuaas-lab down --all; fi

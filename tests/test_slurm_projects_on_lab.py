@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gpuaas_sdk import NewAllocation, NewMemberOperation, wait_for
+from gpuaas_sdk import Event, NewAllocation, NewMemberOperation, wait_for
 from gpuaas_sdk.testing import as_replica, mortal
 from gpuaas_slurm.controller import Slurm
 from system_support.echo_ground import at_work
@@ -44,6 +44,11 @@ class Shared:
     def totals(self, project_id: str) -> dict[str, int]:
         found = self.ground.world.admin.app_usage.totals(project_id, instance_id=self.instance)
         return {one.metric: one.quantity for one in found}
+
+    def told_usage(self) -> list[Event]:
+        """What the second project's people hear of it."""
+        told = self.ground.world.admin.events.page(self.other, tail=100).items
+        return [one for one in told if one.type == "app_usage.recorded"]
 
     def state(self, allocation_id: str) -> str:
         return self.ground.world.admin.allocations.show(self.other, allocation_id).state
@@ -100,7 +105,8 @@ def test_a_second_project_gets_a_worker_an_account_and_its_own_usage(shared: Sha
     assert (theirs_used["cpu_seconds"] >= 2, theirs_used["gpu_seconds"] >= 4) == (True, True), theirs_used
     mine = ground.project_id
     ground.comes(lambda: shared.totals(mine).get("jobs") == shared.accounted() - 1, "its own usage")
-    [event] = [one for one in admin.events.page(shared.other, tail=100).items if one.type == "app_usage.recorded"]
+    ground.comes(lambda: len(shared.told_usage()) == 1, "the event")
+    [event] = shared.told_usage()
     assert event.data["instance_id"] == shared.instance
 
 

@@ -54,6 +54,10 @@ class Site:
         """Whether a process with this argument runs on the host, in a slice or not. Not asked of the agent."""
         return self.host.run(["pgrep", "-f", f"[s]leep {mark}"], check=False).returncode == 0
 
+    def kinds(self, allocation_id: str) -> list[str]:
+        page = self.world.admin.events.page(self.world.project_id, subject=allocation_id)
+        return [event.type for event in page.items]
+
     def listed(self, allocation_id: str, terminal_id: str) -> Terminal:
         found = self.world.admin.terminals.list(self.world.project_id, allocation_id)
         return next(one for one in found if one.id == terminal_id)
@@ -135,8 +139,8 @@ def test_a_shell_has_the_window_that_was_asked_for_and_says_how_it_ended(site: S
     assert (record.status, record.reason, record.exit_status) == ("ended", "exited", 7)
     assert record.bytes_in > 0
     assert record.bytes_out > 0
-    kinds = [event.type for event in site.world.admin.events.page(site.world.project_id, subject=place).items]
-    assert kinds[-2:] == ["allocation.terminal_opened", "allocation.terminal_ended"]
+    told = ["allocation.terminal_opened", "allocation.terminal_ended"]
+    until(lambda: site.kinds(place)[-2:] == told, "opening and end told to who follows", 20)
 
 
 def test_what_is_typed_and_shown_is_kept_nowhere(site: Site, place: str) -> None:

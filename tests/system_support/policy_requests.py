@@ -4,9 +4,9 @@ import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from gpuaas_sdk import Client, NewSshGrant, RecipientKey
-from system_support.policy_cast import Caller, Cast, Ids, public_key, tomorrow, trust_key
-from system_support.policy_catalog import draft, manifest
+from system_support import policy_bodies as bodies
+from system_support import policy_fresh as fresh
+from system_support.policy_cast import Caller, Cast, Ids, public_key, trust_key
 
 Body = Callable[[Caller, Ids], object]
 Fresh = Callable[[Cast, Caller, Ids], Ids]
@@ -41,160 +41,6 @@ REASON = {"reason": "the policy matrix asks"}
 NOT_NOW = frozenset({409})
 
 
-def _slug() -> str:
-    return f"m-{secrets.token_hex(6)}"
-
-
-def _sign_in(caller: Caller, ids: Ids) -> object:
-    account = {"client_id": ids["service_account_id"], "client_secret": ids["key_secret"]}
-    return {"grant_type": "client_credentials", **account}
-
-
-def _browser_sign_in(caller: Caller, ids: Ids) -> object:
-    return {"grant_type": "password", "username": ids["user_email"], "password": ids["user_password"]}
-
-
-def _user(caller: Caller, ids: Ids) -> object:
-    return {"email": f"{secrets.token_hex(6)}@example.test", "name": "New", "password": secrets.token_urlsafe(18)}
-
-
-def _noun(caller: Caller, ids: Ids) -> object:
-    return {"slug": _slug(), "name": "New"}
-
-
-def _grant(caller: Caller, ids: Ids) -> object:
-    return {"public_key": public_key(), "expires_at": tomorrow().isoformat()}
-
-
-def _sku(caller: Caller, ids: Ids) -> object:
-    price = {"price_per_gpu_hour_minor": 1, "currency": "USD"}
-    return {"name": _slug(), "shape": "gpu_slice", "gpu_model": "Nobody has it", "gpu_counts": [1], **price}
-
-
-def _usage(caller: Caller, ids: Ids) -> object:
-    span = {"started_at": tomorrow().isoformat(), "ended_at": tomorrow().isoformat()}
-    what = {"source_key": "matrix/1", "metric": "echoes", "unit": "count", "quantity": 1}
-    return {"records": [{"project_id": ids["project_id"], **what, **span}]}
-
-
-def _fresh_role(cast: Cast, caller: Caller, ids: Ids) -> Ids:
-    email, password = f"{secrets.token_hex(6)}@example.test", secrets.token_urlsafe(18)
-    user = cast.admin.users.create(None, email, "Other", password=password)
-    cast.admin.users.set_platform_role(user.id, "platform_operator")
-    return {"user_id": user.id}
-
-
-def _fresh_tenant_admin(cast: Cast, caller: Caller, ids: Ids) -> Ids:
-    cast.admin.tenants.set_member(ids["tenant_id"], ids["user_id"], "tenant_admin")
-    return {}
-
-
-def _fresh_member(cast: Cast, caller: Caller, ids: Ids) -> Ids:
-    cast.admin.projects.set_member(ids["project_id"], ids["user_id"], "project_viewer")
-    return {}
-
-
-def _fresh_key(cast: Cast, caller: Caller, ids: Ids) -> Ids:
-    return {"key_id": cast.admin.service_accounts.create_key(ids["project_id"], ids["service_account_id"]).id}
-
-
-def _fresh_account(cast: Cast, caller: Caller, ids: Ids) -> Ids:
-    """One account holds only so many keys."""
-    account = cast.admin.service_accounts.create(ids["project_id"], _slug(), ["projects:read"])
-    return {"service_account_id": account.id}
-
-
-def _fresh_token(cast: Cast, caller: Caller, ids: Ids) -> Ids:
-    return {"token_id": cast.admin.enrolment_tokens.create(note="to be revoked").id}
-
-
-def _fresh_grant(cast: Cast, caller: Caller, ids: Ids) -> Ids:
-    place = (ids["project_id"], ids["allocation_id"])
-    grant = cast.admin.ssh_access.create_grant(*place, NewSshGrant(expires_at=tomorrow(), public_key=public_key()))
-    return {"grant_id": grant.id}
-
-
-def _fresh_ssh_key(cast: Cast, caller: Caller, ids: Ids) -> Ids:
-    """SSH keys are the caller's own."""
-    own = Client(cast.admin.base_url, token=caller.token)
-    return {"ssh_key_id": own.ssh_keys.create("to be deleted", public_key()).id}
-
-
-def _fresh_credential(cast: Cast, caller: Caller, ids: Ids) -> Ids:
-    return {"credential_id": cast.admin.access_credentials.create(ids["project_id"], _slug(), kind="ssh_key").id}
-
-
-def _recipient(caller: Caller, ids: Ids) -> object:
-    return {"recipient_key": RecipientKey.new().public}
-
-
-def _machine_access(caller: Caller, ids: Ids) -> object:
-    return {"lease_token": f"lease_{secrets.token_urlsafe(32)}", "public_key": public_key()}
-
-
-def _spare_signing_key(cast: Cast, caller: Caller, ids: Ids) -> Ids:
-    """One that signed nothing: the tokens of the cast must live on."""
-    spare = cast.admin.signing_keys.rotate()
-    cast.admin.signing_keys.rotate()
-    return {"signing_key_id": spare.id}
-
-
-def _newest_platform_key(cast: Cast, caller: Caller, ids: Ids) -> Ids:
-    return {"platform_key_id": cast.admin.platform_keys.rotate("ssh_host_ca", "to be refused").id}
-
-
-def _open_node(cast: Cast, caller: Caller, ids: Ids) -> Ids:
-    if cast.admin.nodes.show(ids["node_id"]).cordoned:
-        cast.admin.nodes.uncordon(ids["node_id"])
-    return {}
-
-
-def _closed_node(cast: Cast, caller: Caller, ids: Ids) -> Ids:
-    if not cast.admin.nodes.show(ids["node_id"]).cordoned:
-        cast.admin.nodes.cordon(ids["node_id"], "to be opened")
-    return {}
-
-
-def _disabled_slot(cast: Cast, caller: Caller, ids: Ids) -> Ids:
-    cast.admin.slots.disable(ids["slot_id"], "to be enabled")
-    return {}
-
-
-def _fresh_intent(cast: Cast, caller: Caller, ids: Ids) -> Ids:
-    return {"publish_intent_id": cast.admin.publish_intents.create(ids["project_id"], "blob", "fresh").id}
-
-
-def _fresh_trust_key(cast: Cast, caller: Caller, ids: Ids) -> Ids:
-    return {"trust_key_id": cast.admin.trust.create_key(ids["tenant_id"], "to be revoked", trust_key()).id}
-
-
-def _evidence(caller: Caller, ids: Ids) -> object:
-    return {"kind": "lint", "passed": True, "tool": "none", "summary": "asked by the matrix"}
-
-
-def _manifest(caller: Caller, ids: Ids) -> object:
-    return {"manifest": manifest(_slug(), ids["app_digest"])}
-
-
-def _fresh_draft(cast: Cast, caller: Caller, ids: Ids) -> Ids:
-    version = draft(cast.admin, ids["project_id"], ids["app_digest"])
-    return {"app_id": version.app_id, "version_id": version.id}
-
-
-def _fresh_entitlement(cast: Cast, caller: Caller, ids: Ids) -> Ids:
-    return {"entitlement_id": cast.admin.entitlements.grant(ids["tenant_id"], ids["slug"]).id}
-
-
-def _instance(caller: Caller, ids: Ids) -> object:
-    """On an allocation that serves another one already: nothing is used up."""
-    place = {"component_key": "server", "allocation_id": ids["allocation_id"]}
-    return {"app": ids["instance_app"], "name": _slug(), "placement_intent": [place]}
-
-
-def _drain(caller: Caller, ids: Ids) -> object:
-    return {"kind": "drain", "targets": [ids["member_id"]]}
-
-
 _LEASE = {"lease_token": f"lease_{'A' * 43}"}
 # A program of the matrix is bound to another app: the policy lets it pass, the verb does not.
 NOT_ITS_APP = frozenset({403})
@@ -202,59 +48,59 @@ _VERBS = ("deploy", "start", "stop", "restart", "rollback", "reconcile", "repair
 
 RECIPES: dict[str, Recipe] = {
     **dict.fromkeys(("health", "ready", "metrics", "auth_jwks", "agent_ca", "me_show", "ssh_ca_show"), READ),
-    "auth_token": Recipe(_sign_in),
+    "auth_token": Recipe(bodies.sign_in),
     "auth_logout": Recipe(lambda caller, ids: {"refresh_token": f"gsr_{secrets.token_urlsafe(48)}"}),
-    "auth_session_create": Recipe(_browser_sign_in),
+    "auth_session_create": Recipe(bodies.browser_sign_in),
     "auth_session_show": Recipe(answers=frozenset({401})),  # by the cookie, which nobody of the cast has
     "auth_session_end": Recipe(),
     "signing_key_list": READ,
     "signing_key_rotate": Recipe(),
-    "signing_key_revoke": Recipe(fresh=_spare_signing_key, ids={"signing_key_id": "key_id"}),
+    "signing_key_revoke": Recipe(fresh=fresh.spare_signing_key, ids={"signing_key_id": "key_id"}),
     "platform_key_list": READ,
     "platform_key_rotate": Recipe({"kind": "task_signing", **REASON}),
     # The newest of its kind stays.
-    "platform_key_retire": Recipe(REASON, _newest_platform_key, NOT_NOW, {"platform_key_id": "key_id"}),
+    "platform_key_retire": Recipe(REASON, fresh.newest_platform_key, NOT_NOW, {"platform_key_id": "key_id"}),
     # Too weak on purpose: the call gets as far as the new password, and the token stays good.
     "me_password_change": Recipe(
         lambda caller, ids: {"current_password": caller.password or "none", "new_password": "password1234"},
         answers=frozenset({422}),
     ),
-    "tenant_create": Recipe(_noun),
+    "tenant_create": Recipe(bodies.noun),
     "tenant_list": READ,
     "tenant_show": READ,
     "tenant_update": Recipe({"name": "Renamed"}),
-    "user_create": Recipe(_user),
+    "user_create": Recipe(bodies.user),
     "user_list": READ,
     "user_show": READ,
     "user_update": Recipe({"name": "Renamed"}),
-    "platform_role_set": Recipe({"role": "platform_operator"}, _fresh_role),
-    "platform_role_remove": Recipe(fresh=_fresh_role),
-    "tenant_user_create": Recipe(_user),
+    "platform_role_set": Recipe({"role": "platform_operator"}, fresh.role),
+    "platform_role_remove": Recipe(fresh=fresh.role),
+    "tenant_user_create": Recipe(bodies.user),
     "tenant_user_list": READ,
     "tenant_user_show": READ,
     "tenant_user_update": Recipe({"name": "Renamed"}),
     "tenant_member_list": READ,
     "tenant_member_set": Recipe({"role": "tenant_admin"}),
-    "tenant_member_remove": Recipe(fresh=_fresh_tenant_admin),
+    "tenant_member_remove": Recipe(fresh=fresh.tenant_admin),
     "tenant_quota_show": READ,
     "tenant_quota_set": Recipe({"gpu_limit": 100}),
-    "project_create": Recipe(_noun),
+    "project_create": Recipe(bodies.noun),
     "tenant_project_list": READ,
     "project_list": READ,
     "project_show": READ,
     "project_update": Recipe({"name": "Renamed"}),
     "project_member_list": READ,
     "project_member_set": Recipe({"role": "project_viewer"}),
-    "project_member_remove": Recipe(fresh=_fresh_member),
+    "project_member_remove": Recipe(fresh=fresh.member),
     "project_quota_show": READ,
     "project_quota_set": Recipe({"gpu_limit": 100}),
-    "service_account_create": Recipe(lambda caller, ids: {"name": _slug(), "scopes": ["projects:read"]}),
+    "service_account_create": Recipe(lambda caller, ids: {"name": bodies.slug(), "scopes": ["projects:read"]}),
     "service_account_list": READ,
     "service_account_show": READ,
     "service_account_update": Recipe({"scopes": ["projects:read"]}),
-    "service_account_key_create": Recipe({}, _fresh_account),
+    "service_account_key_create": Recipe({}, fresh.account),
     "service_account_key_list": READ,
-    "service_account_key_delete": Recipe(fresh=_fresh_key),
+    "service_account_key_delete": Recipe(fresh=fresh.key),
     "audit_list": READ,
     "tenant_audit_list": READ,
     "project_audit_list": READ,
@@ -265,13 +111,13 @@ RECIPES: dict[str, Recipe] = {
     "receipt_show": READ_OF_APP,
     "enrolment_token_create": Recipe({"note": "matrix"}),
     "enrolment_token_list": READ,
-    "enrolment_token_revoke": Recipe(fresh=_fresh_token),
+    "enrolment_token_revoke": Recipe(fresh=fresh.token),
     "node_list": READ,
     "node_show": READ,
     "node_update": Recipe({"labels": {"rack": "r1"}}),
-    "node_cordon": Recipe(REASON, _open_node),
-    "node_uncordon": Recipe(fresh=_closed_node),
-    "node_drain": Recipe(REASON, _open_node),
+    "node_cordon": Recipe(REASON, fresh.open_node),
+    "node_uncordon": Recipe(fresh=fresh.closed_node),
+    "node_drain": Recipe(REASON, fresh.open_node),
     "node_retire": Recipe(REASON, ids={"node_id": "doomed_node_id"}),
     "node_discover": Recipe(),
     "node_task_list": READ,
@@ -280,7 +126,7 @@ RECIPES: dict[str, Recipe] = {
     "slot_map": READ,
     "slot_approve": Recipe({}),
     "slot_disable": Recipe(REASON),
-    "slot_enable": Recipe(fresh=_disabled_slot),
+    "slot_enable": Recipe(fresh=fresh.disabled_slot),
     **dict.fromkeys(
         (
             "agent_enrol",
@@ -295,7 +141,7 @@ RECIPES: dict[str, Recipe] = {
     ),
     "ssh_key_list": READ,
     "ssh_key_create": Recipe(lambda caller, ids: {"name": "mine", "public_key": public_key()}),
-    "ssh_key_delete": Recipe(fresh=_fresh_ssh_key),
+    "ssh_key_delete": Recipe(fresh=fresh.ssh_key),
     "ssh_certificate_create": Recipe(lambda caller, ids: {"public_key": public_key()}),
     "ssh_certificate_list": READ,
     "ssh_certificate_revoke": Recipe(REASON),
@@ -303,31 +149,31 @@ RECIPES: dict[str, Recipe] = {
     "terminal_list": READ,
     "terminal_close": Recipe(answers=frozenset({404})),
     "ssh_grant_list": READ,
-    "ssh_grant_create": Recipe(_grant),
-    "ssh_grant_delete": Recipe(fresh=_fresh_grant),
-    "access_credential_create": Recipe(lambda caller, ids: {"name": _slug(), "kind": "ssh_key"}),
+    "ssh_grant_create": Recipe(bodies.grant),
+    "ssh_grant_delete": Recipe(fresh=fresh.grant),
+    "access_credential_create": Recipe(lambda caller, ids: {"name": bodies.slug(), "kind": "ssh_key"}),
     "access_credential_list": READ,
     "access_credential_show": READ,
     "access_credential_rotate": Recipe({}),
-    "access_credential_revoke": Recipe(REASON, _fresh_credential),
-    "access_credential_deliver": Recipe(_recipient),
+    "access_credential_revoke": Recipe(REASON, fresh.credential),
+    "access_credential_deliver": Recipe(bodies.recipient),
     "credential_delivery_list": READ,
     # Nobody here holds a lease: for who may ask at all, there is no such operation.
     "operation_machine_access": Recipe(
-        _machine_access, answers=frozenset({404}), ids={"operation_id": "absent_operation_id"}
+        bodies.machine_access, answers=frozenset({404}), ids={"operation_id": "absent_operation_id"}
     ),
     "secret_key_list": READ,
     "secret_key_rotate": Recipe(REASON),
     "publish_intent_create": Recipe({"kind": "blob", "name": "matrix"}),
     "publish_intent_list": READ,
     "publish_intent_show": READ,
-    "publish_intent_upload": Recipe({"json": "is not what it takes"}, _fresh_intent, frozenset({415})),
-    "publish_intent_complete": Recipe({"digest": f"sha256:{'0' * 64}"}, _fresh_intent),
-    "publish_intent_cancel": Recipe(fresh=_fresh_intent),
+    "publish_intent_upload": Recipe({"json": "is not what it takes"}, fresh.intent, frozenset({415})),
+    "publish_intent_complete": Recipe({"digest": f"sha256:{'0' * 64}"}, fresh.intent),
+    "publish_intent_cancel": Recipe(fresh=fresh.intent),
     "artifact_list": READ,
     "artifact_show": READ,
     "artifact_content": READ,
-    "artifact_evidence_add": Recipe(_evidence),
+    "artifact_evidence_add": Recipe(bodies.evidence),
     "artifact_evidence_list": READ,
     "artifact_move": Recipe({"stage": "active", **REASON}, answers=NOT_NOW),  # no draft goes there
     "artifact_verify": Recipe({}),
@@ -343,10 +189,10 @@ RECIPES: dict[str, Recipe] = {
     "trust_policy_set": Recipe({"require_signature": False, **REASON}),
     "trust_key_list": READ,
     "trust_key_create": Recipe(lambda caller, ids: {"name": "new", "public_key": trust_key()}),
-    "trust_key_revoke": Recipe(REASON, _fresh_trust_key),
+    "trust_key_revoke": Recipe(REASON, fresh.trust_key),
     "registry_token": Recipe(answers=NOT_NOW),  # the matrix runs without a registry
     "sku_list": READ,
-    "sku_create": Recipe(_sku),
+    "sku_create": Recipe(bodies.sku),
     "sku_update": Recipe({"offered": False}),
     "allocation_create": Recipe({"sku": "h100-slice", "gpu_count": 1}, answers=SUCCESS | NOT_NOW),
     "allocation_list": READ,
@@ -357,7 +203,7 @@ RECIPES: dict[str, Recipe] = {
     "allocation_release": Recipe({}, ids={"allocation_id": "ended_allocation_id"}),
     "allocation_retry_release": Recipe(answers=NOT_NOW),
     "allocation_force_cleanup": Recipe({**REASON, "evidence": "nothing was looked at, of course"}, answers=NOT_NOW),
-    "instance_create": Recipe(_instance, answers=frozenset({422})),
+    "instance_create": Recipe(bodies.instance, answers=frozenset({422})),
     "placement_list": Recipe(answers=frozenset({422})),  # it wants an app
     "instance_list": READ,
     "instance_show": READ_OF_APP,
@@ -368,12 +214,12 @@ RECIPES: dict[str, Recipe] = {
     "served_project_list": READ_OF_APP,
     "served_project_set": Recipe(answers=NOT_NOW, ids={"served_project_id": "project_id"}),
     "served_project_remove": Recipe(answers=NOT_NOW, ids={"served_project_id": "project_id"}),
-    "app_usage_report": Recipe(_usage, answers=NOT_ITS_APP),
+    "app_usage_report": Recipe(bodies.usage, answers=NOT_ITS_APP),
     "app_usage_list": READ,
     "app_usage_totals": READ,
     "member_list": READ_OF_APP,
     "member_show": READ_OF_APP,
-    "member_operation_create": Recipe(_drain, answers=NOT_NOW),
+    "member_operation_create": Recipe(bodies.drain, answers=NOT_NOW),
     "operation_list": READ,
     "operation_list_all": READ,
     "operation_show": READ_OF_APP,
@@ -385,14 +231,14 @@ RECIPES: dict[str, Recipe] = {
     "operation_complete": Recipe(_LEASE, answers=NOT_ITS_APP),
     "operation_fail": Recipe({**_LEASE, "failure": {"code": "no_luck", "message": "No."}}, answers=NOT_ITS_APP),
     "operation_give_back": Recipe(_LEASE, answers=NOT_ITS_APP),
-    "app_version_register": Recipe(_manifest),
+    "app_version_register": Recipe(bodies.app_version),
     "app_list": READ,
     "app_show": READ,
     "app_version_list": READ,
     "app_version_show": READ,
-    "app_version_activate": Recipe(fresh=_fresh_draft),
+    "app_version_activate": Recipe(fresh=fresh.draft),
     "app_version_deprecate": Recipe({"notice": "use another"}, answers=SUCCESS | NOT_NOW),
-    "app_version_retire": Recipe(REASON, _fresh_draft),
+    "app_version_retire": Recipe(REASON, fresh.draft),
     "catalog_list": READ,
     "catalog_show": READ,
     "app_list_all": READ,
@@ -400,5 +246,5 @@ RECIPES: dict[str, Recipe] = {
     "app_entitlement_list": READ,
     "tenant_entitlement_list": READ,
     "entitlement_grant": Recipe(lambda caller, ids: {"app": ids["slug"]}),
-    "entitlement_revoke": Recipe(fresh=_fresh_entitlement),
+    "entitlement_revoke": Recipe(fresh=fresh.entitlement),
 }

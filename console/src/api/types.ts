@@ -24,6 +24,7 @@ export type TimelineEvent = Schemas["TimelineEvent"];
 export type Event = Schemas["Event"];
 export type AuditRecord = Schemas["AuditRecord"];
 export type Node = Schemas["Node"];
+export type ServiceAccountCreate = Schemas["ServiceAccountCreate"];
 export type EventPage = Schemas["EventPage"];
 export type AllocationTimeline = Schemas["Timeline"];
 export type TimelineEntry = Schemas["TimelineEntry"];

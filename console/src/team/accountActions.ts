@@ -2,29 +2,30 @@
 import type { ActionSpec, ActionTable } from "../actions/spec";
 import { api, body } from "../api/client";
 import { thenStale } from "../api/stale";
-import type { Project, ServiceAccount, ServiceAccountKey } from "../api/types";
+import type { Project, ServiceAccount, ServiceAccountCreate, ServiceAccountKey } from "../api/types";
 import type { Secret } from "../parts/ShownOnce";
 
-const SCOPES = [
-  "allocations:read",
-  "allocations:write",
-  "apps:control",
-  "apps:operate",
-  "artifacts:promote",
-  "artifacts:publish",
-  "artifacts:read",
-  "credentials:read",
-  "credentials:use",
-  "events:read",
-  "projects:read",
-] as const;
+type Scope = ServiceAccountCreate["scopes"][number];
 
-type Scope = (typeof SCOPES)[number];
+// As keys, since the compiler then misses one that the contract has and this has not.
+const SCOPES: Record<Scope, true> = {
+  "allocations:read": true,
+  "allocations:write": true,
+  "apps:control": true,
+  "apps:operate": true,
+  "artifacts:promote": true,
+  "artifacts:publish": true,
+  "artifacts:read": true,
+  "credentials:read": true,
+  "credentials:use": true,
+  "events:read": true,
+  "projects:read": true,
+};
 
 const SCOPE_FIELDS = {
   scopes: {
     type: "array",
-    items: { type: "string", enum: [...SCOPES] },
+    items: { type: "string", enum: Object.keys(SCOPES) },
     minItems: 1,
     "x-ui": { help: "What it may do in the project, and no more." },
   },

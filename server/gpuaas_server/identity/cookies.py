@@ -54,7 +54,7 @@ class CookieSecret:
 
     @property
     def csrf_token(self) -> str:
-        """Made of the secret, so it is this session's and no other's, and needs no place in the database."""
+        """Made of the secret, so it goes with that cookie and no other, and needs no place in the database."""
         return urlsafe_b64encode(hmac.digest(self.raw, b"gpuaas csrf token", "sha256")).decode().rstrip("=")
 
 

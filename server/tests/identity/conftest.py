@@ -1,5 +1,22 @@
 """These tests have people in them: see tests_support/people.py."""
 
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests_support.browsers import Browser, another
+from tests_support.people import Person, World
 from tests_support.people_fixtures import clock, world
 
 __all__ = ["clock", "world"]
+
+
+@pytest.fixture
+async def ann(world: World) -> Person:
+    return await world.person("ann@acme.test", await world.tenant("acme"))
+
+
+@pytest.fixture
+async def browser(world: World, ann: Person) -> AsyncIterator[Browser]:
+    async with another(world) as browser:
+        yield browser

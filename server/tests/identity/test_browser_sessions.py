@@ -1,80 +1,19 @@
-"""Sessions in browsers: a cookie that scripts cannot read and other sites cannot use, which ends when it should."""
+"""Sessions in browsers: a cookie that scripts cannot read opens the API, until somebody signs out."""
 
 import asyncio
 import logging
 from base64 import urlsafe_b64decode
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from datetime import datetime, timedelta
 from http.cookies import SimpleCookie
 
-import httpx
 import pytest
-from starlette.requests import HTTPConnection
 
-from gpuaas_server.housekeeping.machine import HousekeepingMachine
-from gpuaas_server.identity.cookies import COOKIE, CookieSecret, refuse_forged
-from gpuaas_server.kernel.context import system_actor
+from gpuaas_server.identity.cookies import COOKIE
 from gpuaas_server.kernel.database import PLATFORM
-from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.logs import JsonFormatter
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.runtime import running_platform
-from tests_support.people import PASSWORD, MovableClock, Person, World, build, serving
-
-OWN = "http://test"
-GRANT = {"grant_type": "password", "username": "ann@acme.test", "password": PASSWORD}
-
-
-@dataclass
-class Browser:
-    """Keeps cookies, knows the CSRF token of the page that it shows, and says where a request comes from."""
-
-    client: httpx.AsyncClient
-    csrf_token: str = ""
-
-    async def sign_in(self, password: str = PASSWORD, **headers: str) -> httpx.Response:
-        headers = {"Origin": OWN, **headers}
-        answer = await self.client.post("/auth/session", json={**GRANT, "password": password}, headers=headers)
-        if answer.status_code == 200:
-            self.csrf_token = answer.json()["csrf_token"]
-        return answer
-
-    async def change(self, method: str = "DELETE", path: str = "/auth/session", **options: object) -> httpx.Response:
-        headers = {"Origin": OWN, "X-CSRF-Token": self.csrf_token, **options.pop("headers", {})}  # type: ignore[dict-item]
-        return await self.client.request(method, path, headers=headers, **options)  # type: ignore[arg-type]
-
-    async def code(self, path: str = "/me") -> str:
-        """What the platform says to the cookie: `ok`, or the code of the refusal."""
-        answer = await self.client.get(path)
-        return "ok" if answer.status_code == 200 else str(answer.json()["code"])
-
-
-@asynccontextmanager
-async def another(world: World, base_url: str = OWN) -> AsyncIterator[Browser]:
-    """A browser with nothing in it; the world's own client is everybody's, and must hold no cookie."""
-    app = build(world.platform)
-    async with app.state.gate.running():
-        transport = httpx.ASGITransport(app=app, client=("192.0.2.7", 1))
-        async with httpx.AsyncClient(transport=transport, base_url=f"{base_url}/api/v1") as client:
-            yield Browser(client)
-
-
-@pytest.fixture
-async def ann(world: World) -> Person:
-    return await world.person("ann@acme.test", await world.tenant("acme"))
-
-
-@pytest.fixture
-async def browser(world: World, ann: Person) -> AsyncIterator[Browser]:
-    async with another(world) as browser:
-        yield browser
-
-
-async def denials(world: World) -> list[tuple[object, object]]:
-    rows = await world.audit(outcome="denied")
-    return [(row["action"], row["details"]["why"]) for row in rows]  # type: ignore[index]
+from tests_support.browsers import CHANGE, GRANT, OWN, Browser, another, denials
+from tests_support.people import PASSWORD, Person, World, serving
 
 
 async def test_signing_in_says_who_it_is_and_sets_a_cookie_that_opens_the_api(browser: Browser, ann: Person) -> None:
@@ -180,152 +119,6 @@ async def test_other_browsers_of_the_same_person_stay_signed_in(world: World, br
         assert await second.code() == "ok"
 
 
-async def test_use_moves_the_end_on(browser: Browser, clock: MovableClock, world: World) -> None:
-    await browser.sign_in()
-    idle = timedelta(minutes=world.platform.settings.session_idle_minutes)
-    for _ in range(4):
-        clock.ahead += idle - timedelta(seconds=30)
-        assert await browser.code() == "ok"
-    clock.ahead += idle + timedelta(seconds=1)
-    assert await browser.code() == "session_ended"
-
-
-async def test_a_page_that_loads_moves_the_end_on(browser: Browser, clock: MovableClock) -> None:
-    first = datetime.fromisoformat((await browser.sign_in()).json()["expires_at"])
-    clock.ahead = timedelta(minutes=30)
-    moved = datetime.fromisoformat((await browser.client.get("/auth/session")).json()["expires_at"])
-    assert timedelta(minutes=29) < moved - first < timedelta(minutes=31)
-    clock.ahead = timedelta(minutes=80)  # later than the first end
-    assert await browser.code() == "ok"
-
-
-async def test_use_on_one_replica_counts_on_another(
-    world: World, browser: Browser, clock: MovableClock, settings: Settings
-) -> None:
-    await browser.sign_in()
-    async with running_platform(settings) as other, serving(other) as client:
-        other.clock = clock
-        client.cookies.set(COOKIE, browser.client.cookies[COOKIE])
-        assert (await client.get("/me")).status_code == 200  # remembered there, with the first end
-        clock.ahead = timedelta(minutes=50)
-        assert await browser.code() == "ok"
-        clock.ahead = timedelta(minutes=70)
-        assert (await client.get("/me")).status_code == 200
-
-
-async def test_however_much_it_is_used_it_ends(browser: Browser, clock: MovableClock, world: World) -> None:
-    answer = (await browser.sign_in()).json()
-    hours = world.platform.settings.session_hours
-    for _ in range(hours * 2 - 1):
-        clock.ahead += timedelta(minutes=30)
-        assert await browser.code() == "ok"
-    assert (await browser.client.get("/auth/session")).json()["expires_at"] == answer["ends_at"]
-    clock.ahead += timedelta(minutes=30)
-    assert await browser.code() == "session_ended"
-    assert await browser.code("/auth/session") == "session_ended"
-
-
-async def test_a_session_that_is_used_is_written_once_a_minute(
-    browser: Browser, clock: MovableClock, world: World
-) -> None:
-    async def last_used() -> datetime:
-        async with world.platform.database.connection(PLATFORM) as connection:
-            row = await (await connection.execute("SELECT last_used_at FROM browser_sessions")).fetchone()
-        assert row is not None
-        found: datetime = row["last_used_at"]
-        return found
-
-    await browser.sign_in()
-    first = await last_used()
-    clock.ahead = timedelta(seconds=50)
-    assert await browser.code() == "ok"
-    assert await last_used() == first
-    clock.ahead = timedelta(seconds=61)
-    assert await browser.code() == "ok"
-    assert await last_used() > first
-
-
-async def test_disabling_the_user_ends_the_session_for_good(world: World, browser: Browser, ann: Person) -> None:
-    await browser.sign_in()
-    for disabled in (True, False):
-        answer = await world.admin.call("PATCH", f"/users/{ann.id}", json={"disabled": disabled})
-        assert answer.status_code == 200
-        await _becomes(browser, "session_ended")
-        assert await browser.code("/auth/session") == "session_ended"
-
-
-@pytest.mark.parametrize("by", ["the user", "an administrator"])
-async def test_a_new_password_ends_the_session(world: World, browser: Browser, ann: Person, by: str) -> None:
-    await browser.sign_in()
-    if by == "the user":
-        body = {"current_password": PASSWORD, "new_password": "another fine phrase"}
-        assert (await browser.change("POST", "/me/password", json=body)).status_code == 204
-    else:
-        answer = await world.admin.call("PATCH", f"/users/{ann.id}", json={"reset_password": True})
-        assert answer.status_code == 200
-    await _becomes(browser, "session_ended")
-    assert await browser.code("/auth/session") == "session_ended"
-
-
-async def _becomes(browser: Browser, code: str) -> None:
-    """The browser is at a replica of its own, which hears of the change a moment later."""
-    async with asyncio.timeout(2):
-        while await browser.code() != code:
-            await asyncio.sleep(0.005)
-
-
-CHANGE = {"current_password": "wrong", "new_password": "another fine phrase"}
-
-
-@pytest.mark.parametrize("shown", ["nothing", "nonsense", "of another session"])
-async def test_a_change_without_the_sessions_own_token_is_refused_and_written_down(
-    world: World, browser: Browser, shown: str
-) -> None:
-    await browser.sign_in()
-    async with another(world) as second:
-        await second.sign_in()
-        token = {"nothing": "", "nonsense": "é", "of another session": second.csrf_token}[shown]
-        headers = {"X-CSRF-Token": token.encode()} if token else {}
-        answers = [
-            await browser.client.post("/me/password", json=CHANGE, headers={"Origin": OWN, **headers}),
-            await browser.client.delete("/auth/session", headers={"Origin": OWN, **headers}),
-        ]
-    assert [(answer.status_code, answer.json()["code"]) for answer in answers] == [(403, "csrf_token_wrong")] * 2
-    assert await browser.code() == "ok"
-    assert ("me_password_change", "csrf_token_wrong") in await denials(world)
-
-
-@pytest.mark.parametrize(
-    "origin", ["https://evil.example", "https://test", "http://test:81", "http://test.evil.example", "null", ""]
-)
-async def test_a_change_that_another_site_asked_for_is_refused(world: World, browser: Browser, origin: str) -> None:
-    await browser.sign_in()
-    answers = [
-        await browser.change("POST", "/me/password", json=CHANGE, headers={"Origin": origin}),
-        await browser.change(headers={"Origin": origin}),
-        await browser.sign_in(Origin=origin),  # nor is anybody signed in by another site
-    ]
-    assert [(answer.status_code, answer.json()["code"]) for answer in answers] == [(403, "origin_refused")] * 3
-    assert await browser.code() == "ok"
-    assert ("me_password_change", "origin_refused") in await denials(world)
-
-
-async def test_behind_a_proxy_the_public_address_is_our_own(world: World, browser: Browser) -> None:
-    world.platform.settings = world.platform.settings.model_copy(update={"public_url": "https://cloud.example"})
-    cookie = (await browser.sign_in()).headers["set-cookie"].partition(";")[0]
-    from_there = {"Origin": "https://cloud.example", "Cookie": cookie}  # the proxy's client sent it by HTTPS
-    answer = await browser.change("POST", "/me/password", json=CHANGE, headers=from_there)
-    assert answer.json()["code"] == "bad_credentials"  # it got as far as the password
-
-
-async def test_a_program_that_says_no_origin_needs_the_token_all_the_same(browser: Browser) -> None:
-    await browser.sign_in()
-    refused = await browser.client.delete("/auth/session")
-    assert refused.json()["code"] == "csrf_token_wrong"
-    ended = await browser.client.delete("/auth/session", headers={"X-CSRF-Token": browser.csrf_token})
-    assert ended.status_code == 204
-
-
 async def test_a_bearer_token_goes_before_the_cookie(world: World, browser: Browser, ann: Person) -> None:
     await browser.sign_in()
     bearer = {"Authorization": f"Bearer {world.admin.token}"}
@@ -383,34 +176,3 @@ async def test_the_secret_is_stored_and_logged_nowhere(
     for text in (cookie, cookie.removeprefix("gws_"), raw.hex(), csrf_token, PASSWORD):
         assert text not in logged
         assert text not in stored
-
-
-async def test_sessions_that_have_ended_are_forgotten_by_and_by(
-    world: World, browser: Browser, clock: MovableClock
-) -> None:
-    async def left() -> int:
-        machine = HousekeepingMachine(world.platform)
-        async with world.platform.transaction(PLATFORM, system_actor("test")) as tx:
-            await machine.apply(tx, "platform", machine.decide("platform", tx.now))
-        async with world.platform.database.connection(PLATFORM) as connection:
-            return len(await (await connection.execute("SELECT 1 FROM browser_sessions")).fetchall())
-
-    await browser.sign_in()
-    assert await left() == 1
-    clock.ahead = timedelta(hours=2)
-    assert await left() == 0
-
-
-@pytest.mark.parametrize(
-    ("origin", "passes"), [("http://test", True), ("http://evil.example", False), ("null", False), (None, False)]
-)
-def test_a_websocket_by_the_cookie_must_come_from_our_own_pages(origin: str | None, passes: bool) -> None:
-    """No page can add a header to it, so the origin is all there is to tell by."""
-    headers = [(b"host", b"test")] + ([(b"origin", origin.encode())] if origin is not None else [])
-    connection = HTTPConnection({"type": "websocket", "scheme": "ws", "path": "/", "headers": headers})
-    if passes:
-        refuse_forged(connection, CookieSecret.fresh(), "")
-    else:
-        with pytest.raises(Problem) as refused:
-            refuse_forged(connection, CookieSecret.fresh(), "")
-        assert refused.value.code == "origin_refused"
