@@ -161,10 +161,13 @@ def _lives(place: str, fate: Fate) -> int:
     """One life after the other, until one ends otherwise than by its own hand. Forked: a life must begin quickly."""
     module, _, name = place.partition(":")
     app, settings = getattr(importlib.import_module(module), name), ControllerSettings.from_environment()
+    libc, parent = ctypes.CDLL(None), os.getpid()
     while True:
         child = os.fork()
         if child == 0:
-            ctypes.CDLL(None).prctl(_END_WITH_PARENT, signal.SIGKILL)
+            libc.prctl(_END_WITH_PARENT, signal.SIGKILL)
+            if os.getppid() != parent:  # it has ended meanwhile: nobody would end this life
+                os._exit(1)
             asyncio.run(_live(app(), settings, fate))
             os._exit(0)
         _, status = os.waitpid(child, 0)

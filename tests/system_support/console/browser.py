@@ -76,8 +76,11 @@ class Visitor:
         menus = self.page.locator('main button[aria-haspopup="menu"]')
         for number in range(menus.count()):
             menus.nth(number).click()
+            opened = self.page.get_by_role("menu")
+            expect(opened.get_by_role("menuitem").first).to_be_visible()
             found |= self._actions()
             self.page.keyboard.press("Escape")
+            expect(opened).to_have_count(0)
         return found | self._actions()
 
     def _actions(self) -> set[str]:
