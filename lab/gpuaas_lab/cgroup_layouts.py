@@ -12,6 +12,7 @@ from typing import ClassVar, Protocol
 CGROUP_ROOT = Path("/sys/fs/cgroup")
 REQUIRED_V1 = ("memory", "pids", "devices", "cpuset", "freezer")
 WANTED_V2 = ("cpu", "memory", "pids")
+PERIOD_MICROSECONDS = 20_000  # in which a host gets its share: short, so that it is slow and not stopped
 
 
 class CgroupLayout(Protocol):
@@ -29,6 +30,10 @@ class CgroupLayout(Protocol):
 
     def boot_commands(self) -> list[str]:
         """What a host must run at boot so that slices inside it can have cgroups."""
+        ...
+
+    def hold(self, name: str, cores: float) -> None:
+        """The group gets so much of the machine and no more."""
         ...
 
     def problems(self) -> list[str]: ...
@@ -65,6 +70,11 @@ class Hybrid:
 
     def boot_commands(self) -> list[str]:
         return [f"mount -o remount,bind,rw {path}" for path in self._controllers]
+
+    def hold(self, name: str, cores: float) -> None:
+        group = next(path for path in self.hierarchies if "cpu" in path.name.split(",")) / name
+        (group / "cpu.cfs_period_us").write_text(str(PERIOD_MICROSECONDS))
+        (group / "cpu.cfs_quota_us").write_text(str(int(cores * PERIOD_MICROSECONDS)))
 
     def problems(self) -> list[str]:
         # Controllers may share a mount: its name then lists them.
@@ -111,6 +121,9 @@ class Unified:
 
     def boot_commands(self) -> list[str]:
         return []
+
+    def hold(self, name: str, cores: float) -> None:
+        (self.root / name / "cpu.max").write_text(f"{int(cores * PERIOD_MICROSECONDS)} {PERIOD_MICROSECONDS}")
 
     def problems(self) -> list[str]:
         if os.statvfs(self.root).f_flag & os.ST_RDONLY:

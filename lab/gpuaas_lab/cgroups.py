@@ -31,6 +31,10 @@ def create(name: str) -> None:
     layout().create(name)
 
 
+def hold(name: str, cores: float) -> None:
+    layout().hold(name, cores)
+
+
 def join_script(name: str) -> str:
     """Shell lines by which a shell moves itself into the group."""
     return _join([hierarchy / name for hierarchy in hierarchies()])

@@ -99,6 +99,10 @@ class Host:
         cgroups.remove(self._layout.cgroup, timeout)
         fabric.detach(self._layout)
 
+    def hold_to(self, cores: float) -> None:
+        """Until it is powered on again it is a machine of this size, however busy or idle its neighbours are."""
+        cgroups.hold(self._layout.cgroup, cores)
+
     def run(
         self,
         argv: Sequence[str],

@@ -56,6 +56,15 @@ def test_a_host_has_no_way_out_of_its_fleet(fleet: Fleet) -> None:
     assert tried.returncode != 0
 
 
+def test_a_host_can_be_held_to_a_share_of_a_core(fleet: Fleet) -> None:
+    host = fleet.hosts[0]
+    busy = "import time; end = time.monotonic() + 1.0\nwhile time.monotonic() < end: pass\nprint(time.process_time())"
+    host.hold_to(0.1)
+    used = float(host.run(["python3", "-c", busy]).stdout)
+    host.hold_to(1.0)
+    assert used < 0.3
+
+
 def test_the_shared_image_lets_nobody_in(fleet: Fleet) -> None:
     host = fleet.hosts[0]
     assert host.run(["sh", "-c", "ls -A /root/.ssh /home"], check=False).stdout.split() == ["/home:", "/root/.ssh:"]
