@@ -60,7 +60,7 @@ def with_a_note(artifact: bytes) -> bytes:
 def test_packages_come_from_the_artifact_change_with_the_version_and_go_with_the_cluster(ground: Ground) -> None:
     with at_work(Slurm(), ground.controller()):
         instance, _ = launch_old(ground, "published")
-        assert ground.as_user("srun", "--input=none", "hostname") == ground.hosts[0].name
+        assert ground.as_user("srun", "-Q", "--input=none", "hostname") == ground.hosts[0].name
         job = ground.submitted()
         ground.comes(lambda: ground.job(job) == "RUNNING", "the job")
         first = brought(ground)
@@ -88,10 +88,10 @@ def test_a_controller_that_dies_at_every_step_that_brings_or_takes_packages_goes
     with mortal(APP, settings, tmp_path, at=("worked",)) as replica:
         instance, deployed = launch_old(ground, "killed")
         done = [deployed, ground.succeeds(ground.add(instance, 1))]
-        assert len(set(ground.as_user("srun", "--input=none", "-N2", "hostname").split())) == 2
+        assert len(set(ground.as_user("srun", "-Q", "--input=none", "-N2", "hostname").split())) == 2
         upgrade = ground.world.admin.instances.upgrade(ground.project_id, instance, NEW)
         done += [ground.succeeds(upgrade.operation), ground.succeeds(ground.change(instance, "remove", 1))]
-        assert ground.as_user("srun", "--input=none", "hostname") == ground.hosts[0].name
+        assert ground.as_user("srun", "-Q", "--input=none", "hostname") == ground.hosts[0].name
         done.append(ground.torn_down(instance))
         died = {(death.kind, death.step) for death in replica.deaths}
     assert died == {(operation.kind, step.name) for operation in done for step in operation.steps}

@@ -39,7 +39,7 @@ class Shared:
 
     def run(self, account: str, host: int, *options: str) -> str:
         said = ["sh", "-c", "sleep 2; hostname"]
-        return self.ground.as_user("srun", "--input=none", f"--account={account}", *options, *said, host=host)
+        return self.ground.as_user("srun", "-Q", "--input=none", f"--account={account}", *options, *said, host=host)
 
     def totals(self, project_id: str) -> dict[str, int]:
         found = self.ground.world.admin.app_usage.totals(project_id, instance_id=self.instance)
@@ -54,13 +54,21 @@ class Shared:
         return self.ground.world.admin.allocations.show(self.other, allocation_id).state
 
     def accounted(self, *accounts: str) -> int:
-        """Runs that have ended, as Slurm itself counts them; without accounts, of all that are not projects'."""
-        shown = self.ground.hosts[0].run(
-            ["sacct", "-a", "-X", "-D", "-P", "-n", "-S", "1970-01-02", "-o", "Account,State"]
-        )
-        lines = [line.split("|") for line in shown.stdout.splitlines()]
-        ended = [account for account, state in lines if state not in ("RUNNING", "PENDING")]
+        """Runs that have ended, as Slurm itself counts them; without accounts, of all."""
+        ended = [account for account, _ in self._ended()]
         return sum(account in accounts for account in ended) if accounts else len(ended)
+
+    def run_and_accounted(self, account: str) -> None:
+        """The accounting hears of an end a moment after it, and of all ends in their order."""
+        name = f"n{secrets.token_hex(4)}"
+        self.run(account, 0, f"--job-name={name}")
+        self.ground.comes(lambda: name in [job for _, job in self._ended()], "its end in the accounting")
+
+    def _ended(self) -> list[tuple[str, str]]:
+        """The account and the name of each."""
+        asked = ["sacct", "-a", "-X", "-D", "-P", "-n", "-S", "1970-01-02", "-o", "State,Account,JobName"]
+        lines = (line.split("|") for line in self.ground.hosts[0].run(asked).stdout.splitlines())
+        return [(account, name) for state, account, name in lines if state not in ("RUNNING", "PENDING")]
 
 
 @pytest.fixture(scope="module")
@@ -154,7 +162,7 @@ def test_nothing_is_lost_or_doubled_when_the_controller_is_killed_at_every_step_
     ground, calls = shared.ground, shared.ground.world.admin.instances
     running = ground.submitted(f"--account={shared.account}")  # cancelled with the cluster, and paid for until then
     ground.comes(lambda: ground.job(running) == "RUNNING", "the job")
-    shared.run(shared.home_account, 0)
+    shared.run_and_accounted(shared.home_account)
     shared.at_work.close()
     theirs, everybody = shared.accounted(shared.account), shared.accounted()
     settings = as_replica(ground.controller("killed"), "mortal")

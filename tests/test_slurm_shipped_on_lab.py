@@ -53,7 +53,7 @@ def test_the_unit_as_it_is_shipped_runs_clusters_and_comes_back_after_a_kill(gro
     assert UNIT not in complaints.stdout + complaints.stderr
     machine.run(["systemctl", "start", UNIT])
     instance = ground.launched("shipped", [0], packages="host")
-    assert ground.as_user("srun", "--input=none", "hostname") == ground.hosts[0].name
+    assert ground.as_user("srun", "-Q", "--input=none", "hostname") == ground.hosts[0].name
     shown = machine.run(["systemctl", "show", "-p", "MainPID,User,NRestarts", UNIT]).stdout
     pid = re.search(r"MainPID=(\d+)", shown)
     assert pid is not None

@@ -119,7 +119,7 @@ def test_members_have_terminals_on_their_own_allocations_and_administrators_on_a
     with Screen.open(world.person("project_admin"), world.project_id, own) as person:
         person.run("true")
     with Screen.open(member, world.project_id, own) as person:
-        mark = start_sleeping(person)
+        mark = start_sleeping(site, person)
         world.admin.users.update(world.tenant_id, member.me.show().id, disabled=True)
         assert person.ends().reason == "access_lost"
         until(lambda: not site.runs(mark), "the end of what ran there", 20)
@@ -174,9 +174,7 @@ def test_the_command_gives_its_own_terminal_over_and_hangs_up_by_tilde_and_dot(s
         os.write(master, b"stty size\r")
         show_until(master, b"30 90")
         resize(master, 111, 44)
-        time.sleep(0.5)
-        os.write(master, b"stty size; echo o''ver\r")
-        assert b"44 111" in show_until(master, b"over")
+        until(lambda: b"44 111" in shown_by(master, "stty size"), "the new size", 20)
         os.write(master, b"\r~.")
         show_until(master, b"closed")
         assert ran.wait(20) == 0
@@ -199,6 +197,13 @@ def show_until(master: int, wanted: bytes, seconds: float = 20.0) -> bytes:
     return shown
 
 
+def shown_by(master: int, command: str) -> bytes:
+    """All that is shown until the command is through; its end is marked, and the mark is not what is typed."""
+    mark = secrets.token_hex(4)
+    os.write(master, f"{command}; echo {mark[:4]}''{mark[4:]}\r".encode())
+    return show_until(master, mark.encode())
+
+
 def test_two_replicas_join_the_streams_that_came_to_each(site: Site, place: str) -> None:
     with RunningServer.replica_of(site.world.server, login_rate_per_minute="100000") as other:
         with Screen.open(other.admin(), site.world.project_id, place) as person:
@@ -209,18 +214,18 @@ def test_two_replicas_join_the_streams_that_came_to_each(site: Site, place: str)
             person.stream.send(b"exit 3\n")
             assert person.ends().exit_status == 3
         with Screen.open(other.admin(), site.world.project_id, place) as person:
-            mark = start_sleeping(person)
+            mark = start_sleeping(site, person)
             other.kill("api")
             assert person.ends().reason == "interrupted"
         assert ended(site, place, person).reason == "closed"  # who held it saw the person's side go
         until(lambda: not site.runs(mark), "the end of what ran there", 20)
 
 
-def start_sleeping(person: Screen) -> str:
-    """Something in the foreground; its argument is its mark."""
+def start_sleeping(site: Site, person: Screen) -> str:
+    """Something in the foreground, seen to run on the host; its argument is its mark."""
     mark = str(secrets.randbelow(10**9) + 10**6)
-    person.stream.send(f"echo go; sleep {mark}\n".encode())
-    person.look_for(b"go\r\n")
+    person.stream.send(f"sleep {mark}\n".encode())
+    until(lambda: site.runs(mark), "what is to run there", 20)
     return mark
 
 
@@ -265,19 +270,18 @@ def test_a_terminal_that_nobody_uses_ends(site: Site, place: str) -> None:
 
 def test_a_killed_agent_takes_its_terminals_along(site: Site, place: str) -> None:
     with screen(site, place) as person:
-        mark = start_sleeping(person)
-        assert site.runs(mark)
+        mark, killed = start_sleeping(site, person), site.host.agent_pid()
         site.host.kill_agent()
         assert person.ends().reason == "host_lost"
         until(lambda: not site.runs(mark), "the end of what ran there", 20)
-    until(site.host.agent_pid, "the agent is back")
+    until(lambda: site.host.agent_pid() not in (None, killed), "the agent is back")
     with screen(site, place) as person:
         assert person.run("echo again") == "again"
 
 
 def test_a_killed_api_leaves_no_shell_and_no_open_record(site: Site, place: str) -> None:
     with screen(site, place) as person:
-        mark = start_sleeping(person)
+        mark = start_sleeping(site, person)
         site.world.server.kill("api")
         assert person.ends().reason == "interrupted"
     site.world.server.wait_ready()

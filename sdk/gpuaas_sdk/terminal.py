@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from types import TracebackType
 
 import httpx
-from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 from websockets.sync.client import connect
 
 from gpuaas_sdk.errors import Problem, Unreachable, error_from
@@ -63,9 +63,11 @@ class TerminalStream:
         except InvalidStatus as refused:
             said = refused.response
             raise error_from(httpx.Response(said.status_code, content=bytes(said.body or b""))) from refused
-        except OSError as error:
+        except (OSError, WebSocketException) as error:
             detail = f"The stream of the terminal cannot be opened: {error}."
-            raise Unreachable(Problem(code="unreachable", status=0, detail=detail, retryable=True)) from error
+            next_step = "Check that the server runs, then open a terminal again."
+            problem = Problem(code="unreachable", status=0, detail=detail, next_step=next_step, retryable=True)
+            raise Unreachable(problem) from error
 
     def __iter__(self) -> Iterator[bytes]:
         """What is shown, until the end."""

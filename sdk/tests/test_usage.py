@@ -75,19 +75,22 @@ class Pages:
 
 @dataclass
 class Watching(Platform):
-    """A platform with one instance at rest; `told` is what it heard of its runtime."""
+    """A platform with instances at rest; `told` is what it heard of their runtime."""
 
     told: list[object] = field(default_factory=list)
-    instance: object = field(default_factory=lambda: SimpleNamespace(id="ins_1", operation_id=None, generation=1))
+    ids: tuple[str, ...] = ("ins_1",)
 
     def list(self, *place: object, **wanted: object) -> Pages:
-        return Pages([self.instance])
+        return Pages([self._instance(one) for one in self.ids])
 
     def members(self, *place: object) -> Pages:
         return Pages([])
 
-    async def show(self, *place: object) -> object:
-        return self.instance
+    async def show(self, project_id: str, instance_id: str) -> object:
+        return self._instance(instance_id)
+
+    def _instance(self, instance_id: str) -> object:
+        return SimpleNamespace(id=instance_id, operation_id=None, generation=1)
 
     async def report_health(self, *place: object, **said: object) -> None:
         self.told.append(said["runtime"])
@@ -114,4 +117,17 @@ async def test_how_far_usage_was_told_is_told_only_when_it_was_recorded() -> Non
         assert await health_round(app, platform.line) == 1
         assert app.last is not None
         assert (platform.told[-1], app.last.recorded) == (runtime, recorded)
+    assert list(platform.known) == ["1"]
+
+
+class Shy(Counts):
+    """Of the first nothing can be said yet."""
+
+    async def health(self, watched: Watched) -> Health | None:
+        return None if watched.instance.id == "ins_1" else await super().health(watched)
+
+
+async def test_an_instance_of_which_nothing_can_be_said_keeps_no_other_from_being_looked_at() -> None:
+    platform = Watching(ids=("ins_1", "ins_2"))
+    assert await health_round(Shy(), platform.line) == 1
     assert list(platform.known) == ["1"]

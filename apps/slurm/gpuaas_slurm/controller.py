@@ -230,9 +230,8 @@ async def _let_go(cluster: Cluster, member: ControllerMember, patience: Patience
     name = node_name(member.ordinal)
     if not member.host_gone:
         await leaving.drain(cluster, member, patience)
-        with suppress(
-            HostUnreachable
-        ):  # the cluster forgets it all the same; that it is gone is for the clearing to prove
+        # One that does not answer is forgotten all the same; that everything is gone is for the clearing to prove.
+        with suppress(HostUnreachable):
             async with cluster.ctx.step("halt", member):
                 await clearing.halt(await cluster.ctx.host(member), ("gpuaas-slurm-worker.service",))
     async with cluster.ctx.step("forget", member):

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 
 from gpuaas_sdk import InstanceMember
@@ -31,10 +32,10 @@ async def status_at(address: str, asked: int | None = None) -> Status | str:
     try:
         async with asyncio.timeout(SECONDS):
             reader, writer = await asyncio.open_connection(address, layout.STATUS_PORT, limit=LIMIT)
-            if asked is not None:
-                writer.write(f"since {asked}\n".encode())
-            told = json.loads(await reader.readline())
-            writer.close()
+            with closing(writer):
+                if asked is not None:
+                    writer.write(f"since {asked}\n".encode())
+                told = json.loads(await reader.readline())
     except (OSError, TimeoutError, ValueError) as error:
         return f"{address}:{layout.STATUS_PORT} does not tell: {type(error).__name__}"
     return status_of(told)

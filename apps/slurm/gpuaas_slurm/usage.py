@@ -105,9 +105,8 @@ def _of_job(books: Books, job: EndedJob) -> list[UsageReport]:
 class Told:
     """What this process knows to be recorded, so that an overlap is not sent at every look. Lost with it, and no harm."""
 
-    _keys: dict[str, dict[str, int]] = field(
-        default_factory=dict
-    )  # by instance: when what is known by the key has ended
+    # By instance: when what is known by the key has ended.
+    _keys: dict[str, dict[str, int]] = field(default_factory=dict)
     _last: dict[str, Health] = field(default_factory=dict)
 
     def next(self, instance: Instance, health: Health, ended: Ended, looked_since: int) -> None:

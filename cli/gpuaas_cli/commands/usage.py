@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from gpuaas_cli.command_group import CommandGroup
-from gpuaas_cli.options import LimitOption, ProjectOption, expiry
+from gpuaas_cli.options import LimitOption, ProjectOption, past
 from gpuaas_cli.references import is_id, only_one, project_id
 from gpuaas_cli.rendering import Column, print_list, short_moment
 from gpuaas_cli.session import Session
@@ -50,7 +50,7 @@ def list_(
     """List records, the latest end first."""
     where = project_id(session, project)
     found = session.client.app_usage.list(
-        where, instance_id=_instance(session, where, instance), since=expiry(since), before=expiry(before)
+        where, instance_id=_instance(session, where, instance), since=past(since), before=past(before)
     )
     print_list(session, found.first(limit), RECORDS)
 

@@ -107,7 +107,7 @@ class AppController:
             await self.remove(ctx.only(ctx.leaving))
 
     async def health(self, watched: Watched) -> Health | None:
-        """None: this app does not look."""
+        """None: nothing can be said of this one now."""
         return None
 
     def handler(self, kind: str) -> Handler:

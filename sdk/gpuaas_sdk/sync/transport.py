@@ -53,7 +53,7 @@ class Doorway:
     """What a WebSocket needs: where to, with which headers, and whose word proves the server."""
 
     url: str
-    headers: Mapping[str, str]
+    headers: Mapping[str, str] = field(repr=False)  # the token is among them
     ca_file: str | Path | None
 
 

@@ -47,21 +47,23 @@ def listening():
         with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 4) as kernel:  # NETLINK_SOCK_DIAG
             wanted = struct.pack("=BBBxI48x", family, socket.IPPROTO_TCP, 0, 1 << LISTEN)
             kernel.send(struct.pack("=IHHII", 16 + len(wanted), DIAG_FAMILY, DIAG_DUMP, 1, 0) + wanted)
-            while found := part(kernel.recv(1 << 16)):
+            more = True
+            while more:
+                found, more = part(kernel.recv(1 << 16))
                 ports |= found
     return ports
 
 
 def part(message):
-    """The ports that one message of the kernel names; none in the last."""
+    """The ports that one message of the kernel names, and whether more come: the end may stand behind them, or alone."""
     ports = set()
     while len(message) >= 16:
         length, kind = struct.unpack_from("=IH", message)
         if kind != DIAG_FAMILY:
-            break
+            return ports, False
         ports.add(struct.unpack_from("!H", message, 20)[0])
         message = message[(length + 3) & ~3 :]
-    return ports
+    return ports, True
 
 
 def stamp(unit):
