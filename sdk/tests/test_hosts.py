@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shlex
+import signal
 import subprocess
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -77,8 +78,9 @@ async def host(authority: Authority, certified_for: str | None) -> AsyncIterator
 
     async def serve(process: asyncssh.SSHServerProcess[str]) -> None:
         told.append(process.command or "")
+        words = ["sh", "-c", process.command or ""]
         done = await asyncio.to_thread(
-            subprocess.Popen, ["sh", "-c", process.command or ""], bufsize=0, stdin=PIPE, stdout=PIPE, stderr=PIPE
+            subprocess.Popen, words, bufsize=0, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True
         )
         if (mine := asyncio.current_task()) is not None:
             running[mine] = done
@@ -116,7 +118,8 @@ async def host(authority: Authority, certified_for: str | None) -> AsyncIterator
     finally:
         listener.close()
         for child in running.values():
-            child.kill()
+            if child.poll() is None:
+                os.killpg(child.pid, signal.SIGKILL)  # with what it waits for, which holds its output open
         if running:
             await asyncio.wait(running, timeout=10)
 
