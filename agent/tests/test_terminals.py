@@ -6,6 +6,7 @@ import asyncio
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -19,7 +20,10 @@ from websockets.datastructures import Headers
 from websockets.http11 import Request
 
 from gpuaas_agent import wire
-from gpuaas_agent.terminals.session import _connect
+from gpuaas_agent.drivers.seam import WayIn
+from gpuaas_agent.specs import TerminalSpec
+from gpuaas_agent.terminals.login import LoginFiles
+from gpuaas_agent.terminals.session import Session, _connect
 from gpuaas_agent.terminals.shell import Shell
 from gpuaas_agent.terminals.websocket import SocketGone, WebSocket, masked
 
@@ -71,15 +75,26 @@ def gone(command: str) -> bool:
     return False
 
 
+def stat(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/stat").read_text().split()
+
+
 def cpu_time(pid: int) -> list[str]:
-    return Path(f"/proc/{pid}/stat").read_text().split()[13:15]
+    return stat(pid)[13:15]
+
+
+async def asleep(pid: int, name: str) -> None:
+    """Until the program has come as far as waiting for somebody."""
+    async with asyncio.timeout(SECONDS):
+        while stat(pid)[1:3] != [f"({name})", "S"]:
+            await asyncio.sleep(0.01)
 
 
 async def test_who_writes_without_end_waits_until_somebody_reads() -> None:
     shell = await Shell.start(["sh", "-c", "yes & echo $!; wait"], 80, 24)
     first = await read_until(shell, b"\r\n")
     pid = int(first.split(b"\r\n")[0])
-    await asyncio.sleep(0.3)
+    await asleep(pid, "yes")
     before = cpu_time(pid)
     await asyncio.sleep(0.3)
     assert cpu_time(pid) == before  # it does not run while nobody reads
@@ -131,6 +146,49 @@ async def test_messages_of_every_length_come_back_as_they_went(length: int) -> N
         await socket.send({"type": "resize", "columns": 80})
         assert await socket.receive() == {"type": "resize", "columns": 80}
         await socket.close()
+
+
+async def test_a_server_whose_machine_is_gone_is_noticed_by_the_kernel() -> None:
+    async with serve(echo, "127.0.0.1", 0) as server, asyncio.timeout(SECONDS):
+        line = await WebSocket.open(opening(server.sockets[0].getsockname()[1]))
+        connection = line._writer.get_extra_info("socket")
+        assert connection.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+        idle, between, count = (
+            connection.getsockopt(socket.IPPROTO_TCP, option)
+            for option in (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT)
+        )
+        assert idle + between * count <= 180
+        await line.close()
+
+
+async def test_a_server_that_does_not_answer_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpuaas_agent.terminals.websocket._CONNECT_SECONDS", 0.2)
+    with socket.socket() as full:  # its queue is taken, so further connections are not answered
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        with socket.create_connection(full.getsockname()):
+            async with serve(echo, "127.0.0.1", 0) as server, asyncio.timeout(SECONDS):
+                there = opening(server.sockets[0].getsockname()[1])
+                line = await _connect([opening(full.getsockname()[1]), there])
+                await line.send(b"x")
+                assert await line.receive() == b"x"
+                await line.close()
+
+
+async def test_to_hang_up_on_a_session_leaves_nothing_of_it_running(tmp_path: Path) -> None:
+    async with serve(echo, "127.0.0.1", 0) as server, asyncio.timeout(SECONDS):
+        line = await WebSocket.open(opening(server.sockets[0].getsockname()[1]))
+        shell = await Shell.start(["sh", "-c", "echo hello; sleep 60"], 80, 24)
+        way_in = WayIn("127.0.0.1", 22, "ann", "ssh-ed25519 AAAA")
+        session = Session(TerminalSpec("trm_1", "alc_1", "baremetal"), way_in, tmp_path)
+        before = asyncio.all_tasks()
+        carried = asyncio.create_task(session._carry(line, shell, LoginFiles(tmp_path / "trm_1")))
+        await session.opened
+        carried.cancel()
+        await asyncio.gather(carried, return_exceptions=True)
+        assert asyncio.all_tasks() <= before
+        await shell.end()
+        await line.close()
 
 
 async def test_a_server_that_hangs_up_is_noticed() -> None:

@@ -63,12 +63,14 @@ class Session:
         return await Shell.start(files.command(self.way_in, self.spec.allocation_id), columns, rows)
 
     async def _carry(self, socket: WebSocket, shell: Shell, files: LoginFiles) -> None:
-        shown = asyncio.create_task(self._show(socket, shell, files))
-        typed = asyncio.create_task(self._type(socket, shell))
-        done, left = await asyncio.wait([shown, typed], return_when=asyncio.FIRST_COMPLETED)
-        for task in left:
-            task.cancel()
-        await asyncio.gather(*left, return_exceptions=True)
+        ways = [self._show(socket, shell, files), self._type(socket, shell)]
+        tasks = [asyncio.create_task(way) for way in ways]
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:  # also when we are hung up on: nobody may still watch a descriptor that is about to be closed
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
         for task in done:
             task.result()
 

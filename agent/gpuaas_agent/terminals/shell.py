@@ -95,13 +95,15 @@ class Shell:
         return "".join(letter for letter in told[-1] if letter.isprintable())[:300] if told else ""
 
     async def end(self) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            self._process.kill()
-        await self._process.wait()
-        self._complaints.cancel()
-        if self._master >= 0:
-            os.close(self._master)
-            self._master = -1
+        try:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.kill()
+            await self._process.wait()
+        finally:
+            self._complaints.cancel()
+            if self._master >= 0:
+                os.close(self._master)
+                self._master = -1
 
 
 async def _last_words(process: asyncio.subprocess.Process) -> bytes:

@@ -11,6 +11,7 @@ import contextlib
 import hashlib
 import json
 import os
+import socket
 import struct
 import urllib.parse
 
@@ -19,6 +20,9 @@ from gpuaas_agent import wire
 Message = bytes | dict[str, object]
 LONGEST = 256 * 1024
 _MAGIC = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+_CONNECT_SECONDS = 5.0
+# A server whose machine is gone says nothing. Without these, its terminals would stay open here until the host restarts.
+_KEPT_ALIVE = ((socket.TCP_KEEPIDLE, 60), (socket.TCP_KEEPINTVL, 15), (socket.TCP_KEEPCNT, 4))
 _CONTINUATION, _TEXT, _BINARY, _CLOSE, _PING, _PONG = 0x0, 0x1, 0x2, 0x8, 0x9, 0xA
 
 
@@ -38,15 +42,17 @@ class WebSocket:
         parts = urllib.parse.urlsplit(opening.url)
         secure = parts.scheme == "https"
         try:
-            reader, writer = await asyncio.open_connection(
-                parts.hostname,
-                parts.port or (443 if secure else 80),
-                ssl=opening.context if secure else None,
-                limit=LONGEST,
-            )
+            async with asyncio.timeout(_CONNECT_SECONDS):
+                reader, writer = await asyncio.open_connection(
+                    parts.hostname,
+                    parts.port or (443 if secure else 80),
+                    ssl=opening.context if secure else None,
+                    limit=LONGEST,
+                )
         except OSError as problem:
             raise wire.Unreachable(f"{opening.url}: {problem!r}") from problem
         try:
+            _keep_alive(writer)
             await _shake_hands(reader, writer, parts.netloc, opening)
         except BaseException as problem:
             writer.close()
@@ -114,6 +120,13 @@ class WebSocket:
             await self._writer.drain()
         except (OSError, RuntimeError) as problem:
             raise SocketGone from problem
+
+
+def _keep_alive(writer: asyncio.StreamWriter) -> None:
+    connection: socket.socket = writer.get_extra_info("socket")
+    for option, value in _KEPT_ALIVE:
+        connection.setsockopt(socket.IPPROTO_TCP, option, value)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
 
 
 def masked(data: bytes, key: bytes) -> bytes:

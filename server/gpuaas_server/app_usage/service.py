@@ -1,7 +1,7 @@
 """The verbs of app usage: a controller reports it, people read it, and billing hears of it in the log of each project."""
 
 from collections.abc import Iterator, Sequence
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 from psycopg.rows import DictRow
 
@@ -28,6 +28,8 @@ __all__ = ["UsageFilter", "app_usage_list", "app_usage_report", "app_usage_total
 
 Roles = frozenset[str]
 CLOCKS_APART = timedelta(minutes=10)  # how far ahead of us a host's clock may be
+# A record stays for ever, and a list with one that began before the year 1 could not be read any more.
+EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 MOST_NAMED = 20
 MOST_DAYS = 400
 USUAL_DAYS = 31
@@ -61,6 +63,8 @@ def _faults(metered: Metered, told: UsageReport, now: datetime) -> Iterator[tupl
         yield told.source_key, f"The instance does not serve {told.project_id}."
     if told.started_at > told.ended_at:
         yield told.source_key, "It ended before it started."
+    if min(told.started_at, told.ended_at) < EARLIEST:
+        yield told.source_key, "It was before 1970."
     if told.ended_at > now + CLOCKS_APART:
         yield told.source_key, "It ended in the future."
 
@@ -140,7 +144,7 @@ async def app_usage_totals(
 ) -> UsageTotals:
     """By whole days in UTC: exact sums of what ended in them, at the cost of days and not of records."""
     last = days[1] or today
-    first = days[0] or last - timedelta(days=USUAL_DAYS - 1)
+    first = days[0] or date.fromordinal(max(last.toordinal() - USUAL_DAYS + 1, 1))
     if not 0 <= (last - first).days < MOST_DAYS:
         raise Problem("invalid_request", f"At least one day and at most {MOST_DAYS}, please.")
     place = None if after is None else _place(after)

@@ -7,6 +7,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Collection
 from contextlib import suppress
+from typing import Any
 
 import psycopg
 from psycopg.rows import DictRow
@@ -21,6 +22,7 @@ from gpuaas_server.terminals.machine import End, end
 from gpuaas_server.terminals.schemas import MOST_COLUMNS, MOST_ROWS
 
 GOODBYE_SECONDS = 5.0
+SAID_AGAIN_SECONDS = 1.0
 # What ssh says when its connection was cut: whoever had it cut (access was taken back) gets the time to say why.
 CUT_OFF, REASON_SECONDS = 255, 2.0
 AWAY = (psycopg.Error, PoolTimeout, Problem)
@@ -60,11 +62,11 @@ class Carrier:
             self.over,
         ]
         tasks = [asyncio.ensure_future(reason) for reason in reasons]
-        with metrics.terminals.track_inprogress():
-            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        for task in tasks[:-1]:
-            task.cancel()
-        await asyncio.gather(*tasks[:-1], return_exceptions=True)
+        try:
+            with metrics.terminals.track_inprogress():
+                done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            await stop(*tasks[:-1])
         await self._finish(_reason(done))
 
     async def _finish(self, why: End) -> None:
@@ -146,7 +148,8 @@ class Carrier:
             who = "The host did not open a shell" if self._viewer.done() else "Nobody came to the stream"
             return end("not_opened", f"{who} in time.")
         loop = asyncio.get_running_loop()
-        longest = loop.time() + self._row["max_seconds"]
+        self._last = loop.time()  # whatever opening took is not idleness
+        longest = self._last + self._row["max_seconds"]
         while (now := loop.time()) < longest:
             idle_at = self._last + self._row["idle_seconds"]
             if now >= idle_at:
@@ -174,6 +177,18 @@ class Carrier:
         if row is None or row["status"] != "ended":
             return end("interrupted")  # the lease lapsed, and the terminal is not ours any more
         return End(row["reason"], row["sentence"], row["exit_status"])
+
+
+async def stop(*tasks: asyncio.Future[Any]) -> None:
+    """Until they have ended. To say it once is not enough: Python 3.11 forgets a cancellation where `wait_for` gets its
+    result in the same moment, as who waits for a connection of the pool does, and who renews a lease would go on for ever.
+    """
+    left = set(tasks)
+    while left:
+        for task in left:
+            task.cancel()
+        _, left = await asyncio.wait(left, timeout=SAID_AGAIN_SECONDS)
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _reason(done: Collection[asyncio.Future[End]]) -> End:

@@ -18,7 +18,7 @@ from cryptography.exceptions import InvalidTag
 from gpuaas_server.access import tls
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.terminals.carrying import Carrier
-from gpuaas_server.terminals.lines import LONGEST, LineGone, StreamLine
+from gpuaas_server.terminals.lines import LONGEST, LineGone, Message, StreamLine
 
 PURPOSE = "terminal crossing"
 PROOF_LIFE = timedelta(seconds=30)
@@ -75,8 +75,7 @@ class Desk:
             async with asyncio.timeout(MEET_SECONDS):
                 reader, writer = await asyncio.open_connection(host, int(port), ssl=context, limit=LONGEST)
                 line = StreamLine(reader, writer)
-                await line.send({"terminal_id": terminal_id, "proof": self._proof(terminal_id)})
-                answer = await line.receive()
+                answer = await self._introduced(line, terminal_id)
         except (OSError, TimeoutError, ValueError) as error:
             log.warning("the holder of a terminal cannot be reached; see GPUAAS_PEER_BIND", extra={"holder": address})
             raise LineGone from error
@@ -84,6 +83,15 @@ class Desk:
             await line.close()
             raise Occupied if isinstance(answer, dict) and answer.get("occupied") else LineGone
         return line
+
+    async def _introduced(self, line: StreamLine, terminal_id: str) -> Message:
+        """What the other process answers. A line that comes to nothing is not left open."""
+        try:
+            await line.send({"terminal_id": terminal_id, "proof": self._proof(terminal_id)})
+            return await line.receive()
+        except BaseException:
+            line.drop()
+            raise
 
     async def _meet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         line = StreamLine(reader, writer)

@@ -91,6 +91,10 @@ class StreamLine:
             self._writer.close()
             await self._writer.wait_closed()
 
+    def drop(self) -> None:
+        """At once: what is under way is lost, and nobody is waited for."""
+        self._writer.transport.abort()
+
 
 def _small(text: str) -> dict[str, object]:
     if len(text) > LONGEST_TEXT:

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from psycopg.rows import DictRow
 
-from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.database import Connection, rows_removed
 
 COLUMNS = (
     'id, tenant_id, project_id, allocation_id, node_id, status, opened_by, opened_by_kind, opened_by_name, address, "columns",'
@@ -133,9 +133,9 @@ async def live_on_allocation(connection: Connection, allocation_id: str) -> list
 
 
 async def terminals_delete_before(connection: Connection, before: datetime, portion: int) -> int:
-    cursor = await connection.execute(
+    return await rows_removed(
+        connection,
         "DELETE FROM terminals WHERE id = ANY(ARRAY(SELECT id FROM terminals WHERE ended_at < %s"
         " ORDER BY ended_at LIMIT %s))",
         (before, portion),
     )
-    return cursor.rowcount

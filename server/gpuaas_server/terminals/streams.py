@@ -70,6 +70,7 @@ async def _carry(desk: Desk, carrier: Carrier, line: WebSocketLine, taken: holdi
         await carrier.run()
     finally:
         del desk.carriers[row["id"]]
+        carrier.told.set()  # however it ended: nobody waits for it any more
 
 
 async def _refuse(line: WebSocketLine, problem: Problem) -> None:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
+import psycopg
 from psycopg.rows import DictRow
 
 from gpuaas_server.identity import service as identity
@@ -12,7 +13,7 @@ from gpuaas_server.kernel.database import Scope
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.wakeups import Look
 from gpuaas_server.terminals import holding, service
-from gpuaas_server.terminals.carrying import AWAY, GOODBYE_SECONDS, Carrier, resize_of
+from gpuaas_server.terminals.carrying import AWAY, GOODBYE_SECONDS, Carrier, resize_of, stop
 from gpuaas_server.terminals.desk import Desk, Occupied
 from gpuaas_server.terminals.lines import Line, LineGone, StreamLine
 from gpuaas_server.terminals.machine import End, end
@@ -49,7 +50,7 @@ async def watch(platform: Platform, desk: Desk, row: DictRow, person: Line, stil
         else:
             await _elsewhere(platform, desk, row, person, guard)
     finally:
-        guard.cancel()
+        await stop(guard)
 
 
 async def _held(platform: Platform, row: DictRow) -> DictRow:
@@ -161,12 +162,19 @@ async def _interrupted(platform: Platform, row: DictRow, person: Line) -> None:
 async def _right_is_lost(platform: Platform, still_there: StillThere) -> None:
     """Returns when the person may not be there any more. Looked at when rights change, and now and then anyway."""
     async with platform.wakeups.waiting(identity.TOPIC) as woken:
-        while await still_there():
+        while await _may_stay(still_there):
             with suppress(TimeoutError):
                 async with asyncio.timeout(RIGHTS_SECONDS):
                     await woken.wait()
                 woken.clear()  # before the look: what changes meanwhile is a reason to look again
                 await asyncio.sleep(AFTER_A_CHANGE)
+
+
+async def _may_stay(still_there: StillThere) -> bool:
+    """A database that is away takes nobody's rights."""
+    with suppress(psycopg.Error):
+        return await still_there()
+    return True
 
 
 async def may_be_there(platform: Platform, scope: Scope, roles: frozenset[str], actor: Actor, row: DictRow) -> bool:

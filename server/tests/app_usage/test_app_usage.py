@@ -107,12 +107,13 @@ async def test_every_fault_of_a_report_is_named_at_once(world: AppSite) -> None:
         record(world, "project", project_id="prj_01jd2m8k4t7w9x3c5v6b1n2q0a"),
         record(world, "span", started_at=(NOON + timedelta(hours=1)).isoformat()),
         record(world, "future", ended_at=(datetime.now(UTC) + timedelta(days=9)).isoformat()),
+        record(world, "age", started_at="0001-01-01T00:00:00+14:00"),  # before the first year that can be read back
         record(world, "right"),
     ]
     answer = await report(world, instance_id, *wrong)
     assert (answer.status_code, answer.json()["code"]) == (422, "usage_invalid")
     named = [one["source_key"] for one in answer.json()["details"]["faults"]]
-    assert named == ["metric", "unit", "project", "span", "future"]
+    assert named == ["metric", "unit", "project", "span", "future", "age"]
     assert await listed(world) == []
 
 
@@ -158,6 +159,7 @@ async def test_pages_go_by_the_end_and_keep_to_the_times_asked_for(world: AppSit
     assert unknown.json()["code"] == "invalid_cursor"
     too_many = await world.admin.call("GET", f"{world.path}/app-usage/totals?first_day=2020-01-01&last_day=2026-01-01")
     assert too_many.json()["code"] == "invalid_request"
+    assert (await world.admin.get(f"{world.path}/app-usage/totals?last_day=0001-01-05"))["items"] == []
 
 
 async def test_pages_of_totals_leave_nothing_out(world: AppSite) -> None:

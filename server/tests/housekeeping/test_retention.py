@@ -161,6 +161,24 @@ async def test_a_full_portion_is_followed_by_the_next_one_soon(
     assert await column(platform, "SELECT count(*) FROM audit_records") == [0]
 
 
+async def test_terminals_go_some_time_after_their_end_in_portions_too(
+    platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine, "PORTION", 2)
+    for age in (91, 92, 93, 89):
+        await write(
+            platform,
+            "INSERT INTO terminals (id, tenant_id, project_id, allocation_id, node_id, status, opened_by, opened_by_kind,"
+            ' opened_by_name, address, "columns", "rows", idle_seconds, max_seconds, open_by, ended_at, reason,'
+            " correlation_id, created_at) VALUES (%s, 't', 'p', 'a', 'n', 'ended', 'u', 'user', 'u', '', 80, 24, 1, 1,"
+            " now(), %s, 'closed', '-', now())",
+            *(new_id("trm"), days_ago(age)),
+        )
+    assert await sweep(platform) == machine.NEXT_PORTION
+    assert await sweep(platform) == machine.EVERY
+    assert await column(platform, "SELECT count(*) FROM terminals") == [1]
+
+
 async def test_the_database_keeps_the_last_thirty_days_of_audit_whatever_the_code_asks_for(platform: Platform) -> None:
     await audit_row(platform, days_ago(29))
     with pytest.raises(psycopg.errors.InsufficientPrivilege):
