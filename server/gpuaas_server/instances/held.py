@@ -71,6 +71,12 @@ class Held:
         """The further projects that it serves now."""
         return [one["project_id"] for one in self.row["projects"] if not one["home"]]
 
+    async def look_whom_it_serves(self) -> list[str]:
+        """For who decides by it: a statement that waited for the row sees other tables as they were before it waited."""
+        rows = await queries.projects_served(self.tx.connection, self.id)
+        self.row["projects"] = [{name: one[name] for name in ("project_id", "slug", "home")} for one in rows]
+        return self.served
+
     def note(self, **columns: object) -> None:
         """Columns that do not make anybody's view of the instance stale."""
         self.row.update(columns)

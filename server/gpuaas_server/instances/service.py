@@ -150,7 +150,7 @@ async def instance_operate(
         refuse_untrusted(held)
     if kind == "rollback":
         target = _rollback_target(held.row)
-        if held.served:
+        if await held.look_whom_it_serves():
             serving.require_scope(from_document(target["manifest"]))
         held.change(attempted=target)
         parameters |= {"version": target["version"], "from": held.row["version"]}
@@ -171,7 +171,7 @@ async def instance_upgrade(
     if version.version_id == held.row["version_id"]:
         raise Problem("conflict", f"The instance is of version {body.version} already.")
     launching.inputs_check(version.manifest, held.row["inputs"])
-    if held.served:
+    if await held.look_whom_it_serves():
         serving.require_scope(version.manifest)
     await launching.version_fits(tx.connection, project_id, version.manifest, held.living(), held.served)
     parameters = _options(version.manifest, "upgrade", body)

@@ -151,6 +151,7 @@ async def _held(tx: Tx, caller: Caller, instance_id: str) -> Held:
     held = await hold(tx, caller.project_id, instance_id)
     if held.row["decommissioned_at"] is not None:
         raise Problem("conflict", "The instance is decommissioned; it is kept for its history only.")
+    await held.look_whom_it_serves()
     return held
 
 

@@ -1,13 +1,18 @@
 """An instance that serves several projects of its tenant: who may have it do so, where it may live, and what each sees."""
 
+import asyncio
 from dataclasses import dataclass
 
 import httpx
 import psycopg
 import pytest
 
+from gpuaas_server.instances import serving
+from gpuaas_server.instances.held import hold_any
+from gpuaas_server.kernel.context import system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.projects.service import ProjectFacts
 from tests_support.agents import Json, Person
 from tests_support.apps import INPUTS, AppSite, Controller
 
@@ -178,6 +183,35 @@ async def test_one_that_serves_others_does_not_go_to_a_version_that_cannot(share
     await shared.world.publish(version="3.0.0")
     answer = await shared.world.ask(instance_id, "upgrade", version="3.0.0")
     assert answer.json()["code"] == "one_project_only"
+
+
+async def test_an_upgrade_that_waited_sees_whom_the_instance_serves_since(shared: Shared) -> None:
+    world = shared.world
+    instance_id = await shared.running()
+    await world.publish(version="3.0.0")
+    async with world.platform.transaction(PLATFORM, system_actor("test")) as tx:
+        held = await hold_any(tx, instance_id)
+        assert held is not None
+        upgrade = asyncio.create_task(world.ask(instance_id, "upgrade", version="3.0.0"))
+        await _somebody_waits(world)
+        other = {"id": instance_id, "tenant_id": world.tenant_id, "project_id": world.project_id}
+        await serving.serve_from_the_start(tx, other, [ProjectFacts(shared.other, "serve", False)])
+        held.touch()
+        await held.store()
+        tx.audited = True
+    assert (await upgrade).json()["code"] == "one_project_only"
+
+
+async def _somebody_waits(world: AppSite) -> None:
+    async with world.platform.database.connection(PLATFORM) as connection, asyncio.timeout(4):
+        while True:
+            cursor = await connection.execute(
+                "SELECT 1 FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid"
+                " WHERE NOT l.granted AND a.datname = current_database()"
+            )
+            if await cursor.fetchone() is not None:
+                return
+            await asyncio.sleep(0.01)
 
 
 async def test_a_member_lives_on_a_served_projects_allocation_and_the_operation_opens_it(shared: Shared) -> None:
