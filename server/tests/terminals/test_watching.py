@@ -1,0 +1,87 @@
+"""Who watches over a person's stream, and how two processes meet: rights that change, lines to nobody, certificates."""
+
+import asyncio
+import ssl
+from contextlib import suppress
+from datetime import timedelta
+
+import psycopg
+import pytest
+
+from gpuaas_server.identity import service as identity
+from gpuaas_server.kernel.context import Platform
+from gpuaas_server.terminals import watching
+from gpuaas_server.terminals.desk import Desk
+from gpuaas_server.terminals.lines import LineGone
+from tests_support.agents import MovableClock
+
+SECONDS = 10.0
+
+
+async def test_rights_that_change_during_a_look_are_looked_at_again(platform: Platform) -> None:
+    looks = 0
+
+    async def still_there() -> bool:
+        nonlocal looks
+        looks += 1
+        if looks == 1:
+            platform.wakeups.wake(identity.TOPIC)
+        return looks == 1
+
+    async with asyncio.timeout(watching.RIGHTS_SECONDS / 2):
+        await watching._right_is_lost(platform, still_there)
+
+
+async def test_a_database_that_is_away_takes_nobodys_rights(platform: Platform) -> None:
+    looks = 0
+
+    async def still_there() -> bool:
+        nonlocal looks
+        looks += 1
+        if looks == 1:
+            platform.wakeups.wake(identity.TOPIC)
+            raise psycopg.OperationalError("the connection is lost")
+        return False
+
+    async with asyncio.timeout(watching.RIGHTS_SECONDS / 2):
+        await watching._right_is_lost(platform, still_there)
+    assert looks == 2
+
+
+async def test_a_process_that_answers_nothing_is_not_kept_a_line_to(
+    platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gpuaas_server.terminals.desk.MEET_SECONDS", 0.2)
+    left = asyncio.Event()
+
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError):
+            await reader.read()  # to its end
+        left.set()
+        writer.close()
+
+    server = await asyncio.start_server(silent, "127.0.0.1", 0)
+    async with server, asyncio.timeout(SECONDS):
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(LineGone):
+            await Desk(platform).dial(f"127.0.0.1:{port}/x", "trm_01jb2c3d4e5f6g7h8j9kamnpqr")
+        await left.wait()
+
+
+async def test_the_certificate_between_processes_is_renewed_while_they_listen(
+    platform: Platform, clock: MovableClock
+) -> None:
+    platform.settings = platform.settings.model_copy(update={"peer_bind": "0.0.0.0:0"})
+    desk = Desk(platform)
+    async with desk.running():
+        port = int(desk.address.partition("/")[0].rpartition(":")[2])
+
+        async def shown() -> str:
+            return await asyncio.to_thread(ssl.get_server_certificate, ("127.0.0.1", port))
+
+        first = await shown()
+        await desk.renew_certificate()
+        assert await shown() == first
+        clock.ahead += timedelta(days=80)
+        await desk.renew_certificate()
+        assert await shown() != first
