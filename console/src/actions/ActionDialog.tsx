@@ -44,7 +44,7 @@ export function ActionDialog<T>({ spec, resource, name, onClose }: Props<T>) {
     const found = spec.form ? check(spec.form, values) : {};
     setErrors(found);
     if (Object.keys(found).length === 0)
-      ask.mutate(spec.form ? { ...values, ...(sentOf(spec.form, values) as Values) } : values);
+      ask.mutate(spec.form ? (sentOf(spec.form, values) as Values) : values);
   };
   return (
     <Modal

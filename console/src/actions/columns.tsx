@@ -3,11 +3,11 @@ import type { ReactNode } from "react";
 import type { Column } from "../parts/ResourceTable";
 import { RowActions } from "../parts/RowActions";
 import { ActionBar } from "./ActionBar";
-import type { ActionTable } from "./spec";
+import { type ActionTable, offered } from "./spec";
 
-/** Buttons that the page draws itself. */
+/** Buttons that the page draws itself: nothing, for a row with which nothing may be done. */
 export function actionsColumn<T>(cell: (row: T) => ReactNode, width: string): Column<T> {
-  return { key: "actions", header: "Actions", width, cell };
+  return { key: "actions", header: "Actions", width, cell, wanted: (row) => Boolean(cell(row)) };
 }
 
 interface Bar<T> {
@@ -36,5 +36,6 @@ export function barColumn<T extends { allowed_actions: readonly string[] }>(
       />
     </RowActions>
   );
-  return { key: "actions", header, width, cell };
+  const wanted = (row: T) => offered(table, allowed(row)).length > 0;
+  return { key: "actions", header, width, cell, wanted };
 }

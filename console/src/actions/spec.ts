@@ -32,9 +32,13 @@ export type ActionTable<T> = Record<string, ActionSpec<T>>;
 
 export const REASON: Schema = {
   type: "string",
+  minLength: 3,
   maxLength: 500,
   "x-ui": { label: "Reason", help: "Kept in the audit trail." },
 };
+
+/** For what nobody does without saying why. */
+export const REASON_FORM: Schema = { type: "object", required: ["reason"], properties: { reason: REASON } };
 
 /** Actions in the order of the table; those that the table does not know are not offered. */
 export function offered<T>(table: ActionTable<T>, allowed: readonly string[]): [string, ActionSpec<T>][] {

@@ -11,8 +11,9 @@ import { StateFilter } from "../parts/StateFilter";
 import { nameOf } from "./actions";
 import { CreateAllocation } from "./CreateAllocation";
 import { gpusColumn, SINCE, STATE } from "./columns";
-import { type AllocationFilter, useAllocations, useSkus } from "./queries";
+import { type AllocationFilter, useAllocations } from "./queries";
 import { ofSku } from "./skuFilter";
+import { useSkus } from "./skus";
 
 const STATES: Allocation["state"][] = [
   "requested",
@@ -89,7 +90,7 @@ export function AllocationsPage() {
               aria-label="SKU"
               clearable
               searchable
-              data={(skus.data?.items ?? []).map((one) => one.name)}
+              data={(skus.data ?? []).map((one) => one.name)}
               value={sku}
               onChange={setSku}
             />

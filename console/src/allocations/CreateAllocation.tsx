@@ -9,11 +9,10 @@ import {
   Text,
   TextInput,
 } from "@mantine/core";
-import { useMutation, useQuery } from "@tanstack/react-query";
+import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import { api, body } from "../api/client";
-import { keys } from "../api/keys";
 import { thenStale } from "../api/stale";
 import type { Project, Sku } from "../api/types";
 import { useSshKeys } from "../credentials/queries";
@@ -21,8 +20,9 @@ import { Loaded } from "../parts/Loaded";
 import { money } from "../parts/money";
 import { explained, ProblemPanel } from "../parts/ProblemPanel";
 import { tell } from "../parts/tell";
-import { useSkus } from "./queries";
+import { useQuota } from "../tenants/quota";
 import { shapeWords } from "./shape";
+import { useSkus } from "./skus";
 
 /** Asks for GPUs. Whether there are any, and whether the quota allows it, the API says: here, if not. */
 export function CreateAllocation({ project, onClose }: { project: Project; onClose: () => void }) {
@@ -36,9 +36,7 @@ export function CreateAllocation({ project, onClose }: { project: Project; onClo
       closeButtonProps={{ "aria-label": "Close" }}
     >
       <Loaded query={skus}>
-        {(page) => (
-          <Form project={project} skus={page.items.filter((sku) => sku.offered)} onClose={onClose} />
-        )}
+        {(all) => <Form project={project} skus={all.filter((sku) => sku.offered)} onClose={onClose} />}
       </Loaded>
     </Modal>
   );
@@ -166,16 +164,7 @@ function Form({ project, skus, onClose }: { project: Project; skus: Sku[]; onClo
 }
 
 function Price({ sku, gpus, project }: { sku: Sku; gpus: number; project: Project }) {
-  const quota = useQuery({
-    queryKey: keys.one("quota", project.id, project.id),
-    queryFn: ({ signal }) =>
-      body(
-        api.GET("/api/v1/projects/{project_id}/quota", {
-          params: { path: { project_id: project.id } },
-          signal,
-        }),
-      ),
-  });
+  const quota = useQuota(project.id);
   const limit = quota.data?.gpu_limit;
   return (
     <Text size="sm" c="dimmed">

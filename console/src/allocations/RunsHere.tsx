@@ -5,8 +5,9 @@ import { PageLink } from "../parts/PageLink";
 import type { Column } from "../parts/ResourceTable";
 import { TablePanel } from "../parts/TablePanel";
 import { receiptColumn, SEEN } from "../receipts/columns";
+import { useReceipts } from "../receipts/queries";
 import { appColumn, HEALTH, STATUS, workloadColumn } from "../workloads/columns";
-import { useInstancesOn, useReceiptsOn } from "./queries";
+import { useInstances } from "../workloads/queries";
 
 const INSTANCES: Column<InstanceSummary>[] = [
   workloadColumn("Workload", "minmax(9rem, 2fr)"),
@@ -17,7 +18,7 @@ const INSTANCES: Column<InstanceSummary>[] = [
 
 /** What lives on the allocation now. */
 export function RunsHere({ allocation }: { allocation: Allocation }) {
-  const listing = useInstancesOn(allocation.project_id, allocation.id);
+  const listing = useInstances(allocation.project_id, { allocation_id: allocation.id });
   return (
     <TablePanel
       title="What runs here"
@@ -55,7 +56,7 @@ const RECEIPTS: Column<ReceiptLine>[] = [
 
 /** What was torn down here before, and what the host said was left. */
 export function ReceiptsHere({ allocation }: { allocation: Allocation }) {
-  const listing = useReceiptsOn(allocation.project_id, allocation.id);
+  const listing = useReceipts(allocation.project_id, { allocation_id: allocation.id });
   if (listing.rows.length === 0) return null;
   return (
     <TablePanel

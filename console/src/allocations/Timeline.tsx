@@ -1,8 +1,5 @@
 import { useMemo } from "react";
-import { keys } from "../api/keys";
 import type { TimelineEntry } from "../api/types";
-import { queries } from "../app/queries";
-import { useLiveEvents } from "../live/LiveProvider";
 import { Empty, Loaded } from "../parts/Loaded";
 import { Panel } from "../parts/Panel";
 import { PhaseChart, type Span } from "../parts/PhaseChart";
@@ -15,11 +12,6 @@ import classes from "./Timeline.module.css";
 /** What happened, live: the states, and each phase on the host with its time. */
 export function Timeline({ project, allocation }: { project: string; allocation: string }) {
   const timeline = useTimeline(project, allocation);
-  useLiveEvents((event) => {
-    if (event.subject === allocation) {
-      void queries.invalidateQueries({ queryKey: keys.of("allocations", project, allocation, "timeline") });
-    }
-  });
   return (
     <Panel title="Timeline">
       <Loaded query={timeline}>

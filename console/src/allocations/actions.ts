@@ -49,7 +49,7 @@ export const ALLOCATION_ACTIONS: ActionTable<Allocation> = {
       type: "object",
       required: ["reason", "evidence"],
       properties: {
-        reason: { ...REASON, minLength: 3 },
+        reason: REASON,
         evidence: {
           type: "string",
           minLength: 10,

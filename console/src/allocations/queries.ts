@@ -91,32 +91,3 @@ export function useTerminals(project_id: string, allocation_id: string) {
     ),
   );
 }
-
-export function useReceiptsOn(project_id: string, allocation_id: string) {
-  return useListing(keys.list("receipts", project_id, { allocation_id }), (after, signal) =>
-    body(
-      api.GET("/api/v1/projects/{project_id}/receipts", {
-        params: { path: { project_id }, query: { limit: PAGE_SIZE, after, allocation_id } },
-        signal,
-      }),
-    ),
-  );
-}
-
-export function useSkus() {
-  return useQuery({
-    queryKey: keys.list("skus", "platform"),
-    queryFn: ({ signal }) => body(api.GET("/api/v1/skus", { params: { query: { limit: 200 } }, signal })),
-  });
-}
-
-export function useInstancesOn(project_id: string, allocation_id: string) {
-  return useListing(keys.list("instances", project_id, { allocation_id }), (after, signal) =>
-    body(
-      api.GET("/api/v1/projects/{project_id}/instances", {
-        params: { path: { project_id }, query: { limit: PAGE_SIZE, after, allocation_id } },
-        signal,
-      }),
-    ),
-  );
-}

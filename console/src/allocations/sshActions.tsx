@@ -1,7 +1,8 @@
 // What is asked for a grant, and for the end of certificates.
 import { SegmentedControl, Select, Stack, Textarea, TextInput } from "@mantine/core";
-import { type ActionFormProps, type ActionSpec, REASON } from "../actions/spec";
+import { type ActionFormProps, type ActionSpec, REASON_FORM } from "../actions/spec";
 import { api, body } from "../api/client";
+import { useRest } from "../api/pages";
 import { thenStale } from "../api/stale";
 import type { Allocation, SshGrant } from "../api/types";
 import { certificateShown } from "../credentials/delivering";
@@ -26,6 +27,7 @@ function at(one: Allocation) {
 function GrantForm({ resource, values, onChange }: ActionFormProps<Allocation>) {
   const own = useSshKeys();
   const kept = useCredentials(resource.project_id);
+  useRest(kept);
   const from = String(values.from ?? "key");
   const set = (part: object) => onChange({ lasts: "8 hours", from, ...values, ...part });
   return (
@@ -122,7 +124,7 @@ export const certificateRevokeSpec: ActionSpec<Allocation> = {
   danger: true,
   says: () =>
     "All that you may revoke: your own, or as an administrator everybody's. Sessions that are open stay open.",
-  form: { type: "object", required: ["reason"], properties: { reason: { ...REASON, minLength: 3 } } },
+  form: REASON_FORM,
   run: (one, values) =>
     thenStale(
       body(

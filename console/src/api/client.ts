@@ -20,6 +20,11 @@ export function onSessionEnd(tell: () => void): void {
   whenSessionEnds = tell;
 }
 
+/** For those who ask without this client: what they asked for is refused, since nobody is logged in any more. */
+export function sessionOver(): void {
+  whenSessionEnds();
+}
+
 const conventions: Middleware = {
   onRequest({ request }) {
     request.headers.set("X-Correlation-ID", randomId());

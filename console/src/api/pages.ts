@@ -1,9 +1,25 @@
 // Lists come in pages with a cursor; a table asks for the next one as its reader gets there.
 import { type QueryKey, useInfiniteQuery } from "@tanstack/react-query";
-import { useMemo } from "react";
+import { useEffect, useMemo } from "react";
 import type { Page } from "./types";
 
 export const PAGE_SIZE = 100;
+export const LARGEST_PAGE = 200;
+/** More than this is not added up in a browser. */
+const MOST_PAGES = 25;
+
+/** A list as a whole, for what is added up or chosen from. */
+export async function allPages<T>(load: (after: string | undefined) => Promise<Page<T>>): Promise<T[]> {
+  const found: T[] = [];
+  let after: string | undefined;
+  for (let page = 0; page < MOST_PAGES; page++) {
+    const { items, next_cursor } = await load(after);
+    found.push(...items);
+    if (!next_cursor) break;
+    after = next_cursor;
+  }
+  return found;
+}
 
 export interface Listing<T> {
   rows: T[];
@@ -33,10 +49,19 @@ export function useListing<T>(
     more: query.hasNextPage,
     loadingMore: query.isFetchingNextPage,
     loadMore: () => {
-      if (query.hasNextPage && !query.isFetchingNextPage) void query.fetchNextPage();
+      // What was refused is asked for again by a person, and not by every drawing of the page.
+      if (query.hasNextPage && !query.isFetchingNextPage && !query.isFetchNextPageError)
+        void query.fetchNextPage();
     },
     pending: query.isPending,
     error: query.error,
-    retry: () => void query.refetch(),
+    retry: () => void (query.isFetchNextPageError ? query.fetchNextPage() : query.refetch()),
   };
+}
+
+/** Loads page after page while it is needed: whoever searches, sorts or chooses must not miss what is not loaded yet. */
+export function useRest<T>(listing: Listing<T>, needed = true): void {
+  useEffect(() => {
+    if (needed && listing.more && !listing.loadingMore) listing.loadMore();
+  }, [needed, listing]);
 }

@@ -12,12 +12,8 @@ export interface Session {
 }
 
 export async function sessionShow(): Promise<Session | null> {
-  try {
-    return remember(await body(api.GET("/api/v1/auth/session")));
-  } catch (error) {
-    if (error instanceof ApiProblem && error.document.status === 401) return null;
-    throw error;
-  }
+  const session = await unlessOver(body(api.GET("/api/v1/auth/session")));
+  return session && remember(session);
 }
 
 export async function sessionStart(username: string, password: string): Promise<Session> {
@@ -26,8 +22,18 @@ export async function sessionStart(username: string, password: string): Promise<
 }
 
 export async function sessionEnd(): Promise<void> {
-  await api.DELETE("/api/v1/auth/session");
+  await unlessOver(api.DELETE("/api/v1/auth/session"));
   setCsrfToken("");
+}
+
+/** The answer; null where there is no session, or none any more. */
+async function unlessOver<T>(answer: Promise<T>): Promise<T | null> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof ApiProblem && error.document.status === 401) return null;
+    throw error;
+  }
 }
 
 function remember(session: Session): Session {

@@ -1,22 +1,32 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
 import { keys } from "../api/keys";
 import { type Session, sessionEnd, sessionQuery } from "../api/session";
+import { explained } from "../parts/ProblemPanel";
+import { tell } from "../parts/tell";
 
-/** Who looks at the page. Only inside the shell, which lets nobody else in. */
+/** Who looks at the page. Only inside the shell, which lets nobody else in; a page that is being left keeps whom it had. */
 export function useSession(): Session {
   const { data } = useQuery(sessionQuery);
-  if (!data) throw new Error("no session: this page is not inside the shell");
-  return data;
+  const [first] = useState(data);
+  const session = data ?? first;
+  if (!session) throw new Error("no session: this page is not inside the shell");
+  return session;
 }
 
 export function useLogout(): () => Promise<void> {
   const client = useQueryClient();
   const navigate = useNavigate();
   return async () => {
-    await sessionEnd();
-    client.clear();
+    try {
+      await sessionEnd();
+    } catch (error) {
+      const { message, next_step } = explained(error);
+      return tell(`You are still logged in. ${message} ${next_step}`);
+    }
     client.setQueryData(keys.session, null);
     await navigate({ to: "/login" });
+    client.clear(); // not before: the page that is left would be drawn once more, without what it needs
   };
 }

@@ -1,8 +1,7 @@
 import { Button, FileInput, Group, Stack, Text, TextInput } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
-import { ActionBar } from "../actions/ActionBar";
-import { actionsColumn } from "../actions/columns";
+import { barColumn } from "../actions/columns";
 import type { ActionTable } from "../actions/spec";
 import { api, body } from "../api/client";
 import { stale, thenStale } from "../api/stale";
@@ -136,18 +135,7 @@ const COLUMNS: Column<PublishIntent>[] = [
   ),
   timeColumn("until", "Ends by itself", (one) => one.deadline_at, "7rem"),
   timeColumn("at", "When", (one) => one.created_at),
-  actionsColumn(
-    (one) => (
-      <ActionBar
-        resource={one}
-        name={one.name}
-        allowed={one.allowed_actions}
-        table={INTENT_ACTIONS}
-        size="compact-xs"
-      />
-    ),
-    "6.5rem",
-  ),
+  barColumn({ table: INTENT_ACTIONS, name: (one) => one.name }, "6.5rem"),
 ];
 
 function Intents({ project }: { project: Project }) {

@@ -1,5 +1,5 @@
 // What can be asked of an artifact. Every reason against a move is the API's to say.
-import { type ActionTable, REASON } from "../actions/spec";
+import { type ActionTable, REASON, REASON_FORM } from "../actions/spec";
 import { api, body } from "../api/client";
 import { thenStale } from "../api/stale";
 import type { Artifact } from "../api/types";
@@ -30,7 +30,7 @@ export const ARTIFACT_ACTIONS: ActionTable<Artifact> = {
           maximum: 100,
           "x-ui": { label: "Share of projects in %", help: "Of a canary, and only of one." },
         },
-        reason: { ...REASON, minLength: 3 },
+        reason: REASON,
       },
     },
     run: (one, values) =>
@@ -108,7 +108,7 @@ export const ARTIFACT_ACTIONS: ActionTable<Artifact> = {
     label: "Revoke",
     danger: true,
     says: () => "Nothing is launched from it any more, for ever. What runs goes on.",
-    form: { type: "object", required: ["reason"], properties: { reason: { ...REASON, minLength: 3 } } },
+    form: REASON_FORM,
     run: (one, values) =>
       told(
         one,

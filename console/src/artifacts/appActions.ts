@@ -1,5 +1,5 @@
 // Versions of an app: registered, offered, taken back.
-import { type ActionSpec, type ActionTable, REASON } from "../actions/spec";
+import { type ActionSpec, type ActionTable, REASON_FORM } from "../actions/spec";
 import { api, body } from "../api/client";
 import { thenStale } from "../api/stale";
 import type { AppVersion, Project } from "../api/types";
@@ -87,7 +87,7 @@ export const VERSION_ACTIONS: ActionTable<AppVersion> = {
     label: "Retire",
     danger: true,
     says: () => "Nothing new is launched from it. What runs goes on.",
-    form: { type: "object", required: ["reason"], properties: { reason: { ...REASON, minLength: 3 } } },
+    form: REASON_FORM,
     run: (one, values) =>
       told(
         one,

@@ -1,11 +1,12 @@
 import { barColumn } from "../actions/columns";
 import type { Operation } from "../api/types";
+import { operationActions } from "../operations/actions";
+import { isLive } from "../operations/queries";
 import { stateColumn, timeColumn } from "../parts/columns";
 import { Empty } from "../parts/Loaded";
 import { PageLink } from "../parts/PageLink";
 import type { Column } from "../parts/ResourceTable";
 import { countOf, TablePanel } from "../parts/TablePanel";
-import { STUCK_ACTIONS } from "./actions";
 import { useOperationsOf } from "./queries";
 import { whyColumn } from "./why";
 
@@ -23,9 +24,9 @@ const COLUMNS: Column<Operation>[] = [
   },
   stateColumn("status", "Status", (one) => one.phase ?? one.status),
   whyColumn(),
-  timeColumn("deadline", "Deadline", (one) => one.deadline_at, "6rem"),
+  timeColumn("deadline", "Deadline", (one) => (isLive(one) ? one.deadline_at : null), "6rem"),
   timeColumn("since", "Since", (one) => one.status_since),
-  barColumn({ table: STUCK_ACTIONS, name: (one) => one.id, header: "Ways out" }, "11rem"),
+  barColumn({ table: operationActions, name: (one) => one.id, header: "Ways out" }, "11rem"),
 ];
 
 /** Operations in a status that somebody should look at; only that none has failed is worth saying. */

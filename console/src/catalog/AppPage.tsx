@@ -21,7 +21,12 @@ export function AppPage() {
   const project = useProject();
   const [version, setVersion] = useState<string>();
   const query = useCatalogEntry(project.id, slug, version);
-  return <Loaded query={query}>{(entry) => <Shown entry={entry} onVersion={setVersion} />}</Loaded>;
+  return (
+    <>
+      {!query.data && <PageHead title="App" />}
+      <Loaded query={query}>{(entry) => <Shown entry={entry} onVersion={setVersion} />}</Loaded>
+    </>
+  );
 }
 
 function Shown({ entry, onVersion }: { entry: CatalogEntry; onVersion: (version: string) => void }) {

@@ -1,5 +1,6 @@
 import { Button, TextInput } from "@mantine/core";
 import { useState } from "react";
+import { useRest } from "../api/pages";
 import type { CatalogApp } from "../api/types";
 import { useProject } from "../app/project";
 import { Icon } from "../parts/Icon";
@@ -15,6 +16,7 @@ export function CatalogPage() {
   const listing = useCatalog(project.id);
   const [text, setText] = useState("");
   const wanted = text.trim().toLowerCase();
+  useRest(listing, wanted !== "");
   const found = listing.rows.filter((app) => words(app).includes(wanted));
   return (
     <>
@@ -34,7 +36,7 @@ export function CatalogPage() {
       />
       {listing.error ? (
         <Failed error={listing.error} retry={listing.retry} />
-      ) : listing.pending ? (
+      ) : listing.pending || (found.length === 0 && listing.more) ? (
         <Loading />
       ) : found.length === 0 ? (
         <Empty

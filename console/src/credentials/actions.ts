@@ -1,5 +1,5 @@
 // What can be asked of the project's credentials, and of one's own keys.
-import { type ActionSpec, type ActionTable, REASON } from "../actions/spec";
+import { type ActionSpec, type ActionTable, REASON_FORM } from "../actions/spec";
 import { api, body } from "../api/client";
 import { thenStale } from "../api/stale";
 import type { AccessCredential, Project, SshKey } from "../api/types";
@@ -70,7 +70,7 @@ export const CREDENTIAL_ACTIONS: ActionTable<AccessCredential> = {
     label: "Revoke",
     danger: true,
     says: () => "It opens nothing from now on, for good. Hosts follow within seconds.",
-    form: { type: "object", required: ["reason"], properties: { reason: { ...REASON, minLength: 3 } } },
+    form: REASON_FORM,
     run: (one, values) =>
       thenStale(
         body(

@@ -1,6 +1,7 @@
 // One input for each kind of schema.
 import {
   ActionIcon,
+  Box,
   Button,
   Fieldset,
   Group,
@@ -171,19 +172,21 @@ function Rows(props: FieldProps) {
           </Text>
         )}
         {rows.map((row, index) => (
-          <Group key={index} align="flex-start" wrap="nowrap" gap="xs" className="form-row">
+          <Group key={index} align="flex-start" wrap="nowrap" gap="xs">
             <Group align="flex-start" gap="xs" grow flex={1} preventGrowOverflow={false}>
               {fieldsOf(item).map(([inner, one]) => (
-                <Field
-                  key={inner}
-                  name={inner}
-                  schema={one}
-                  required={item.required?.includes(inner) ?? false}
-                  value={row[inner]}
-                  onChange={(next) => onChange(rows.with(index, { ...row, [inner]: next }))}
-                  path={`${path}.${index}.${inner}`}
-                  errors={errors}
-                />
+                // A switch has no label above it: it stands beside the inputs, and not beside their labels.
+                <Box key={inner} pt={kindOf(one) === "boolean" ? 32 : 0}>
+                  <Field
+                    name={inner}
+                    schema={one}
+                    required={item.required?.includes(inner) ?? false}
+                    value={row[inner]}
+                    onChange={(next) => onChange(rows.with(index, { ...row, [inner]: next }))}
+                    path={`${path}.${index}.${inner}`}
+                    errors={errors}
+                  />
+                </Box>
               ))}
             </Group>
             <ActionIcon

@@ -55,6 +55,11 @@ test("what nobody filled in is not sent, and what is false is", () => {
   expect(sentOf(SCHEMA, values)).toEqual({ confine: false, users: [{ name: "a" }] });
 });
 
+test("what was chosen beside the form is sent with it", () => {
+  const chosen = { allocation_ids: ["alc_1"], replacements: [{ member_id: "m", allocation_id: "a" }] };
+  expect(sentOf(SCHEMA, { ...chosen, name: "" })).toEqual(chosen);
+});
+
 test("every fault is named at its place", () => {
   const found = check(SCHEMA, { name: "Not Fit", size: 9, users: [{ name: "root" }, {}] });
   expect(Object.keys(found).sort()).toEqual(["name", "size", "users.0.name", "users.1.name"]);

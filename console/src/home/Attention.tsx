@@ -41,6 +41,7 @@ export function Attention({ project }: { project: string }) {
           error={error}
           retry={() => {
             for (const one of lists) one.retry();
+            void blocked.refetch();
           }}
         />
       ) : pending ? (

@@ -1,10 +1,12 @@
 import type { ReactNode } from "react";
+import { useSkus } from "../allocations/skus";
 import { money } from "../parts/money";
 import { useNow } from "../parts/useNow";
+import { useQuota } from "../tenants/quota";
 import { useInstances } from "../workloads/queries";
 import { costOf } from "./cost";
 import classes from "./Figures.module.css";
-import { useAllocationsIn, useQuota, useSkus } from "./queries";
+import { useAllocationsIn } from "./queries";
 
 /** The few numbers that people come for. */
 export function Figures({ project }: { project: string }) {

@@ -35,11 +35,14 @@ export function LaunchPage() {
   const [version, setVersion] = useState<string>();
   const entry = useCatalogEntry(project.id, slug, version);
   return (
-    <Loaded query={entry}>
-      {(found) => (
-        <Form key={found.shown.version} project={project.id} entry={found} onVersion={setVersion} />
-      )}
-    </Loaded>
+    <>
+      {!entry.data && <PageHead title="Launch" />}
+      <Loaded query={entry}>
+        {(found) => (
+          <Form key={found.shown.version} project={project.id} entry={found} onVersion={setVersion} />
+        )}
+      </Loaded>
+    </>
   );
 }
 

@@ -1,6 +1,8 @@
 // Keeps what is on the screen true: one stream of the project in view, and of the platform where an operator looks at it.
-import { type QueryClient, useQueryClient } from "@tanstack/react-query";
+import { type Query, type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useRef, useState } from "react";
+import { ApiProblem, sessionOver } from "../api/client";
+import { keys } from "../api/keys";
 import type { Event } from "../api/types";
 import { Burst } from "./burst";
 import { Follower, type LiveState, refuseIfRefused } from "./follower";
@@ -43,8 +45,11 @@ export function LiveProvider({ scope, children }: { scope: string | undefined; c
     const follower = new Follower({
       now: (signal) => cursorOfNow(address, signal),
       open: (after, signal) =>
-        fetch(address, { headers: { Accept: "text/event-stream", "Last-Event-ID": after }, signal }),
-      onState: setState,
+        ask(address, { headers: { Accept: "text/event-stream", "Last-Event-ID": after }, signal }),
+      onState: (next) => {
+        setState(next);
+        if (next === "live") void client.invalidateQueries({ predicate: isWanting });
+      },
       onFresh: () => void client.invalidateQueries({ predicate: (query) => query.queryKey[1] === scope }),
       onEvent: (event) => {
         burst.add(event);
@@ -80,12 +85,28 @@ function refresh(client: QueryClient, scope: string, events: Event[]): void {
   if (scope === "platform") return;
   const rows = new Map(events.map((event) => [event.subject, nounOf(event)]));
   for (const [id, noun] of rows) {
-    if (noun && PATCHED.has(noun)) patchLists(client, noun, scope, id).catch(() => undefined);
+    if (noun && PATCHED.has(noun)) {
+      patchLists(client, noun, scope, id).catch(() =>
+        client.invalidateQueries({ queryKey: keys.lists(noun, scope) }),
+      );
+    }
   }
 }
 
+/** What could not be read while the platform was away: it is, as soon as the platform answers. */
+function isWanting({ state }: Query): boolean {
+  return state.isInvalidated || (state.error instanceof ApiProblem && state.error.document.retryable);
+}
+
+/** As the client of the API does it: whoever is not logged in any more is asked to log in. */
+async function ask(address: string, how: RequestInit): Promise<Response> {
+  const answer = await fetch(address, how);
+  if (answer.status === 401) sessionOver();
+  return answer;
+}
+
 async function cursorOfNow(address: string, signal: AbortSignal): Promise<string> {
-  const answer = await fetch(`${address}?tail=0`, { signal });
+  const answer = await ask(`${address}?tail=0`, { signal });
   refuseIfRefused(answer);
   if (!answer.ok) throw new Error(`events answered ${answer.status}`);
   const page = (await answer.json()) as { next_cursor: string };

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { Event } from "../api/types";
 import { Follower, type LiveState } from "./follower";
 
@@ -65,6 +65,30 @@ test("a place that is not known any more is given up for now", async () => {
   await seen.follower.run();
   expect(seen.asked).toEqual(["1.0", "1.1", "1.0", "2.1"]);
   expect(seen.fresh()).toBe(2);
+});
+
+test("a platform that takes the request and never answers is given up, and asked again", async () => {
+  vi.useFakeTimers();
+  const asked: string[] = [];
+  const follower = new Follower({
+    now: async () => "1.0",
+    open: async (after, signal) => {
+      asked.push(after);
+      if (asked.length > 1) return answer("", 401);
+      return new Promise<Response>((_, refuse) =>
+        signal.addEventListener("abort", () => refuse(new Error("given up"))),
+      );
+    },
+    onEvent: () => undefined,
+    onState: () => undefined,
+    onFresh: () => undefined,
+    sleep: async () => undefined,
+  });
+  const over = follower.run();
+  await vi.advanceTimersByTimeAsync(60_000);
+  vi.useRealTimers();
+  await over;
+  expect(asked).toEqual(["1.0", "1.0"]);
 });
 
 test("paused and run again it goes on from its place", async () => {

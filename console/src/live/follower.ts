@@ -64,10 +64,11 @@ export class Follower {
 
   private async follow(signal: AbortSignal): Promise<void> {
     const fresh = this.place === undefined;
-    const place = this.place ?? (await this.wiring.now(signal));
-    this.place = place;
     const silence = new AbortController();
-    const response = await this.wiring.open(place, AbortSignal.any([signal, silence.signal]));
+    const either = AbortSignal.any([signal, silence.signal]);
+    const place = this.place ?? (await heard(this.wiring.now(either), silence));
+    this.place = place;
+    const response = await heard(this.wiring.open(place, either), silence);
     refuseIfRefused(response);
     if (response.status === 400) this.place = undefined; // the place is not known there any more: begin from now
     if (!response.ok || !response.body) throw new Error(`stream answered ${response.status}`);
@@ -82,8 +83,7 @@ export class Follower {
     const text = new TextDecoder();
     const frames = new FrameReader();
     for (;;) {
-      const watchdog = setTimeout(() => silence.abort(), SILENCE_MS);
-      const { done, value } = await reader.read().finally(() => clearTimeout(watchdog));
+      const { done, value } = await heard(reader.read(), silence);
       if (done) return;
       for (const frame of frames.push(text.decode(value, { stream: true }))) {
         this.wiring.onEvent(JSON.parse(frame.data) as Event);
@@ -91,6 +91,12 @@ export class Follower {
       }
     }
   }
+}
+
+/** Whatever is waited for, a dead line is given up. */
+function heard<T>(answer: Promise<T>, silence: AbortController): Promise<T> {
+  const watchdog = setTimeout(() => silence.abort(), SILENCE_MS);
+  return answer.finally(() => clearTimeout(watchdog));
 }
 
 function sleep(ms: number, signal: AbortSignal): Promise<void> {

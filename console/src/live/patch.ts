@@ -33,6 +33,20 @@ const READERS: Partial<Record<Noun, Reader>> = {
 
 type Pages = InfiniteData<Page<Row>>;
 
+/** Who asked last about each thing: an answer that was overtaken by a later one is older, and is dropped. */
+const asked = new Map<string, symbol>();
+
+async function latest(reader: Reader, project: string, id: string): Promise<Row | null> {
+  const mine = Symbol(id);
+  asked.set(id, mine);
+  try {
+    const row = await reader(project, id);
+    return asked.get(id) === mine ? row : null;
+  } finally {
+    if (asked.get(id) === mine) asked.delete(id);
+  }
+}
+
 export async function patchLists(
   client: QueryClient,
   noun: Noun,
@@ -43,14 +57,15 @@ export async function patchLists(
   const kept = lists.filter(([, data]) => data !== undefined);
   const reader = READERS[noun];
   if (!kept.length || !reader) return;
-  const row = await reader(project, id);
-  for (const [key, data] of kept) {
+  const row = await latest(reader, project, id);
+  if (!row) return;
+  for (const [key] of kept) {
+    const data = client.getQueryData<Pages>(key);
     if (!data?.pages) continue;
     const next = replaced(data, row);
-    // Not in what is loaded: it is new, or a filter decides about it. The API knows which.
     if (next) client.setQueryData(key, next);
-    else void client.invalidateQueries({ queryKey: key, exact: true });
-    if (next && hasFilter(key)) void client.invalidateQueries({ queryKey: key, exact: true });
+    // Not in what is loaded: it is new, or a filter decides about it. The API knows which.
+    if (!next || hasFilter(key)) void client.invalidateQueries({ queryKey: key, exact: true });
   }
 }
 

@@ -1,6 +1,8 @@
 import { useParams } from "@tanstack/react-router";
 import { ActionBar } from "../actions/ActionBar";
+import { keys } from "../api/keys";
 import type { Node } from "../api/types";
+import { useReread } from "../live/useReread";
 import { Empty, Loaded } from "../parts/Loaded";
 import { PageHead } from "../parts/PageHead";
 import { PageLink } from "../parts/PageLink";
@@ -12,7 +14,7 @@ import { Holders } from "./Holders";
 import { HostFacts } from "./HostFacts";
 import { HostTasks } from "./HostTasks";
 import { NodeSlots } from "./NodeSlots";
-import { useNode, useSlots } from "./queries";
+import { PLATFORM, useNode, useSlots } from "./queries";
 import { SlotMap } from "./SlotMap";
 import { serviceOf } from "./service";
 
@@ -29,6 +31,8 @@ export function NodePage() {
 
 function Shown({ node }: { node: Node }) {
   const slots = useSlots(node.id);
+  // What happens to an allocation changes the slots of its node, without an event about the node.
+  useReread(keys.one("nodes", PLATFORM, node.id), /^allocation\./, 1000);
   return (
     <>
       <PageHead

@@ -1,5 +1,4 @@
-import { ActionBar } from "../actions/ActionBar";
-import { actionsColumn } from "../actions/columns";
+import { barColumn } from "../actions/columns";
 import type { Listing } from "../api/pages";
 import type { Slot } from "../api/types";
 import { codeColumn, countColumn, dimColumn, stateColumn, textColumn } from "../parts/columns";
@@ -35,18 +34,7 @@ const COLUMNS: Column<Slot>[] = [
     "minmax(8rem, 2fr)",
     (one) => (one.present ? one.status_reason : "gone from the last inventory"),
   ),
-  actionsColumn(
-    (one) => (
-      <ActionBar
-        resource={one}
-        name={`GPU ${one.slot_index}`}
-        allowed={one.allowed_actions}
-        table={SLOT_ACTIONS}
-        size="compact-xs"
-      />
-    ),
-    "6.5rem",
-  ),
+  barColumn({ table: SLOT_ACTIONS, name: (one) => `GPU ${one.slot_index}` }, "6.5rem"),
 ];
 
 export function NodeSlots({ slots }: { slots: Listing<Slot> }) {

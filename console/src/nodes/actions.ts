@@ -1,17 +1,11 @@
 // What a button for an action on a node or a slot says, asks and does.
-import { type ActionSpec, type ActionTable, REASON } from "../actions/spec";
+import { type ActionSpec, type ActionTable, REASON_FORM } from "../actions/spec";
 import { api, body } from "../api/client";
 import { thenStale } from "../api/stale";
 import type { EnrolmentToken, Node, Slot } from "../api/types";
 import { queries } from "../app/queries";
 import type { Secret } from "../parts/ShownOnce";
 import { MAP_KEY, PLATFORM } from "./queries";
-
-const REASON_FORM = {
-  type: "object",
-  required: ["reason"],
-  properties: { reason: { ...REASON, minLength: 3 } },
-};
 
 function told<T>(answer: Promise<T>): Promise<T> {
   return thenStale(answer, ["nodes", PLATFORM]).then((done) => {

@@ -18,7 +18,7 @@ import { Again } from "./Again";
 import { operationActions } from "./actions";
 import { OperationBadge } from "./OperationBadge";
 import { OperationTable } from "./OperationTable";
-import { useOperation } from "./queries";
+import { isLive, useOperation } from "./queries";
 import { OperationProgress, Steps } from "./Steps";
 import { spansOf } from "./spans";
 
@@ -26,7 +26,12 @@ export function OperationPage() {
   const { operationId } = useParams({ strict: false }) as { operationId: string };
   const project = useProject();
   const query = useOperation(project.id, operationId);
-  return <Loaded query={query}>{(operation) => <Shown operation={operation} />}</Loaded>;
+  return (
+    <>
+      {!query.data && <PageHead title="Operation" />}
+      <Loaded query={query}>{(operation) => <Shown operation={operation} />}</Loaded>
+    </>
+  );
 }
 
 function Shown({ operation }: { operation: Operation }) {
@@ -103,7 +108,10 @@ function facts(operation: Operation): Pair[] {
     ["Asked for", <RelativeTime key="at" at={operation.created_at} />],
     ["Reason", operation.reason],
     ["Ended", <RelativeTime key="end" at={operation.finished_at} />],
-    ["Expires unless ended", <RelativeTime key="deadline" at={operation.deadline_at} />],
+    [
+      "Expires unless ended",
+      isLive(operation) ? <RelativeTime key="deadline" at={operation.deadline_at} /> : null,
+    ],
     [
       "Claimed",
       operation.attempt

@@ -17,7 +17,7 @@ export function spansOf(operation: Operation, nameOf: (member: string) => string
       key: String(index),
       name: step.member_id ? `${stepName(step.name)} · ${nameOf(step.member_id)}` : stepName(step.name),
       from: step.started_at,
-      to: step.finished_at ?? (step.status === "running" ? finished_at : (step.finished_at ?? finished_at)),
+      to: step.finished_at ?? finished_at,
       status: step.status,
       detail: step.message,
     }),

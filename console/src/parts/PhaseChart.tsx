@@ -31,7 +31,7 @@ export function PhaseChart({ spans, label }: { spans: Span[]; label: string }) {
           const seconds = secondsBetween(span.from, span.to, now);
           return (
             <li key={span.key} className={classes.span}>
-              <span className={classes.name} title={span.detail ?? span.name}>
+              <span className={classes.name} title={span.detail ? `${span.name}: ${span.detail}` : span.name}>
                 {span.name}
               </span>
               <span className={classes.track} aria-hidden="true">

@@ -10,7 +10,7 @@ import {
   useRef,
   useState,
 } from "react";
-import type { Listing } from "../api/pages";
+import { type Listing, useRest } from "../api/pages";
 import { Icon } from "./Icon";
 import { Failed, Loading } from "./Loaded";
 import classes from "./ResourceTable.module.css";
@@ -27,6 +27,8 @@ export interface Column<T> {
   align?: "end";
   /** The header is only for those who hear the page. */
   quiet?: boolean;
+  /** Whether it has something for the row; a column that has nothing for any row is left out. */
+  wanted?: (row: T) => boolean;
 }
 
 interface Props<T> {
@@ -46,7 +48,8 @@ interface Props<T> {
 const ROW_HEIGHT = 45;
 
 export function ResourceTable<T>(props: Props<T>) {
-  const { columns, listing, rowId } = props;
+  const { listing, rowId } = props;
+  const columns = useWanted(props.columns, listing.rows);
   const [sort, setSort] = useState<Sort | null>(null);
   const [text, setText] = useState("");
   const wanted = useDeferredValue(text.trim().toLowerCase());
@@ -54,9 +57,7 @@ export function ResourceTable<T>(props: Props<T>) {
 
   // Sorting or searching a part of a list would hide what is not loaded yet.
   const needsAll = sort !== null || wanted !== "";
-  useEffect(() => {
-    if (needsAll && listing.more && !listing.loadingMore) listing.loadMore();
-  }, [needsAll, listing]);
+  useRest(listing, needsAll);
 
   const rows = useMemo(
     () => sorted(filtered(listing.rows, columns, wanted), columns, sort),
@@ -155,12 +156,7 @@ export function ResourceTable<T>(props: Props<T>) {
                     style={{ transform: `translateY(${item.start}px)` }}
                   >
                     {columns.map((column) => (
-                      <div key={column.key} role="cell" className={classes.cell} data-align={column.align}>
-                        <span className={classes.label} aria-hidden="true">
-                          {column.quiet ? "" : column.header}
-                        </span>
-                        <span className={classes.value}>{column.cell(row)}</span>
-                      </div>
+                      <Cell key={column.key} column={column} row={row} />
                     ))}
                   </div>
                 );
@@ -169,9 +165,35 @@ export function ResourceTable<T>(props: Props<T>) {
           </div>
         )}
         {listing.loadingMore && <p className={classes.none}>Loading more…</p>}
+        {listing.more && listing.error && !listing.loadingMore && (
+          <Failed error={listing.error} retry={listing.retry} />
+        )}
       </div>
     </div>
   );
+}
+
+function Cell<T>({ column, row }: { column: Column<T>; row: T }) {
+  const shown = column.cell(row);
+  return (
+    <div role="cell" className={classes.cell} data-align={column.align}>
+      <span className={classes.label} aria-hidden="true">
+        {column.quiet ? "" : column.header}
+      </span>
+      <span className={classes.value} title={typeof shown === "string" ? shown : undefined}>
+        {shown}
+      </span>
+    </div>
+  );
+}
+
+/** Once there, a column stays: a dialog may be open in it when the last row loses its actions. */
+function useWanted<T>(columns: Column<T>[], rows: T[]): Column<T>[] {
+  const seen = useRef(new Set<string>());
+  return useMemo(() => {
+    for (const { key, wanted } of columns) if (!wanted || rows.some(wanted)) seen.current.add(key);
+    return columns.filter(({ key }) => seen.current.has(key));
+  }, [columns, rows]);
 }
 
 function HeadCell<T>({ column, sort, onSort }: { column: Column<T>; sort: Sort | null; onSort: () => void }) {

@@ -1,6 +1,11 @@
-/** navigator.clipboard exists only on https and localhost; on plain http the selection is copied the old way. */
+/** navigator.clipboard exists only on https and localhost, and may refuse: then the selection is copied the old way. */
 export async function copyText(text: string): Promise<void> {
-  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  try {
+    if (navigator.clipboard) return await navigator.clipboard.writeText(text);
+  } catch {
+    // Refused: below is the other way.
+  }
+  const focused = document.activeElement;
   const area = document.createElement("textarea");
   area.value = text;
   area.style.position = "fixed";
@@ -9,4 +14,5 @@ export async function copyText(text: string): Promise<void> {
   area.select();
   document.execCommand("copy");
   area.remove();
+  if (focused instanceof HTMLElement) focused.focus();
 }

@@ -41,7 +41,15 @@ export function dimColumn<T>(
   width?: string,
   shown: Of<T, ReactNode> = of,
 ): Column<T> {
-  return column(key, header, (row) => <span className="dim">{shown(row)}</span>, of, width);
+  const cell = (row: T) => {
+    const text = shown(row);
+    return (
+      <span className="dim" title={typeof text === "string" ? text : undefined}>
+        {text}
+      </span>
+    );
+  };
+  return column(key, header, cell, of, width);
 }
 
 /** A word of the API, in words for people. */
@@ -50,7 +58,7 @@ export function labelColumn<T>(key: string, header: string, of: Of<T, string>, w
 }
 
 export function codeColumn<T>(key: string, header: string, of: Of<T, Text>, width?: string): Column<T> {
-  return column(key, header, (row) => <code>{of(row) ?? ""}</code>, of, width);
+  return column(key, header, (row) => <code title={of(row) ?? undefined}>{of(row) ?? ""}</code>, of, width);
 }
 
 /** An id or a digest; `copy` is what the button to copy it is called. */

@@ -35,7 +35,8 @@ export function AllUsers({ may }: { may: boolean }) {
           )}
         </RowActions>
       );
-    return [...others.reverse(), { ...ofTenant, width: "13rem", cell }];
+    const wanted = (one: User) => one.allowed_actions.length > 0;
+    return [...others.reverse(), { ...ofTenant, width: "13rem", cell, wanted }];
   }, []);
   return (
     <>

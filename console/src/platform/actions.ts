@@ -1,5 +1,5 @@
 // What administrators do to the platform as a whole.
-import { type ActionSpec, REASON } from "../actions/spec";
+import { type ActionSpec, REASON, REASON_FORM } from "../actions/spec";
 import { api, body } from "../api/client";
 import type { components } from "../api/schema";
 import { thenStale } from "../api/stale";
@@ -13,11 +13,6 @@ type SigningKey = components["schemas"]["SigningKey"];
 type PlatformKey = components["schemas"]["PlatformKey"];
 type RotatedKind = components["schemas"]["PlatformKeyRotate"]["kind"];
 
-const REASON_FORM: Schema = {
-  type: "object",
-  required: ["reason"],
-  properties: { reason: { ...REASON, minLength: 3 } },
-};
 const COUNTS: Schema = {
   type: "array",
   items: { type: "string", pattern: "^[0-9]+$" },
@@ -120,7 +115,7 @@ export const visibilitySpec: ActionSpec<App> = {
     required: ["visibility", "reason"],
     properties: {
       visibility: { type: "string", enum: ["private", "entitled", "public"] },
-      reason: { ...REASON, minLength: 3 },
+      reason: REASON,
     },
   },
   run: (one, values) =>
@@ -222,7 +217,7 @@ export const platformRotateSpec: ActionSpec<null> = {
     required: ["kind", "reason"],
     properties: {
       kind: { type: "string", enum: ["task_signing", "ssh_user_ca", "ssh_host_ca", "registry_token"] },
-      reason: { ...REASON, minLength: 3 },
+      reason: REASON,
     },
   },
   run: (_, values) =>

@@ -2,6 +2,7 @@
 import { Select } from "@mantine/core";
 import type { ActionFormProps, ActionSpec } from "../actions/spec";
 import { api, body } from "../api/client";
+import { useRest } from "../api/pages";
 import { thenStale } from "../api/stale";
 import type { Member, Project, Tenant } from "../api/types";
 import { useTenantUsers } from "./queries";
@@ -23,6 +24,7 @@ function PersonForm({
   onChange,
 }: { tenantId: string } & Pick<ActionFormProps<unknown>, "values" | "onChange">) {
   const users = useTenantUsers(tenantId);
+  useRest(users);
   return (
     <Select
       label="Person"

@@ -15,7 +15,10 @@ import {
 } from "./actions";
 import { slugColumn } from "./columns";
 import { QuotaBar } from "./QuotaBar";
-import { useProjectQuota, useTenantProjects } from "./queries";
+import { useTenantProjects } from "./queries";
+import { useQuota } from "./quota";
+
+const CHANGES: ReadonlySet<string> = new Set(["project_update", "project_quota_set"]);
 
 const PROJECTS: Column<Project>[] = [
   linkColumn(
@@ -29,30 +32,31 @@ const PROJECTS: Column<Project>[] = [
   enabledColumn(),
   { key: "quota", header: "GPUs", width: "minmax(9rem, 1fr)", cell: (one) => <OfProject id={one.id} /> },
   actionsColumn(
-    (one) => (
-      <RowActions>
-        {one.allowed_actions.includes("project_update") && (
-          <ActionButton spec={projectRenameSpec} resource={one} name={one.name} size="compact-xs" />
-        )}
-        {one.allowed_actions.includes("project_quota_set") && (
-          <ActionButton spec={projectQuotaSpec} resource={one} name={one.name} size="compact-xs" />
-        )}
-        {one.allowed_actions.includes("project_update") && (
-          <ActionButton
-            spec={one.disabled ? projectEnableSpec : projectDisableSpec}
-            resource={one}
-            name={one.name}
-            size="compact-xs"
-          />
-        )}
-      </RowActions>
-    ),
+    (one) =>
+      one.allowed_actions.some((action) => CHANGES.has(action)) && (
+        <RowActions>
+          {one.allowed_actions.includes("project_update") && (
+            <ActionButton spec={projectRenameSpec} resource={one} name={one.name} size="compact-xs" />
+          )}
+          {one.allowed_actions.includes("project_quota_set") && (
+            <ActionButton spec={projectQuotaSpec} resource={one} name={one.name} size="compact-xs" />
+          )}
+          {one.allowed_actions.includes("project_update") && (
+            <ActionButton
+              spec={one.disabled ? projectEnableSpec : projectDisableSpec}
+              resource={one}
+              name={one.name}
+              size="compact-xs"
+            />
+          )}
+        </RowActions>
+      ),
     "17rem",
   ),
 ];
 
 function OfProject({ id }: { id: string }) {
-  const quota = useProjectQuota(id);
+  const quota = useQuota(id);
   return quota.data ? <QuotaBar quota={quota.data} /> : <span className="dim">–</span>;
 }
 

@@ -31,14 +31,6 @@ export function useTenantQuota(tenant_id: string) {
   });
 }
 
-export function useProjectQuota(project_id: string) {
-  return useQuery({
-    queryKey: keys.one("quota", project_id, project_id),
-    queryFn: ({ signal }) =>
-      body(api.GET("/api/v1/projects/{project_id}/quota", { params: { path: { project_id } }, signal })),
-  });
-}
-
 export function useEntitlements(tenant_id: string) {
   return useListing(keys.of("tenants", PLATFORM, tenant_id, "entitlements"), (after, signal) =>
     body(

@@ -1,5 +1,5 @@
 // Whose signatures count.
-import { type ActionSpec, REASON } from "../actions/spec";
+import { type ActionSpec, REASON_FORM } from "../actions/spec";
 import { api, body } from "../api/client";
 import { thenStale } from "../api/stale";
 import type { Tenant, TrustKey } from "../api/types";
@@ -38,7 +38,7 @@ export const trustKeyRevokeSpec = (tenant: Tenant): ActionSpec<TrustKey> => ({
   label: "Revoke",
   danger: true,
   says: () => "What only this key signed is not trusted any more.",
-  form: { type: "object", required: ["reason"], properties: { reason: { ...REASON, minLength: 3 } } },
+  form: REASON_FORM,
   run: (one, values) =>
     thenStale(
       body(
@@ -54,7 +54,7 @@ export const trustKeyRevokeSpec = (tenant: Tenant): ActionSpec<TrustKey> => ({
 
 export const trustPolicySpec = (require_signature: boolean): ActionSpec<Tenant> => ({
   label: require_signature ? "Require signatures" : "Require none",
-  form: { type: "object", required: ["reason"], properties: { reason: { ...REASON, minLength: 3 } } },
+  form: REASON_FORM,
   run: (one, values) =>
     thenStale(
       body(

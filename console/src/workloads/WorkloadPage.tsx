@@ -32,7 +32,12 @@ export function WorkloadPage() {
   const { instanceId } = useParams({ strict: false }) as { instanceId: string };
   const project = useProject();
   const query = useInstance(project.id, instanceId);
-  return <Loaded query={query}>{(instance) => <Shown instance={instance} />}</Loaded>;
+  return (
+    <>
+      {!query.data && <PageHead title="Workload" />}
+      <Loaded query={query}>{(instance) => <Shown instance={instance} />}</Loaded>
+    </>
+  );
 }
 
 function Shown({ instance }: { instance: Instance }) {

@@ -13,7 +13,9 @@ export function appColumn(width: string): Column<InstanceSummary> {
   return textColumn("app", "App", (one) => one.app_slug, width, shown);
 }
 
-export const STATUS: Column<InstanceSummary> = stateColumn("status", "Status", (one) => one.status);
+export const STATUS: Column<InstanceSummary> = stateColumn("status", "Status", (one) =>
+  one.decommissioned_at ? "decommissioned" : one.status,
+);
 export const HEALTH: Column<InstanceSummary> = stateColumn("health", "Health", (one) => one.health);
 
 export const columns: Column<InstanceSummary>[] = [

@@ -9,6 +9,7 @@ export interface InstanceFilter {
   status?: InstanceSummary["status"];
   health?: InstanceSummary["health"];
   app?: string;
+  allocation_id?: string;
 }
 
 export function useInstances(project_id: string, filter: InstanceFilter = {}): Listing<InstanceSummary> {

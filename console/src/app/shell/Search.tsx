@@ -12,6 +12,7 @@ import { useEffect, useState } from "react";
 import { api, body } from "../../api/client";
 import { keys } from "../../api/keys";
 import { isOperator } from "../../api/rights";
+import { pageOf } from "../../audit/ResourceLink";
 import { Icon } from "../../parts/Icon";
 import { useMaybeProject } from "../project";
 import { useSession } from "../session";
@@ -21,14 +22,7 @@ const [store, spotlight] = createSpotlight();
 const MOST = 7;
 
 /** An id is an address: wherever somebody copied it, it leads to the thing. */
-const BY_ID: [RegExp, string][] = [
-  [/^ins_[0-9a-z]{26}$/, "/workloads"],
-  [/^op_[0-9a-z]{26}$/, "/operations"],
-  [/^alc_[0-9a-z]{26}$/, "/allocations"],
-  [/^art_[0-9a-z]{26}$/, "/artifacts"],
-  [/^nod_[0-9a-z]{26}$/, "/ops/nodes"],
-  [/^tnt_[0-9a-z]{26}$/, "/ops/tenants"],
-];
+const ID = /^[a-z]+_[0-9a-z]{26}$/;
 
 export default function Search({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState("");
@@ -74,7 +68,7 @@ function useFound(wanted: string, go: Go): SpotlightActionGroupData[] {
   const { user } = useSession();
   const places = isOperator(user) ? [...PROJECT_PLACES, ...OPERATOR_PLACES] : PROJECT_PLACES;
   const things = useThings();
-  const byId = BY_ID.find(([pattern]) => pattern.test(wanted));
+  const byId = ID.test(wanted) ? pageOf(wanted) : null;
   const action = (id: string, label: string, description: string, to: string): SpotlightActionData => ({
     id,
     label,
@@ -101,8 +95,7 @@ function useFound(wanted: string, go: Go): SpotlightActionGroupData[] {
         .map((one) => action(one.id, one.label, one.description, one.to)),
     })),
   ];
-  if (byId)
-    groups.unshift({ group: "By id", actions: [action(wanted, wanted, "Open", `${byId[1]}/${wanted}`)] });
+  if (byId) groups.unshift({ group: "By id", actions: [action(wanted, wanted, "Open", byId)] });
   return groups.filter((group) => group.actions.length > 0).sort((one, other) => rank(one) - rank(other));
 
   /** What begins with the words comes before what only has them in it. */
