@@ -9,7 +9,7 @@ from psycopg import AsyncCursor
 from psycopg.rows import DictRow
 
 from gpuaas_server.capacity.scheduler import FreeSlot, NodeOffer, Placement, Shortage
-from gpuaas_server.capacity.tables import OUT_OF_USE
+from gpuaas_server.capacity.slots import OUT_OF_USE
 from gpuaas_server.kernel.database import Connection, refuse_on
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.later import Later

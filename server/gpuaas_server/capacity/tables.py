@@ -3,10 +3,8 @@
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY, INT4RANGE, JSONB, ExcludeConstraint
 
+from gpuaas_server.capacity.slots import OUT_OF_USE, SLOT_STATUSES
 from gpuaas_server.kernel.tables import Timestamp, id_column, metadata, text_id
-
-SLOT_STATUSES = ("discovered", "available", "claimed", "cleaning", "cleanup_blocked", "disabled")
-OUT_OF_USE = ("discovered", "cleanup_blocked", "disabled")
 
 node_capacity = sa.Table(
     "node_capacity",

@@ -29,6 +29,7 @@ STOP_SECONDS = 10.0
 class Child:
     name: str
     arguments: list[str]
+    answers: bool = False  # people wait for it
     process: subprocess.Popen[bytes] | None = None
     started_at: float = 0.0
     restarts: int = 0
@@ -74,19 +75,26 @@ class Supervisor:
 
     def _start(self) -> None:
         self.children = self._planned()
-        for child in self.children:
+        first = [child for child in self.children if child.answers]
+        for child in first:
             self._spawn(child)
         if self.settings.database_url is None:
             self.database = postgres.start(self.settings.data_dir)
         if migrations.current(self._database_url()) != migrations.head() or not self._initialised().exists():
             self._initialise()
-        for child in self.children:
+        for child in first:
             child.let_go()
+        for child in self.children:  # who answers comes first: what loads meanwhile would take its cores
+            if not child.answers:
+                self._spawn(child)
+                child.let_go()
         self.say(f"Console and API: {address(self.settings)}")
 
     def _planned(self) -> list[Child]:
         command = [sys.executable, "-m", "gpuaas_server.main"]
-        children = [Child(f"api-{n}", [*command, "api", "--held"]) for n in range(self.settings.api_processes)]
+        children = [
+            Child(f"api-{n}", [*command, "api", "--held"], answers=True) for n in range(self.settings.api_processes)
+        ]
         children.append(Child("worker", [*command, "worker", "--held"]))
         if self.settings.registry_bind:
             children.append(Child("registry", [*command, "registry", "--held"]))
