@@ -19,7 +19,14 @@ export function ActionButton<T>({ spec, resource, name, icon, size = "xs" }: Pro
   const variant = spec.primary ? "filled" : spec.danger ? "light" : "default";
   return (
     <>
-      <Button size={size} variant={variant} color={color} leftSection={icon} onClick={() => setOpen(true)}>
+      <Button
+        size={size}
+        variant={variant}
+        color={color}
+        leftSection={icon}
+        data-action={spec.label}
+        onClick={() => setOpen(true)}
+      >
         {spec.label}
       </Button>
       {open && <ActionDialog spec={spec} resource={resource} name={name} onClose={() => setOpen(false)} />}
