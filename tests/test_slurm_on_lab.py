@@ -149,7 +149,7 @@ def test_a_removal_names_the_jobs_that_it_would_strand_and_leaves_nothing_on_the
     assert refused.failure is not None
     assert waiting in refused.failure.message
     assert ground.nodes()[node] == "allocated"  # nothing was touched
-    ground.succeeds(ground.change(cluster, "recover", 1))
+    ground.comes(lambda: ground.worker(cluster, 1).status == "ready", "the word of its health")
     removed = ground.succeeds(ground.change(cluster, "remove", 1, pending="cancel", jobs="cancel"))
     assert (ground.job(running), ground.job(waiting)) == ("CANCELLED", "CANCELLED")
     assert node not in ground.nodes()
@@ -164,7 +164,7 @@ def test_a_removal_names_the_jobs_that_need_more_nodes_than_would_stay(ground: G
     assert refused.failure is not None
     assert wide in refused.failure.message
     ground.hosts[0].run(["scancel", wide])
-    ground.succeeds(ground.change(cluster, "recover", 2))
+    ground.comes(lambda: ground.worker(cluster, 2).status == "ready", "the word of its health")
 
 
 def test_a_removed_worker_joins_again_and_a_worker_is_replaced_by_another_host(ground: Ground, cluster: str) -> None:
