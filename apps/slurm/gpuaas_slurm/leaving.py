@@ -54,7 +54,7 @@ async def settle(cluster: Cluster, member: ControllerMember, patience: Patience)
 
 async def _waited(cluster: Cluster, member: ControllerMember, scheduler: Scheduler, limit: float | None) -> bool:
     """In short steps: whoever wants it cancelled, or this replica ended, is heard between them."""
-    name, loop = layout.node_name(member.ordinal), asyncio.get_running_loop()
+    name, loop, told = layout.node_name(member.ordinal), asyncio.get_running_loop(), ""
     began = loop.time()
     while limit is None or loop.time() - began < limit:
         async with cluster.ctx.step("wait-for-jobs", member):
@@ -62,7 +62,9 @@ async def _waited(cluster: Cluster, member: ControllerMember, scheduler: Schedul
             runs = await scheduler.left_on(name, max(left, 0.1))
         if not runs:
             return True
-        await cluster.ctx.progress(10, f"{name} is not free yet: {runs}")
+        if runs != told:  # the same again is nobody's news
+            await cluster.ctx.progress(10, f"{name} is not free yet: {runs}")
+            told = runs
     return False
 
 

@@ -5,7 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import jsonschema_rs
 import pytest
+import yaml
 
 from gpuaas_sdk import ControllerAllocation, InstanceMember
 from gpuaas_sdk.controller import ControllerMember, Failed
@@ -14,6 +16,7 @@ from gpuaas_slurm.access import Door, access_bundle
 from gpuaas_slurm.inputs import FIRST_UID, Inputs
 from gpuaas_slurm.leaving import Patience, stranded_by
 from gpuaas_slurm.modes import MULTI, SINGLE, SPLIT, at_rest, at_work, described, mode_of, require_mode, require_worker
+from gpuaas_slurm.projects import PREFIX
 from gpuaas_slurm.scheduler import Job, Node, expanded, gpus_in, job_of, node_of
 
 MANIFEST = (Path(layout.__file__).parent / "manifest.yaml").read_text()
@@ -113,6 +116,14 @@ def test_one_partition_is_the_default_and_accounts_are_those_of_the_users() -> N
     assert [one.name for one in inputs.partitions if one.default] == ["b"]
     assert inputs.accounts == ("vision", "text")
     assert len({one.uid for one in inputs.users}) == 3
+
+
+@pytest.mark.parametrize(
+    ("account", "taken"), [("vision", True), ("rooty", True), ("root", False), (f"{PREFIX}training", False)]
+)
+def test_an_account_of_slurms_or_of_a_project_cannot_be_named_as_ones_own(account: str, taken: bool) -> None:
+    inputs = yaml.safe_load(MANIFEST)["inputs"]
+    assert jsonschema_rs.is_valid(inputs, {"users": [{"name": "ann", "account": account}]}) is taken
 
 
 def test_a_name_that_is_there_twice_is_refused() -> None:

@@ -14,6 +14,8 @@ from typing import Generic, TypeVar
 
 from psycopg import AsyncConnection, OperationalError
 
+from gpuaas_server.kernel.tasks import stop
+
 log = logging.getLogger(__name__)
 
 CHANNEL = "gpuaas"
@@ -54,9 +56,7 @@ class Wakeups:
             await asyncio.wait_for(self._listeners_ready.wait(), 10)
 
     async def close(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await stop(*self._tasks)
 
     def end_waits(self) -> None:
         """The process is to end: every long poll looks once more and answers with what there is."""

@@ -7,7 +7,6 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Collection
 from contextlib import suppress
-from typing import Any
 
 import psycopg
 from psycopg.rows import DictRow
@@ -16,13 +15,13 @@ from psycopg_pool import PoolTimeout
 from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.tasks import stop
 from gpuaas_server.terminals import holding, machine, service
 from gpuaas_server.terminals.lines import Line, LineGone, Message, StreamLine
 from gpuaas_server.terminals.machine import End, end
 from gpuaas_server.terminals.schemas import MOST_COLUMNS, MOST_ROWS
 
 GOODBYE_SECONDS = 5.0
-SAID_AGAIN_SECONDS = 1.0
 # What ssh says when its connection was cut: whoever had it cut (access was taken back) gets the time to say why.
 CUT_OFF, REASON_SECONDS = 255, 2.0
 AWAY = (psycopg.Error, PoolTimeout, Problem)
@@ -177,18 +176,6 @@ class Carrier:
         if row is None or row["status"] != "ended":
             return end("interrupted")  # the lease lapsed, and the terminal is not ours any more
         return End(row["reason"], row["sentence"], row["exit_status"])
-
-
-async def stop(*tasks: asyncio.Future[Any]) -> None:
-    """Until they have ended. To say it once is not enough: Python 3.11 forgets a cancellation where `wait_for` gets its
-    result in the same moment, as who waits for a connection of the pool does, and who renews a lease would go on for ever.
-    """
-    left = set(tasks)
-    while left:
-        for task in left:
-            task.cancel()
-        _, left = await asyncio.wait(left, timeout=SAID_AGAIN_SECONDS)
-    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _reason(done: Collection[asyncio.Future[End]]) -> End:

@@ -11,9 +11,10 @@ from gpuaas_server.identity import service as identity
 from gpuaas_server.kernel.context import Actor, Platform
 from gpuaas_server.kernel.database import Scope
 from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.tasks import stop
 from gpuaas_server.kernel.wakeups import Look
 from gpuaas_server.terminals import holding, service
-from gpuaas_server.terminals.carrying import AWAY, GOODBYE_SECONDS, Carrier, resize_of, stop
+from gpuaas_server.terminals.carrying import AWAY, GOODBYE_SECONDS, Carrier, resize_of
 from gpuaas_server.terminals.desk import Desk, Occupied
 from gpuaas_server.terminals.lines import Line, LineGone, StreamLine
 from gpuaas_server.terminals.machine import End, end
@@ -179,7 +180,7 @@ async def _may_stay(still_there: StillThere) -> bool:
 
 async def may_be_there(platform: Platform, scope: Scope, roles: frozenset[str], actor: Actor, row: DictRow) -> bool:
     """Whether who opened it could open it now. An allocation that is gone ends its terminals itself."""
-    with suppress(*AWAY):
+    with suppress(Problem):
         async with platform.database.connection(scope) as connection:
             return await service.may_open(connection, roles, actor, row["project_id"], row["allocation_id"])
     return True

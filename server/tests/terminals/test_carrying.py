@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
@@ -283,24 +283,6 @@ async def test_a_carrier_that_is_stopped_leaves_nothing_running(ground: Ground) 
     async with asyncio.timeout(SECONDS):
         while carrying_on():
             await asyncio.sleep(0.01)
-
-
-async def test_who_missed_that_it_is_over_is_told_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(carrying, "SAID_AGAIN_SECONDS", 0.05)
-    missed = asyncio.Event()
-
-    async def goes_on() -> None:
-        with suppress(asyncio.CancelledError):
-            await asyncio.sleep(60)
-        missed.set()
-        await asyncio.sleep(60)
-
-    task = asyncio.create_task(goes_on())
-    await asyncio.sleep(0)  # it has begun
-    async with asyncio.timeout(SECONDS):
-        await carrying.stop(task)
-    assert missed.is_set()
-    assert task.cancelled()
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,8 @@ from tests_support.agents import MovableClock
 SECONDS = 10.0
 
 
-async def test_rights_that_change_during_a_look_are_looked_at_again(platform: Platform) -> None:
+async def looks_at_rights(platform: Platform, first: bool | Exception) -> int:
+    """How often it is looked, where rights change during the first look and are gone at the second."""
     looks = 0
 
     async def still_there() -> bool:
@@ -26,26 +27,21 @@ async def test_rights_that_change_during_a_look_are_looked_at_again(platform: Pl
         looks += 1
         if looks == 1:
             platform.wakeups.wake(identity.TOPIC)
+            if isinstance(first, Exception):
+                raise first
         return looks == 1
 
     async with asyncio.timeout(watching.RIGHTS_SECONDS / 2):
         await watching._right_is_lost(platform, still_there)
+    return looks
+
+
+async def test_rights_that_change_during_a_look_are_looked_at_again(platform: Platform) -> None:
+    assert await looks_at_rights(platform, first=True) == 2
 
 
 async def test_a_database_that_is_away_takes_nobodys_rights(platform: Platform) -> None:
-    looks = 0
-
-    async def still_there() -> bool:
-        nonlocal looks
-        looks += 1
-        if looks == 1:
-            platform.wakeups.wake(identity.TOPIC)
-            raise psycopg.OperationalError("the connection is lost")
-        return False
-
-    async with asyncio.timeout(watching.RIGHTS_SECONDS / 2):
-        await watching._right_is_lost(platform, still_there)
-    assert looks == 2
+    assert await looks_at_rights(platform, first=psycopg.OperationalError("the connection is lost")) == 2
 
 
 async def test_a_process_that_answers_nothing_is_not_kept_a_line_to(

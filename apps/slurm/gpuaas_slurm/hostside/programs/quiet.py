@@ -20,14 +20,18 @@ def said(*argv):
     return shown.stdout.split()
 
 
+def named(node):
+    jobs = said("squeue", "-h", "-t", RUNNING, "-w", node, "-o", "%A")
+    return f"jobs {', '.join(jobs)}" if jobs else ""
+
+
 def at_work(node):
     """What still keeps the node, in words; empty when nothing does. How many of its cores are in use would say it too, but
     Slurm counts them at most once a second and may show those of a job that has ended until the next one begins.
     """
     states = said("sinfo", "-h", "-N", "-n", node, "-o", "%T")
-    busy = [state for state in states if state.rstrip("*~#!%$@^-+") in BUSY]
-    jobs = said("squeue", "-h", "-t", RUNNING, "-w", node, "-o", "%A") if states else []
-    return "; ".join([*busy[:1], *([f"jobs {', '.join(jobs)}"] if jobs else [])])
+    busy = next((state for state in states if state.rstrip("*~#!%$@^-+") in BUSY), "")
+    return busy or (named(node) if states else "")
 
 
 told = json.load(sys.stdin)
@@ -35,4 +39,6 @@ deadline, left = time.monotonic() + told["seconds"], at_work(told["node"])
 while left and time.monotonic() < deadline:
     time.sleep(0.1)
     left = at_work(told["node"])
+if left:  # for who reads it: by which jobs
+    left = "; ".join(dict.fromkeys(filter(None, (left, named(told["node"])))))
 json.dump({"left": left}, sys.stdout)
