@@ -34,6 +34,7 @@ from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.nodes import tasks
 from gpuaas_server.work import leases
+from gpuaas_server.work.lanes import Lane
 
 WORK = "allocation"
 Roles = frozenset[str]  # what the caller is in this project, and who: decides which actions an answer names
@@ -79,7 +80,7 @@ async def allocation_create(
         details["ssh_keys"] = body.ssh_key_ids
     await record(tx, *(AuditEntry("allocation_create", i, tenant_id, project_id, details=details) for i in ids))
     await emit(tx, *(_event("allocation.requested", row) for row in rows))
-    leases.enqueue_new(tx, WORK, ids)
+    leases.enqueue_new(tx, WORK, ids, tenant_id)
     capacity.count_against_quota(tx, wish)
     metrics.allocations_ended.labels("requested").inc(len(ids))
     return AllocationBatch(items=[_fresh(row, roles) for row in rows])
@@ -186,7 +187,7 @@ async def allocation_release(
     tx: Tx, roles: Roles, project_id: str, allocation_id: str, reason: str | None
 ) -> Allocation:
     """Ask for the end. Asking again while it is ending, or has ended, is no error and changes nothing."""
-    await leases.enqueue(tx, WORK, [allocation_id])
+    await leases.enqueue(tx, WORK, [allocation_id], lane=Lane.SAFETY)
     row = await _lock(tx, project_id, allocation_id)
     if row["state"] in LIVE:
         row = await ask_release(tx, row, reason)
@@ -246,7 +247,7 @@ async def change(tx: Tx, row: DictRow, changes: dict[str, object], reason: str |
 
 
 async def allocation_retry_release(tx: Tx, roles: Roles, project_id: str, allocation_id: str) -> Allocation:
-    await leases.enqueue(tx, WORK, [allocation_id])
+    await leases.enqueue(tx, WORK, [allocation_id], lane=Lane.SAFETY)
     row = await _lock(tx, project_id, allocation_id)
     if row["state"] != "release_failed":
         raise Problem("conflict", f"The allocation is {row['state']}; only a failed release can be retried.")
@@ -314,7 +315,7 @@ async def allocations_release_on_node(tx: Tx, node_id: str, reason: str) -> list
     released = []
     living = await queries.live_ids_on_node(tx.connection, node_id)
     if living:
-        await leases.enqueue(tx, WORK, living)
+        await leases.enqueue(tx, WORK, living, lane=Lane.SAFETY)
     for row in await queries.live_on_node(tx.connection, node_id):
         if row["state"] in LIVE:
             await ask_release(tx, row, reason)
@@ -351,7 +352,7 @@ async def access_changed(tx: Tx, *allocation_ids: str) -> None:
 
     The work row first, as the worker locks them: the other way round the two would wait for each other.
     """
-    await leases.enqueue(tx, WORK, allocation_ids)
+    await leases.enqueue(tx, WORK, allocation_ids, lane=Lane.SAFETY)
     await queries.access_want(tx.connection, allocation_ids)
 
 

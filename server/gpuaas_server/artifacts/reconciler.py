@@ -151,7 +151,7 @@ class PublishIntentMachine:
             failure = failure_of(Problem("already_exists", "The project has an artifact with this digest."))
             return await self._ended(tx, intent, IntentState.FAILED, failure)
         await queries.intent_end(tx.connection, intent["id"], IntentState.REGISTERED, tx.now, artifact_id=made["id"])
-        await leases.enqueue(tx, service.CHECK, [made["id"]])
+        await leases.enqueue(tx, service.CHECK, [made["id"]], flow=made["tenant_id"])
         await queries.artifacts_check_wanted(tx.connection, [made["id"]], tx.now + CHECK_LIMIT)
         place = (made["id"], made["tenant_id"], made["project_id"])
         details: dict[str, object] = {"digest": made["digest"], "intent": intent["id"], "by": intent["created_by"]}

@@ -37,6 +37,7 @@ from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.work import leases
+from gpuaas_server.work.lanes import Lane
 
 CHECK = "artifact_check"
 Roles = frozenset[str]
@@ -218,7 +219,8 @@ async def artifact_revoke(
         "digest": row["digest"],
     }
     await _record(tx, "artifact_revoke", after, details, reason)
-    await leases.enqueue(tx, CHECK, [artifact_id])  # the worker sees all tenants, and flags what runs there
+    # The worker sees all tenants, and flags what runs there. It reads no bytes for that, and waits for no one who does.
+    await leases.enqueue(tx, CHECK, [artifact_id], lane=Lane.SAFETY)
     return artifact_document(after, settings, roles)
 
 

@@ -27,6 +27,13 @@ work_lag = Histogram(
     buckets=(0.005, 0.02, 0.1, 0.5, 2, 10, 60),
     registry=registry,
 )
+work_running = Gauge("gpuaas_work_running", "Work rows that this process runs.", ["lane"], registry=registry)
+work_waiting = Gauge(
+    "gpuaas_work_waiting", "Work rows that are due and wait for a slot, counted to 1,000.", ["lane"], registry=registry
+)
+work_oldest_seconds = Gauge(
+    "gpuaas_work_oldest_seconds", "For how long the oldest of them has been due.", ["lane"], registry=registry
+)
 allocations_ended = Counter(
     "gpuaas_allocation_transitions_total", "Allocations entering a state.", ["state"], registry=registry
 )

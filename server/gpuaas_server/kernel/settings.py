@@ -132,7 +132,20 @@ class Settings(BaseSettings):
         default=None, description="Append every event as a JSON line to this file (at least once)."
     )
     work_lease_seconds: float = Field(default=6.0, gt=0, description="Life of a lease without heartbeat.")
-    work_concurrency: int = Field(default=8, ge=1, le=256, description="Work rows one worker runs at once.")
+    work_concurrency: int = Field(
+        default=10,
+        ge=1,
+        le=256,
+        description="Work rows of the safety and interactive lanes that one worker runs at once. A fifth is reserved for"
+        " each of the two, the rest is shared.",
+    )
+    work_bulk_concurrency: int = Field(
+        default=2,
+        ge=1,
+        le=64,
+        description="Work rows of the bulk lane that one worker runs at once, in slots of their own. One tenant takes at"
+        " most half of them.",
+    )
     worker_metrics_bind: str = Field(
         default="127.0.0.1:0",
         description="Where the worker serves its Prometheus metrics. Port 0: a free one, named in"

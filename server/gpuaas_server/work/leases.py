@@ -1,6 +1,6 @@
 """Leases on work rows: take, renew, finish, all by compare-and-set on the fencing token."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -10,6 +10,7 @@ from psycopg.rows import DictRow
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.work.lanes import Lane, Waiting, lane_of
 
 TOPIC = "work"
 
@@ -26,25 +27,45 @@ class Lease:
     attempts: int
     correlation_id: str
     due_at: datetime
+    lane: Lane = Lane.INTERACTIVE
+    flow: str = ""
 
 
 class LeaseLost(Exception):
     """Another owner took over: drop the result, change nothing."""
 
 
-async def enqueue(tx: Tx, kind: str, subjects: Sequence[str], run_at: datetime | None = None) -> None:
-    """Ask for attention, now or at `run_at`. Asking twice is one row; asking during a lease makes it run again."""
+# Whose share of the slots a row uses: the tenant that is said, else that of the transaction's scope; the platform's is empty.
+_FLOW = "coalesce({}, current_setting('gpuaas.tenant', true), '')"
+
+
+async def enqueue(
+    tx: Tx,
+    kind: str,
+    subjects: Sequence[str],
+    run_at: datetime | None = None,
+    *,
+    lane: Lane | None = None,
+    flow: str | None = None,
+) -> None:
+    """Ask for attention, now or at `run_at`. Asking twice is one row; asking during a lease makes it run again.
+
+    A row that is there stays with its flow, and in the more urgent of the two lanes.
+    """
     tx.wakeups.add(TOPIC)
     await tx.connection.execute(
-        "INSERT INTO work_items AS w (id, kind, subject, run_at, correlation_id)"
-        " SELECT i, %s, s, %s, %s FROM unnest(%s::text[], %s::text[]) AS n(i, s)"
+        "INSERT INTO work_items AS w (id, kind, subject, run_at, correlation_id, lane, flow)"
+        f" SELECT i, %s, s, %s, %s, %s, {_FLOW.format('%s::text')} FROM unnest(%s::text[], %s::text[]) AS n(i, s)"
         " ON CONFLICT (kind, subject) DO UPDATE SET wanted = w.wanted + 1,"
         " run_at = CASE WHEN w.lease_until > %s THEN w.run_at ELSE LEAST(w.run_at, EXCLUDED.run_at) END,"
+        " lane = LEAST(w.lane, EXCLUDED.lane), flow = COALESCE(NULLIF(w.flow, ''), EXCLUDED.flow),"
         " correlation_id = EXCLUDED.correlation_id",
         (
             kind,
             run_at or tx.now,
             tx.actor.correlation_id,
+            lane_of(kind) if lane is None else lane,
+            flow,
             [new_id("wrk") for _ in subjects],
             list(subjects),
             tx.now,
@@ -53,31 +74,130 @@ async def enqueue(tx: Tx, kind: str, subjects: Sequence[str], run_at: datetime |
 
 
 _NEW = (
-    "INSERT INTO work_items (id, kind, subject, run_at, correlation_id) SELECT * FROM jsonb_to_recordset(%s::jsonb)"
-    " AS r(id text, kind text, subject text, run_at timestamptz, correlation_id text)"
+    "INSERT INTO work_items (id, kind, subject, run_at, correlation_id, lane, flow)"
+    f" SELECT id, kind, subject, run_at, correlation_id, lane, {_FLOW.format('flow')} FROM jsonb_to_recordset(%s::jsonb)"
+    " AS r(id text, kind text, subject text, run_at timestamptz, correlation_id text, lane smallint, flow text)"
 )
 
 
-def enqueue_new(tx: Tx, kind: str, subjects: Sequence[str]) -> None:
+def enqueue_new(tx: Tx, kind: str, subjects: Sequence[str], flow: str | None = None) -> None:
     """As `enqueue`, for subjects that this transaction makes: nobody can have asked for them before."""
     tx.wakeups.add(TOPIC)
-    same: dict[str, object] = {"kind": kind, "run_at": tx.now, "correlation_id": tx.actor.correlation_id}
+    same: dict[str, object] = {
+        "kind": kind,
+        "run_at": tx.now,
+        "correlation_id": tx.actor.correlation_id,
+        "lane": int(lane_of(kind)),
+        "flow": flow,
+    }
     tx.later.insert(_NEW, [{"id": new_id("wrk"), "subject": subject, **same} for subject in subjects])
 
 
-async def take(
-    connection: Connection, kinds: Sequence[str], owner: str, now: datetime, seconds: float, limit: int
-) -> list[Lease]:
+_FREE = "run_at <= %(now)s AND kind = ANY(%(kinds)s) AND (lease_until IS NULL OR lease_until <= %(now)s)"
+FLOWS_AT_ONCE = 32  # so many flows are looked at in one round, whatever the number of tenants
+
+
+async def waiting(
+    connection: Connection, kinds: Sequence[str], now: datetime, most: Mapping[Lane, int]
+) -> list[Waiting]:
+    """The oldest rows of each lane that are due, at most so many."""
     cursor = await connection.execute(
-        "WITH due AS (SELECT id, run_at FROM work_items WHERE run_at <= %s AND kind = ANY(%s)"
-        "   AND (lease_until IS NULL OR lease_until <= %s) ORDER BY run_at LIMIT %s FOR UPDATE SKIP LOCKED)"
-        " UPDATE work_items w SET lease_token = w.lease_token + 1, leased_by = %s, lease_until = %s,"
-        "   attempts = w.attempts + 1 FROM due WHERE w.id = due.id"
-        " RETURNING w.id, w.kind, w.subject, w.lease_token AS token, w.wanted, w.attempts, w.correlation_id,"
-        "   due.run_at AS due_at",
-        (now, list(kinds), now, limit, owner, now + timedelta(seconds=seconds)),
+        "SELECT w.id, w.lane, w.flow, w.run_at FROM unnest(%(lanes)s::smallint[], %(most)s::int[]) AS l(lane, most)"
+        " CROSS JOIN LATERAL (SELECT id, lane, flow, run_at FROM work_items"
+        f"   WHERE lane = l.lane AND {_FREE} ORDER BY run_at LIMIT l.most) w",
+        {"lanes": [int(lane) for lane in most], "most": list(most.values()), "now": now, "kinds": list(kinds)},
     )
-    return [Lease(**row) for row in await cursor.fetchall()]
+    return [_waiting(row) for row in await cursor.fetchall()]
+
+
+async def waiting_by_flow(
+    connection: Connection, kinds: Sequence[str], now: datetime, lane: Lane, most: int, first: str
+) -> tuple[list[Waiting], str]:
+    """The oldest due rows of each flow of a crowded lane, from the flow `first` on; and the flow to begin with next time.
+
+    It goes from flow to flow in the index, past all that they have waiting: the cost does not grow with the backlog.
+    """
+    cursor = await connection.execute(
+        "WITH RECURSIVE flows AS ("
+        " (SELECT flow, 1 AS n FROM work_items WHERE lane = %(lane)s AND flow >= %(first)s ORDER BY flow LIMIT 1)"
+        " UNION ALL SELECT (SELECT w.flow FROM work_items w WHERE w.lane = %(lane)s AND w.flow > f.flow"
+        "   ORDER BY w.flow LIMIT 1), f.n + 1 FROM flows f WHERE f.flow IS NOT NULL AND f.n < %(flows)s)"
+        " SELECT f.flow AS passed, w.* FROM flows f LEFT JOIN LATERAL (SELECT id, lane, flow, run_at FROM work_items"
+        f"   WHERE lane = %(lane)s AND flow = f.flow AND {_FREE} ORDER BY run_at LIMIT %(most)s) w ON true"
+        " WHERE f.flow IS NOT NULL",
+        {
+            "lane": int(lane),
+            "first": first,
+            "flows": FLOWS_AT_ONCE,
+            "now": now,
+            "kinds": list(kinds),
+            "most": most,
+        },
+    )
+    rows = await cursor.fetchall()
+    passed = sorted({row["passed"] for row in rows})
+    again = passed[-1] if len(passed) == FLOWS_AT_ONCE else ""
+    return [_waiting(row) for row in rows if row["id"] is not None], again
+
+
+def _waiting(row: DictRow) -> Waiting:
+    return Waiting(row["id"], Lane(row["lane"]), row["flow"], row["run_at"])
+
+
+_TAKE = (
+    " UPDATE work_items w SET lease_token = w.lease_token + 1, leased_by = %(owner)s, lease_until = %(until)s,"
+    "   attempts = w.attempts + 1 FROM due WHERE w.id = due.id"
+    " RETURNING w.id, w.kind, w.subject, w.lease_token AS token, w.wanted, w.attempts, w.correlation_id,"
+    "   due.run_at AS due_at, w.lane, w.flow"
+)
+
+
+async def take(
+    connection: Connection,
+    kinds: Sequence[str],
+    owner: str,
+    now: datetime,
+    seconds: float,
+    limit: int,
+    lanes: Sequence[Lane] = tuple(Lane),
+) -> list[Lease]:
+    """Lease the oldest that are due, whosever they are."""
+    cursor = await connection.execute(
+        "WITH due AS (SELECT d.id, d.run_at FROM unnest(%(lanes)s::smallint[]) AS l(lane) CROSS JOIN LATERAL"
+        f"  (SELECT id, run_at FROM work_items WHERE lane = l.lane AND {_FREE}"
+        "    ORDER BY run_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED) d LIMIT %(limit)s)" + _TAKE,
+        {
+            "lanes": [int(lane) for lane in lanes],
+            "limit": limit,
+            "now": now,
+            "kinds": list(kinds),
+            "owner": owner,
+            "until": now + timedelta(seconds=seconds),
+        },
+    )
+    return [_lease(row) for row in await cursor.fetchall()]
+
+
+async def take_chosen(
+    connection: Connection, kinds: Sequence[str], owner: str, now: datetime, seconds: float, chosen: Sequence[str]
+) -> list[Lease]:
+    """Lease these rows; those that another worker was quicker to take are not in the answer."""
+    cursor = await connection.execute(
+        f"WITH due AS (SELECT id, run_at FROM work_items WHERE id = ANY(%(chosen)s) AND {_FREE}"
+        "   ORDER BY id FOR UPDATE SKIP LOCKED)" + _TAKE,
+        {
+            "chosen": list(chosen),
+            "now": now,
+            "kinds": list(kinds),
+            "owner": owner,
+            "until": now + timedelta(seconds=seconds),
+        },
+    )
+    return [_lease(row) for row in await cursor.fetchall()]
+
+
+def _lease(row: DictRow) -> Lease:
+    return Lease(**{**row, "lane": Lane(row["lane"])})
 
 
 async def renew(connection: Connection, lease: Lease, until: datetime) -> None:
@@ -141,13 +261,33 @@ async def fail(connection: Connection, lease: Lease, error: str, again_at: datet
     )
 
 
-async def next_due(connection: Connection, kinds: Sequence[str]) -> datetime | None:
+async def next_due(
+    connection: Connection, kinds: Sequence[str], lanes: Sequence[Lane] = tuple(Lane)
+) -> datetime | None:
     """When the next row becomes due: unleased ones at run_at, leased ones when their lease lapses."""
     cursor = await connection.execute(
-        "SELECT min(GREATEST(run_at, lease_until)) AS at FROM"
-        " (SELECT run_at, lease_until FROM work_items WHERE kind = ANY(%s) ORDER BY run_at LIMIT 100) soon",
-        (list(kinds),),
+        "SELECT min(GREATEST(s.run_at, s.lease_until)) AS at FROM unnest(%s::smallint[]) AS l(lane) CROSS JOIN LATERAL"
+        " (SELECT run_at, lease_until FROM work_items WHERE lane = l.lane AND kind = ANY(%s)"
+        "   ORDER BY run_at LIMIT 100) s",
+        ([int(lane) for lane in lanes], list(kinds)),
     )
     row = await cursor.fetchone()
     due: datetime | None = row["at"] if row else None
     return due
+
+
+MOST_COUNTED = 1000  # of what waits in a lane, so that counting costs little when much does
+
+
+async def backlog(connection: Connection, now: datetime) -> dict[Lane, tuple[int, float]]:
+    """Of each lane: how many rows are due and wait for a slot (`MOST_COUNTED` at most), and the seconds of the oldest."""
+    cursor = await connection.execute(
+        "SELECT l.lane, count(w.run_at) AS waiting, min(w.run_at) AS oldest FROM unnest(%(lanes)s::smallint[]) AS l(lane)"
+        " LEFT JOIN LATERAL (SELECT run_at FROM work_items WHERE lane = l.lane AND run_at <= %(now)s"
+        "   AND (lease_until IS NULL OR lease_until <= %(now)s) ORDER BY run_at LIMIT %(most)s) w ON true GROUP BY l.lane",
+        {"lanes": [int(lane) for lane in Lane], "now": now, "most": MOST_COUNTED},
+    )
+    return {
+        Lane(row["lane"]): (row["waiting"], 0.0 if row["oldest"] is None else (now - row["oldest"]).total_seconds())
+        for row in await cursor.fetchall()
+    }

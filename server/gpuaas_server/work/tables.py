@@ -20,8 +20,13 @@ work_items = sa.Table(
     sa.Column("leased_by", sa.Text),
     sa.Column("correlation_id", sa.Text, nullable=False),
     sa.Column("last_error", sa.Text),
+    # See work/lanes.py: 0 safety, 1 interactive, 2 bulk. A row that does not say is interactive.
+    sa.Column("lane", sa.SmallInteger, nullable=False, server_default="1"),
+    # Whose share of the slots it uses: a tenant's, or, empty, the platform's.
+    sa.Column("flow", sa.Text, nullable=False, server_default=""),
     sa.UniqueConstraint("kind", "subject", name="work_items_one_per_subject"),
-    sa.Index("work_items_due", "run_at"),
+    sa.Index("work_items_due", "lane", "run_at"),
+    sa.Index("work_items_by_flow", "lane", "flow", "run_at"),
 )
 
 outbox_consumers = sa.Table(

@@ -9,7 +9,8 @@ import logging
 import os
 import random
 import socket
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
@@ -22,7 +23,8 @@ from gpuaas_server.kernel.context import Platform, Tx, system_actor
 from gpuaas_server.kernel.database import PLATFORM, Connection
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.logs import correlation_id
-from gpuaas_server.work import leases
+from gpuaas_server.work import lanes, leases
+from gpuaas_server.work.lanes import Capacity, Lane, Waiting
 from gpuaas_server.work.leases import Lease, LeaseLost
 
 log = logging.getLogger(__name__)
@@ -32,6 +34,8 @@ Decision = TypeVar("Decision")
 
 AWAY = (OperationalError, Problem)  # the database, or a free connection to it
 ROUND_PAUSE = 0.03  # the first goes at once; what comes on its heels goes together
+BACKLOG_PAUSE = timedelta(seconds=5)  # between two looks at what the metrics say about the lanes
+FLOWS_REMEMBERED = 1000  # of those whose turn was lately; one that is forgotten has waited longest
 IDLE_LOOK = 30.0  # a wake-up may be lost with a killed process; look anyway
 
 
@@ -66,19 +70,25 @@ class Worker:
         self._acting = {machine.kind: machine for machine in machines if isinstance(machine, ActingMachine)}
         self._many = {machine.kind: machine for machine in machines if isinstance(machine, ManyMachine)}
         self._owner = f"{socket.gethostname()}:{os.getpid()}:{random.randbytes(3).hex()}"
-        self._running: dict[asyncio.Task[None], int] = {}  # and how many leases each holds
+        settings = platform.settings
+        self._capacity = Capacity.of(settings.work_concurrency, settings.work_bulk_concurrency)
+        self._running: dict[asyncio.Task[None], list[Lease]] = {}
         self._stopping = False
+        self._short_of_slots = False  # something is due that found no slot: look again when one is free
+        self._freed = False  # a slot came free since the last look began
+        self._turns: dict[tuple[Lane, str], int] = {}  # of the flows that had one lately, in their order
+        self._next_flow = dict.fromkeys(Lane, "")
+        self._next_backlog = platform.clock()
         self._woken = asyncio.Event()
         self._next_look = platform.clock()
 
     async def run(self) -> None:
         """Until cancelled. Waits for a wake-up, the next due time, or a free hand; never spins."""
-        settings = self._platform.settings
         async with self._platform.wakeups.waiting(leases.TOPIC) as self._woken:
             while not self._stopping:
                 self._woken.clear()
                 try:
-                    wait = await self._round(settings.work_concurrency - sum(self._running.values()))
+                    wait = await self._round()
                 except AWAY as error:
                     log.warning("database away, trying again", extra={"error": str(error)})
                     wait = 0.5
@@ -90,36 +100,106 @@ class Worker:
         if self._running:
             await asyncio.wait(self._running, timeout=10)
 
-    async def _round(self, free: int) -> float:
+    async def _round(self) -> float:
         """Lease what is due and start it; the answer is how long there is nothing to do."""
-        if free <= 0:
-            return IDLE_LOOK
-        kinds = list(self._machines)
+        self._freed = False
+        kinds, now = list(self._machines), self._platform.clock()
         async with self._platform.database.connection(PLATFORM) as connection:
-            now = self._platform.clock()
-            seconds = self._platform.settings.work_lease_seconds
-            taken = await leases.take(connection, kinds, self._owner, now, seconds, free)
-            due = None if taken else await leases.next_due(connection, kinds)
-        for lease in taken:
-            metrics.work_lag.labels(lease.kind).observe(max(0.0, (now - lease.due_at).total_seconds()))
-        for share in self._shares(taken):
-            task = asyncio.create_task(self._handle(*share))
-            self._running[task] = len(share)
-            task.add_done_callback(self._running.pop)
+            waiting = await self._waiting(connection, kinds, now)
+            chosen = lanes.choose(waiting, self._busy(), self._capacity, self._turns)
+            crowded = lanes.left_behind(waiting, chosen) | self._full_lanes()
+            taken = await self._take(connection, kinds, now, chosen, crowded)
+            idle = [lane for lane in Lane if lane not in crowded]
+            due = None if taken else await leases.next_due(connection, kinds, idle)
+            await self._show_backlog(connection, now)
+        self._start(taken, now)
+        self._short_of_slots = bool(crowded)
         if taken:
             await asyncio.sleep(ROUND_PAUSE)
-        if len(taken) == free:
-            return 0.0
+        if (crowded and self._freed) or len(taken) < sum(map(len, chosen.values())):
+            return 0.0  # a slot is free again, or another worker took what we chose
         return IDLE_LOOK if due is None else min(IDLE_LOOK, max(0.001, (due - now).total_seconds()))
 
-    def _shares(self, taken: list[Lease]) -> list[list[Lease]]:
-        """What is done in one transaction: all of a kind whose machine can load many, else each by itself."""
-        together: dict[str, list[Lease]] = {}
-        shares = [[lease] for lease in taken if lease.kind not in self._many]
+    async def _waiting(self, connection: Connection, kinds: list[str], now: datetime) -> list[Waiting]:
+        """What is due in the lanes that have free slots: all of it where it fits, else some of each flow."""
+        free = {lane: slots for lane, slots in self._capacity.free(lanes.per_lane(self._busy())).items() if slots}
+        oldest = await leases.waiting(connection, kinds, now, {lane: slots + 1 for lane, slots in free.items()})
+        found = {row.id: row for row in oldest}
+        for lane in lanes.left_behind(oldest, lanes.choose(oldest, self._busy(), self._capacity)):
+            others, self._next_flow[lane] = await leases.waiting_by_flow(
+                connection, kinds, now, lane, free[lane], self._next_flow[lane]
+            )
+            found |= {row.id: row for row in others}
+        return list(found.values())
+
+    async def _take(
+        self,
+        connection: Connection,
+        kinds: list[str],
+        now: datetime,
+        chosen: dict[Lane, list[Waiting]],
+        crowded: set[Lane],
+    ) -> list[Lease]:
+        """In a lane where all that is due has a slot, whatever is oldest, past what another worker locks at the moment."""
+        seconds, taken = self._platform.settings.work_lease_seconds, list[Lease]()
+        for lane, rows in chosen.items():
+            if lane in crowded:
+                ids = [row.id for row in rows]
+                taken += await leases.take_chosen(connection, kinds, self._owner, now, seconds, ids)
+            else:
+                taken += await leases.take(connection, kinds, self._owner, now, seconds, len(rows), [lane])
+        return taken
+
+    def _start(self, taken: list[Lease], now: datetime) -> None:
         for lease in taken:
-            if lease.kind in self._many:
-                together.setdefault(lease.kind, []).append(lease)
-        return [*shares, *together.values()]
+            metrics.work_lag.labels(lease.kind).observe(max(0.0, (now - lease.due_at).total_seconds()))
+            self._note_turn(lease.lane, lease.flow)
+        for share in self._shares(taken):
+            task = asyncio.create_task(self._handle(*share))
+            self._running[task] = share
+            task.add_done_callback(self._ended)
+        self._show_running()
+
+    def _note_turn(self, lane: Lane, flow: str) -> None:
+        newest = next(reversed(self._turns.values()), 0)
+        self._turns.pop((lane, flow), None)
+        self._turns[lane, flow] = newest + 1
+        if len(self._turns) > FLOWS_REMEMBERED:
+            del self._turns[next(iter(self._turns))]
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        del self._running[task]
+        self._freed = True
+        self._show_running()
+        if self._short_of_slots:
+            self._woken.set()
+
+    def _busy(self) -> Counter[tuple[Lane, str]]:
+        return Counter((lease.lane, lease.flow) for share in self._running.values() for lease in share)
+
+    def _full_lanes(self) -> set[Lane]:
+        return {lane for lane, slots in self._capacity.free(lanes.per_lane(self._busy())).items() if not slots}
+
+    def _show_running(self) -> None:
+        running = lanes.per_lane(self._busy())
+        for lane in Lane:
+            metrics.work_running.labels(lane.name.lower()).set(running[lane])
+
+    async def _show_backlog(self, connection: Connection, now: datetime) -> None:
+        if now < self._next_backlog:
+            return
+        self._next_backlog = now + BACKLOG_PAUSE
+        for lane, (number, seconds) in (await leases.backlog(connection, now)).items():
+            metrics.work_waiting.labels(lane.name.lower()).set(number)
+            metrics.work_oldest_seconds.labels(lane.name.lower()).set(seconds)
+
+    def _shares(self, taken: Iterable[Lease]) -> list[list[Lease]]:
+        """What is done in one transaction: all of a kind and lane whose machine can load many, else each by itself."""
+        together: dict[tuple[str, Lane | str], list[Lease]] = {}
+        for lease in taken:
+            key = (lease.kind, lease.lane if lease.kind in self._many else lease.id)
+            together.setdefault(key, []).append(lease)
+        return list(together.values())
 
     def _look_by(self, due: datetime) -> None:
         """This process has left a row that is due then. Others find it by their own clocks, should we die before."""
@@ -129,9 +209,6 @@ class Worker:
 
     async def _rest(self, seconds: float) -> None:
         self._next_look = self._platform.clock() + timedelta(seconds=seconds)
-        if sum(self._running.values()) >= self._platform.settings.work_concurrency:
-            await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
-            return
         with suppress(TimeoutError):
             await asyncio.wait_for(self._woken.wait(), max(seconds, 0.001))
 

@@ -39,7 +39,7 @@ class Story:
     async def settle(self, clean: bool, baseline: str = "a") -> str:
         """Until neither the worker nor the host has anything to do; the state then."""
         for _ in range(20):
-            await self.worker._round(8)
+            await self.worker._round()
             for task in list(self.worker._running):
                 await task
             for task in await self.host.poll():

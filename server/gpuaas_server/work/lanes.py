@@ -1,0 +1,141 @@
+"""Lanes: which work may hold up which. Pure: the table of kinds, the slots of one worker, and the choice of what runs next.
+
+Every lane has slots that no other lane takes. The short lanes share some more; long work stays in slots of its own. Within a
+lane the flow (a tenant; empty for the platform's own work) that runs least goes first.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import IntEnum
+
+
+class Lane(IntEnum):
+    """In the order of urgency: of two wishes for one row the smaller number counts."""
+
+    SAFETY = 0  # what takes access away, gives hosts back, or sees that one is lost
+    INTERACTIVE = 1  # what somebody waits for
+    BULK = 2  # what may take minutes: reading images, removing old rows, sealing anew
+
+
+# The lane of each kind of work. A row may be asked for in a more urgent one: the release of an allocation and a change of
+# who may enter it are asked for in the safety lane.
+LANE_OF_KIND: Mapping[str, Lane] = {
+    "node_liveness": Lane.SAFETY,
+    "access_end": Lane.SAFETY,
+    "operation_access_end": Lane.SAFETY,
+    "secret_erase": Lane.SAFETY,
+    "instance_flag": Lane.SAFETY,
+    "allocation": Lane.INTERACTIVE,
+    "operation": Lane.INTERACTIVE,
+    "instance_health": Lane.INTERACTIVE,
+    "terminal": Lane.INTERACTIVE,
+    "publish_intent": Lane.BULK,
+    "artifact_check": Lane.BULK,
+    "housekeeping": Lane.BULK,
+    "secret_rewrap": Lane.BULK,
+}
+# Their work is over in milliseconds, so that a slot lent to one of them soon comes back.
+SHORT = frozenset({Lane.SAFETY, Lane.INTERACTIVE})
+RESERVED_PART = 5  # each short lane has this part of their slots for itself: a fifth
+
+
+NO_TURNS: Mapping[tuple[Lane, str], int] = {}
+
+
+def lane_of(kind: str) -> Lane:
+    return LANE_OF_KIND.get(kind, Lane.INTERACTIVE)
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """The slots of one worker: those of one lane alone, those that the short lanes share, and how many one flow may hold."""
+
+    reserved: Mapping[Lane, int]
+    shared: int
+    flow_limit: Mapping[Lane, int]
+
+    @classmethod
+    def of(cls, short: int, bulk: int) -> "Capacity":
+        """`short` is for safety and interactive work together, `bulk` for bulk work. One tenant's long work takes at most
+        half of the bulk slots: short work gives its slots back soon, long work does not.
+        """
+        own = short // RESERVED_PART
+        reserved = {Lane.SAFETY: own, Lane.INTERACTIVE: own, Lane.BULK: bulk}
+        return cls(reserved, short - 2 * own, {Lane.BULK: (bulk + 1) // 2})
+
+    def free(self, running: Mapping[Lane, int]) -> dict[Lane, int]:
+        """How many rows each lane could take now, if it alone took any."""
+        lent = sum(max(0, running.get(lane, 0) - self.reserved[lane]) for lane in SHORT)
+        shared = max(0, self.shared - lent)
+        return {
+            lane: max(0, own - running.get(lane, 0)) + (shared if lane in SHORT else 0)
+            for lane, own in self.reserved.items()
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A row that is due, and that nobody has leased."""
+
+    id: str
+    lane: Lane
+    flow: str
+    run_at: datetime
+
+
+def per_lane(running: Mapping[tuple[Lane, str], int]) -> Counter[Lane]:
+    counted: Counter[Lane] = Counter()
+    for (lane, _), number in running.items():
+        counted[lane] += number
+    return counted
+
+
+def choose(
+    waiting: Iterable[Waiting],
+    running: Mapping[tuple[Lane, str], int],
+    capacity: Capacity,
+    last_turns: Mapping[tuple[Lane, str], int] = NO_TURNS,
+) -> dict[Lane, list[Waiting]]:
+    """What to run next, lane by lane. In a lane it is the turn of the flow that runs least; of two, the one whose last turn
+    (a number that grows) is longer ago; and of its oldest row.
+    """
+    busy, lanes, turns = Counter(running), per_lane(running), Counter(last_turns)
+    newest = max(turns.values(), default=0)
+    queues: dict[Lane, dict[str, list[Waiting]]] = {lane: {} for lane in Lane}
+    for row in sorted(waiting, key=lambda row: (row.run_at, row.id), reverse=True):
+        queues[row.lane].setdefault(row.flow, []).append(row)  # the oldest at the end
+    chosen: dict[Lane, list[Waiting]] = {}
+    for lane in Lane:
+        for _ in range(capacity.free(lanes)[lane]):
+            turn = _next_row(queues[lane], lane, capacity, busy, turns)
+            if turn is None:
+                break
+            newest += 1
+            turns[lane, turn.flow] = newest
+            busy[lane, turn.flow] += 1
+            lanes[lane] += 1
+            chosen.setdefault(lane, []).append(turn)
+    return chosen
+
+
+def _next_row(
+    queues: Mapping[str, list[Waiting]],
+    lane: Lane,
+    capacity: Capacity,
+    busy: Counter[tuple[Lane, str]],
+    turns: Counter[tuple[Lane, str]],
+) -> Waiting | None:
+    most = capacity.flow_limit.get(lane)
+    able = [flow for flow, rows in queues.items() if rows and (most is None or not flow or busy[lane, flow] < most)]
+    if not able:
+        return None
+    turn = min(able, key=lambda flow: (busy[lane, flow], turns[lane, flow], queues[flow][-1].run_at, flow))
+    return queues[turn].pop()
+
+
+def left_behind(waiting: Sequence[Waiting], chosen: Mapping[Lane, Sequence[Waiting]]) -> set[Lane]:
+    """The lanes in which something is due that finds no slot."""
+    taken = {row.id for rows in chosen.values() for row in rows}
+    return {row.lane for row in waiting if row.id not in taken}
