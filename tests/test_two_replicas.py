@@ -1,14 +1,18 @@
 """Two of everything on one database: work is shared, waits wake across, keys are one key, and one may die."""
 
 import os
+import random
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
 import httpx
+import psycopg
 import pytest
 
 from gpuaas_sdk import Client, NewAllocation, PasswordCredentials
@@ -19,6 +23,7 @@ from system_support.world import World
 # Leases of a replica that dies are taken over soon; waits are longer than any deadline here, so only a wake-up ends them.
 SHORT = {"work_lease_seconds": "2", "login_rate_per_minute": "100000"}
 LONG_WAIT = 60
+FROZEN_ROUNDS = 12
 
 
 @dataclass
@@ -104,6 +109,49 @@ def test_the_same_key_on_both_replicas_at_once_makes_one_allocation(pair: Pair) 
             assert [row["id"] for row in rows] == list(ids)
             made += ids
     pair.end(*made)
+
+
+def test_a_frozen_replica_does_not_do_later_what_the_other_refused_under_the_same_key(pair: Pair) -> None:
+    """Frozen at a random moment of its attempt; while it is, the quota is gone, so that the other replica refuses."""
+    headers = {"Authorization": f"Bearer {pair.world.bearer('project_member')}"}
+    [api] = pair.first.children("api")
+    made: list[str] = []
+    for number in range(FROZEN_ROUNDS):
+        body = {"sku": "h100-slice", "gpu_count": 1, "name": f"frozen-{number}"}
+        keyed = headers | {"Idempotency-Key": f"frozen-{number:04d}"}
+        posts = [partial(post_allocation, server.url, pair.world.project_id, body, keyed) for server in pair.both()]
+        with ThreadPoolExecutor(1) as pool:
+            first = pool.submit(posts[0])
+            time.sleep(random.uniform(0, 0.03))
+            os.kill(api, signal.SIGSTOP)
+            try:
+                set_gpu_limit(pair, 0)
+                second = posts[1]()
+                set_gpu_limit(pair, 1000)
+            finally:
+                os.kill(api, signal.SIGCONT)
+            answers = [first.result(60), second, *(post() for post in posts)]
+        told = {(answer.status_code, answer.content) for answer in answers if is_answer(answer)}
+        rows = pair.ledger.rows("SELECT id FROM allocations WHERE name = %s", body["name"])
+        assert len(told) == 1, told
+        assert len(rows) == (1 if next(iter(told))[:1] == (201,) else 0), told
+        made += [row["id"] for row in rows]
+    pair.end(*made)
+
+
+def post_allocation(url: str, project_id: str, body: dict[str, object], headers: dict[str, str]) -> httpx.Response:
+    return httpx.post(f"{url}/api/v1/projects/{project_id}/allocations", json=body, headers=headers, timeout=60)
+
+
+def is_answer(answer: httpx.Response) -> bool:
+    assert answer.status_code in (201, 409, 503), answer.text
+    return answer.status_code == 201 or answer.json()["code"] == "quota_exceeded"
+
+
+def set_gpu_limit(pair: Pair, limit: int) -> None:
+    """Unless the frozen attempt has the row locked: then it is past every refusal, and holds its key."""
+    with suppress(psycopg.errors.LockNotAvailable):
+        pair.ledger.change("SET lock_timeout = '100ms'", f"UPDATE quotas SET gpu_limit = {limit}")
 
 
 def test_a_token_of_one_replica_is_good_on_the_other_and_ends_on_both(pair: Pair) -> None:

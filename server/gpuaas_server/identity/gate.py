@@ -150,7 +150,7 @@ class IdentityGate:
     async def _admit(
         self, request: Request, action: str, principal: Principal, place: ProjectPlace | None
     ) -> Admission:
-        actor = _actor(request, principal)
+        actor = request.scope["state"]["caller"] = _actor(request, principal)
         if place is None:
             if principal.platform_roles:
                 raise Problem("not_found")  # they see everything, so there is none; nothing was refused

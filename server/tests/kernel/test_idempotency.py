@@ -48,11 +48,54 @@ async def test_two_at_once_make_one_thing(site: Site) -> None:
     assert len((await site.admin.get("/tenants"))["items"]) == 1
 
 
-async def test_a_refused_request_is_not_remembered(site: Site) -> None:
+async def test_a_refusal_is_an_answer_and_is_given_again_though_the_reason_is_gone(site: Site) -> None:
+    first = (await create(site, "acme"))[1]
+    refused = await create(site, "acme", "another-key")
+    assert (refused[0], refused[1]["code"]) == (409, "already_exists")
+    await rename(site, str(first["id"]), "was-acme")
+    again = await create(site, "acme", "another-key")
+    assert (again[:2], again[2]) == (refused[:2], True)
+    assert (await create(site, "acme", "a-new-key"))[0] == 201
+
+
+async def test_another_request_under_a_refused_ones_key_is_refused(site: Site) -> None:
     await create(site, "acme")
-    assert (await create(site, "acme", "another-key"))[0] == 409
-    status, _, replayed = await create(site, "better", "another-key")
+    await create(site, "acme", "another-key")
+    status, problem, _ = await create(site, "better", "another-key")
+    assert (status, problem["code"]) == (422, "idempotency_mismatch")
+
+
+async def test_a_replayed_refusal_is_a_problem_document_with_the_first_ones_correlation(site: Site) -> None:
+    await create(site, "acme")
+    headers = {"Authorization": f"Bearer {site.admin.token}", "Idempotency-Key": KEY + "-2"}
+    body = {"slug": "acme", "name": "N"}
+    first = await site.client.post("/tenants", json=body, headers=headers)
+    again = await site.client.post("/tenants", json=body, headers=headers)
+    assert first.headers["Content-Type"] == again.headers["Content-Type"] == "application/problem+json"
+    assert again.json()["correlation_id"] == first.headers["X-Correlation-ID"]
+
+
+async def test_what_says_nothing_about_the_request_is_not_remembered(site: Site) -> None:
+    headers = {"Authorization": "Bearer nonsense", "Idempotency-Key": KEY}
+    answer = await site.client.post("/tenants", json={"slug": "acme", "name": "N"}, headers=headers)
+    assert answer.status_code == 401
+    status, _, replayed = await create(site, "acme")
     assert (status, replayed) == (201, False)
+
+
+async def test_a_change_against_another_generation_is_another_request(site: Site) -> None:
+    tenant = (await create(site, "acme"))[1]["id"]
+    headers = {"Authorization": f"Bearer {site.admin.token}", "Idempotency-Key": "a-key-for-the-change"}
+    path, body = f"/tenants/{tenant}", {"name": "M"}
+    stale = await site.client.patch(path, json=body, headers=headers | {"If-Match": '"7"'})
+    assert stale.json()["code"] == "precondition_failed"
+    other = await site.client.patch(path, json=body, headers=headers | {"If-Match": '"1"'})
+    assert other.json()["code"] == "idempotency_mismatch"
+
+
+async def rename(site: Site, tenant_id: str, slug: str) -> None:
+    async with site.platform.database.connection(PLATFORM) as connection:
+        await connection.execute("UPDATE tenants SET slug = %s WHERE id = %s", (slug, tenant_id))
 
 
 async def test_stored_answers_are_sealed(site: Site, platform: Platform) -> None:

@@ -65,7 +65,7 @@ class Call:
     action: str
     admission: Admission
     request: Request
-    idempotency_key: str | None
+    keyed: idempotency.KeyedRequest | None
     if_match: str | None
 
     @property
@@ -104,13 +104,13 @@ class Call:
         status: int,
     ) -> Response:
         async with self.platform.transaction(self.admission.scope, self.actor) as tx:
-            key = await self._key()
+            key = None if self.keyed is None else await self.keyed.identity()
             recalling = None if key is None else await idempotency.ask(tx, key)
             asked = await ask(tx)
             if recalling is not None:
                 stored = await idempotency.recall(tx, recalling, self.platform.sealer)
                 if stored is not None:
-                    return _replay(stored)
+                    return idempotency.replay(stored)
             result = await verb(tx, asked)
             if not tx.audited:
                 raise RuntimeError("a change must be audited: call audit.service.record in the verb")
@@ -118,7 +118,7 @@ class Call:
             if key is not None:
                 hours = self.platform.settings.idempotency_hours
                 idempotency.remember(tx, key, answer, self.platform.sealer, hours)
-        return _respond(answer)
+        return idempotency.respond(answer)
 
     async def is_still_admitted(self) -> bool:
         """For answers that go on for long: whether the same call would be let in now."""
@@ -132,14 +132,6 @@ class Call:
         """Refuse a change that was prepared against another generation (If-Match)."""
         if self.if_match not in (None, "*", f'"{generation}"'):
             raise Problem("precondition_failed", f"The current generation is {generation}.")
-
-    async def _key(self) -> idempotency.IdempotencyKey | None:
-        if self.idempotency_key is None:
-            return None
-        url = self.request.url
-        target = f"{url.path}?{url.query}" if url.query else url.path
-        mark = idempotency.fingerprint(self.request.method, target, await self.request.body())
-        return idempotency.IdempotencyKey(self.actor.id, self.idempotency_key, mark)
 
 
 async def _nothing(tx: Tx) -> None:
@@ -156,20 +148,8 @@ def _answer(result: BaseModel | None, status: int) -> idempotency.StoredAnswer:
     return idempotency.StoredAnswer(status if result is not None else 204, body, _etag(result))
 
 
-def _respond(answer: idempotency.StoredAnswer) -> Response:
-    headers = {} if answer.etag is None else {"ETag": answer.etag}
-    media_type = "application/json" if answer.body else None
-    return Response(answer.body or None, answer.status, headers, media_type)
-
-
-def _replay(stored: idempotency.StoredAnswer) -> Response:
-    response = _respond(stored)
-    response.headers["Idempotent-Replayed"] = "true"
-    return response
-
-
 def reply(result: BaseModel | None, status: int = 200) -> Response:
-    return _respond(_answer(result, status))
+    return idempotency.respond(_answer(result, status))
 
 
 IdempotencyHeader = Annotated[
@@ -177,7 +157,9 @@ IdempotencyHeader = Annotated[
     Header(
         alias="Idempotency-Key",
         pattern="^[!-~]{8,128}$",
-        description="Repeat a request safely: the same key and body get the same answer for 24 hours.",
+        description="Repeat a request safely: the same key and body get the same answer for 24 hours, refusals"
+        " included. 401, 423, 429, `idempotency_in_progress` and 5xx are no answers: repeat the request with the same"
+        " key. After any other refusal a new attempt needs a new key.",
     ),
 ]
 IfMatchHeader = Annotated[
@@ -227,7 +209,23 @@ def _query_names(dependant: Dependant) -> Iterator[str]:
 
 async def _call(request: Request, action: str, key: str | None, if_match: str | None) -> Call:
     state = request.app.state
-    admission = await state.gate.admit(request, action)
+    try:
+        admission = await state.gate.admit(request, action)
+    except Problem:
+        _keep_key(request, request.scope["state"].get("caller"), key, if_match, admitted=False)
+        raise
     if request.scope["query_string"]:
         _refuse_unknown_parameters(request, action)
-    return Call(state.platform, action, admission, request, key, if_match)
+    keyed = _keep_key(request, admission.actor, key, if_match, admitted=True)
+    return Call(state.platform, action, admission, request, keyed, if_match)
+
+
+def _keep_key(
+    request: Request, caller: Actor | None, key: str | None, if_match: str | None, admitted: bool
+) -> idempotency.KeyedRequest | None:
+    """Leave the key on the request, for whoever refuses it later. All strangers would share theirs, so they have none."""
+    if key is None or caller is None or caller.kind == "anonymous":
+        return None
+    keyed = idempotency.KeyedRequest(request.app.state.platform, caller, request, key, if_match, admitted)
+    request.scope["state"]["keyed"] = keyed
+    return keyed

@@ -27,6 +27,6 @@ class DirectRoute:
             response = await self.endpoint(request)
         except Problem as problem:
             response = await answer_problem(request, problem)
-        except away:
-            response = answer_away(request)
+        except away as error:
+            response = answer_away(request, error)
         await response(scope, receive, send)

@@ -1,6 +1,8 @@
 """Idempotency keys: the answer is stored in the transaction that did the work, so it is there exactly when the work is.
 
 Same key and body: the same answer. Another body: 422. Still running: 409 (an advisory lock tells, nobody blocks).
+A refusal is an answer too: `KeyedRequest` stores it before it is sent, so that an attempt that was frozen on its way
+cannot wake up and do what a later attempt was refused. Decision 0007 goes through every interleaving.
 """
 
 import hashlib
@@ -10,13 +12,20 @@ from datetime import timedelta
 
 from psycopg import AsyncCursor
 from psycopg.rows import DictRow
+from starlette.requests import Request
+from starlette.responses import Response
 
-from gpuaas_server.kernel.context import Tx
-from gpuaas_server.kernel.database import rows_removed
+from gpuaas_server.kernel.context import Actor, Platform, Tx
+from gpuaas_server.kernel.database import NOBODY, rows_removed
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.sealing import Sealer
 
+PROBLEM_TYPE = "application/problem+json"
 _PURPOSE = "idempotent-answer"
+# Who you are (401, 423), how fast you may ask (429), and what the key itself is: nothing of that says what became of the
+# request, and the same request may be sent again under its key.
+_NO_ANSWER_STATUSES = frozenset({401, 423, 429})
+_ABOUT_THE_KEY = frozenset({"idempotency_in_progress", "idempotency_mismatch"})
 _REMEMBER = (
     "INSERT INTO idempotency_keys (owner_id, key, fingerprint, status, body, etag, expires_at)"
     " SELECT owner_id, key, decode(fingerprint, 'base64'), status, decode(body, 'base64'), etag, expires_at"
@@ -48,8 +57,29 @@ class StoredAnswer:
     etag: str | None
 
 
-def fingerprint(method: str, path: str, body: bytes) -> bytes:
-    return hashlib.sha256(b"\n".join((method.encode(), path.encode(), body))).digest()
+def fingerprint(method: str, path: str, body: bytes, if_match: str | None = None) -> bytes:
+    parts = [method.encode(), path.encode(), body]
+    if if_match is not None:  # prepared against another generation, it is another request
+        parts.append(if_match.encode())
+    return hashlib.sha256(b"\n".join(parts)).digest()
+
+
+def is_answer(problem: Problem) -> bool:
+    """Whether a refusal says what became of the request, and must stay true for every later attempt under its key."""
+    status = problem.kind.status
+    return 400 <= status < 500 and status not in _NO_ANSWER_STATUSES and problem.code not in _ABOUT_THE_KEY
+
+
+def respond(answer: StoredAnswer) -> Response:
+    headers = {} if answer.etag is None else {"ETag": answer.etag}
+    media_type = PROBLEM_TYPE if answer.status >= 400 else "application/json"
+    return Response(answer.body or None, answer.status, headers, media_type if answer.body else None)
+
+
+def replay(stored: StoredAnswer) -> Response:
+    response = respond(stored)
+    response.headers["Idempotent-Replayed"] = "true"
+    return response
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +127,39 @@ def remember(tx: Tx, key: IdempotencyKey, answer: StoredAnswer, sealer: Sealer, 
         "expires_at": tx.now + timedelta(hours=hours),
     }
     tx.later.insert(_REMEMBER, [row])
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedRequest:
+    """A request under an Idempotency-Key of a caller who is known."""
+
+    platform: Platform
+    owner: Actor
+    request: Request
+    key: str
+    if_match: str | None
+    admitted: bool
+
+    async def identity(self) -> IdempotencyKey:
+        url = self.request.url
+        target = f"{url.path}?{url.query}" if url.query else url.path
+        mark = fingerprint(self.request.method, target, await self.request.body(), self.if_match)
+        return IdempotencyKey(self.owner.id, self.key, mark)
+
+    async def settle_refusal(self, refusal: Response) -> Response:
+        """Store a refusal, and return what the caller is to be told.
+
+        The transaction that was refused is over, and so is its lock. If another attempt has been answered meanwhile, its
+        answer stands; if one is running, nobody knows yet (`idempotency_in_progress`).
+        """
+        answer = StoredAnswer(refusal.status_code, bytes(refusal.body), None)
+        key = await self.identity()
+        async with self.platform.transaction(NOBODY, self.owner) as tx:
+            stored = await recall(tx, await ask(tx, key), self.platform.sealer)
+            if stored is None:
+                remember(tx, key, answer, self.platform.sealer, self.platform.settings.idempotency_hours)
+        # Who is not admitted any more is not shown an earlier answer either: it may hold a secret.
+        return refusal if stored is None or not self.admitted else replay(stored)
 
 
 async def forget_expired(tx: Tx, portion: int) -> int:

@@ -13,10 +13,11 @@ from starlette.routing import Match
 
 from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.errors import CATALOGUE, Problem
+from gpuaas_server.kernel.http.idempotency import PROBLEM_TYPE, KeyedRequest, is_answer
 
 log = logging.getLogger("gpuaas.http")
 
-MEDIA_TYPE = "application/problem+json"
+MEDIA_TYPE = PROBLEM_TYPE
 _BY_STATUS = {
     404: "not_found",
     405: "method_not_allowed",
@@ -37,7 +38,10 @@ class ProblemDocument(BaseModel):
     correlation_id: str = Field(
         description="Finds the audit record and the logs of this request: tell it to an operator."
     )
-    retryable: bool = Field(description="Whether the same request may succeed later.")
+    retryable: bool = Field(
+        description="Whether the same request may succeed later. After a refusal (4xx) it needs a new Idempotency-Key,"
+        " except for 401, 423, 429 and `idempotency_in_progress`."
+    )
     next_step: str = Field(description="What a person should do.")
     details: dict[str, object] = Field(
         default_factory=dict,
@@ -118,10 +122,19 @@ def _answer(request: Request, problem: Problem) -> Response:
 
 async def answer_problem(request: Request, problem: Problem) -> Response:
     await _tell_gate(request, problem)
-    return _answer(request, problem)
+    keyed: KeyedRequest | None = request.scope["state"].get("keyed")
+    refusal = _answer(request, problem)
+    if keyed is None or not is_answer(problem):
+        return refusal
+    try:
+        return await keyed.settle_refusal(refusal)
+    except Problem as unsettled:
+        return _answer(request, unsettled)
+    except away as error:
+        return answer_away(request, error)
 
 
-def answer_away(request: Request) -> Response:
+def answer_away(request: Request, error: Exception) -> Response:
     return _answer(request, Problem("unavailable", "The database did not answer.", headers={"Retry-After": "1"}))
 
 
@@ -144,7 +157,7 @@ def install_problem_handlers(app: FastAPI) -> None:
         return _answer(request, problem)
 
     async def on_database_away(request: Request, error: Exception) -> Response:
-        return answer_away(request)
+        return answer_away(request, error)
 
     async def on_deadlock(request: Request, error: Exception) -> Response:
         detail = "Others changed the same things at the same moment; nothing was done."
