@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect, 
 from gpuaas_sdk import PasswordCredentials
 
 CHROMIUM = Path("/usr/bin/chromium")
+ALONE = Path(__file__).with_name("chromium")  # the same, in a network of its own: see own_network.py
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -28,9 +29,9 @@ expect.set_options(timeout=PATIENCE)
 
 
 @contextmanager
-def chromium() -> Iterator[Browser]:
+def chromium(program: Path = ALONE) -> Iterator[Browser]:
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        browser = driver.chromium.launch(executable_path=program, args=FLAGS)
         try:
             yield browser
         finally:
