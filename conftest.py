@@ -1,12 +1,28 @@
 """Fixtures for every package's tests: one real server a test run (per process), and a fresh world in it."""
 
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator
 
 import pytest
 
 from system_support.server import RunningServer
 from system_support.world import World
+
+OF_THE_TESTS = ("GPUAAS_TEST_", "GPUAAS_WRITE_GOLDEN")
+PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Nothing that a developer has set for the own work reaches the programs under test: no setting of the platform, no
+    proxy on the way to this machine itself, no configuration of the `gpuaas` command."""
+    for name in list(os.environ):
+        if (name.startswith("GPUAAS_") and not name.startswith(OF_THE_TESTS)) or name.lower() in PROXIES:
+            del os.environ[name]
+    home = tempfile.mkdtemp(prefix="gpuaas-config-")
+    os.environ["XDG_CONFIG_HOME"] = home
+    config.add_cleanup(lambda: shutil.rmtree(home, ignore_errors=True))
 
 
 @pytest.fixture(scope="session")

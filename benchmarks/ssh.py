@@ -1,6 +1,7 @@
 """From asking for a host to the first SSH login on a real lab host, against the same commands typed by hand."""
 
 import json
+import os
 import subprocess
 import tempfile
 import time
@@ -105,7 +106,7 @@ class OnPlatform:
 @contextmanager
 def _site(directory: Path) -> Iterator[tuple[OnPlatform, ByHand]]:
     """One host for the platform's agent, one for the person."""
-    with Fleet(name="bench", hosts=2) as fleet:
+    with Fleet(name=f"bench-{os.getpid()}", hosts=2) as fleet:
         bind = f"{fleet.gateway}:{free_port()}"
         with RunningServer.start(https_bind=bind, agent_urls=json.dumps([f"https://{bind}"])) as server:
             world = World.create(server)

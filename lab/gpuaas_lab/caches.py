@@ -1,6 +1,7 @@
-"""Root file systems and layers of earlier recipes: removed once nothing uses them.
+"""Root file systems and layers of earlier recipes: removed a day after the last fleet that used them.
 
 Each fleet's folder says what its hosts' disks are made of, from before the fleet looks for it until the fleet is gone.
+Another checkout on this machine may have another recipe, and must not build its own anew whenever it starts a fleet.
 """
 
 import json
@@ -9,7 +10,7 @@ from pathlib import Path
 from gpuaas_lab import hardware_layer, package_layer, records, rootfs
 from gpuaas_lab.built_folder import BuiltFolder
 from gpuaas_lab.errors import LabError
-from gpuaas_lab.files import locked
+from gpuaas_lab.files import locked, used_lately
 from gpuaas_lab.layout import FLEETS_DIR, MAX_GPUS, FleetLayout
 from gpuaas_lab.package_layer import PackageLayer
 from gpuaas_lab.records import LOCK
@@ -22,6 +23,14 @@ def note_use(layout: FleetLayout, layer: PackageLayer | None = None) -> None:
     used = [rootfs.path(), hardware_layer.path(layout.gpus_per_host), *([layer.path] if layer else [])]
     layout.directory.mkdir(parents=True, exist_ok=True)
     (layout.directory / _NOTE).write_text(json.dumps([str(folder) for folder in used]) + "\n")
+    for folder in used:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        _stamp(folder).touch()
+
+
+def _stamp(folder: Path) -> Path:
+    """The file whose time says when a fleet last asked for the folder."""
+    return folder.with_name(f"{folder.name}.used")
 
 
 def prune() -> list[Path]:
@@ -37,7 +46,8 @@ def _prune() -> list[Path]:
     used = _used_by_fleets()
     if used is None:
         return []
-    removed = []
+    removed: list[Path] = []
+    used |= {folder for folder in _all_cached() if used_lately(_stamp(folder))}
     for folder in set(rootfs.all_cached()) - {rootfs.path()} - used:
         removed += [folder] * BuiltFolder(folder).discard()
     current = {hardware_layer.path(count) for count in range(MAX_GPUS + 1)}
@@ -46,7 +56,13 @@ def _prune() -> list[Path]:
         removed.append(folder)
     for folder in {one for one in package_layer.all_cached() if package_layer.of_earlier_root(one)} - used:
         removed += [folder] * BuiltFolder(folder).discard()
+    for folder in removed:
+        _stamp(folder).unlink(missing_ok=True)
     return removed
+
+
+def _all_cached() -> list[Path]:
+    return [*rootfs.all_cached(), *hardware_layer.all_cached(), *package_layer.all_cached()]
 
 
 def _used_by_fleets() -> set[Path] | None:

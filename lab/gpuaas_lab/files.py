@@ -14,6 +14,16 @@ from pathlib import Path
 from gpuaas_lab.commands import execute
 from gpuaas_lab.errors import DeadlinePassed, LabError
 
+KEPT_SECONDS = 24 * 3600.0  # what was used so lately may be used again: by another checkout, with another recipe
+
+
+def used_lately(stamp: Path) -> bool:
+    """Whether the file was touched within the last day."""
+    try:
+        return time.time() - stamp.stat().st_mtime < KEPT_SECONDS
+    except FileNotFoundError:
+        return False
+
 
 @contextmanager
 def locked(

@@ -5,7 +5,7 @@ A fleet is alive while its owner runs, or, when it was left running on purpose, 
 
 import json
 import os
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
 from gpuaas_lab.layout import RUN_DIR, FleetLayout
@@ -70,17 +70,22 @@ class FleetRecord:
         partial.rename(path)
 
 
+_KNOWN = frozenset(one.name for one in fields(FleetRecord))
+
+
 def record_path(name: str) -> Path:
     return RUN_DIR / f"{name}.json"
 
 
 def load(name: str) -> FleetRecord | None:
     try:
-        return FleetRecord(**json.loads(record_path(name).read_text()))
+        told = json.loads(record_path(name).read_text())
+        # A later lab, of another checkout, may say more: its fleet is alive all the same.
+        return FleetRecord(**{key: value for key, value in told.items() if key in _KNOWN})
     except FileNotFoundError:
         return None
-    except (ValueError, TypeError):
-        # Of another version of the lab, or damaged: what it made is found by name.
+    except (ValueError, TypeError, AttributeError):
+        # Damaged: what it made is found by name.
         record_path(name).unlink(missing_ok=True)
         return None
 

@@ -1,11 +1,15 @@
 """What earlier recipes left on the disk goes when no fleet uses it, and not before."""
 
 import json
+import os
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
-from gpuaas_lab import caches, hardware_layer, records, rootfs
+from gpuaas_lab import caches, hardware_layer, package_layer, records, rootfs
+from gpuaas_lab.files import KEPT_SECONDS
+from gpuaas_lab.layout import FleetLayout
 
 
 @pytest.fixture
@@ -14,7 +18,9 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(rootfs, "ROOTFS_DIR", tmp_path / "rootfs")
     monkeypatch.setattr(hardware_layer, "HARDWARE_DIR", tmp_path / "hardware")
     monkeypatch.setattr(hardware_layer, "_PARTIAL", tmp_path / "hardware/partial")
+    monkeypatch.setattr(package_layer, "LAYERS_DIR", tmp_path / "layers")
     monkeypatch.setattr(caches, "FLEETS_DIR", tmp_path / "fleets")
+    monkeypatch.setattr("gpuaas_lab.layout.FLEETS_DIR", tmp_path / "fleets")
     monkeypatch.setattr(caches, "LOCK", tmp_path / "lock")
     monkeypatch.setattr(records, "RUN_DIR", tmp_path / "run")
     for folder in (rootfs.path(), hardware_layer.path(8), tmp_path / "rootfs/old", tmp_path / "hardware/old"):
@@ -46,3 +52,27 @@ def test_what_a_fleet_uses_stays_until_the_fleet_is_gone(data: Path) -> None:
 def test_nothing_goes_while_a_fleet_does_not_say_what_it_uses(data: Path) -> None:
     _fleet(data, "")
     assert caches.prune() == []
+
+
+def test_what_another_checkout_used_today_stays_though_it_has_no_fleet_now(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else two checkouts with different recipes would build theirs anew for every fleet."""
+    with monkeypatch.context() as other_checkout:
+        other_checkout.setattr(rootfs, "recipe_hash", lambda: "old")
+        caches.note_use(FleetLayout("other", 1, 1, 8))
+    (data / "fleets/other/layers.json").unlink()
+    (data / "fleets/other").rmdir()
+    assert caches.prune() == [data / "hardware/old"]
+    stamp = data / "rootfs/old.used"
+    before = stamp.stat().st_mtime - KEPT_SECONDS
+    os.utime(stamp, (before, before))
+    assert caches.prune() == [data / "rootfs/old"]
+    assert not stamp.exists()
+
+
+def test_a_fleet_of_a_later_lab_counts_though_its_record_says_more(data: Path) -> None:
+    record = records.FleetRecord.of_this_process(FleetLayout("later", 7, 1, 8))
+    (data / "run").mkdir()
+    (data / "run/later.json").write_text(json.dumps({**asdict(record), "colour": "green"}))
+    assert records.load_all() == [record]

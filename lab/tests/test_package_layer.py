@@ -50,5 +50,8 @@ def test_layers_over_an_earlier_root_file_system_go_and_the_others_stay(
 
 def test_a_fleet_says_that_it_uses_its_layer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gpuaas_lab.layout.FLEETS_DIR", tmp_path)
+    monkeypatch.setattr(package_layer, "LAYERS_DIR", tmp_path / "layers")
+    monkeypatch.setattr(rootfs, "ROOTFS_DIR", tmp_path / "rootfs")
+    monkeypatch.setattr(hardware_layer, "HARDWARE_DIR", tmp_path / "hardware")
     caches.note_use(FleetLayout("noted", 1, 1, 8), EXTRA)
     assert str(EXTRA.path) in (tmp_path / "noted/layers.json").read_text()

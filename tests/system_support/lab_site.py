@@ -1,6 +1,7 @@
 """A platform whose hosts are real: a lab fleet, a server that it reaches, and a world in which all of it is approved."""
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -13,7 +14,8 @@ from gpuaas_sdk.testing import RunningServer, Stage, World, free_port
 def lab_site(
     name: str, hosts: int, layer: PackageLayer | None = None, **settings: str
 ) -> Iterator[tuple[World, Fleet]]:
-    with Fleet(name=name, hosts=hosts, layer=layer) as fleet:
+    """The fleet's name is this process's own: the same test may run from another checkout beside us."""
+    with Fleet(name=f"{name}-{os.getpid()}", hosts=hosts, layer=layer) as fleet:
         bind = f"{fleet.gateway}:{free_port()}"
         settings = {"login_rate_per_minute": "100000", **settings}
         with RunningServer.start(https_bind=bind, agent_urls=json.dumps([f"https://{bind}"]), **settings) as server:

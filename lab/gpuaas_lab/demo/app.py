@@ -13,12 +13,13 @@ from gpuaas_lab import rootfs
 from gpuaas_lab.built_folder import Progress
 from gpuaas_lab.commands import follow
 from gpuaas_lab.errors import CommandFailed, LabError
-from gpuaas_lab.files import locked
+from gpuaas_lab.files import locked, used_lately
 from gpuaas_lab.layout import DATA_DIR
 
 SLUG = "slurm"
 BUILD_SECONDS = 600.0
 _FOLDER = Path(__file__).resolve().parents[3] / "apps" / SLUG / f"gpuaas_{SLUG}"
+_APT = Path(__file__).resolve().parents[3] / "tools/apt"
 _RECIPE = ("bundle.py", "packages.py")  # which packages, and how they are put together
 
 
@@ -38,6 +39,8 @@ def ensure(progress: Progress) -> App:
     with locked(DATA_DIR / f"{SLUG}.lock", BUILD_SECONDS, f"another process to fetch {SLUG}'s packages", progress):
         if not packages.exists():
             _build(image, packages, progress)
+        packages.touch()
+        _remove_unused(packages)
     return App(manifest.read_text(), packages)
 
 
@@ -57,15 +60,20 @@ def _recipe_hash() -> str:
     return seen.hexdigest()[:16]
 
 
+def _remove_unused(packages: Path) -> None:
+    """Those of earlier recipes; but another checkout on this machine may be at its own."""
+    for other in DATA_DIR.glob(f"{SLUG}-*.packages*"):
+        if other != packages and not used_lately(other):
+            other.unlink()
+
+
 def _build(image: Path, packages: Path, progress: Progress) -> None:
     began = time.monotonic()
-    for earlier in DATA_DIR.glob(f"{SLUG}-*.packages*"):
-        earlier.unlink()
     partial = packages.with_suffix(".packages.partial")
     make = [program(f"gpuaas-{SLUG}-bundle"), "--host-status", str(image / "var/lib/dpkg/status"), str(partial)]
     progress(f"fetching {SLUG}'s packages (once)")
     try:
-        for argv in (["apt-get", "-q", "update"], make):
+        for argv in ([str(_APT), "-q", "update"], make):
             follow(argv, lambda line: None, timeout=BUILD_SECONDS)
     except CommandFailed as failure:
         raise LabError(

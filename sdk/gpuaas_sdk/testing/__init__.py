@@ -5,9 +5,10 @@ Needs `gpuaas-server` (and, for the simulated fleet, `gpuaas-agent`) in the same
 
 from gpuaas_sdk.testing.agents import SimulatedAgents
 from gpuaas_sdk.testing.mortal import MOMENTS, Death, Mortal, mortal
+from gpuaas_sdk.testing.ports import free_port
 from gpuaas_sdk.testing.repeatable import Interruptions, proving
 from gpuaas_sdk.testing.replicas import running
-from gpuaas_sdk.testing.server import RunningServer, free_port
+from gpuaas_sdk.testing.server import RunningServer
 from gpuaas_sdk.testing.stage import Stage, as_replica
 from gpuaas_sdk.testing.world import World
 

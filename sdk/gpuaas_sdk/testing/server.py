@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -14,15 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gpuaas_sdk import Client, PasswordCredentials
+from gpuaas_sdk.testing.ports import free_port
 
 START_SECONDS = 60.0
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @dataclass

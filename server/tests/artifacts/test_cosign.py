@@ -13,12 +13,13 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from gpuaas_sdk.signing import payload_of, public_pem, sign_blob, sign_image
+from gpuaas_sdk.testing import free_port
 from gpuaas_server.artifacts.signatures import Signed, blob_signers, read_key, signers
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.runtime import running_platform
 from tests_support.artifacts import Json, Workshop, digest_of
-from tests_support.images import RegistrySite, free_port, registry_site
+from tests_support.images import RegistrySite, registry_site
 from tests_support.parts import part
 
 VECTORS = json.loads((Path(__file__).parent / "cosign_vectors.json").read_text())

@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
 
 from gpuaas_sdk.registry import IMAGE_MANIFEST
+from gpuaas_sdk.testing import free_port
 from gpuaas_server.artifacts import pulling
 from gpuaas_server.artifacts.schemas import RuntimeSecret, RuntimeSecretCreate
 from gpuaas_server.kernel.context import system_actor
@@ -21,7 +22,7 @@ from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.runtime import running_platform
 from tests_support.agents import MovableClock
 from tests_support.artifacts import Json, Workshop
-from tests_support.images import RegistrySite, free_port, registry_site
+from tests_support.images import RegistrySite, registry_site
 
 OPERATION = new_id("op")
 RECIPIENT = X25519PrivateKey.generate()

@@ -11,6 +11,7 @@ import pytest
 
 from gpuaas_sdk.errors import GpuaasError
 from gpuaas_sdk.registry import IMAGE_MANIFEST
+from gpuaas_sdk.testing import free_port
 from gpuaas_server.access import keys
 from gpuaas_server.artifacts import places
 from gpuaas_server.artifacts.oci import Image
@@ -21,7 +22,7 @@ from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.processes.registry import trust_bundle
 from gpuaas_server.runtime import running_platform
-from tests_support.images import RegistrySite, free_port, push_image, registry_site, start_registry
+from tests_support.images import RegistrySite, push_image, registry_site, start_registry
 
 
 @pytest.fixture

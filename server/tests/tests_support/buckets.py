@@ -1,17 +1,17 @@
 """A real S3 server of one process, with one bucket and one key that may do everything with it."""
 
 import json
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
 
+from gpuaas_sdk.testing import free_port
 from gpuaas_server.artifacts.s3 import Bucket, presign
 from tests_support.parts import part
 
@@ -58,7 +58,7 @@ def running_s3(directory: Path, secret_key: str) -> Iterator[S3Server]:
     }
     keys.write_text(json.dumps({"identities": [who]}))
     kinds = [f"{name}.port{kind}" for name in ("master", "volume", "filer", "s3") for kind in ("", ".grpc")]
-    ports = dict(zip(kinds, _free_ports(len(kinds)), strict=True))
+    ports = {kind: free_port() for kind in kinds}
     command = [program, "server", f"-dir={directory}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-filer", "-s3"]
     command += [f"-{kind}={port}" for kind, port in ports.items()]
     command += [f"-s3.config={keys}", "-s3.port.iceberg=0", "-s3.port.lance=0", "-volume.max=10"]
@@ -83,12 +83,3 @@ def _make_bucket(server: S3Server) -> None:
                 return
         time.sleep(0.05)
     raise RuntimeError("the S3 server did not start")
-
-
-def _free_ports(count: int) -> list[int]:
-    """All different: they are held until all are drawn."""
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [int(one.getsockname()[1]) for one in sockets]

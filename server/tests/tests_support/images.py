@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import secrets
-import socket
 import subprocess
 import sys
 import time
@@ -23,12 +22,6 @@ from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.settings import Settings
 from tests_support.artifacts import Json, Workshop, digest_of, workshop
 from tests_support.parts import part
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
 
 
 @dataclass

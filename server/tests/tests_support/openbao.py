@@ -1,7 +1,6 @@
 """A real OpenBao server, and a token for it that may do no more than docs/howto/keep-secrets-in-openbao.md says."""
 
 import secrets
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -12,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+
+from gpuaas_sdk.testing import free_port
 
 POLICY = """
 path "transit/keys/gpuaas" { capabilities = ["read"] }
@@ -97,10 +98,7 @@ class RunningOpenBao:
 
 @contextmanager
 def running(directory: Path) -> Iterator[RunningOpenBao]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = int(probe.getsockname()[1])
-    store = RunningOpenBao(directory, port, f"root-{secrets.token_hex(8)}")
+    store = RunningOpenBao(directory, free_port(), f"root-{secrets.token_hex(8)}")
     try:
         store.start()
         store.furnish()
