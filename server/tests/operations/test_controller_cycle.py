@@ -1,7 +1,6 @@
 """What a controller does, over HTTP on real PostgreSQL: find work, claim it, report, complete or fail."""
 
 import asyncio
-import time
 from datetime import datetime, timedelta
 
 import pytest
@@ -42,14 +41,13 @@ async def test_a_deploy_goes_from_created_to_running_by_the_word_of_its_controll
         assert name in seen
 
 
+@pytest.mark.usefixtures("only_wakeups")
 async def test_an_idle_controller_hears_of_work_at_once(world: AppSite) -> None:
     waiting = asyncio.create_task(world.controller.work(wait=20))
     await asyncio.sleep(0.2)
-    begun = time.monotonic()
     _, operation_id = await world.created()
-    found = await asyncio.wait_for(waiting, 5)
+    found = await asyncio.wait_for(waiting, 60)
     assert [item["id"] for item in found] == [operation_id]
-    assert time.monotonic() - begun < 2
 
 
 async def test_of_two_claimers_one_gets_it(world: AppSite) -> None:

@@ -8,6 +8,10 @@ import pytest
 from tests_support.agents import Json
 from tests_support.apps import AppSite
 
+pytestmark = pytest.mark.usefixtures("only_wakeups")
+HANG = 30.0  # seconds, after which nobody waits any more
+LONG = 60  # what the server is asked to wait by who must not be made to
+
 
 async def follow(world: AppSite, operation_id: str, newer_than: int, wait: int = 20) -> Json:
     return await world.admin.get(f"{world.path}/operations/{operation_id}?wait={wait}&newer_than={newer_than}")
@@ -27,11 +31,9 @@ async def test_a_step_is_seen_at_once_by_who_follows(world: AppSite) -> None:
     await world.controller.does(operation_id, "claim")
     await world.controller.does(operation_id, "report")
     waiting = await following(world, operation_id)
-    begun = time.monotonic()
     await world.controller.does(operation_id, "report", steps=[{"name": "install", "status": "running"}])
-    seen = await asyncio.wait_for(waiting, 5)
+    seen = await asyncio.wait_for(waiting, HANG)
     assert [step["name"] for step in seen["steps"]] == ["install"]
-    assert time.monotonic() - begun < 2
 
 
 @pytest.mark.parametrize("verb", ["claim", "report", "complete", "give-back"])
@@ -42,7 +44,7 @@ async def test_whatever_a_controller_does_wakes_who_follows(world: AppSite, verb
     waiting = await following(world, operation_id)
     await world.controller.does(operation_id, verb)
     status = {"claim": "claimed", "report": "running", "complete": "succeeded", "give-back": "pending"}[verb]
-    assert (await asyncio.wait_for(waiting, 5))["status"] == status
+    assert (await asyncio.wait_for(waiting, HANG))["status"] == status
 
 
 async def test_a_wish_to_cancel_wakes_who_follows(world: AppSite) -> None:
@@ -50,7 +52,7 @@ async def test_a_wish_to_cancel_wakes_who_follows(world: AppSite) -> None:
     await world.controller.does(operation_id, "claim")
     waiting = await following(world, operation_id)
     await world.admin.post(f"{world.path}/operations/{operation_id}/cancel", {})
-    assert (await asyncio.wait_for(waiting, 5))["cancel_requested_at"] is not None
+    assert (await asyncio.wait_for(waiting, HANG))["cancel_requested_at"] is not None
 
 
 async def test_a_bulk_operation_is_followed_through_its_children(world: AppSite) -> None:
@@ -60,7 +62,7 @@ async def test_a_bulk_operation_is_followed_through_its_children(world: AppSite)
     waiting = await following(world, parent)
     first = (await world.controller.work())[0]["id"]
     await world.controller.does(first, "claim")
-    assert (await asyncio.wait_for(waiting, 5))["children"] == {"claimed": 1, "pending": 1}
+    assert (await asyncio.wait_for(waiting, HANG))["children"] == {"claimed": 1, "pending": 1}
 
 
 async def test_a_renewed_lease_is_nobodys_news(world: AppSite) -> None:
@@ -70,7 +72,7 @@ async def test_a_renewed_lease_is_nobodys_news(world: AppSite) -> None:
     known = await world.operation(operation_id)
     waiting = asyncio.create_task(follow(world, operation_id, known["generation"], wait=1))
     await world.controller.does(operation_id, "report")
-    seen = await asyncio.wait_for(waiting, 5)
+    seen = await asyncio.wait_for(waiting, HANG)
     assert seen == known
 
 
@@ -79,22 +81,20 @@ async def test_the_wait_ends_with_what_there_is(world: AppSite) -> None:
     known = await world.operation(operation_id)
     begun = time.monotonic()
     assert await follow(world, operation_id, known["generation"], wait=1) == known
-    assert 0.9 < time.monotonic() - begun < 5
+    assert time.monotonic() - begun > 0.9
 
 
 async def test_what_is_newer_already_and_what_has_ended_are_not_waited_for(world: AppSite) -> None:
     _, operation_id = await world.created()
-    begun = time.monotonic()
-    assert (await follow(world, operation_id, 0))["status"] == "pending"
+    assert (await asyncio.wait_for(follow(world, operation_id, 0, LONG), HANG))["status"] == "pending"
     await world.controller.carry_out(operation_id)
     ended = await world.operation(operation_id)
-    assert await follow(world, operation_id, ended["generation"]) == ended
-    assert time.monotonic() - begun < 5
+    assert await asyncio.wait_for(follow(world, operation_id, ended["generation"], LONG), HANG) == ended
 
 
 async def test_an_operation_that_is_not_there_is_not_waited_for(world: AppSite) -> None:
-    path = f"{world.path}/operations/op_{'0' * 26}?wait=20&newer_than=1"
-    assert (await asyncio.wait_for(world.admin.call("GET", path), 5)).status_code == 404
+    path = f"{world.path}/operations/op_{'0' * 26}?wait={LONG}&newer_than=1"
+    assert (await asyncio.wait_for(world.admin.call("GET", path), HANG)).status_code == 404
     for bad in ("wait=61", "wait=-1", "newer_than=-1", f"newer_than={2**63}", "newer_than=x"):
         answer = await world.admin.call("GET", f"{world.path}/operations/op_{'0' * 26}?{bad}")
         assert answer.status_code == 422, bad

@@ -19,6 +19,12 @@ def bao(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningOpenBao]:
         yield store
 
 
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A store that is slow because the machine is busy is not a store that is away."""
+    monkeypatch.setattr("gpuaas_server.secrets.openbao.SECONDS", 60.0)
+
+
 @pytest.fixture(params=["builtin", "openbao"])
 def backend(request: pytest.FixtureRequest) -> str:
     return str(request.param)
