@@ -4,19 +4,25 @@ from datetime import UTC, datetime, timedelta
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from gpuaas_server.identity.signing_keys import PURPOSE
 from gpuaas_server.identity.tokens import Claims, sign
 from gpuaas_server.kernel.sealing import Sealer, load_or_make_master_key
+from gpuaas_server.secrets.envelope import SecretRef, open_sealed
 from system_support.ledger import Ledger
 from system_support.server import RunningServer
 
 
 def genuine_token(server: RunningServer, ledger: Ledger, user_id: str, age: timedelta) -> str:
     """A token of the user, signed with the platform's key so long ago; it was good for 15 minutes."""
-    rows = ledger.rows("SELECT id, sealed_private_key FROM signing_keys WHERE verifies_until IS NULL")
-    key_id, sealed = rows[0]["id"], bytes(rows[0]["sealed_private_key"])
-    sealer = Sealer(load_or_make_master_key(server.directory / "var" / "keys" / "master.key"))
-    key = Ed25519PrivateKey.from_private_bytes(sealer.open(sealed, f"{PURPOSE}:{key_id}"))
+    (row,) = ledger.rows(
+        "SELECT s.id, p.wrapped_key, p.sealed_value, k.id AS key_id, k.sealed_key FROM signing_keys s"
+        " JOIN platform_private_keys p ON p.id = s.id JOIN secret_keys k ON k.id = p.key_id"
+        " WHERE s.verifies_until IS NULL"
+    )
+    key_id, ref = row["id"], SecretRef(row["id"], 1)
+    master = Sealer(load_or_make_master_key(server.directory / "var" / "keys" / "master.key"))
+    wrapping = Sealer(master.open(bytes(row["sealed_key"]), f"secret-key:{row['key_id']}"))
+    data_key = wrapping.open(bytes(row["wrapped_key"]), ref.key_purpose)
+    key = Ed25519PrivateKey.from_private_bytes(open_sealed(data_key, ref, bytes(row["sealed_value"])))
     (user,) = ledger.rows("SELECT tenant_id, auth_epoch FROM users WHERE id = %s", user_id)
     made = datetime.now(UTC) - age
     expires = (made + timedelta(minutes=15)).timestamp()

@@ -1,6 +1,5 @@
 """platform-keys: the keys that sign tasks and certificates."""
 
-from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated
 
@@ -22,25 +21,21 @@ class Kind(StrEnum):
     REGISTRY_TOKEN = "registry_token"  # noqa: S105
 
 
-def _state(key: PlatformKey) -> str:
-    if key.retired_at is not None:
-        return "retired"
-    waiting = key.signs_from is not None and key.signs_from > datetime.now(UTC)
-    return "published" if waiting else "trusted"
-
-
 COLUMNS: list[Column[PlatformKey]] = [
     Column("ID", lambda one: one.id, whole=True),
     Column("KIND", lambda one: one.kind, whole=True),
-    Column("STATE", _state, whole=True),
+    Column("STATE", lambda one: one.state, whole=True),
     Column("SIGNS FROM", lambda one: one.signs_from, whole=True),
+    Column("CUSTODY", lambda one: one.custody, whole=True),
+    Column("UNDER", lambda one: one.secret_key_id),
+    Column("FINGERPRINT", lambda one: one.fingerprint),
     Column("AGE", lambda one: age(one.created_at), right=True, whole=True),
 ]
 
 
 @group.verb("list")
 def list_(session: Session) -> None:
-    """List the keys, newest first. The newest trusted one of a kind signs."""
+    """List the keys, newest first: which one of a kind signs (active), and what its private side is under."""
     print_list(session, session.client.platform_keys.list(), COLUMNS)
 
 

@@ -16,6 +16,8 @@ COLUMNS: list[Column[SigningKey]] = [
     Column("ID", lambda one: one.id, whole=True),
     Column("STATE", lambda one: "signs" if one.verifies_until is None else "old", whole=True),
     Column("VERIFIES UNTIL", lambda one: one.verifies_until, whole=True),
+    Column("CUSTODY", lambda one: one.custody, whole=True),
+    Column("UNDER", lambda one: one.secret_key_id),
     Column("AGE", lambda one: age(one.created_at), right=True, whole=True),
 ]
 

@@ -46,6 +46,7 @@ function PlatformKeys({ may }: { may: boolean }) {
       unsorted(
         monoColumn("key", "Public key", (one) => one.public_key, "minmax(12rem, 2fr)", "Copy public key"),
       ),
+      textColumn("custody", "Private side under", (one) => one.custody, "9rem"),
       endedColumn((one) => one.retired_at, "retired"),
       timeColumn("from", "Signs from", (one) => one.signs_from, "6rem"),
       actionsColumn(
@@ -85,6 +86,7 @@ function SigningKeys({ may }: { may: boolean }) {
   const columns = useMemo<Column<Schemas["SigningKey"]>[]>(
     () => [
       monoColumn("id", "Key", (one) => one.id, "minmax(10rem, 2fr)"),
+      textColumn("custody", "Private side under", (one) => one.custody, "9rem"),
       endedColumn((one) => one.verifies_until, "verifies_only", "8rem"),
       timeColumn("until", "Verifies until", (one) => one.verifies_until, "7.5rem"),
       MADE,

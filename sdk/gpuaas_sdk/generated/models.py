@@ -1131,10 +1131,18 @@ class PlacementRefusal(Resource):
 class PlatformKey(Resource):
     id: str
     kind: str = ""
+    # next: published, and signs from `signs_from`. active: it signs. trusted: a newer one signs, what this one signed is still good. retired: nothing that it signed is trusted.
+    state: str = ""
     # As an OpenSSH line.
     public_key: str = ""
+    # Of the public key: SHA256:…, as ssh-keygen -l shows it.
+    fingerprint: str = ""
     # PEM; of the TLS CA, and of the key that the registry trusts.
     certificate: str | None = None
+    # What the private side is under: a key of the secret store (builtin, or openbao, where it needs that store to open), or still the master key alone. destroyed: it is gone, since the key signs no more.
+    custody: str = ""
+    # The secret store's key that wraps it: an id of `/secret-keys`.
+    secret_key_id: str | None = None
     # Published before it signs, so that everybody knows it by then.
     signs_from: datetime | None = None
     created_at: datetime | None = None
@@ -1405,6 +1413,12 @@ class SigningKey(Resource):
     created_at: datetime | None = None
     # Null: this key signs.
     verifies_until: datetime | None = None
+    # SHA-256 of the public key, in hex.
+    fingerprint: str = ""
+    # What the private side is under: a key of the secret store (builtin, or openbao, where it needs that store to open), or still the master key alone. destroyed: it is gone, since the key signs no more.
+    custody: str = ""
+    # The secret store's key that wraps it: an id of `/secret-keys`.
+    secret_key_id: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

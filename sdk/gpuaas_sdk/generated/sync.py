@@ -1261,7 +1261,7 @@ class PlatformKeysCalls(Calls):
         return self._read(PlatformKey, request)
 
     def list(self) -> Pages[PlatformKey]:
-        """Public sides of the keys that sign tasks and certificates, retired ones too."""
+        """The keys that sign tasks and certificates, retired ones too: public sides, and what protects the private ones."""
         request = Request(method="GET", path=path_of("platform-keys"))
         return self._pages(PlatformKey, request)
 

@@ -1,4 +1,4 @@
-"""The platform's own private keys: made at first use, kept sealed, several alive per kind so that they can be rotated.
+"""The platform's own private keys: made at first use, kept in custody, several alive per kind so that they can be rotated.
 
 Only this room sees a private key; others ask for a signature or for the public side.
 """
@@ -12,14 +12,18 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from psycopg.rows import DictRow
 
-from gpuaas_server.access import queries, tls_authority
+from gpuaas_server.access import platform_key_queries as queries
+from gpuaas_server.access import tls_authority
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.kernel.context import Platform, Tx, system_actor
 from gpuaas_server.kernel.database import PLATFORM, Connection
 from gpuaas_server.kernel.ids import new_id
-from gpuaas_server.kernel.sealing import Sealer
+from gpuaas_server.secrets import private_keys
+from gpuaas_server.secrets.custody_machine import KeySource, SealedKey
+from gpuaas_server.secrets.private_keys import PreparedPrivateKey
 
 KeyKind = Literal["task_signing", "ssh_user_ca", "ssh_host_ca", "tls_ca", "registry_token"]
 KINDS: tuple[KeyKind, ...] = ("task_signing", "ssh_user_ca", "ssh_host_ca", "tls_ca", "registry_token")
@@ -38,6 +42,17 @@ class PlatformKey:
 
 
 @dataclass(frozen=True, slots=True)
+class NewKey:
+    """A key that is made and sealed, and stored by a transaction."""
+
+    kid: str
+    kind: KeyKind
+    private: PrivateKey
+    certificate: str | None
+    prepared: PreparedPrivateKey
+
+
+@dataclass(frozen=True, slots=True)
 class PublishedKey:
     """The public side, which needs no sealer to read."""
 
@@ -52,19 +67,31 @@ class PublishedKey:
 
 
 async def live_keys(platform: Platform, kind: KeyKind) -> list[PlatformKey]:
-    """Every key of the kind that others may still meet, newest first. Call it before a transaction, not inside."""
-    async with platform.database.connection(PLATFORM) as connection:
-        found = await _live(connection, platform.sealer, kind)
-    if found:
-        return found
+    """Every key of the kind that others may still meet, newest first. Call it before a transaction, not inside.
+
+    Opened once in a process: after that, no signature waits for the secret store.
+    """
+    while True:
+        async with platform.database.connection(PLATFORM) as connection:
+            rows = await queries.platform_keys_live(connection, kind)
+            known = platform.private_keys.get(kind, {})
+            opened = {row["id"]: known.get(row["id"]) or await _open(platform, connection, kind, row) for row in rows}
+        if rows:
+            platform.private_keys[kind] = opened  # what was retired is forgotten
+            return [PlatformKey(r["id"], kind, opened[r["id"]], r["certificate"], r["signs_from"]) for r in rows]
+        await _make_first(platform, kind)
+
+
+async def _make_first(platform: Platform, kind: KeyKind) -> None:
+    new = await key_prepare(platform, kind)
     async with platform.transaction(PLATFORM, system_actor("platform-keys")) as tx:
         await queries.platform_keys_lock(tx.connection)
-        found = await _live(tx.connection, platform.sealer, kind)
-        return found or [await key_create(tx, platform.sealer, kind, signs_from=tx.now)]
+        if not await queries.platform_keys_live(tx.connection, kind):
+            await _store(tx, new, tx.now)
 
 
 async def ensure_keys(platform: Platform) -> None:
-    """At start: make what is missing, so that readers of public keys find them."""
+    """At start: make what is missing and open what there is, so that readers find public sides and signers need not wait."""
     for kind in KINDS:
         await live_keys(platform, kind)
 
@@ -80,57 +107,68 @@ def signer(keys: list[PlatformKey], now: datetime) -> PlatformKey:
     return next((key for key in keys if key.signs_from <= now), keys[-1])
 
 
-async def key_rotate(tx: Tx, sealer: Sealer, kind: KeyKind) -> PlatformKey:
+async def key_rotate(tx: Tx, new: NewKey) -> PlatformKey:
     """Add a key: published at once, signing later. The older ones stay valid until they are retired."""
     await queries.platform_keys_lock(tx.connection)
-    return await key_create(tx, sealer, kind, signs_from=tx.now + PUBLISHED_BEFORE_SIGNING)
+    return await _store(tx, new, tx.now + PUBLISHED_BEFORE_SIGNING)
 
 
-async def key_create(tx: Tx, sealer: Sealer, kind: KeyKind, signs_from: datetime) -> PlatformKey:
-    private: PrivateKey
-    certificate = None
-    if kind == "tls_ca":
-        # P-256: every TLS client verifies it; Ed25519 certificates are still refused by some.
-        private = ec.generate_private_key(ec.SECP256R1())
-        certificate = tls_authority.certificate_of_authority(private, tx.now)
-    elif kind == "registry_token":
-        # The registry believes a certificate, not a bare key, and knows no Ed25519.
-        private = ec.generate_private_key(ec.SECP256R1())
-        certificate = tls_authority.certificate_of_authority(private, tx.now, "gpuaas registry tokens")
-    else:
-        private = Ed25519PrivateKey.generate()
+async def key_prepare(platform: Platform, kind: KeyKind) -> NewKey:
+    """Make a key and seal it. Call it before the transaction that stores it, not inside."""
+    private, certificate = _make(kind, platform.clock())
     kid = new_id("pky")
     clear = private.private_bytes(
         serialization.Encoding.DER, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    sealed = sealer.seal(clear, _purpose(kind, kid))
-    public = private.public_key().public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
-    await queries.platform_key_insert(
-        tx.connection, kid, kind, sealed, public.decode(), certificate, signs_from, tx.now
-    )
-    await audit.record(tx, AuditEntry("platform_key_create", kid, details={"kind": kind}))
-    return PlatformKey(kid, kind, private, certificate, signs_from)
+    return NewKey(kid, kind, private, certificate, await private_keys.private_key_prepare(platform, kid, clear))
 
 
-async def _live(connection: Connection, sealer: Sealer, kind: KeyKind) -> list[PlatformKey]:
-    rows = await queries.platform_keys_live(connection, kind)
-    return [
-        PlatformKey(
-            kid=row["id"],
-            kind=kind,
-            private=_open(sealer, bytes(row["sealed_private_key"]), kind, row["id"]),
-            certificate=row["certificate"],
-            signs_from=row["signs_from"],
-        )
-        for row in rows
-    ]
+async def key_retire(tx: Tx, kid: str) -> None:
+    """Nobody signs with it again: its private side is destroyed."""
+    await queries.platform_key_retire(tx.connection, kid, tx.now)
+    await private_keys.private_keys_destroy(tx, [kid])
 
 
-def _open(sealer: Sealer, sealed: bytes, kind: KeyKind, kid: str) -> PrivateKey:
-    private = serialization.load_der_private_key(sealer.open(sealed, _purpose(kind, kid)), None)
+def _make(kind: KeyKind, now: datetime) -> tuple[PrivateKey, str | None]:
+    if kind == "tls_ca":
+        # P-256: every TLS client verifies it; Ed25519 certificates are still refused by some.
+        authority = ec.generate_private_key(ec.SECP256R1())
+        return authority, tls_authority.certificate_of_authority(authority, now)
+    if kind == "registry_token":
+        # The registry believes a certificate, not a bare key, and knows no Ed25519.
+        issuer = ec.generate_private_key(ec.SECP256R1())
+        return issuer, tls_authority.certificate_of_authority(issuer, now, "gpuaas registry tokens")
+    return Ed25519PrivateKey.generate(), None
+
+
+async def _store(tx: Tx, new: NewKey, signs_from: datetime) -> PlatformKey:
+    encoding, form = serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH
+    public = new.private.public_key().public_bytes(encoding, form).decode()
+    place = (new.kid, new.kind, public, new.certificate, signs_from)
+    await queries.platform_key_insert(tx.connection, *place, tx.now)
+    await private_keys.private_key_store(tx, new.prepared)
+    await audit.record(tx, AuditEntry("platform_key_create", new.kid, details={"kind": new.kind}))
+    return PlatformKey(new.kid, new.kind, new.private, new.certificate, signs_from)
+
+
+async def _open(platform: Platform, connection: Connection, kind: KeyKind, row: DictRow) -> PrivateKey:
+    kid, sealed = row["id"], row["sealed_private_key"]
+    if sealed is not None:  # of an older release; the worker moves it
+        clear = platform.sealer.open(bytes(sealed), _purpose(kind, kid))
+    else:
+        clear = await private_keys.private_key_open(platform, connection, kid)
+    private = serialization.load_der_private_key(clear, None)
     if not isinstance(private, (Ed25519PrivateKey, EllipticCurvePrivateKey)):
         raise TypeError(f"platform key {kid} has an unexpected type")
     return private
+
+
+async def _list_sealed(connection: Connection) -> list[SealedKey]:
+    rows = await queries.platform_keys_sealed(connection)
+    return [SealedKey(row["id"], _purpose(row["kind"], row["id"]), bytes(row["sealed_private_key"])) for row in rows]
+
+
+KEY_SOURCE = KeySource(_list_sealed, queries.platform_key_moved)
 
 
 def _purpose(kind: KeyKind, kid: str) -> str:

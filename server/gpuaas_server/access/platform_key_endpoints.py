@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from gpuaas_server.access import platform_keys
+from gpuaas_server.access import keys, platform_keys
 from gpuaas_server.access.schemas import PlatformKey, PlatformKeyRetire, PlatformKeyRotate
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
 from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
@@ -14,23 +14,25 @@ from gpuaas_server.kernel.ids import PlatformKeyId
 
 router = APIRouter()
 _CHANGE = problem_responses("conflict", "idempotency_mismatch", "idempotency_in_progress")
+_ROTATE = problem_responses("secret_store_unavailable", "idempotency_mismatch", "idempotency_in_progress")
 
 
 @router.get("/platform-keys", response_model=Page[PlatformKey], responses=problem_responses())
 async def platform_key_list(
     call: Annotated[Call, admitted("platform_key_list")], after: PageAfter = None, limit: PageLimit = 50
 ) -> Response:
-    """Public sides of the keys that sign tasks and certificates, retired ones too."""
-    return await call.read(lambda connection: platform_keys.platform_key_list(connection, after, limit))
+    """The keys that sign tasks and certificates, retired ones too: public sides, and what protects the private ones."""
+    now = call.platform.clock()
+    return await call.read(lambda connection: platform_keys.platform_key_list(connection, now, after, limit))
 
 
-@router.post("/platform-keys/rotate", status_code=201, response_model=PlatformKey, responses=_CHANGE)
+@router.post("/platform-keys/rotate", status_code=201, response_model=PlatformKey, responses=_ROTATE)
 async def platform_key_rotate(
     body: PlatformKeyRotate, call: Annotated[Call, admitted_change("platform_key_rotate")]
 ) -> Response:
     """A new key: published now, signing after ten minutes. Older ones are trusted until they are retired."""
-    sealer = call.platform.sealer
-    return await call.change(lambda tx: platform_keys.platform_key_rotate(tx, sealer, body), status=201)
+    new = await keys.key_prepare(call.platform, body.kind)
+    return await call.change(lambda tx: platform_keys.platform_key_rotate(tx, new, body), status=201)
 
 
 @router.post("/platform-keys/{platform_key_id}/retire", response_model=PlatformKey, responses=_CHANGE)

@@ -1,4 +1,4 @@
-"""All SQL of platform keys, SSH certificates, SSH keys and grants."""
+"""SQL of SSH certificates, SSH keys and grants."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,77 +7,6 @@ from datetime import datetime
 from psycopg.rows import DictRow
 
 from gpuaas_server.kernel.database import Connection, rows_removed
-
-_KEY_LOCK = 0x6770_7561_6B65_79  # "gpuakey": any constant will do, as long as all replicas use the same
-
-
-async def platform_keys_lock(connection: Connection) -> None:
-    """One maker at a time, so that two first users do not make two keys."""
-    cursor = await connection.execute("SELECT pg_advisory_xact_lock(%s)", (_KEY_LOCK,))
-    await cursor.fetchone()
-
-
-async def platform_keys_live(connection: Connection, kind: str) -> list[DictRow]:
-    cursor = await connection.execute(
-        "SELECT id, sealed_private_key, certificate, signs_from FROM platform_keys"
-        " WHERE kind = %s AND retired_at IS NULL ORDER BY id DESC",
-        (kind,),
-    )
-    return await cursor.fetchall()
-
-
-async def platform_keys_public(connection: Connection, kinds: Sequence[str]) -> list[DictRow]:
-    cursor = await connection.execute(
-        "SELECT id, kind, public_key FROM platform_keys WHERE kind = ANY(%s) AND retired_at IS NULL ORDER BY id DESC",
-        (list(kinds),),
-    )
-    return await cursor.fetchall()
-
-
-_PLATFORM_KEY = "id, kind, public_key, certificate, signs_from, created_at, retired_at"
-
-
-async def platform_key_list(connection: Connection, after: str | None, limit: int) -> list[DictRow]:
-    cursor = await connection.execute(
-        f"SELECT {_PLATFORM_KEY} FROM platform_keys WHERE id < coalesce(%s, 'zzz') ORDER BY id DESC LIMIT %s",
-        (after, limit),
-    )
-    return await cursor.fetchall()
-
-
-async def platform_key_show(connection: Connection, kid: str) -> DictRow | None:
-    cursor = await connection.execute(f"SELECT {_PLATFORM_KEY} FROM platform_keys WHERE id = %s", (kid,))
-    return await cursor.fetchone()
-
-
-async def platform_key_newer(connection: Connection, kind: str, kid: str) -> list[DictRow]:
-    """Living keys of the kind that were made after this one."""
-    cursor = await connection.execute(
-        "SELECT id, signs_from FROM platform_keys WHERE kind = %s AND id > %s AND retired_at IS NULL ORDER BY id",
-        (kind, kid),
-    )
-    return await cursor.fetchall()
-
-
-async def platform_key_retire(connection: Connection, kid: str, now: datetime) -> None:
-    await connection.execute("UPDATE platform_keys SET retired_at = %s WHERE id = %s", (now, kid))
-
-
-async def platform_key_insert(
-    connection: Connection,
-    kid: str,
-    kind: str,
-    sealed: bytes,
-    public_key: str,
-    certificate: str | None,
-    signs_from: datetime,
-    now: datetime,
-) -> None:
-    await connection.execute(
-        "INSERT INTO platform_keys (id, kind, sealed_private_key, public_key, certificate, signs_from, created_at)"
-        " VALUES (%s, %s, %s, %s, %s, %s, %s)",
-        (kid, kind, sealed, public_key, certificate, signs_from, now),
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from gpuaas_server.kernel.http.schemas import Body, Moment, Name, Reason
 from gpuaas_server.kernel.ids import CredentialId, PrincipalId, SshKeyId
+from gpuaas_server.secrets.schemas import PrivateKeyCustody
 
 PublicKeyLine = Annotated[
     str,
@@ -32,8 +33,15 @@ class PlatformKeyRetire(Body):
 class PlatformKey(BaseModel):
     id: str
     kind: Literal["task_signing", "ssh_user_ca", "ssh_host_ca", "tls_ca", "registry_token"]
+    state: Literal["next", "active", "trusted", "retired"] = Field(
+        description="next: published, and signs from `signs_from`. active: it signs. trusted: a newer one signs, what this"
+        " one signed is still good. retired: nothing that it signed is trusted."
+    )
     public_key: str = Field(description="As an OpenSSH line.")
+    fingerprint: str = Field(description="Of the public key: SHA256:…, as ssh-keygen -l shows it.")
     certificate: str | None = Field(description="PEM; of the TLS CA, and of the key that the registry trusts.")
+    custody: PrivateKeyCustody
+    secret_key_id: str | None = Field(description="The secret store's key that wraps it: an id of `/secret-keys`.")
     signs_from: datetime = Field(description="Published before it signs, so that everybody knows it by then.")
     created_at: datetime
     retired_at: datetime | None = Field(description="Since when nothing that it signed is trusted.")

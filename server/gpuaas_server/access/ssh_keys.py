@@ -31,7 +31,7 @@ def read_public_key(text: str) -> SshPublicKey:
         raise Problem("ssh_key_refused", "Not a single line of the form 'ssh-ed25519 AAAA… comment'.")
     line = f"{words[0]} {words[1]}"
     try:
-        blob = base64.b64decode(words[1], validate=True)
+        base64.b64decode(words[1], validate=True)
         key = load_ssh_public_key(line.encode())
     except (ValueError, UnsupportedAlgorithm) as error:
         raise Problem("ssh_key_refused", "The key could not be read.") from error
@@ -39,5 +39,10 @@ def read_public_key(text: str) -> SshPublicKey:
         raise Problem("ssh_key_refused", f"The RSA key has {key.key_size} bits; {SMALLEST_RSA} are needed.")
     if not isinstance(key, (Ed25519PublicKey, EllipticCurvePublicKey, RSAPublicKey)):
         raise Problem("ssh_key_refused", f"Keys of type {words[0]} are not accepted.")
-    digest = base64.b64encode(hashlib.sha256(blob).digest()).rstrip(b"=").decode()
-    return SshPublicKey(line, f"SHA256:{digest}", key)
+    return SshPublicKey(line, fingerprint(line), key)
+
+
+def fingerprint(line: str) -> str:
+    """As ssh-keygen -l prints it."""
+    blob = base64.b64decode(line.split(" ")[1])
+    return "SHA256:" + base64.b64encode(hashlib.sha256(blob).digest()).rstrip(b"=").decode()

@@ -11,7 +11,8 @@ platform_keys = sa.Table(
     metadata,
     id_column("pky"),
     sa.Column("kind", sa.Text, nullable=False),
-    sa.Column("sealed_private_key", sa.LargeBinary, nullable=False),
+    # Under the master key, of an older release. Null: the private side is in custody, or was destroyed at retirement.
+    sa.Column("sealed_private_key", sa.LargeBinary),
     sa.Column("public_key", sa.Text, nullable=False),  # as an OpenSSH line
     sa.Column("certificate", sa.Text),  # PEM; of the tls_ca only
     # A rotated-in key is published first and signs later, when everybody has had time to learn it.

@@ -80,21 +80,26 @@ async def signing_key_list(
     "/auth/keys",
     status_code=201,
     response_model=SigningKey,
-    responses=problem_responses("idempotency_in_progress"),
+    responses=problem_responses("secret_store_unavailable", "idempotency_in_progress"),
 )
 async def signing_key_rotate(call: Annotated[Call, admitted_change("signing_key_rotate")]) -> Response:
     """A new key signs from now on; tokens of the old one stay good until they expire."""
     minutes = call.platform.settings.token_minutes
-    return await call.change(lambda tx: signing_keys.signing_key_rotate(tx, call.platform.sealer, minutes), status=201)
+    new = await signing_keys.signing_key_prepare(call.platform)
+    return await call.change(lambda tx: signing_keys.signing_key_rotate(tx, new, minutes), status=201)
 
 
-@router.delete("/auth/keys/{signing_key_id}", status_code=204, responses=problem_responses("idempotency_in_progress"))
+@router.delete(
+    "/auth/keys/{signing_key_id}",
+    status_code=204,
+    responses=problem_responses("secret_store_unavailable", "idempotency_in_progress"),
+)
 async def signing_key_revoke(
     signing_key_id: SigningKeyId, call: Annotated[Call, admitted_change("signing_key_revoke")]
 ) -> Response:
     """The key leaked: every token that it signed ends now, yours perhaps too. Sessions go on with a new key."""
-    sealer = call.platform.sealer
-    return await call.change(lambda tx: signing_keys.signing_key_revoke(tx, sealer, signing_key_id))
+    new = await signing_keys.signing_key_prepare(call.platform)  # in case it is the one that signs
+    return await call.change(lambda tx: signing_keys.signing_key_revoke(tx, new, signing_key_id))
 
 
 @router.get("/me", response_model=Me, responses=problem_responses())

@@ -204,7 +204,7 @@ def _matching_key(rows: list[DictRow], digest: bytes) -> _Key | None:
 
 async def _issue(platform: Platform, tx: Tx, claims: tokens.Claims, scope: str | None) -> AccessToken:
     seconds = platform.settings.token_minutes * 60
-    key_id, key = await signing_keys.signing_key(tx.connection, platform.sealer)
+    key_id, key = await signing_keys.signing_key(platform, tx.connection)
     claims = replace(claims, expires=tx.now.timestamp() + seconds)
     return AccessToken(access_token=tokens.sign(key_id, key, claims, tx.now), expires_in=seconds, scope=scope)
 

@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field, StringConstraints
 
 from gpuaas_server.kernel.http.schemas import AllowedActions, Body, Generation, Moment, Name, Slug, examples
 from gpuaas_server.kernel.ids import ServiceAccountId, TenantId
+from gpuaas_server.secrets.schemas import PrivateKeyCustody
 
 Email = Annotated[
     str,
@@ -88,6 +89,9 @@ class SigningKey(BaseModel):
     id: str
     created_at: datetime
     verifies_until: datetime | None = Field(description="Null: this key signs.")
+    fingerprint: str = Field(description="SHA-256 of the public key, in hex.")
+    custody: PrivateKeyCustody
+    secret_key_id: str | None = Field(description="The secret store's key that wraps it: an id of `/secret-keys`.")
 
 
 class RoleHeld(BaseModel):

@@ -1,10 +1,14 @@
-"""The keys that sign access tokens: made, rotated, published. The private part is opened only to sign."""
+"""The keys that sign access tokens: made, rotated, published. The private part is in custody and opened only to sign."""
 
 from base64 import urlsafe_b64encode
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import timedelta
+from hashlib import sha256
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+from psycopg.rows import DictRow
 
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.identity.queries import signing_keys as queries
@@ -14,65 +18,137 @@ from gpuaas_server.kernel.database import PLATFORM, Connection
 from gpuaas_server.kernel.errors import not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
-from gpuaas_server.kernel.sealing import Sealer
+from gpuaas_server.secrets import private_keys
+from gpuaas_server.secrets.custody_machine import KeySource, SealedKey
+from gpuaas_server.secrets.private_keys import DESTROYED, UNDER_MASTER_KEY, PreparedPrivateKey
 
 PURPOSE = "token-signing-key"
 TOPIC = "identity"
 
 
+@dataclass(frozen=True, slots=True)
+class NewSigningKey:
+    """A key that is made and sealed, and stored by a transaction."""
+
+    id: str
+    private: Ed25519PrivateKey
+    prepared: PreparedPrivateKey
+
+    @property
+    def public(self) -> bytes:
+        return self.private.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
+
+
+async def signing_key_prepare(platform: Platform) -> NewSigningKey:
+    """Make a key and seal it. Call it before the transaction that stores it, not inside."""
+    private, key_id = Ed25519PrivateKey.generate(), new_id("sgk")
+    clear = private.private_bytes(Encoding.Raw, PrivateFormat.Raw, NoEncryption())
+    return NewSigningKey(key_id, private, await private_keys.private_key_prepare(platform, key_id, clear))
+
+
 async def ensure_signing_key(platform: Platform) -> None:
-    """At every start. The lock makes replicas that start together agree on one first key."""
+    """At every start: there is a key, and it is open. The lock makes replicas that start together agree on one."""
+    async with platform.database.connection(PLATFORM) as connection:
+        if await queries.signing_key_current(connection) is not None:
+            await signing_key(platform, connection)
+            return
+    new = await signing_key_prepare(platform)
     async with platform.transaction(PLATFORM, system_actor("identity/start")) as tx:
         await queries.signing_key_lock(tx.connection)
         if await queries.signing_key_current(tx.connection) is None:
-            key_id = await _make(tx, platform.sealer)
-            await record(tx, AuditEntry("signing_key_rotate", key_id, details={"first": True}))
+            await _store(tx, new)
+            await record(tx, AuditEntry("signing_key_rotate", new.id, details={"first": True}))
 
 
-async def signing_key_rotate(tx: Tx, sealer: Sealer, token_minutes: int) -> SigningKey:
-    """A new key signs from now on; the old one verifies until its last token has expired."""
+async def signing_key_rotate(tx: Tx, new: NewSigningKey, token_minutes: int) -> SigningKey:
+    """A new key signs from now on; the old one verifies until its last token has expired, and can sign no more."""
     await queries.signing_key_lock(tx.connection)
-    await queries.signing_key_retire(tx.connection, tx.now + timedelta(minutes=token_minutes + 1))
-    key_id = await _make(tx, sealer)
-    await record(tx, AuditEntry("signing_key_rotate", key_id))
-    return SigningKey(id=key_id, created_at=tx.now, verifies_until=None)
+    signed = await queries.signing_key_retire(tx.connection, tx.now + timedelta(minutes=token_minutes + 1))
+    await private_keys.private_keys_destroy(tx, signed)
+    await _store(tx, new)
+    await record(tx, AuditEntry("signing_key_rotate", new.id))
+    made = {"id": new.id, "public_key": new.public, "created_at": tx.now, "verifies_until": None, "sealed": False}
+    return (await _documents(tx.connection, [made]))[0]
 
 
-async def signing_key_revoke(tx: Tx, sealer: Sealer, key_id: str) -> None:
-    """For a key that leaked: all tokens of it end at once. When it was the one that signs, another takes over."""
+async def signing_key_revoke(tx: Tx, new: NewSigningKey, key_id: str) -> None:
+    """For a key that leaked: all tokens of it end at once. When it was the one that signs, `new` takes over."""
     await queries.signing_key_lock(tx.connection)
     before = await queries.signing_key_revoke(tx.connection, key_id, tx.now)
     if before is None:
         raise not_found("signing key", key_id)
+    await private_keys.private_keys_destroy(tx, [key_id])
     details: dict[str, object] = {}
     if before["verifies_until"] is None:
-        details["followed_by"] = await _make(tx, sealer)
+        await _store(tx, new)
+        details["followed_by"] = new.id
     await record(tx, AuditEntry("signing_key_revoke", key_id, details=details))
     tx.wakeups.add(TOPIC)
 
 
-async def _make(tx: Tx, sealer: Sealer) -> str:
-    key, key_id = Ed25519PrivateKey.generate(), new_id("sgk")
-    private = key.private_bytes(Encoding.Raw, PrivateFormat.Raw, NoEncryption())
-    public = key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
-    sealed = sealer.seal(private, f"{PURPOSE}:{key_id}")
-    await queries.signing_key_insert(tx.connection, key_id, public, sealed, tx.now)
+async def _store(tx: Tx, new: NewSigningKey) -> None:
+    await queries.signing_key_insert(tx.connection, new.id, new.public, tx.now)
+    await private_keys.private_key_store(tx, new.prepared)
     tx.wakeups.add(TOPIC)
-    return key_id
 
 
-async def signing_key(connection: Connection, sealer: Sealer) -> tuple[str, Ed25519PrivateKey]:
-    """The key that signs now, read anew for each sign-in, so that no replica signs with an older one."""
+async def signing_key(platform: Platform, connection: Connection) -> tuple[str, Ed25519PrivateKey]:
+    """The key that signs now. Which one, is read for each sign-in, so that no replica signs with an older one.
+
+    It is opened once in a process: the secret store is asked at start and after a rotation, not for each token.
+    """
     row = await queries.signing_key_current(connection)
     if row is None:
         raise RuntimeError("there is no signing key: ensure_signing_key must run at start")
-    private = sealer.open(bytes(row["sealed_private_key"]), f"{PURPOSE}:{row['id']}")
-    return row["id"], Ed25519PrivateKey.from_private_bytes(private)
+    known = platform.private_keys.get(PURPOSE, {})
+    if row["id"] not in known:
+        known = {row["id"]: await _open(platform, connection, row)}
+        platform.private_keys[PURPOSE] = known
+    private: Ed25519PrivateKey = known[row["id"]]
+    return row["id"], private
+
+
+async def _open(platform: Platform, connection: Connection, row: DictRow) -> Ed25519PrivateKey:
+    sealed = row["sealed_private_key"]
+    if sealed is not None:  # of an older release; the worker moves it
+        return Ed25519PrivateKey.from_private_bytes(platform.sealer.open(bytes(sealed), _purpose(row["id"])))
+    return Ed25519PrivateKey.from_private_bytes(await private_keys.private_key_open(platform, connection, row["id"]))
+
+
+async def _list_sealed(connection: Connection) -> list[SealedKey]:
+    rows = await queries.signing_keys_sealed(connection)
+    return [SealedKey(row["id"], _purpose(row["id"]), bytes(row["sealed_private_key"])) for row in rows]
+
+
+KEY_SOURCE = KeySource(_list_sealed, queries.signing_key_moved)
+
+
+def _purpose(key_id: str) -> str:
+    return f"{PURPOSE}:{key_id}"
 
 
 async def signing_key_list(connection: Connection, after: str | None, limit: int) -> Page[SigningKey]:
     rows = await queries.signing_key_list(connection, after, limit + 1)
-    return Page[SigningKey].of([SigningKey(**row) for row in rows], limit)
+    return Page[SigningKey].of(await _documents(connection, rows), limit)
+
+
+async def _documents(connection: Connection, rows: Sequence[DictRow]) -> list[SigningKey]:
+    """With what protects the private side of each."""
+    protected = await private_keys.custody_of(connection, [row["id"] for row in rows])
+    found = []
+    for row in rows:
+        custody = protected.get(row["id"], UNDER_MASTER_KEY if row["sealed"] else DESTROYED)
+        found.append(
+            SigningKey(
+                id=row["id"],
+                created_at=row["created_at"],
+                verifies_until=row["verifies_until"],
+                fingerprint=sha256(bytes(row["public_key"])).hexdigest(),
+                custody=custody.backend,
+                secret_key_id=custody.secret_key_id,
+            )
+        )
+    return found
 
 
 async def auth_jwks(platform: Platform) -> JsonWebKeySet:

@@ -112,7 +112,8 @@ signing_keys = sa.Table(
     metadata,
     id_column("sgk"),
     sa.Column("public_key", sa.LargeBinary, nullable=False),
-    sa.Column("sealed_private_key", sa.LargeBinary, nullable=False),
+    # Under the master key, of an older release. Null: in custody, or destroyed since it signs no more.
+    sa.Column("sealed_private_key", sa.LargeBinary),
     sa.Column("created_at", Timestamp, nullable=False),
     sa.Column("verifies_until", Timestamp),  # NULL: it still signs, or may
 )

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from gpuaas_server.kernel.clock import Clock, utc_now
 from gpuaas_server.kernel.database import Connection, Database, Scope
@@ -55,6 +56,8 @@ class Platform:
     wakeups: Wakeups
     sealer: Sealer
     clock: Clock = utc_now
+    # Private keys that this process has opened, by kind and id: opened once, so that no signature asks the secret store.
+    private_keys: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @asynccontextmanager
     async def transaction(self, scope: Scope, actor: Actor) -> AsyncIterator[Tx]:

@@ -16,12 +16,15 @@ import uvloop
 from fastapi import FastAPI
 from psycopg import OperationalError
 
+from gpuaas_server.access import keys
 from gpuaas_server.access.tls import TlsFiles, ensure_server_certificate
 from gpuaas_server.app import build_app
+from gpuaas_server.identity.signing_keys import ensure_signing_key
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.runtime import running_platform
+from gpuaas_server.secrets.private_keys import await_store
 from gpuaas_server.terminals.lines import LONGEST
 
 SHUTDOWN_SECONDS = 5
@@ -142,12 +145,19 @@ async def _collect_garbage() -> None:
         gc.collect()
 
 
+async def _open_keys(platform: Platform) -> None:
+    """Every key that this process signs with: once, so that no signature waits for the secret store."""
+    await keys.ensure_keys(platform)
+    await ensure_signing_key(platform)
+
+
 async def serve(settings: Settings) -> None:
     async with running_platform(settings) as platform:
         app = build_app(platform)
         stopping = asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, stopping.set)
+        await await_store(partial(_open_keys, platform))
         listeners = await _listeners(platform, app)
         async with app.state.agent_gate.running(), app.state.gate.running(), app.state.terminals.running():
             servers = [asyncio.create_task(listener.serve([sock])) for listener, sock in listeners]

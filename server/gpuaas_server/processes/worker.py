@@ -8,11 +8,13 @@ from contextlib import suppress
 import uvloop
 from prometheus_client import start_http_server
 
+from gpuaas_server.access import keys
 from gpuaas_server.access.machine import AccessEndMachine, OperationAccessEndMachine
 from gpuaas_server.allocations.reconciler import AllocationMachine
 from gpuaas_server.artifacts.reconciler import ArtifactCheckMachine, PublishIntentMachine
 from gpuaas_server.events.relay import JsonLinesSink, relay
 from gpuaas_server.housekeeping import machine as housekeeping
+from gpuaas_server.identity import signing_keys
 from gpuaas_server.instances.flags import InstanceFlagMachine
 from gpuaas_server.instances.health import InstanceHealthMachine
 from gpuaas_server.introductions import introduce_rooms
@@ -23,11 +25,16 @@ from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.nodes import machine as liveness
 from gpuaas_server.operations.reconciler import OperationMachine
 from gpuaas_server.runtime import running_platform
+from gpuaas_server.secrets.custody_machine import KeyCustodyMachine
+from gpuaas_server.secrets.keys import REWRAP
+from gpuaas_server.secrets.keys import SUBJECT as ALL_SECRETS
 from gpuaas_server.secrets.machine import SecretEraseMachine, SecretRewrapMachine
 from gpuaas_server.terminals.reconciler import TerminalMachine
 from gpuaas_server.work import leases
 from gpuaas_server.work.worker import Worker
 
+# Private keys that an older release left under the master key, by the table they are in.
+KEY_SOURCES = {"platform_keys": keys.KEY_SOURCE, "signing_keys": signing_keys.KEY_SOURCE}
 METRICS_ADDRESS = "worker-metrics.address"
 
 
@@ -49,6 +56,7 @@ def build_worker(platform: Platform) -> Worker:
             housekeeping.HousekeepingMachine(platform),
             SecretRewrapMachine(platform),
             SecretEraseMachine(),
+            KeyCustodyMachine(platform, KEY_SOURCES),
         ],
     )
 
@@ -57,6 +65,8 @@ async def ensure_recurring_work(platform: Platform) -> None:
     async with platform.transaction(PLATFORM, system_actor("worker")) as tx:
         await leases.enqueue(tx, housekeeping.HousekeepingMachine.kind, [housekeeping.SUBJECT])
         await leases.enqueue(tx, liveness.NodeLivenessMachine.kind, [liveness.SUBJECT])
+        await leases.enqueue(tx, KeyCustodyMachine.kind, list(KEY_SOURCES))
+        await leases.enqueue(tx, REWRAP, [ALL_SECRETS])  # the backend may be another one than before
 
 
 def _serve_metrics(settings: Settings) -> None:

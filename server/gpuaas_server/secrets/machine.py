@@ -7,7 +7,7 @@ from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import PLATFORM, Connection
-from gpuaas_server.secrets import backends, queries
+from gpuaas_server.secrets import backends, private_key_queries, queries
 from gpuaas_server.secrets.envelope import SecretRef
 from gpuaas_server.secrets.keys import REWRAP
 from gpuaas_server.secrets.service import ERASE, versions_erase
@@ -20,11 +20,12 @@ class WrappedKey:
     ref: SecretRef
     key_id: str
     wrapped: bytes
+    private: bool = False  # of a private key of the platform, not of a secret
 
 
 @dataclass(frozen=True, slots=True)
 class RewrapSnapshot:
-    current_id: str
+    current_id: str  # empty: the configured backend has none yet, though another one protects something
     behind: tuple[WrappedKey, ...]  # a portion of what is not under the current key
 
 
@@ -44,11 +45,9 @@ class SecretRewrapMachine:
 
     async def load(self, connection: Connection, subject: str) -> RewrapSnapshot | None:
         row = await queries.key_current(connection, self._platform.settings.custody_backend)
-        if row is None:
-            return None
-        behind = await queries.versions_under_other_keys(connection, row["id"], PORTION)
-        found = (WrappedKey(SecretRef(b["id"], b["version"]), b["key_id"], bytes(b["wrapped_key"])) for b in behind)
-        return RewrapSnapshot(row["id"], tuple(found))
+        current_id = "" if row is None else row["id"]
+        behind = await _behind(connection, current_id)
+        return RewrapSnapshot(current_id, behind) if current_id or behind else None
 
     def decide(self, snapshot: RewrapSnapshot, now: datetime) -> RewrapStep:
         return RewrapStep(last=len(snapshot.behind) < PORTION)
@@ -62,14 +61,31 @@ class SecretRewrapMachine:
 
     async def apply(self, tx: Tx, snapshot: RewrapSnapshot, decision: RewrapStep) -> datetime | None:
         for one, wrapped in decision.rewrapped:
-            place = (one.ref.secret_id, one.ref.version)
-            await queries.version_rewrap(tx.connection, *place, one.key_id, snapshot.current_id, wrapped)
+            await _store(tx, one, snapshot.current_id, wrapped)
         if not decision.last:
             return tx.now
         retired = await queries.keys_retire_unused(tx.connection, snapshot.current_id, tx.now)
         if retired:
             await audit.record(tx, *(AuditEntry("secret_key_retire", key_id) for key_id in retired))
         return None
+
+
+async def _behind(connection: Connection, current_id: str) -> tuple[WrappedKey, ...]:
+    """A portion of what is under other keys: secrets first, then the platform's own private keys."""
+    secrets = await queries.versions_under_other_keys(connection, current_id, PORTION)
+    found = [WrappedKey(SecretRef(b["id"], b["version"]), b["key_id"], bytes(b["wrapped_key"])) for b in secrets]
+    if len(found) < PORTION:
+        own = await private_key_queries.private_keys_under_other_keys(connection, current_id, PORTION - len(found))
+        found += [WrappedKey(SecretRef(b["id"], 1), b["key_id"], bytes(b["wrapped_key"]), private=True) for b in own]
+    return tuple(found)
+
+
+async def _store(tx: Tx, one: WrappedKey, current_id: str, wrapped: bytes) -> None:
+    owner = one.ref.secret_id
+    if one.private:
+        await private_key_queries.private_key_rewrap(tx.connection, owner, one.key_id, current_id, wrapped)
+    else:
+        await queries.version_rewrap(tx.connection, owner, one.ref.version, one.key_id, current_id, wrapped)
 
 
 async def _rewrap(platform: Platform, current: backends.WrappingKey, one: WrappedKey) -> bytes | None:

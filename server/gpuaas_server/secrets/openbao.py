@@ -70,10 +70,12 @@ class OpenBao:
             async with self._client() as client:
                 answer = await client.request(method, f"/v1/{path}", json=body)
             if answer.status_code == none_at:
+                _outage.ended()
                 return {}
             if not answer.is_success:
                 raise _unavailable(f"status {answer.status_code} for {method} {path.partition('/')[0]}")
             found: dict[str, Any] = answer.json() if answer.content else {}
+            _outage.ended()
             return found
         except CallFailed as error:
             raise _unavailable(str(error)) from None
@@ -94,8 +96,28 @@ class OpenBao:
         return calling(SECONDS, url, headers, trusted, trust_env=False)
 
 
+class _Outage:
+    """One line in the log when the store stops answering (or answers otherwise wrong), and one when it answers again."""
+
+    def __init__(self) -> None:
+        self._why = ""
+
+    def began(self, why: str) -> None:
+        if why != self._why:
+            log.warning("the external secret store did not do what was asked", extra={"why": why})
+        self._why = why
+
+    def ended(self) -> None:
+        if self._why:
+            log.info("the external secret store answers again")
+        self._why = ""
+
+
+_outage = _Outage()
+
+
 def _unavailable(why: str) -> Problem:
-    log.warning("the external secret store did not do what was asked", extra={"why": why})
+    _outage.began(why)
     return Problem("secret_store_unavailable", "The secret store did not answer.", headers={"Retry-After": "2"})
 
 

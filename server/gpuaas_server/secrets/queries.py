@@ -51,7 +51,8 @@ async def key_insert(
 async def key_list(connection: Connection, after: str | None, limit: int) -> list[DictRow]:
     """Newest first, with the number of values that each still protects."""
     cursor = await connection.execute(
-        f"SELECT {_KEY}, (SELECT count(*) FROM secrets s WHERE s.key_id = k.id AND s.destroyed_at IS NULL) AS protects"
+        f"SELECT {_KEY}, (SELECT count(*) FROM secrets s WHERE s.key_id = k.id AND s.destroyed_at IS NULL)"
+        " + (SELECT count(*) FROM platform_private_keys p WHERE p.key_id = k.id) AS protects"
         " FROM secret_keys k WHERE id < coalesce(%s, 'zzz') ORDER BY id DESC LIMIT %s",
         (after, limit),
     )
@@ -78,7 +79,8 @@ async def keys_retire_unused(connection: Connection, current_id: str, now: datet
     held = [row["id"] for row in await holding.fetchall()]
     retiring = await connection.execute(
         "UPDATE secret_keys k SET retired_at = %s, sealed_key = NULL WHERE id = ANY(%s)"
-        " AND NOT EXISTS (SELECT 1 FROM secrets s WHERE s.key_id = k.id AND s.destroyed_at IS NULL) RETURNING id",
+        " AND NOT EXISTS (SELECT 1 FROM secrets s WHERE s.key_id = k.id AND s.destroyed_at IS NULL)"
+        " AND NOT EXISTS (SELECT 1 FROM platform_private_keys p WHERE p.key_id = k.id) RETURNING id",
         (now, held),
     )
     return sorted(row["id"] for row in await retiring.fetchall())

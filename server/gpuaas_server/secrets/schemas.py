@@ -1,10 +1,19 @@
 """Wire types of the keys of the secret store. Secrets themselves are on no wire but sealed to their recipient."""
 
 from datetime import datetime
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
 from gpuaas_server.kernel.http.schemas import Body, Reason
+
+PrivateKeyCustody = Annotated[
+    Literal["builtin", "openbao", "master_key", "destroyed"],
+    Field(
+        description="What the private side is under: a key of the secret store (builtin, or openbao, where it needs that"
+        " store to open), or still the master key alone. destroyed: it is gone, since the key signs no more."
+    ),
+]
 
 
 class SecretKeyRotate(Body):

@@ -1,4 +1,4 @@
-"""Versions of secrets, each sealed under a data key of its own, and the keys that wrap the data keys."""
+"""Versions of secrets and the platform's private keys, each sealed under a data key; and the keys that wrap those."""
 
 import sqlalchemy as sa
 
@@ -40,4 +40,16 @@ secrets = sa.Table(
     sa.Column("erased_at", Timestamp),  # since when the external store does not have it either
     sa.CheckConstraint(f"kept_in IN {BACKENDS}", name="secrets_kept_in"),
     sa.Index("secrets_by_key", "key_id", "id", "version", postgresql_where=sa.text("destroyed_at IS NULL")),
+)
+
+platform_private_keys = sa.Table(
+    "platform_private_keys",
+    metadata,
+    # The platform key or signing key whose private side it is. The row goes when that key is retired.
+    sa.Column("id", text_id(), primary_key=True),
+    sa.Column("key_id", text_id(), sa.ForeignKey("secret_keys.id"), nullable=False),
+    sa.Column("wrapped_key", sa.LargeBinary, nullable=False),
+    sa.Column("sealed_value", sa.LargeBinary, nullable=False),
+    sa.Column("created_at", Timestamp, nullable=False),
+    sa.Index("platform_private_keys_by_key", "key_id", "id"),
 )

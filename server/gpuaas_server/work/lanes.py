@@ -35,6 +35,7 @@ LANE_OF_KIND: Mapping[str, Lane] = {
     "artifact_check": Lane.BULK,
     "housekeeping": Lane.BULK,
     "secret_rewrap": Lane.BULK,
+    "key_custody": Lane.BULK,
 }
 # Their work is over in milliseconds, so that a slot lent to one of them soon comes back.
 SHORT = frozenset({Lane.SAFETY, Lane.INTERACTIVE})

@@ -86,7 +86,8 @@ async def test_hosts_of_living_allocations_are_told_whom_to_trust(site: Site, cl
 async def test_the_list_shows_public_sides_only(site: Site) -> None:
     await site.host()
     items = (await site.admin.get("/platform-keys"))["items"]
-    fields = {"id", "kind", "public_key", "certificate", "signs_from", "created_at", "retired_at"}
+    fields = {"id", "kind", "state", "public_key", "fingerprint", "certificate", "signs_from", "created_at"}
+    fields |= {"retired_at", "custody", "secret_key_id"}
     assert all(set(item) == fields for item in items)
     assert "PRIVATE" not in str(items)
 

@@ -14,7 +14,6 @@ from gpuaas_server.access import keys, service, tls, tls_authority
 from gpuaas_server.kernel.clock import utc_now
 from gpuaas_server.kernel.context import Platform, system_actor
 from gpuaas_server.kernel.database import PLATFORM
-from gpuaas_server.kernel.sealing import Sealer
 from gpuaas_server.runtime import running_platform
 from tests_support.agents import MovableClock
 
@@ -26,21 +25,29 @@ async def test_first_users_of_two_replicas_meet_the_same_key(platform: Platform)
     assert len({key.kid for each in found for key in each}) == 1
 
 
-async def test_a_private_key_is_stored_sealed_and_opens_only_with_the_master_key(platform: Platform) -> None:
+async def test_a_private_key_is_in_custody_and_opens_only_with_the_master_key(
+    platform: Platform, tmp_path: Path
+) -> None:
     await keys.ensure_keys(platform)
     async with platform.database.connection(PLATFORM) as connection:
-        cursor = await connection.execute("SELECT kind, sealed_private_key FROM platform_keys")
+        cursor = await connection.execute(
+            "SELECT k.kind, k.sealed_private_key, p.sealed_value FROM platform_keys k JOIN platform_private_keys p USING (id)"
+        )
         rows = await cursor.fetchall()
     assert {row["kind"] for row in rows} == set(keys.KINDS)
-    platform.sealer = Sealer(bytes(32))
-    with pytest.raises(InvalidTag):
-        await keys.live_keys(platform, "ssh_user_ca")
+    assert all(row["sealed_private_key"] is None for row in rows)
+    (tmp_path / "other.key").write_text("00" * 32)
+    settings = platform.settings.model_copy(update={"master_key_file": tmp_path / "other.key"})
+    async with running_platform(settings) as stranger:
+        with pytest.raises(InvalidTag):
+            await keys.live_keys(stranger, "ssh_user_ca")
 
 
 async def test_a_rotated_key_is_published_at_once_and_signs_later(platform: Platform) -> None:
     (old,) = await keys.live_keys(platform, "ssh_user_ca")
+    made = await keys.key_prepare(platform, "ssh_user_ca")
     async with platform.transaction(PLATFORM, system_actor("test")) as tx:
-        new = await keys.key_rotate(tx, platform.sealer, "ssh_user_ca")
+        new = await keys.key_rotate(tx, made)
     async with platform.database.connection(PLATFORM) as connection:
         assert len(await service.user_ca_keys(connection)) == 2
     live = await keys.live_keys(platform, "ssh_user_ca")

@@ -187,8 +187,9 @@ async def _looked_up(platform: Platform) -> Image | None:
 async def test_a_new_key_is_trusted_by_the_registry_before_it_signs(platform: Platform) -> None:
     first = await places.registry_key(platform)
     assert (await trust_bundle(platform)).count("BEGIN CERTIFICATE") == 1
+    made = await keys.key_prepare(platform, "registry_token")
     async with platform.transaction(PLATFORM, system_actor("test")) as tx:
-        await keys.key_rotate(tx, platform.sealer, "registry_token")
+        await keys.key_rotate(tx, made)
     assert (await trust_bundle(platform)).count("BEGIN CERTIFICATE") == 2
     assert (await places.registry_key(platform)).certificate == first.certificate
 

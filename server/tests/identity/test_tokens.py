@@ -12,14 +12,16 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from gpuaas_server.audit.denials import ROWS_A_MINUTE
 from gpuaas_server.identity import signing_keys
 from gpuaas_server.kernel.database import PLATFORM
+from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.runtime import running_platform
+from gpuaas_server.secrets import private_keys
 from tests_support.people import MovableClock, Person, World, serving, sign_in
 
 
 async def signer(world: World) -> tuple[str, Ed25519PrivateKey]:
     async with world.platform.database.connection(PLATFORM) as connection:
-        return await signing_keys.signing_key(connection, world.platform.sealer)
+        return await signing_keys.signing_key(world.platform, connection)
 
 
 def claims_of(token: str) -> dict[str, object]:
@@ -179,15 +181,20 @@ async def test_the_published_key_verifies_a_token_for_anybody(world: World) -> N
     assert jwt.decode(world.admin.token, key, algorithms=["EdDSA"], audience="gpuaas-api")["sub"] == world.admin.id
 
 
-async def test_the_private_key_is_sealed_for_its_purpose_and_row(world: World) -> None:
-    _, key = await signer(world)
+async def test_the_private_key_is_in_custody_and_opens_as_no_other(world: World) -> None:
+    key_id, key = await signer(world)
     async with world.platform.database.connection(PLATFORM) as connection:
-        row = await (await connection.execute("SELECT sealed_private_key FROM signing_keys")).fetchone()
-    assert row is not None
-    sealed = bytes(row["sealed_private_key"])
-    assert key.private_bytes_raw() not in sealed
-    with pytest.raises(Exception):  # noqa: B017 - whichever error the cipher has, it does not open
-        world.platform.sealer.open(sealed, "token-signing-key:sgk_other")
+        found = await connection.execute(
+            "SELECT k.sealed_private_key, p.sealed_value FROM signing_keys k JOIN platform_private_keys p USING (id)"
+        )
+        row = await found.fetchone()
+        assert row is not None
+        assert row["sealed_private_key"] is None
+        assert key.private_bytes_raw() not in bytes(row["sealed_value"])
+        await connection.execute("UPDATE platform_private_keys SET id = 'sgk_other' WHERE id = %s", (key_id,))
+        with pytest.raises(Problem) as refused:
+            await private_keys.private_key_open(world.platform, connection, "sgk_other")
+    assert refused.value.code == "secret_unreadable"
 
 
 async def test_forged_tokens_are_written_down_a_few_times_a_minute_for_an_address(world: World) -> None:
