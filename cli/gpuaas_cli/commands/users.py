@@ -75,8 +75,9 @@ def enable(session: Session, user: UserArgument, tenant: TenantOption = None) ->
 
 @group.verb("unlock")
 def unlock(session: Session, user: UserArgument, tenant: TenantOption = None) -> None:
-    """End a lockout after wrong passwords."""
-    _update(session, user, tenant, unlock=True)
+    """End the lockouts of a user after wrong passwords, in all networks."""
+    home = home_tenant_id(session.client, tenant)
+    _print(session, session.client.users.unlock(home, user_id(session.client, home, user)))
 
 
 @group.verb("reset-password")
@@ -109,12 +110,11 @@ def _update(
     tenant: str | None,
     *,
     disabled: bool | None = None,
-    unlock: bool | None = None,
     reset_password: bool | None = None,
 ) -> None:
     home = home_tenant_id(session.client, tenant)
     found = user_id(session.client, home, user)
-    changed = session.client.users.update(home, found, disabled=disabled, unlock=unlock, reset_password=reset_password)
+    changed = session.client.users.update(home, found, disabled=disabled, reset_password=reset_password)
     _print(session, changed)
 
 

@@ -1,13 +1,12 @@
 import { useMemo, useState } from "react";
-import { ActionButton } from "../actions/ActionButton";
 import { CreateButton } from "../actions/CreateButton";
+import { barColumn } from "../actions/columns";
 import type { User } from "../api/types";
 import { Empty } from "../parts/Loaded";
 import { type Column, ResourceTable } from "../parts/ResourceTable";
-import { RowActions } from "../parts/RowActions";
 import { type Secret, ShownOnce, shows } from "../parts/ShownOnce";
 import { userColumns } from "../team/TenantUsers";
-import { platformUserSpec, platformUserUpdateSpec, roleSpec } from "./actions";
+import { offeredForPlatformUser, platformUserActions, platformUserSpec } from "./actions";
 import { useAllUsers } from "./queries";
 
 /** Users of all tenants, and those of the platform itself, who alone can hold its roles. */
@@ -17,24 +16,11 @@ export function AllUsers({ may }: { may: boolean }) {
   const columns = useMemo<Column<User>[]>(() => {
     const [actions, ...others] = userColumns(setSecret).reverse();
     const ofTenant = actions as Column<User>;
-    const cell = (one: User) =>
-      one.tenant_id ? (
-        ofTenant.cell(one)
-      ) : (
-        <RowActions>
-          {one.allowed_actions.includes("platform_role_set") && (
-            <ActionButton spec={roleSpec} resource={one} name={one.name} size="compact-xs" />
-          )}
-          {one.allowed_actions.includes("user_update") && (
-            <ActionButton
-              spec={platformUserUpdateSpec(!one.disabled)}
-              resource={one}
-              name={one.name}
-              size="compact-xs"
-            />
-          )}
-        </RowActions>
-      );
+    const ofPlatform = barColumn<User>(
+      { table: platformUserActions, name: (one) => one.name, allowed: offeredForPlatformUser, most: 2 },
+      "13rem",
+    );
+    const cell = (one: User) => (one.tenant_id ? ofTenant : ofPlatform).cell(one);
     const wanted = (one: User) => one.allowed_actions.length > 0;
     return [...others.reverse(), { ...ofTenant, width: "13rem", cell, wanted }];
   }, []);

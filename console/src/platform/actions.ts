@@ -1,5 +1,5 @@
 // What administrators do to the platform as a whole.
-import { type ActionSpec, REASON, REASON_FORM } from "../actions/spec";
+import { type ActionSpec, type ActionTable, REASON, REASON_FORM } from "../actions/spec";
 import { api, body } from "../api/client";
 import type { components } from "../api/schema";
 import { thenStale } from "../api/stale";
@@ -146,7 +146,7 @@ export const platformUserSpec: ActionSpec<null, Secret | null> = {
   done: "User made",
 };
 
-export const roleSpec: ActionSpec<User> = {
+const roleSpec: ActionSpec<User> = {
   label: "Platform role",
   form: {
     type: "object",
@@ -175,7 +175,7 @@ export const roleSpec: ActionSpec<User> = {
   done: "Role set",
 };
 
-export const platformUserUpdateSpec = (disabled: boolean): ActionSpec<User> => ({
+const platformUserUpdateSpec = (disabled: boolean): ActionSpec<User> => ({
   label: disabled ? "Disable" : "Enable",
   danger: disabled,
   says: () => (disabled ? "They can not log in, and their sessions end now." : "They can log in again."),
@@ -188,6 +188,26 @@ export const platformUserUpdateSpec = (disabled: boolean): ActionSpec<User> => (
     ),
   done: disabled ? "Disabled" : "Enabled",
 });
+
+const platformUnlockSpec: ActionSpec<User> = {
+  label: "Unlock",
+  says: () => "Ends their lockouts after wrong passwords now, in all networks.",
+  run: (one) => body(api.POST("/api/v1/users/{user_id}/unlock", { params: { path: { user_id: one.id } } })),
+  done: "Unlocked",
+};
+
+export const platformUserActions: ActionTable<User> = {
+  platform_role_set: roleSpec,
+  user_unlock: platformUnlockSpec,
+  enable: platformUserUpdateSpec(false),
+  disable: platformUserUpdateSpec(true),
+};
+
+/** Enabling and disabling are one operation of the API, of which one fits. */
+export function offeredForPlatformUser(one: User): string[] {
+  const update = one.allowed_actions.includes("user_update") ? [one.disabled ? "enable" : "disable"] : [];
+  return [...one.allowed_actions, ...update];
+}
 
 export const signingRotateSpec: ActionSpec<null> = {
   label: "Rotate",

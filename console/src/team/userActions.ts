@@ -43,7 +43,7 @@ export const userCreateSpec: ActionSpec<Tenant, Secret | null> = {
   done: "User made",
 };
 
-type Change = { disabled?: boolean; name?: string; reset_password?: true; unlock?: true };
+type Change = { disabled?: boolean; name?: string; reset_password?: true };
 
 function update(one: User, change: Change) {
   const tenant_id = one.tenant_id ?? "";
@@ -55,6 +55,15 @@ function update(one: User, change: Change) {
       }),
     ),
     ["users", tenant_id],
+  );
+}
+
+function unlock(one: User) {
+  const tenant_id = one.tenant_id ?? "";
+  return body(
+    api.POST("/api/v1/tenants/{tenant_id}/users/{user_id}/unlock", {
+      params: { path: { tenant_id, user_id: one.id } },
+    }),
   );
 }
 
@@ -82,8 +91,8 @@ export function userActions(show: (secret: Secret | null) => void): ActionTable<
     },
     unlock: {
       label: "Unlock",
-      says: () => "Ends a lockout after wrong passwords now.",
-      run: (one) => update(one, { unlock: true }),
+      says: () => "Ends their lockouts after wrong passwords now, in all networks.",
+      run: unlock,
       done: "Unlocked",
     },
     enable: { label: "Enable", run: (one) => update(one, { disabled: false }), done: "Enabled" },
@@ -97,8 +106,9 @@ export function userActions(show: (secret: Secret | null) => void): ActionTable<
   };
 }
 
-/** Which of them fit: all are one operation of the API. */
+/** Which of them fit: all but unlocking are one operation of the API. */
 export function offeredFor(one: User): string[] {
-  if (!one.allowed_actions.some((action) => action.endsWith("user_update"))) return [];
-  return ["rename", "reset", "unlock", one.disabled ? "enable" : "disable"];
+  const unlocks = one.allowed_actions.includes("tenant_user_unlock") ? ["unlock"] : [];
+  if (!one.allowed_actions.some((action) => action.endsWith("user_update"))) return unlocks;
+  return ["rename", "reset", ...unlocks, one.disabled ? "enable" : "disable"];
 }

@@ -1962,6 +1962,19 @@ class UsersCalls(Calls):
         )
         return await self._read(User, request)
 
+    async def unlock(self, tenant_id: str | None, user_id: str, *, generation: int | None = None) -> User:
+        """End the lockouts of a user of the tenant after wrong passwords, in all networks.
+
+        End the lockouts of a user after wrong passwords, in all networks."""
+        request = Request(
+            method="POST",
+            path=path_of("tenants", tenant_id, "users", user_id, "unlock")
+            if tenant_id is not None
+            else path_of("users", user_id, "unlock"),
+            headers=if_match(generation),
+        )
+        return await self._read(User, request)
+
     async def update(
         self,
         tenant_id: str | None,

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from gpuaas_server.identity import (
     browser_session_endpoints,
     logins,
+    passwords,
     service_account_endpoints,
     sessions,
     signing_keys,
@@ -42,7 +43,7 @@ Grant = Annotated[PasswordGrant | RefreshGrant | ClientCredentialsGrant, Body(),
     "/auth/token",
     response_model=AccessToken,
     responses=problem_responses(
-        "bad_credentials", "session_ended", "account_disabled", "account_locked", "rate_limited"
+        "bad_credentials", "session_ended", "account_disabled", "account_locked", "rate_limited", "sign_in_busy"
     ),
 )
 async def auth_token(body: Grant, call: Annotated[Call, admitted("auth_token")]) -> Response:
@@ -111,14 +112,17 @@ async def me_show(call: Annotated[Call, admitted("me_show")]) -> Response:
 @router.post(
     "/me/password",
     status_code=204,
-    responses=problem_responses("weak_password", "bad_credentials", "account_locked", "conflict"),
+    responses=problem_responses(
+        "weak_password", "bad_credentials", "account_locked", "rate_limited", "sign_in_busy", "conflict"
+    ),
 )
 async def me_password_change(
     body: PasswordChange, call: Annotated[Call, admitted_change("me_password_change")]
 ) -> Response:
     """Ends all tokens of the user: sign in again."""
     proven = await logins.prove_password(call.platform, call.actor, body.current_password)
-    return await call.change(lambda tx: users.me_password_change(tx, proven, body.new_password))
+    password = await passwords.hash_new_password(body.new_password, proven.email)
+    return await call.change(lambda tx: users.me_password_change(tx, proven, password))
 
 
 router.include_router(browser_session_endpoints.router)

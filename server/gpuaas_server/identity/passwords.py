@@ -1,29 +1,73 @@
-"""Passwords: argon2id in threads of their own, so that neither the event loop nor other threads wait."""
+"""Passwords: argon2id in threads of their own, so that neither the event loop nor other threads wait.
+
+Hashing is what strangers can make us do, so it is bounded: half of the cores, and a short queue. A part of the queue is
+kept for callers that are signed in or come from a network where the account signed in before. Hash before a transaction
+begins, never inside: a connection must not wait for the queue.
+"""
 
 import asyncio
+import os
 import secrets
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from threading import Lock
+from typing import TypeVar
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
+from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.errors import Problem
 
-# OWASP's floor for argon2id. Two threads bound what a flood of sign-ins can take: 2 × 19 MiB and two cores.
-_hasher = PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)
-_threads = ThreadPoolExecutor(max_workers=2, thread_name_prefix="argon2")
-_UNKNOWN_USER = _hasher.hash(secrets.token_hex(16))
+Done = TypeVar("Done")
 _COMMON = ("password", "passwort", "qwerty", "letmein", "welcome", "administrator", "changeme", "iloveyou")
 
 
+class PasswordQueue:
+    """At most `most` passwords wait or are worked on; strangers may take all but `reserved` of these places."""
+
+    def __init__(self, threads: int, most: int, reserved: int) -> None:
+        self._pool = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="argon2")
+        self._most, self._reserved = most, reserved
+        self._lock = Lock()
+        self.length = 0
+
+    async def run(self, trusted: bool, work: Callable[..., Done], *arguments: str) -> Done:
+        self._enter(self._most if trusted else self._most - self._reserved)
+        future = self._pool.submit(work, *arguments)
+        future.add_done_callback(self._leave)
+        return await asyncio.wrap_future(future)
+
+    def _enter(self, most: int) -> None:
+        with self._lock:
+            if self.length >= most:
+                metrics.auth_refusals.labels("sign_in_busy").inc()
+                raise Problem("sign_in_busy", headers={"Retry-After": "2"})
+            self.length += 1
+            metrics.password_queue.set(self.length)
+
+    def _leave(self, _: object) -> None:
+        """When the work has ended, not when its caller hung up: it takes a core until then."""
+        with self._lock:
+            self.length -= 1
+            metrics.password_queue.set(self.length)
+
+
+# OWASP's floor for argon2id: 19 MiB and about 20 ms of a core for each.
+_hasher = PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)
+_threads = max(1, min(4, len(os.sched_getaffinity(0)) // 2))
+queue = PasswordQueue(_threads, most=64, reserved=16)
+_UNKNOWN_USER = _hasher.hash(secrets.token_hex(16))
+
+
 async def hash_password(password: str) -> str:
-    return await asyncio.get_running_loop().run_in_executor(_threads, _hasher.hash, password)
+    return await queue.run(True, _hasher.hash, password)
 
 
-async def password_matches(password_hash: str | None, password: str) -> bool:
+async def password_matches(password_hash: str | None, password: str, trusted: bool = False) -> bool:
     """None is a user that does not exist: the same work is done, so that time does not tell who does."""
-    loop = asyncio.get_running_loop()
-    matches = await loop.run_in_executor(_threads, _verify, password_hash or _UNKNOWN_USER, password)
+    matches = await queue.run(trusted, _verify, password_hash or _UNKNOWN_USER, password)
     return matches and password_hash is not None
 
 
@@ -32,6 +76,23 @@ def _verify(password_hash: str, password: str) -> bool:
         return _hasher.verify(password_hash, password)
     except (VerificationError, InvalidHashError):
         return False
+
+
+@dataclass(frozen=True, slots=True)
+class HashedPassword:
+    """A new password with its hash, made before the transaction that stores it; `text` is shown once if we made it."""
+
+    hash: str
+    text: str | None
+
+
+async def hash_new_password(chosen: str | None, email: str) -> HashedPassword:
+    """Of what somebody chose, which must be strong, or of one that we make."""
+    if chosen is None:
+        made = random_password()
+        return HashedPassword(await hash_password(made), made)
+    require_strong(chosen, email)
+    return HashedPassword(await hash_password(chosen), None)
 
 
 def random_password() -> str:

@@ -1,10 +1,13 @@
-"""How often one address may try a door in a minute, counted in the database: it holds across replicas."""
+"""How often somebody may try a door in a minute, counted in the database: it holds across replicas.
+
+Who counts together is the caller's choice: an address, an account in a network, a session.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import ceil
 
-from gpuaas_server.identity.queries import logins as queries
+from gpuaas_server.identity.queries import rates as queries
 from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.database import PLATFORM
@@ -21,26 +24,26 @@ class Door:
     per_minute: int
 
 
-async def refuse_over(platform: Platform, door: Door, address: str) -> None:
-    """`rate_limited` when the address has had its attempts of this minute."""
+async def refuse_over(platform: Platform, door: Door, source: str) -> None:
+    """`rate_limited` when the source has had its attempts of this minute."""
     async with platform.database.connection(PLATFORM) as connection:
-        attempts = await queries.rate_read(connection, _key(door, address), _minute(platform))
+        attempts = await queries.rate_read(connection, _key(door, source), _minute(platform))
     _refuse(platform, door, attempts)
 
 
-async def count_attempt(platform: Platform, door: Door, address: str) -> None:
-    await _add(platform, door, address)
+async def count_attempt(platform: Platform, door: Door, source: str) -> None:
+    await _add(platform, door, source)
 
 
-async def count_and_refuse_over(platform: Platform, door: Door, address: str) -> None:
+async def count_and_refuse_over(platform: Platform, door: Door, source: str) -> None:
     """For a door where every attempt counts, not the failed ones alone."""
-    _refuse(platform, door, await _add(platform, door, address))
+    _refuse(platform, door, await _add(platform, door, source))
 
 
-async def _add(platform: Platform, door: Door, address: str) -> int:
+async def _add(platform: Platform, door: Door, source: str) -> int:
     minute = _minute(platform)
     async with platform.database.connection(PLATFORM) as connection:
-        attempts = await queries.rate_add(connection, _key(door, address), minute, 1)
+        attempts = await queries.rate_add(connection, _key(door, source), minute, 1)
         if attempts == 1:  # the first of its minute sweeps, so that the table stays small
             await queries.rate_forget(connection, minute - _REMEMBERED)
     return attempts
@@ -58,6 +61,6 @@ def _minute(platform: Platform) -> datetime:
     return platform.clock().replace(second=0, microsecond=0)
 
 
-def _key(door: Door, address: str) -> str:
-    """An address has no blank in it, so no address is taken for another door's."""
-    return f"{door.name} {address}"
+def _key(door: Door, source: str) -> str:
+    """No door's name has a blank in it, so no source is taken for another door's."""
+    return f"{door.name} {source}"

@@ -7,7 +7,7 @@ from datetime import datetime
 from psycopg.rows import DictRow
 
 from gpuaas_server.audit.service import AuditEntry, record
-from gpuaas_server.identity.logins import secret_digest
+from gpuaas_server.identity.account_logins import secret_digest
 from gpuaas_server.identity.members import RequireMatch
 from gpuaas_server.identity.policy import allowed_actions
 from gpuaas_server.identity.principals import ACCESS_END

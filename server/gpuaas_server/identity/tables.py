@@ -164,10 +164,20 @@ login_failures = sa.Table(
     "login_failures",
     metadata,
     sa.Column("username_digest", sa.LargeBinary, primary_key=True),
+    sa.Column("network", sa.Text(collation="C"), primary_key=True),  # *: all that the account is not known in
     sa.Column("failures", sa.Integer, nullable=False),
     sa.Column("last_failure_at", Timestamp, nullable=False),
     sa.Column("locked_until", Timestamp),
     sa.Index("login_failures_by_time", "last_failure_at"),
+)
+
+# Where each account has signed in from: nobody elsewhere can lock it there.
+login_networks = sa.Table(
+    "login_networks",
+    metadata,
+    sa.Column("username_digest", sa.LargeBinary, primary_key=True),
+    sa.Column("network", sa.Text(collation="C"), primary_key=True),
+    sa.Column("last_sign_in_at", Timestamp, nullable=False),
 )
 
 login_rates = sa.Table(

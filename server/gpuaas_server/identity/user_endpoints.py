@@ -7,6 +7,7 @@ from starlette.responses import Response
 
 from gpuaas_server.identity import members, users
 from gpuaas_server.identity.members import Place
+from gpuaas_server.identity.passwords import hash_new_password
 from gpuaas_server.identity.schemas import (
     Member,
     PlatformRoleSet,
@@ -23,8 +24,9 @@ from gpuaas_server.kernel.ids import TenantId, UserId
 
 router = APIRouter(tags=["users"])
 
-_CREATING = problem_responses("weak_password", "already_exists")
+_CREATING = problem_responses("weak_password", "already_exists", "sign_in_busy")
 _CHANGING = problem_responses("precondition_failed", "last_admin")
+_UPDATING = problem_responses("precondition_failed", "last_admin", "sign_in_busy")
 
 
 @router.post("/users", status_code=201, response_model=UserWithPassword, responses=_CREATING)
@@ -47,12 +49,18 @@ async def user_show(user_id: UserId, call: Annotated[Call, admitted("user_show")
     return await _show(call, None, user_id)
 
 
-@router.patch("/users/{user_id}", response_model=UserWithPassword, responses=_CHANGING)
+@router.patch("/users/{user_id}", response_model=UserWithPassword, responses=_UPDATING)
 async def user_update(
     user_id: UserId, body: UserUpdate, call: Annotated[Call, admitted_change("user_update")]
 ) -> Response:
     """Rename, disable, unlock, or make a new password (shown once). Disabling ends all access of the user."""
     return await _update(call, "user_update", None, user_id, body)
+
+
+@router.post("/users/{user_id}/unlock", response_model=User, responses=problem_responses())
+async def user_unlock(user_id: UserId, call: Annotated[Call, admitted_change("user_unlock")]) -> Response:
+    """End the lockouts of a user after wrong passwords, in all networks."""
+    return await _unlock(call, "user_unlock", None, user_id)
 
 
 @router.put(
@@ -106,7 +114,7 @@ async def tenant_user_show(
     return await _show(call, tenant_id, user_id)
 
 
-@router.patch("/tenants/{tenant_id}/users/{user_id}", response_model=UserWithPassword, responses=_CHANGING)
+@router.patch("/tenants/{tenant_id}/users/{user_id}", response_model=UserWithPassword, responses=_UPDATING)
 async def tenant_user_update(
     tenant_id: TenantId,
     user_id: UserId,
@@ -117,9 +125,18 @@ async def tenant_user_update(
     return await _update(call, "tenant_user_update", tenant_id, user_id, body)
 
 
+@router.post("/tenants/{tenant_id}/users/{user_id}/unlock", response_model=User, responses=problem_responses())
+async def tenant_user_unlock(
+    tenant_id: TenantId, user_id: UserId, call: Annotated[Call, admitted_change("tenant_user_unlock")]
+) -> Response:
+    """End the lockouts of a user of the tenant after wrong passwords, in all networks."""
+    return await _unlock(call, "tenant_user_unlock", tenant_id, user_id)
+
+
 async def _create(call: Call, action: str, tenant_id: str | None, body: TenantUserCreate) -> Response:
     roles = call.admission.roles
-    return await call.change(lambda tx: users.user_create(tx, action, tenant_id, body, roles), status=201)
+    password = await hash_new_password(body.password, body.email.lower())
+    return await call.change(lambda tx: users.user_create(tx, action, tenant_id, body, password, roles), status=201)
 
 
 async def _list(call: Call, tenant_id: str | None, after: str | None, limit: int) -> Response:
@@ -134,4 +151,10 @@ async def _show(call: Call, tenant_id: str | None, user_id: str) -> Response:
 
 async def _update(call: Call, action: str, tenant_id: str | None, user_id: str, body: UserUpdate) -> Response:
     roles, match = call.admission.roles, call.require_match
-    return await call.change(lambda tx: users.user_update(tx, action, tenant_id, user_id, body, roles, match))
+    password = await hash_new_password(None, "") if body.reset_password else None
+    return await call.change(lambda tx: users.user_update(tx, action, tenant_id, user_id, body, password, roles, match))
+
+
+async def _unlock(call: Call, action: str, tenant_id: str | None, user_id: str) -> Response:
+    roles = call.admission.roles
+    return await call.change(lambda tx: users.user_unlock(tx, action, tenant_id, user_id, roles))

@@ -4,10 +4,12 @@ from psycopg import errors as pg
 from psycopg.rows import DictRow
 
 from gpuaas_server.audit.service import AuditEntry, record
-from gpuaas_server.identity import members, passwords
+from gpuaas_server.identity import members
 from gpuaas_server.identity.callers import read_principal
-from gpuaas_server.identity.logins import ProvenPassword, username_digest
+from gpuaas_server.identity.lockouts import username_digest
+from gpuaas_server.identity.logins import ProvenPassword
 from gpuaas_server.identity.members import RequireMatch
+from gpuaas_server.identity.passwords import HashedPassword
 from gpuaas_server.identity.policy import allowed_actions
 from gpuaas_server.identity.principals import ACCESS_END, SERVICE_ACCOUNT, USER, Principal
 from gpuaas_server.identity.queries import bindings as binding_queries
@@ -30,19 +32,17 @@ from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.work import leases
 
 Roles = frozenset[str]
+_TENANT_VERBS = ("tenant_user_update", "tenant_user_unlock", "tenant_member_set")
+_PLATFORM_VERBS = ("user_update", "user_unlock", "platform_role_set")
 
 
 async def user_create(
-    tx: Tx, action: str, tenant_id: str | None, body: TenantUserCreate, roles: Roles
+    tx: Tx, action: str, tenant_id: str | None, body: TenantUserCreate, password: HashedPassword, roles: Roles
 ) -> UserWithPassword:
     email = body.email.lower()
-    password = body.password or passwords.random_password()
-    passwords.require_strong(password, email)
-    password_hash = await passwords.hash_password(password)
-    row = await _insert(tx, tenant_id, email, body.name, password_hash)
+    row = await _insert(tx, tenant_id, email, body.name, password.hash)
     await record(tx, AuditEntry(action, row["id"], tenant_id, details={"email": email}))
-    user = _user(row, [], roles)
-    return _with_password(user, None if body.password else password)
+    return _with_password(_user(row, [], roles), password.text)
 
 
 async def _insert(tx: Tx, tenant_id: str | None, email: str, name: str, password_hash: str) -> DictRow:
@@ -75,11 +75,11 @@ async def user_update(
     tenant_id: str | None,
     user_id: str,
     body: UserUpdate,
+    password: HashedPassword | None,
     roles: Roles,
     require_match: RequireMatch,
 ) -> UserWithPassword:
-    password = passwords.random_password() if body.reset_password else None
-    password_hash = await passwords.hash_password(password) if password else None
+    """`password` is the new one, of a body that asks for one."""
     shown = _of_tenant(await queries.user_show(tx.connection, user_id), tenant_id, user_id)
     await binding_queries.admins_lock(tx.connection, shown["tenant_id"])
     before = await queries.user_hold(tx.connection, user_id) or shown
@@ -89,10 +89,10 @@ async def user_update(
         for binding in bindings:
             if binding["role"] in ("platform_admin", "tenant_admin"):
                 await members.refuse_last_admin(tx, user_id, binding["role"], binding["tenant_id"])
-    if password_hash is not None:
-        await queries.password_set(tx.connection, user_id, password_hash, None)
-    if body.unlock or password_hash is not None:
-        await login_queries.failure_clear(tx.connection, username_digest(before["email"]))
+    if password is not None:
+        await queries.password_set(tx.connection, user_id, password.hash, None)
+    if body.unlock or password is not None:
+        await login_queries.failures_clear(tx.connection, username_digest(before["email"]))
     disabled = before["disabled"] if body.disabled is None else body.disabled
     if disabled:
         await leases.enqueue(tx, ACCESS_END, [user_id])
@@ -100,14 +100,20 @@ async def user_update(
     details: dict[str, object] = {"changed": sorted(body.model_fields_set), "disabled": disabled}
     await record(tx, AuditEntry(action, user_id, before["tenant_id"], details=details))
     tx.wakeups.add(TOPIC)
-    return _with_password(_user(row, bindings, roles), password)
+    return _with_password(_user(row, bindings, roles), password.text if password else None)
 
 
-async def me_password_change(tx: Tx, proven: ProvenPassword, new_password: str) -> None:
+async def user_unlock(tx: Tx, action: str, tenant_id: str | None, user_id: str, roles: Roles) -> User:
+    """End every lockout of the account, in all networks; of one that has none, too: nobody sees whether there was."""
+    row = _of_tenant(await queries.user_show(tx.connection, user_id), tenant_id, user_id)
+    await login_queries.failures_clear(tx.connection, username_digest(row["email"]))
+    await record(tx, AuditEntry(action, user_id, row["tenant_id"]))
+    return _user(row, await binding_queries.user_bindings(tx.connection, [user_id]), roles)
+
+
+async def me_password_change(tx: Tx, proven: ProvenPassword, password: HashedPassword) -> None:
     """Ends every token of the user, this one too: whoever stole one is out as well."""
-    passwords.require_strong(new_password, proven.email)
-    password_hash = await passwords.hash_password(new_password)
-    if not await queries.password_set(tx.connection, tx.actor.id, password_hash, proven.auth_epoch):
+    if not await queries.password_set(tx.connection, tx.actor.id, password.hash, proven.auth_epoch):
         raise Problem("conflict", "The password was changed by another request.")
     await record(tx, AuditEntry("me_password_change", tx.actor.id, tx.actor.tenant_id or None))
     tx.wakeups.add(TOPIC)
@@ -121,7 +127,7 @@ def _of_tenant(row: DictRow | None, tenant_id: str | None, user_id: str) -> Dict
 
 def _user(row: DictRow, bindings: list[DictRow], roles: Roles) -> User:
     held = [RoleHeld(**{k: b[k] for k in RoleHeld.model_fields}) for b in bindings if b["user_id"] == row["id"]]
-    verbs = ("tenant_user_update", "tenant_member_set") if row["tenant_id"] else ("user_update", "platform_role_set")
+    verbs = _TENANT_VERBS if row["tenant_id"] else _PLATFORM_VERBS
     return User(**row, roles=held, allowed_actions=allowed_actions(roles, verbs))
 
 

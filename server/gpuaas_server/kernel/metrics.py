@@ -14,6 +14,13 @@ request_seconds = Histogram(
 )
 problems = Counter("gpuaas_problems_total", "Problem documents sent.", ["code"], registry=registry)
 auth_refusals = Counter("gpuaas_auth_refusals_total", "Tokens and sign-ins refused.", ["reason"], registry=registry)
+password_queue = Gauge("gpuaas_password_queue", "Passwords that wait for argon2, or are in it.", registry=registry)
+sign_in_locks = Counter(
+    "gpuaas_sign_in_locks_total",
+    "Locks after wrong passwords: of an account for one network, or of an account for all networks it does not know.",
+    ["extent"],
+    registry=registry,
+)
 denials = Counter(
     "gpuaas_denials_total", "Refusals of the audit trail, those left out of it included.", ["why"], registry=registry
 )

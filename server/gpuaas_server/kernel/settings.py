@@ -65,9 +65,41 @@ class Settings(BaseSettings):
     openbao_kv_mount: str = Field(default="secret", description="Mount of the KV engine, version 2.")
     openbao_kv_prefix: str = Field(default="gpuaas", description="Folder there for our sealed values.")
     max_body_bytes: int = Field(default=1_048_576, ge=1024, description="Largest request body.")
-    login_attempts: int = Field(default=5, ge=1, description="Wrong passwords in a row before an account is locked.")
-    lockout_seconds: int = Field(default=900, ge=1, description="How long a lockout lasts.")
-    login_rate_per_minute: int = Field(default=30, ge=1, description="Sign-in attempts from one address in a minute.")
+    login_attempts: int = Field(
+        default=5, ge=1, description="Wrong passwords in a row from one network before it is locked out of the account."
+    )
+    lockout_seconds: int = Field(default=900, ge=1, description="How long such a lockout lasts.")
+    login_ipv4_prefix: int = Field(
+        default=24, ge=8, le=32, description="Bits of an IPv4 address that name the network of a sign-in."
+    )
+    login_ipv6_prefix: int = Field(
+        default=64, ge=16, le=128, description="Bits of an IPv6 address that name the network of a sign-in."
+    )
+    login_account_attempts: int = Field(
+        default=50,
+        ge=1,
+        description="Wrong passwords for one account, from all networks that it never signed in from, before these have to"
+        " wait longer and longer. Networks that it did sign in from are not slowed.",
+    )
+    login_delay_seconds: int = Field(default=300, ge=1, description="The longest that they have to wait.")
+    login_known_days: int = Field(
+        default=90, ge=1, description="How long a network is known for a good sign-in of the account."
+    )
+    login_rate_per_minute: int = Field(
+        default=30,
+        ge=1,
+        description="Sign-ins by password in a minute: from one address, and for an account from a network it is known in.",
+    )
+    refresh_rate_per_minute: int = Field(
+        default=60,
+        ge=1,
+        description="Refreshes of one session, and unknown refresh tokens of one address, in a minute.",
+    )
+    service_rate_per_minute: int = Field(
+        default=600,
+        ge=1,
+        description="Tokens in a minute for one service account from one network; wrong secrets count for themselves.",
+    )
     enrolment_rate_per_minute: int = Field(
         default=30, ge=1, description="Refused enrolments from one address in a minute, before it has to wait."
     )

@@ -224,11 +224,29 @@ async def test_tokens_of_sessions_are_stored_nowhere(world: World, ann: Person) 
         assert token.family.hex() not in everything
 
 
-async def test_unknown_tokens_count_against_the_address(world: World) -> None:
-    world.platform.settings = world.platform.settings.model_copy(update={"login_rate_per_minute": 4})
-    for _ in range(6):
-        answer = await refresh(world.client, RefreshToken.fresh().text)
-    assert (answer.status_code, answer.json()["code"]) == (429, "rate_limited")
+async def test_unknown_tokens_count_against_the_address_and_slow_no_session_behind_it(
+    world: World, clock: MovableClock
+) -> None:
+    world.platform.settings = world.platform.settings.model_copy(update={"refresh_rate_per_minute": 4})
+    session = await token_request(world.client, "admin@gpuaas.local", world.password)
+    clock.begin_minute()
+    answers = [await refresh(world.client, RefreshToken.fresh().text) for _ in range(5)]
+    assert [answer.status_code for answer in answers] == [401] * 4 + [429]
+    assert answers[-1].json()["code"] == "rate_limited"
+    assert (await refresh(world.client, session.json()["refresh_token"])).status_code == 200
+
+
+async def test_each_session_has_a_rate_of_its_own(world: World, clock: MovableClock) -> None:
+    world.platform.settings = world.platform.settings.model_copy(update={"refresh_rate_per_minute": 3})
+    grants = [await token_request(world.client, "admin@gpuaas.local", world.password) for _ in range(2)]
+    clock.begin_minute()
+    busy, other = (answer.json()["refresh_token"] for answer in grants)
+    for _ in range(3):
+        busy = (await refresh(world.client, busy)).json()["refresh_token"]
+    assert (await refresh(world.client, busy)).json()["code"] == "rate_limited"
+    assert (await refresh(world.client, other)).status_code == 200
+    clock.begin_minute()
+    assert (await refresh(world.client, busy)).status_code == 200  # the refusal did not use the token up
 
 
 @pytest.mark.parametrize(

@@ -26,9 +26,22 @@ PASSWORD = "correct horse battery"
 class MovableClock:
     def __init__(self) -> None:
         self.ahead = timedelta()
+        self._stopped: datetime | None = None
 
     def __call__(self) -> datetime:
-        return utc_now() + self.ahead
+        return (self._stopped or utc_now()) + self.ahead
+
+    def stop(self) -> None:
+        """From now on time passes only by `forward`: a busy machine changes nothing."""
+        self._stopped = self._stopped or utc_now()
+
+    def forward(self, seconds: float) -> None:
+        self.ahead += timedelta(seconds=seconds)
+
+    def begin_minute(self) -> None:
+        """Stop at the beginning of the next minute: what is counted by the minute begins anew, and stays in it."""
+        self.stop()
+        self.forward(60 - self().second)
 
 
 def build(platform: Platform) -> FastAPI:
@@ -51,6 +64,15 @@ async def serving(platform: Platform) -> AsyncIterator[httpx.AsyncClient]:
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(app.state.gate.running())
         yield await stack.enter_async_context(httpx.AsyncClient(transport=transport, base_url="http://test/api/v1"))
+
+
+@asynccontextmanager
+async def calling_from(client: httpx.AsyncClient, address: str) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of the same server at another address."""
+    app = client._transport.app  # type: ignore[attr-defined]
+    transport = httpx.ASGITransport(app=app, client=(address, 1))
+    async with httpx.AsyncClient(transport=transport, base_url=client.base_url) as other:
+        yield other
 
 
 async def sign_in(client: httpx.AsyncClient, username: str, password: str = PASSWORD) -> str:

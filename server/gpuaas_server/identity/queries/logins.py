@@ -1,4 +1,4 @@
-"""SQL of sign-ins: attempts per address, failures and lockouts per user name."""
+"""SQL of sign-ins by password: failures and lockouts per account and network, and the networks an account is known in."""
 
 from datetime import datetime, timedelta
 
@@ -6,79 +6,126 @@ from psycopg.rows import DictRow
 
 from gpuaas_server.kernel.database import Connection
 
+# The row of all networks that an account is not known in. It sorts before every network: locks are taken from the end.
+ANY_UNKNOWN = "*"
 
-async def rate_add(connection: Connection, address: str, minute: datetime, attempts: int) -> int:
-    """Count attempts of an address in a minute; the answer is how many there are now."""
+
+async def login_account(connection: Connection, email: str, digest: bytes, network: str, since: datetime) -> DictRow:
+    """The user, if there is one; the locks on that name, if there are any; whether it is known in this network."""
     cursor = await connection.execute(
-        "INSERT INTO login_rates AS r (address, minute, attempts) VALUES (%s, %s, %s)"
-        " ON CONFLICT (address, minute) DO UPDATE SET attempts = r.attempts + EXCLUDED.attempts"
-        " RETURNING attempts",
-        (address, minute, attempts),
-    )
-    row = await cursor.fetchone()
-    return int(row["attempts"]) if row else 0
-
-
-async def rate_read(connection: Connection, address: str, minute: datetime) -> int:
-    cursor = await connection.execute(
-        "SELECT attempts FROM login_rates WHERE address = %s AND minute = %s", (address, minute)
-    )
-    row = await cursor.fetchone()
-    return int(row["attempts"]) if row else 0
-
-
-async def login_account(connection: Connection, email: str, digest: bytes) -> DictRow:
-    """The user, if there is one, and the lock on that name, if there is one."""
-    cursor = await connection.execute(
-        "SELECT u.id, u.name, u.tenant_id, u.password_hash, u.disabled, u.auth_epoch, f.locked_until"
-        " FROM (SELECT 1) one LEFT JOIN users u ON u.email = %s"
-        " LEFT JOIN login_failures f ON f.username_digest = %s",
-        (email, digest),
+        "SELECT u.id, u.name, u.tenant_id, u.password_hash, u.disabled, u.auth_epoch, f.locked_until,"
+        " a.locked_until AS slowed_until, k.network IS NOT NULL AS known"
+        " FROM (SELECT 1) one LEFT JOIN users u ON u.email = %(email)s"
+        " LEFT JOIN login_failures f ON f.username_digest = %(digest)s AND f.network = %(network)s"
+        " LEFT JOIN login_failures a ON a.username_digest = %(digest)s AND a.network = %(any)s"
+        " LEFT JOIN login_networks k ON k.username_digest = %(digest)s AND k.network = %(network)s"
+        "  AND k.last_sign_in_at > %(since)s",
+        {"email": email, "digest": digest, "network": network, "any": ANY_UNKNOWN, "since": since},
     )
     row = await cursor.fetchone()
     return row or {}
 
 
 async def failure_add(
-    connection: Connection, digest: bytes, now: datetime, attempts: int, lockout: timedelta
+    connection: Connection, digest: bytes, network: str, now: datetime, attempts: int, lockout: timedelta
 ) -> DictRow:
     """Count a failure; the one that reaches the limit locks. Those older than a lockout are forgotten."""
     cursor = await connection.execute(
-        "INSERT INTO login_failures AS f (username_digest, failures, last_failure_at, locked_until)"
-        " VALUES (%(digest)s, 1, %(now)s, CASE WHEN %(attempts)s <= 1 THEN %(until)s::timestamptz END)"
-        " ON CONFLICT (username_digest) DO UPDATE SET last_failure_at = %(now)s,"
+        "INSERT INTO login_failures AS f (username_digest, network, failures, last_failure_at, locked_until)"
+        " VALUES (%(digest)s, %(network)s, 1, %(now)s, CASE WHEN %(attempts)s <= 1 THEN %(until)s::timestamptz END)"
+        " ON CONFLICT (username_digest, network) DO UPDATE SET last_failure_at = %(now)s,"
         " failures = CASE WHEN f.last_failure_at < %(old)s THEN 1 ELSE f.failures + 1 END,"
         " locked_until = CASE WHEN f.locked_until > %(now)s THEN f.locked_until"
         "  WHEN (CASE WHEN f.last_failure_at < %(old)s THEN 1 ELSE f.failures + 1 END) >= %(attempts)s"
         "  THEN %(until)s::timestamptz END"
         " RETURNING failures, locked_until",
-        {"digest": digest, "now": now, "attempts": attempts, "until": now + lockout, "old": now - lockout},
+        {
+            "digest": digest,
+            "network": network,
+            "now": now,
+            "attempts": attempts,
+            "until": now + lockout,
+            "old": now - lockout,
+        },
     )
     row = await cursor.fetchone()
     return row or {}
 
 
-async def lock_read(connection: Connection, digest: bytes) -> datetime | None:
-    """Until when the name is locked; holds the row, so that failures being counted now are seen."""
+async def account_failure_add(
+    connection: Connection, digest: bytes, now: datetime, forget_before: datetime, attempts: int, longest: int
+) -> int:
+    """Count a failure from a network that the account is not known in. From `attempts` on each makes all of these wait:
+    a second, two, four, up to the longest. How many there are now.
+    """
     cursor = await connection.execute(
-        "SELECT locked_until FROM login_failures WHERE username_digest = %s FOR UPDATE", (digest,)
+        "INSERT INTO login_failures AS f (username_digest, network, failures, last_failure_at, locked_until)"
+        " VALUES (%(digest)s, %(any)s, 1, %(now)s, CASE WHEN %(attempts)s <= 1 THEN %(now)s + interval '1 second' END)"
+        " ON CONFLICT (username_digest, network) DO UPDATE SET last_failure_at = %(now)s,"
+        " failures = CASE WHEN f.last_failure_at < %(old)s THEN 1 ELSE f.failures + 1 END,"
+        " locked_until = CASE WHEN f.last_failure_at >= %(old)s AND f.failures + 1 >= %(attempts)s THEN %(now)s"
+        "  + make_interval(secs => LEAST(%(longest)s, power(2, LEAST(f.failures + 1 - %(attempts)s, 20)))) END"
+        " RETURNING failures",
+        {
+            "digest": digest,
+            "any": ANY_UNKNOWN,
+            "now": now,
+            "old": forget_before,
+            "attempts": attempts,
+            "longest": longest,
+        },
     )
     row = await cursor.fetchone()
-    until: datetime | None = row["locked_until"] if row else None
-    return until
+    return int(row["failures"]) if row else 0
 
 
-async def failure_clear(connection: Connection, digest: bytes) -> None:
+async def lock_read(connection: Connection, digest: bytes, networks: list[str]) -> datetime | None:
+    """Until when the name is locked there; holds the rows, so that failures being counted now are seen."""
+    cursor = await connection.execute(
+        "SELECT locked_until FROM login_failures WHERE username_digest = %s AND network = ANY(%s)"
+        " ORDER BY network DESC FOR UPDATE",
+        (digest, networks),
+    )
+    locks = [row["locked_until"] for row in await cursor.fetchall() if row["locked_until"] is not None]
+    return max(locks, default=None)
+
+
+async def network_failures_clear(connection: Connection, digest: bytes, network: str) -> None:
+    await connection.execute(
+        "DELETE FROM login_failures WHERE username_digest = %s AND network = %s", (digest, network)
+    )
+
+
+async def failures_clear(connection: Connection, digest: bytes) -> None:
+    """In every network: somebody unlocked the account."""
     await connection.execute("DELETE FROM login_failures WHERE username_digest = %s", (digest,))
 
 
-async def rate_forget(connection: Connection, before: datetime) -> None:
-    await connection.execute("DELETE FROM login_rates WHERE minute < %s", (before,))
-
-
-async def failure_forget(connection: Connection, before: datetime) -> None:
+async def failures_forget(connection: Connection, before: datetime) -> None:
     """The table is keyed by what strangers typed, so those who come next sweep it."""
     await connection.execute(
         "DELETE FROM login_failures WHERE last_failure_at < %s AND (locked_until IS NULL OR locked_until < %s)",
         (before, before),
     )
+
+
+async def network_remember(connection: Connection, digest: bytes, network: str, now: datetime) -> None:
+    await connection.execute(
+        "INSERT INTO login_networks (username_digest, network, last_sign_in_at) VALUES (%s, %s, %s)"
+        " ON CONFLICT (username_digest, network) DO UPDATE SET last_sign_in_at = EXCLUDED.last_sign_in_at",
+        (digest, network, now),
+    )
+
+
+async def networks_forget(connection: Connection, digest: bytes, before: datetime, most: int) -> None:
+    """Those of the account that it has not signed in from for long, and the oldest beyond `most`."""
+    await connection.execute(
+        "DELETE FROM login_networks WHERE username_digest = %(digest)s AND (last_sign_in_at < %(before)s OR network IN"
+        " (SELECT network FROM login_networks WHERE username_digest = %(digest)s"
+        "  ORDER BY last_sign_in_at DESC OFFSET %(most)s))",
+        {"digest": digest, "before": before, "most": most},
+    )
+
+
+async def networks_clear(connection: Connection, digest: bytes) -> None:
+    await connection.execute("DELETE FROM login_networks WHERE username_digest = %s", (digest,))

@@ -77,11 +77,18 @@ FOUNDATION = [
     ErrorKind(
         "account_locked",
         423,
-        "The account is locked after repeated failures",
-        "Wait until the lock ends, or ask an administrator to unlock it.",
+        "The account is locked here after repeated failures",
+        "Wait until the lock ends, sign in from a network where you have signed in before, or ask to be unlocked.",
         True,
     ),
     ErrorKind("account_disabled", 403, "The account is disabled", "Ask an administrator to enable it."),
+    ErrorKind(
+        "sign_in_busy",
+        503,
+        "Too many passwords are being checked",
+        "Wait for the time in Retry-After, then sign in again.",
+        True,
+    ),
     ErrorKind("rate_limited", 429, "Too many attempts", "Wait for the time in Retry-After.", True),
     ErrorKind(
         "forbidden",
