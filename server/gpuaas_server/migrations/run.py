@@ -3,6 +3,7 @@
 Alembic and SQLAlchemy are loaded by those who migrate: they are most of what `up` would have to load otherwise.
 """
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,8 @@ import psycopg
 if TYPE_CHECKING:
     from alembic.config import Config
 
+_REVISION = re.compile(r'^revision = "(\w+)"', re.MULTILINE)
+_DOWN_REVISION = re.compile(r'^down_revision = "(\w+)"', re.MULTILINE)
 HERE = Path(__file__).parent
 
 
@@ -43,8 +46,13 @@ def check(url: str) -> None:
 
 
 def head() -> str:
-    """The newest revision, from file names alone: start-up need not load Alembic to see that there is nothing to do."""
-    return max(path.stem.split("_")[0] for path in (HERE / "versions").glob("[0-9]*.py"))
+    """The revision that none is built on, from the files' text alone: start-up need not load Alembic to see that there is
+    nothing to do. Numbers only name revisions; in which order they run is said by `down_revision`.
+    """
+    texts = [path.read_text() for path in (HERE / "versions").glob("[0-9]*.py")]
+    built_on = {found for text in texts for found in _DOWN_REVISION.findall(text)}
+    (newest,) = {found for text in texts for found in _REVISION.findall(text)} - built_on
+    return newest
 
 
 def current(url: str) -> str | None:
