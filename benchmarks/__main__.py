@@ -1,7 +1,6 @@
 """`python -m benchmarks [names…] [--quick]`: measure, print the table, write RESULTS.md after a full run."""
 
 import argparse
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import nan
@@ -13,11 +12,13 @@ from benchmarks import (
     console,
     fanout,
     instances,
+    machine,
     operations,
     polling,
     reads,
     report,
     slurm,
+    soak,
     ssh,
     startup,
     terminals,
@@ -43,6 +44,7 @@ ALL = {
     "terminals": Benchmark(terminals.run, terminals.HOW),
     "slurm": Benchmark(slurm.run, slurm.HOW),
     "startup": Benchmark(startup.run, startup.HOW),
+    "soak": Benchmark(soak.run, soak.HOW),
 }
 
 
@@ -61,20 +63,24 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="tiny sizes: only shows that the harness works")
     parser.add_argument("--rounds", type=int, help="how often each is repeated")
     parser.add_argument("--agents", type=int, help="how many simulated agents poll")
+    parser.add_argument("--cycles", type=int, help="how many allocations the soak creates and releases; ten at least")
     arguments = parser.parse_args()
     size = Size.smoke() if arguments.quick else Size()
     if arguments.rounds:
         size = replace(size, rounds=arguments.rounds)
     if arguments.agents:
         size = replace(size, agents=arguments.agents)
-    load = os.getloadavg()[0]
-    sections: dict[str, tuple[str, list[Figure]]] = {}
+    if arguments.cycles:
+        size = replace(size, cycles=max(10, arguments.cycles))
+    begin = machine.measure_storage(1 if size.quick else machine.PGBENCH_SECONDS)
+    sections: list[report.Section] = []
     for name in arguments.names or list(ALL):
-        Console(stderr=True).log(f"measuring {name}")
-        sections[name] = (ALL[name].how, _measured(name, size))
-        report.show(sections[name][1])
-    if not arguments.quick and set(sections) == set(ALL):
-        report.write(sections, load)
+        speed = machine.measure_speed()
+        Console(stderr=True).log(f"measuring {name}; the machine: {speed}")
+        sections.append(report.Section(name, ALL[name].how, _measured(name, size), speed))
+        report.show(sections[-1].figures)
+    if not arguments.quick and {section.name for section in sections} == set(ALL):
+        report.write(sections, begin, machine.measure_storage())
 
 
 if __name__ == "__main__":

