@@ -22,6 +22,7 @@ COLUMNS: list[Column[Allocation]] = [
     Column("ID", lambda one: one.id, whole=True),
     Column("NAME", lambda one: one.name),
     Column("STATE", lambda one: one.state, whole=True),
+    Column("HEALTH", lambda one: one.health, whole=True),
     Column("SKU", lambda one: one.sku_name),
     Column("GPUS", lambda one: one.gpu_count, right=True, whole=True),
     Column("SSH", _ssh),
@@ -44,6 +45,8 @@ def print_allocation(session: Session, allocation: Allocation) -> None:
         ("Name", allocation.name),
         ("State", allocation.state),
         ("Since", allocation.state_since),
+        ("Health", allocation.health),
+        ("Because", _reasons(allocation)),
         ("Host task", allocation.phase),
         ("Deadline", allocation.deadline_at),
         (
@@ -93,6 +96,17 @@ def print_outcome(session: Session, allocations: Sequence[Allocation], wanted: s
         print_allocation(session, allocations[0])
     if any(one.state != wanted for one in allocations):
         raise typer.Exit(ExitCode.FAILED)
+
+
+def _reasons(allocation: Allocation) -> str:
+    """One line for each, with the next step below it; a failure of the allocation itself has lines of its own."""
+    told = allocation.failure.code if allocation.failure else None
+    lines = []
+    for reason in allocation.health_reasons:
+        if reason.code != told:
+            since = f", since {short_moment(reason.since)}" if reason.since else ""
+            lines += [f"{reason.message} ({reason.code}{since})", f"  {reason.next_step}"]
+    return "\n".join(lines)
 
 
 def _wipe(allocation: Allocation) -> str | None:

@@ -163,7 +163,9 @@ def allocation_id(client: Client, project: str, text: str) -> str:
         return text
     named = [one for one in client.allocations.list(project) if one.name == text]
     living = [one for one in named if one.ended_at is None]
-    return only_one("allocation", text, living or named[:1], lambda one: (one.name,)).id
+    # One that was replaced may wait for its host for long; its name is its successor's.
+    in_use = [one for one in living if one.state in ("requested", "provisioning", "active")]
+    return only_one("allocation", text, in_use or living or named[:1], lambda one: (one.name,)).id
 
 
 def allocation_names(client: Client, project: str) -> dict[str, str]:

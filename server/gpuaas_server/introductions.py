@@ -1,11 +1,13 @@
 """Rooms that answer questions of the rooms below them, introduced to them once, before a process serves or works."""
 
 from gpuaas_server.allocations.guests import AllocationGuests, allocation_guests
+from gpuaas_server.allocations.host_changes import announce_host_change
 from gpuaas_server.artifacts.users import ArtifactUsers, artifact_users
 from gpuaas_server.catalog import service as catalog
 from gpuaas_server.catalog.users import VersionUsers, version_users
 from gpuaas_server.instances import service as instances
 from gpuaas_server.kernel.context import Tx
+from gpuaas_server.nodes.occupants import NodeOccupants, node_occupants
 from gpuaas_server.terminals import service as terminals
 
 
@@ -29,4 +31,5 @@ def introduce_rooms() -> None:
             host_gone=_host_gone,
         )
     )
+    node_occupants.give(NodeOccupants(host_changed=announce_host_change))
     version_users.give(VersionUsers(live_instances=instances.live_on_version))

@@ -201,6 +201,7 @@ RECIPES: dict[str, Recipe] = {
     "allocation_timeline": READ,
     "allocation_topology": READ,
     "allocation_release": Recipe({}, ids={"allocation_id": "ended_allocation_id"}),
+    "allocation_replace": Recipe({}, ids={"allocation_id": "ended_allocation_id"}, answers=NOT_NOW),
     "allocation_retry_release": Recipe(answers=NOT_NOW),
     "allocation_force_cleanup": Recipe({**REASON, "evidence": "nothing was looked at, of course"}, answers=NOT_NOW),
     "instance_create": Recipe(bodies.instance, answers=frozenset({422})),

@@ -22,7 +22,12 @@ def main() -> int:
     parser.add_argument("--fail-rate", action="append", default=[], metavar="KIND=RATE")
     parser.add_argument("--first-index", type=int, default=0, help="number of the first node")
     parser.add_argument("--host-certificates", action="store_true")
-    parser.add_argument("--key-seed", default=None, help="same seed, same keys: the nodes survive a restart")
+    parser.add_argument(
+        "--key-seed",
+        default=None,
+        metavar="TEXT",
+        help="same seed and index, same key: the nodes of the last run are back; for simulated nodes only",
+    )
     arguments = parser.parse_args()
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(_run(arguments))

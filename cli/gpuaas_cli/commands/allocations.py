@@ -106,6 +106,26 @@ def release(
     _after_release(session, where, released, watch, deadline)
 
 
+@group.verb("replace")
+def replace(
+    session: Session,
+    allocation: AllocationArgument,
+    reason: Annotated[str | None, typer.Option("--reason", help="Why, for the audit trail.")] = None,
+    watch: WatchOption = False,
+    deadline: DeadlineOption = 900,
+    yes: YesOption = False,
+    project: ProjectOption = None,
+) -> None:
+    """Claim the same GPUs elsewhere and release this allocation, both or neither: the way off a lost host."""
+    session.confirm(f"Replace {allocation}? Everything on it is wiped.", yes)
+    where, found = _find(session, project, allocation)
+    made = session.client.allocations.replace(where, found, reason=reason)
+    if watch:
+        _watch(session, where, [made], deadline, "active")
+    else:
+        print_allocation(session, made)
+
+
 @group.verb("retry-release")
 def retry_release(
     session: Session,

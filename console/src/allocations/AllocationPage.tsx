@@ -12,6 +12,7 @@ import { RelativeTime } from "../parts/RelativeTime";
 import { StateBadge } from "../parts/StateBadge";
 import { TerminalPanel } from "../terminal/TerminalPanel";
 import { ALLOCATION_ACTIONS, nameOf } from "./actions";
+import { HealthNotices } from "./HealthNotices";
 import { useAllocation } from "./queries";
 import { ReceiptsHere, RunsHere } from "./RunsHere";
 import { SshAccess } from "./SshAccess";
@@ -39,7 +40,12 @@ function Shown({ allocation }: { allocation: Allocation }) {
       <PageHead
         above={<PageLink to="/allocations">Allocations</PageLink>}
         title={name}
-        badges={<StateBadge state={allocation.state} />}
+        badges={
+          <>
+            <StateBadge state={allocation.state} />
+            {allocation.health && allocation.state === "active" && <StateBadge state={allocation.health} />}
+          </>
+        }
         lead={`${allocation.gpu_count} × ${allocation.gpu_model}, ${shapeWords(allocation.shape)}, ${allocation.sku_name}`}
         actions={
           <ActionBar
@@ -53,10 +59,12 @@ function Shown({ allocation }: { allocation: Allocation }) {
       <div className="stack">
         {allocation.failure && (
           <ProblemPanel
-            title={allocation.state === "release_failed" ? "The release did not end" : "It could not be used"}
+            title={failureTitle(allocation)}
+            tone={allocation.failure.code === "host_lost" ? "warn" : "bad"}
             problem={{ ...allocation.failure, correlation_id: allocation.correlation_id }}
           />
         )}
+        <HealthNotices allocation={allocation} />
         <Facts allocation={allocation} />
         <div className="columns">
           <Topology project={allocation.project_id} allocation={allocation.id} />
@@ -74,6 +82,12 @@ function Shown({ allocation }: { allocation: Allocation }) {
   );
 }
 
+function failureTitle(allocation: Allocation): string {
+  if (allocation.failure?.code === "host_lost") return "Released; the wipe waits for the host";
+  if (allocation.state === "active") return "The host has not taken the last change of access";
+  return allocation.state === "release_failed" ? "The release did not end" : "It could not be used";
+}
+
 function Facts({ allocation }: { allocation: Allocation }) {
   return (
     <Panel title="State">
@@ -81,6 +95,7 @@ function Facts({ allocation }: { allocation: Allocation }) {
         items={[
           ["State", <StateBadge key="state" state={allocation.state} />],
           ["Since", <RelativeTime key="since" at={allocation.state_since} />],
+          allocation.health !== null && ["Health", <StateBadge key="health" state={allocation.health} />],
           allocation.phase !== null && ["On the host now", allocation.phase],
           allocation.deadline_at !== null && [
             "Counts as failed",

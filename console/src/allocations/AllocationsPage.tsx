@@ -10,7 +10,7 @@ import { type Column, ResourceTable } from "../parts/ResourceTable";
 import { StateFilter } from "../parts/StateFilter";
 import { nameOf } from "./actions";
 import { CreateAllocation } from "./CreateAllocation";
-import { gpusColumn, SINCE, STATE } from "./columns";
+import { gpusColumn, HEALTH, newsOf, SINCE, STATE } from "./columns";
 import { type AllocationFilter, useAllocations } from "./queries";
 import { ofSku } from "./skuFilter";
 import { useSkus } from "./skus";
@@ -35,10 +35,11 @@ const COLUMNS: Column<Allocation>[] = [
     (one) => `${nameOf(one)} ${one.id}`,
   ),
   STATE,
+  HEALTH,
   textColumn("sku", "SKU", (one) => one.sku_name, "minmax(7rem, 1fr)"),
   gpusColumn("4.5rem"),
   dimColumn("model", "GPU", (one) => one.gpu_model, "minmax(7rem, 1.5fr)"),
-  dimColumn("reason", "What to know", (one) => one.failure?.message ?? one.phase, "minmax(9rem, 3fr)"),
+  dimColumn("reason", "What to know", newsOf, "minmax(9rem, 3fr)"),
   SINCE,
 ];
 

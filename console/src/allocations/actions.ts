@@ -74,6 +74,24 @@ export const ALLOCATION_ACTIONS: ActionTable<Allocation> = {
       ),
     done: "Freed without proof",
   },
+  allocation_replace: {
+    label: "Replace",
+    says: () =>
+      "Claims the same GPUs elsewhere and releases this allocation, both or neither. Whatever is on it is wiped.",
+    form: { type: "object", properties: { reason: REASON } },
+    run: (one, values) =>
+      told(
+        one,
+        body(
+          api.POST("/api/v1/projects/{project_id}/allocations/{allocation_id}/replace", {
+            params: at(one),
+            body: values.reason ? { reason: String(values.reason) } : {},
+          }),
+        ),
+      ),
+    follow: (answer) => ({ to: `/allocations/${(answer as Allocation).id}` }),
+    done: "The replacement is on its way",
+  },
   allocation_release: {
     label: "Release",
     danger: true,

@@ -20,4 +20,16 @@ export function gpusColumn(width = "4rem"): Column<Allocation> {
 
 export const STATE: Column<Allocation> = stateColumn("state", "State", (one) => one.state, "9rem");
 
+export const HEALTH: Column<Allocation> = stateColumn(
+  "health",
+  "Health",
+  (one) => one.health ?? "",
+  "7.5rem",
+);
+
+/** The sentence that says most about it now. */
+export function newsOf(one: Allocation): string | null {
+  return one.failure?.message ?? one.health_reasons[0]?.message ?? one.phase;
+}
+
 export const SINCE: Column<Allocation> = timeColumn("since", "Since", (one) => one.state_since);

@@ -8,7 +8,7 @@ import { useNow } from "../parts/useNow";
 import { useInstances } from "../workloads/queries";
 import classes from "./Attention.module.css";
 import { useAllocationsIn } from "./queries";
-import { gathered, isStuck, ofAllocation, ofInstance, ofOperation } from "./troubles";
+import { gathered, isStuck, isUnwell, ofAllocation, ofInstance, ofOperation } from "./troubles";
 
 const MOST = 12;
 
@@ -19,15 +19,16 @@ export function Attention({ project }: { project: string }) {
   const degraded = useInstances(project, { health: "degraded" });
   const unhealthy = useInstances(project, { health: "unhealthy" });
   const blocked = useAllocationsIn(project, "release_failed");
+  const active = useAllocationsIn(project, "active");
   const waiting = useOperations(project, { status: "pending" });
   const lists = [failed, degraded, unhealthy, waiting];
-  const error = lists.map((one) => one.error).find(Boolean) ?? blocked.error;
-  const pending = lists.some((one) => one.pending) || blocked.isPending;
+  const error = lists.map((one) => one.error).find(Boolean) ?? blocked.error ?? active.error;
+  const pending = lists.some((one) => one.pending) || blocked.isPending || active.isPending;
   const troubles = gathered(
     [...failed.rows, ...degraded.rows, ...unhealthy.rows]
       .filter((one) => !one.decommissioned_at)
       .map(ofInstance),
-    (blocked.data ?? []).map(ofAllocation),
+    [...(blocked.data ?? []), ...(active.data ?? []).filter(isUnwell)].map(ofAllocation),
     waiting.rows.filter((one) => isStuck(one, now)).map(ofOperation),
   );
   return (
@@ -42,6 +43,7 @@ export function Attention({ project }: { project: string }) {
           retry={() => {
             for (const one of lists) one.retry();
             void blocked.refetch();
+            void active.refetch();
           }}
         />
       ) : pending ? (

@@ -25,15 +25,22 @@ export function ofInstance(one: InstanceSummary): Trouble {
   };
 }
 
+/** In use, but something is wrong with it or its host. */
+export function isUnwell(one: Allocation): boolean {
+  return one.health === "unhealthy" || one.health === "degraded";
+}
+
 export function ofAllocation(one: Allocation): Trouble {
+  const reason = one.health_reasons[0];
+  const ill = one.state === "active" && one.health !== null;
   return {
     id: one.id,
     to: `/allocations/${one.id}`,
     name: one.name ?? one.id,
-    state: one.state,
-    since: one.state_since,
-    message: one.failure?.message ?? "It does not say why.",
-    next: one.failure?.next_step ?? "Open it to see what happened.",
+    state: ill ? (one.health ?? one.state) : one.state,
+    since: (ill && reason?.since) || one.state_since,
+    message: reason?.message ?? one.failure?.message ?? "It does not say why.",
+    next: reason?.next_step ?? one.failure?.next_step ?? "Open it to see what happened.",
   };
 }
 

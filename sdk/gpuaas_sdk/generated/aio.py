@@ -212,6 +212,18 @@ class AllocationsCalls(Calls):
         )
         return await self._read(Allocation, request)
 
+    async def replace(
+        self, project_id: str, allocation_id: str, *, reason: str | None = None, generation: int | None = None
+    ) -> Allocation:
+        """Claim the same GPUs elsewhere and release this one, both or neither. The answer is the new allocation."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "allocations", allocation_id, "replace"),
+            body=body_of({}, {"reason": reason}),
+            headers=if_match(generation),
+        )
+        return await self._read(Allocation, request)
+
     async def retry_release(self, project_id: str, allocation_id: str, *, generation: int | None = None) -> Allocation:
         """After a release that failed: deprovision, wipe and the proof of the wipe, once more from the beginning."""
         request = Request(

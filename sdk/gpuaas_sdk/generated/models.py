@@ -12,6 +12,7 @@ from gpuaas_sdk.traits import AllocationTraits, OperationTraits
 __all__ = [
     "AccessCredential",
     "Allocation",
+    "AllocationHealthReason",
     "App",
     "AppVersion",
     "AppVersionDetail",
@@ -185,6 +186,10 @@ class Allocation(Resource, AllocationTraits):
     phase: str | None = None
     # Why it is failed or release_failed; else null.
     failure: FailureReason | None = None
+    # How it is, from its own state and its host's; unhealthy: it can not be used. Null once it has ended.
+    health: str | None = None
+    # Why it is not healthy, and what is going to happen to its host.
+    health_reasons: list[AllocationHealthReason] = field(default_factory=list)
     # The way in, once it is active.
     ssh: SshWayIn | None = None
     # Null until released; false for ever after a forced clean-up.
@@ -202,6 +207,20 @@ class Allocation(Resource, AllocationTraits):
     generation: int = 0
     # What you may ask for now, given your roles and its state: names of operations.
     allowed_actions: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AllocationHealthReason(Resource):
+    # Stable, for programs: host_lost, host_draining, host_cordoned and so on.
+    code: str = ""
+    # For a person.
+    message: str = ""
+    # Since when it is so, or from when it will be.
+    since: datetime | None = None
+    # What a person should do.
+    next_step: str = ""
+    # What makes sense now; `replace` is a release, and an allocation of the same SKU elsewhere.
+    choices: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from gpuaas_server.allocations import service
+from gpuaas_server.allocations import replacement, service
 from gpuaas_server.allocations.schemas import (
     Allocation,
     AllocationBatch,
@@ -109,6 +109,24 @@ async def allocation_release(
     """Ask for the end: access goes first, then the wipe, then its proof. Repeating it is no error."""
     return await call.change(
         lambda tx: service.allocation_release(tx, _caller(call), project_id, allocation_id, body.reason)
+    )
+
+
+@router.post(
+    f"{PATH}/{{allocation_id}}/replace",
+    status_code=201,
+    response_model=Allocation,
+    responses=problem_responses("conflict", "sku_not_offered", "no_capacity", "capacity_fragmented", "quota_exceeded"),
+)
+async def allocation_replace(
+    project_id: ProjectId,
+    allocation_id: AllocationId,
+    body: AllocationRelease,
+    call: Annotated[Call, admitted_change("allocation_replace")],
+) -> Response:
+    """Claim the same GPUs elsewhere and release this one, both or neither. The answer is the new allocation."""
+    return await call.change(
+        lambda tx: replacement.allocation_replace(tx, _caller(call), project_id, allocation_id, body), status=201
     )
 
 

@@ -5,6 +5,7 @@
                    failed             release_failed → releasing (retry) or released (forced, with evidence)
 
 A failed allocation is cleaned up like a released one: its slots come back only when the wipe is proven.
+A release on a lost host is blocked at once (`host_lost`), and goes on by itself when the host is back.
 """
 
 from dataclasses import dataclass
@@ -25,6 +26,9 @@ TRANSITIONS: dict[str, frozenset[str]] = {
 # Host tasks that end an allocation, in order. The last one proves; only its proof frees the slots.
 ACCESS_FIRST_PAUSE, ACCESS_LONGEST_PAUSE = timedelta(seconds=1), timedelta(minutes=5)
 CLEANUP = ("deprovision", "wipe", "verify_wipe")
+# Why a release is blocked that nobody has to answer for: it goes on by itself when the host is back.
+HOST_LOST = "host_lost"
+NOT_VERIFIED: dict[str, object] = {"clean": False, "verified": False, "reason": HOST_LOST}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,8 @@ class Snapshot:
     # The release was asked for: it begins when nothing has to leave any more, and then at the latest.
     release_by: datetime | None = None
     guests: bool = False
+    # The code of the failure, while the release is blocked.
+    blocked_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +135,8 @@ def decide(now: Snapshot, clock: datetime) -> Step | Wait:
         return _active(now, clock)
     if now.state in ("releasing", "failed") and now.phase is not None:
         return _cleaning(now, clock)
+    if now.state == "release_failed" and now.blocked_by == HOST_LOST and not now.node_lost:
+        return _start_cleanup(now, clock)  # the host is back: only a proven wipe frees its slots
     return Wait()
 
 
@@ -182,11 +190,15 @@ def _active(now: Snapshot, clock: datetime) -> Step | Wait:
     """Access is kept in line also while guests leave: whoever stops them needs the way in."""
     if now.release_by is None:
         return _access(now, clock)
-    if not now.guests or clock >= now.release_by:
-        deadline = clock + now.limits.release
-        return Step("releasing", send=CLEANUP[0], attempt=1, deadline_at=deadline, slots="cleaning")
+    if not now.guests or now.node_lost or clock >= now.release_by:
+        return _start_cleanup(now, clock)
     step = _access(now, clock)
     return Wait(min(step.until or now.release_by, now.release_by)) if isinstance(step, Wait) else step
+
+
+def _start_cleanup(now: Snapshot, clock: datetime) -> Step:
+    deadline = clock + now.limits.release
+    return Step("releasing", send=CLEANUP[0], attempt=1, deadline_at=deadline, slots="cleaning")
 
 
 def _access(now: Snapshot, clock: datetime) -> Step | Wait:
@@ -217,9 +229,13 @@ def _access(now: Snapshot, clock: datetime) -> Step | Wait:
 def _cleaning(now: Snapshot, clock: datetime) -> Step | Wait:
     if now.host_generation == 0:  # nothing ever reached the host, so there is nothing to clean
         return Step(_ended(now), ends=True, phase_done=True)
+    task = _in_flight(now) if now.attempt > 0 else None
+    if now.node_lost and not _verification_arrived(task):
+        return _block(
+            failure(HOST_LOST, "The host is lost, so the wipe waits for its return.", now.phase), NOT_VERIFIED
+        )
     if now.attempt == 0:  # the release was asked for, the host does not know it yet
         return Step(now.state, send=CLEANUP[0], attempt=1, deadline_at=clock + now.limits.release)
-    task = _in_flight(now)
     if task is not None and task.status == "succeeded" and task.kind in CLEANUP:
         return _next_cleanup(now, task, clock)
     overdue = _overdue(now, clock)
@@ -232,6 +248,11 @@ def _cleaning(now: Snapshot, clock: datetime) -> Step | Wait:
         again = task.kind if task.kind in CLEANUP else CLEANUP[0]
         return Step(now.state, send=again, attempt=now.attempt + 1, deadline_at=_release_by(now, clock))
     return _block(reason)
+
+
+def _verification_arrived(task: HostTask | None) -> bool:
+    """Whether the last phase has reported: what it says counts, also when the host is lost since."""
+    return task is not None and task.kind == CLEANUP[-1] and task.status == "succeeded"
 
 
 def _ended(now: Snapshot) -> str:
@@ -266,7 +287,13 @@ def possible_actions(state: str) -> list[str]:
     """What could be done with the allocation now, as actions of the policy; who may do it is not decided here."""
     return {
         "requested": ["allocation_release"],
-        "provisioning": ["allocation_release"],
-        "active": ["terminal_open", "ssh_certificate_create", "ssh_grant_create", "allocation_release"],
+        "provisioning": ["allocation_release", "allocation_replace"],
+        "active": [
+            "terminal_open",
+            "ssh_certificate_create",
+            "ssh_grant_create",
+            "allocation_release",
+            "allocation_replace",
+        ],
         "release_failed": ["allocation_retry_release", "allocation_force_cleanup"],
     }.get(state, [])

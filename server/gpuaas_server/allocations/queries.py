@@ -14,7 +14,13 @@ COLUMNS = (
     " ssh_port, ssh_user, baseline_sha256, wipe_evidence, forced, created_by, correlation_id, created_at, active_at,"
     " ended_at, generation, counted, release_by, release_reason"
 )
-
+# What the state of its host says about an allocation is derived when it is read, by primary key, in the same statement.
+_HOST = (
+    "n.lost_since AS host_lost_since, n.cordoned AS host_cordoned, n.draining AS host_draining,"
+    " n.maintenance_since AS host_cordoned_since, n.maintenance_reason AS host_cordon_reason"
+)
+_OWN = ", ".join(f"a.{column}" for column in COLUMNS.split(", "))
+_ALLOCATION = f"SELECT {_OWN}, {_HOST} FROM allocations a LEFT JOIN nodes n ON n.id = a.node_id"
 
 ALLOCATION_INSERT = (
     "INSERT INTO allocations (id, node_id, name, tenant_id, project_id, batch_id, sku_id, sku_name, shape, gpu_model,"
@@ -43,14 +49,14 @@ async def transition_list(connection: Connection, allocation_id: str) -> list[Di
 
 async def allocation_show(connection: Connection, project_id: str, allocation_id: str) -> DictRow | None:
     cursor = await connection.execute(
-        f"SELECT {COLUMNS} FROM allocations WHERE id = %s AND project_id = %s", (allocation_id, project_id)
+        f"{_ALLOCATION} WHERE a.id = %s AND a.project_id = %s", (allocation_id, project_id)
     )
     return await cursor.fetchone()
 
 
 async def allocation_lock(connection: Connection, project_id: str, allocation_id: str) -> DictRow | None:
     cursor = await connection.execute(
-        f"SELECT {COLUMNS} FROM allocations WHERE id = %s AND project_id = %s FOR UPDATE", (allocation_id, project_id)
+        f"{_ALLOCATION} WHERE a.id = %s AND a.project_id = %s FOR UPDATE OF a", (allocation_id, project_id)
     )
     return await cursor.fetchone()
 
@@ -58,7 +64,7 @@ async def allocation_lock(connection: Connection, project_id: str, allocation_id
 async def allocations_hold(connection: Connection, allocation_ids: Sequence[str]) -> list[DictRow]:
     """For the machine, whoever's they are; nobody changes them until the step is stored."""
     cursor = await connection.execute(
-        f"SELECT {COLUMNS} FROM allocations WHERE id = ANY(%s) ORDER BY id FOR UPDATE", (list(allocation_ids),)
+        f"{_ALLOCATION} WHERE a.id = ANY(%s) ORDER BY a.id FOR UPDATE OF a", (list(allocation_ids),)
     )
     return await cursor.fetchall()
 
@@ -74,16 +80,16 @@ async def allocation_list(
     """Newest first. The clauses are ours; only values come from outside."""
     clauses, values = ["true"], list[object]()
     for clause, value in (
-        ("project_id = %s", project_id),
-        ("state = %s", state),
-        ("node_id = %s", node_id),
-        ("id < %s", after),
+        ("a.project_id = %s", project_id),
+        ("a.state = %s", state),
+        ("a.node_id = %s", node_id),
+        ("a.id < %s", after),
     ):
         if value is not None:
             clauses.append(clause)
             values.append(value)
     cursor = await connection.execute(
-        f"SELECT {COLUMNS} FROM allocations WHERE {' AND '.join(clauses)} ORDER BY id DESC LIMIT %s", [*values, limit]
+        f"{_ALLOCATION} WHERE {' AND '.join(clauses)} ORDER BY a.id DESC LIMIT %s", [*values, limit]
     )
     return await cursor.fetchall()
 
@@ -95,9 +101,18 @@ async def live_ids_on_node(connection: Connection, node_id: str) -> list[str]:
     return [row["id"] for row in await cursor.fetchall()]
 
 
+async def unended_on_nodes(connection: Connection, node_ids: Sequence[str]) -> list[DictRow]:
+    cursor = await connection.execute(
+        "SELECT id, tenant_id, project_id, node_id, sku_name, gpu_count, state FROM allocations"
+        " WHERE node_id = ANY(%s) AND ended_at IS NULL ORDER BY id",
+        (list(node_ids),),
+    )
+    return await cursor.fetchall()
+
+
 async def live_on_node(connection: Connection, node_id: str) -> list[DictRow]:
     cursor = await connection.execute(
-        f"SELECT {COLUMNS} FROM allocations WHERE node_id = %s AND ended_at IS NULL ORDER BY id FOR UPDATE", (node_id,)
+        f"{_ALLOCATION} WHERE a.node_id = %s AND a.ended_at IS NULL ORDER BY a.id FOR UPDATE OF a", (node_id,)
     )
     return await cursor.fetchall()
 

@@ -16,7 +16,6 @@ from gpuaas_server.capacity.schemas import Slot
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.settings import Settings
-from gpuaas_server.nodes import service as nodes
 from gpuaas_server.nodes import tasks
 
 LOGIN_USER = "gpu"
@@ -46,7 +45,6 @@ class AllocationMachine:
     async def load_many(self, connection: Connection, subjects: Sequence[str]) -> dict[str, Loaded]:
         rows = await queries.allocations_hold(connection, subjects)
         newest = await tasks.newest_tasks(connection, subjects)
-        lost = await nodes.nodes_lost(connection, [row["node_id"] for row in rows])
         slots = await capacity.claimed_slots(connection, subjects)
         grants = await access.grants_of(connection, subjects)
         ca_keys = await access.user_ca_keys(connection)
@@ -56,7 +54,7 @@ class AllocationMachine:
         return {
             row["id"]: Loaded(
                 row,
-                await self._snapshot(connection, row, newest.get(row["id"]), row["node_id"] in lost),
+                await self._snapshot(connection, row, newest.get(row["id"])),
                 slots.get(row["id"], []),
                 grants.get(row["id"], []),
                 ca_keys,
@@ -64,12 +62,10 @@ class AllocationMachine:
             for row in rows
         }
 
-    async def _snapshot(
-        self, connection: Connection, row: DictRow, newest: tasks.TaskRecord | None, lost: bool
-    ) -> Snapshot:
+    async def _snapshot(self, connection: Connection, row: DictRow, newest: tasks.TaskRecord | None) -> Snapshot:
         leaving = row["release_by"] is not None and row["state"] == "active"
         guests = leaving and await allocation_guests().are_there(connection, row["id"])
-        return _snapshot(row, newest, lost, self._limits, guests)
+        return _snapshot(row, newest, self._limits, guests)
 
     async def _provisioned(self, connection: Connection, row: DictRow) -> bool:
         """Whether the host ever said that it provisioned: then it must remember, or nothing is proven."""
@@ -105,7 +101,7 @@ class AllocationMachine:
             await service.end_claims(tx, row)
         elif step.state == "release_failed":
             await service.stop_counting(tx, row)
-        return _again(changed, step, tx.now)
+        return _again(changed, step, tx.now, loaded.snapshot.node_lost)
 
     async def _send(self, tx: Tx, loaded: Loaded, row: DictRow, step: Step) -> None:
         kind = step.send or ""
@@ -151,7 +147,7 @@ def _limits(settings: Settings) -> Limits:
     )
 
 
-def _snapshot(row: DictRow, task: tasks.TaskRecord | None, lost: bool, limits: Limits, guests: bool) -> Snapshot:
+def _snapshot(row: DictRow, task: tasks.TaskRecord | None, limits: Limits, guests: bool) -> Snapshot:
     newest = None
     if task is not None:
         newest = HostTask(
@@ -166,7 +162,7 @@ def _snapshot(row: DictRow, task: tasks.TaskRecord | None, lost: bool, limits: L
     same = ("id", "state", "generation", "host_generation", "phase", "attempt", "deadline_at")
     return Snapshot(
         **{name: row[name] for name in same},
-        node_lost=lost,
+        node_lost=row["host_lost_since"] is not None,
         access_wanted=row["access_wanted"],
         access_sent=row["access_sent"],
         baseline=row["baseline_sha256"],
@@ -174,6 +170,7 @@ def _snapshot(row: DictRow, task: tasks.TaskRecord | None, lost: bool, limits: L
         limits=limits,
         release_by=row["release_by"],
         guests=guests,
+        blocked_by=(row["failure"] or {}).get("code"),
     )
 
 
@@ -190,6 +187,8 @@ def _changes(row: DictRow, step: Step, now: datetime) -> dict[str, object]:
         changes |= {"phase": None, "attempt": 0}
     if step.state == "active" and step.phase_done:
         changes["failure"] = None
+    if step.state == "releasing" and row["state"] == "release_failed":
+        changes["failure"] = None
     if step.failure is not None:
         changes["failure"] = step.failure.document()
     if step.ssh is not None:
@@ -205,7 +204,9 @@ def _changes(row: DictRow, step: Step, now: datetime) -> dict[str, object]:
     return changes
 
 
-def _again(row: DictRow, step: Step, now: datetime) -> datetime | None:
+def _again(row: DictRow, step: Step, now: datetime, lost: bool) -> datetime | None:
+    if lost and step.send in CLEANUP:
+        return now  # nobody is there to answer: the next look blocks it
     if step.state == "active" and row["access_wanted"] > row["access_sent"]:
         return now  # access changed while we were provisioning
     if step.state == "active" and row["release_by"] is not None:

@@ -6,7 +6,15 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field, StringConstraints
 
 from gpuaas_server.capacity.schemas import GpuCount, HostGpu
-from gpuaas_server.kernel.http.schemas import AllowedActions, Body, CorrelationId, Generation, Reason, examples
+from gpuaas_server.kernel.http.schemas import (
+    AllowedActions,
+    Body,
+    CorrelationId,
+    Generation,
+    HealthStatus,
+    Reason,
+    examples,
+)
 from gpuaas_server.kernel.ids import SshKeyId
 
 AllocationState = Literal["requested", "provisioning", "active", "releasing", "released", "failed", "release_failed"]
@@ -55,6 +63,16 @@ class SshWayIn(BaseModel):
     user: str = Field(description="The account to log in as.")
 
 
+class AllocationHealthReason(BaseModel):
+    code: str = Field(description="Stable, for programs: host_lost, host_draining, host_cordoned and so on.")
+    message: str = Field(description="For a person.")
+    since: datetime | None = Field(description="Since when it is so, or from when it will be.")
+    next_step: str = Field(description="What a person should do.")
+    choices: list[Literal["wait", "release", "replace"]] = Field(
+        description="What makes sense now; `replace` is a release, and an allocation of the same SKU elsewhere."
+    )
+
+
 class Allocation(BaseModel):
     id: str
     project_id: str
@@ -74,6 +92,12 @@ class Allocation(BaseModel):
     )
     phase: str | None = Field(description="The host task in flight.")
     failure: FailureReason | None = Field(description="Why it is failed or release_failed; else null.")
+    health: HealthStatus | None = Field(
+        description="How it is, from its own state and its host's; unhealthy: it can not be used. Null once it has ended."
+    )
+    health_reasons: list[AllocationHealthReason] = Field(
+        description="Why it is not healthy, and what is going to happen to its host."
+    )
     ssh: SshWayIn | None = Field(description="The way in, once it is active.")
     wipe_verified: bool | None = Field(description="Null until released; false for ever after a forced clean-up.")
     created_by: str = Field(description="Id of the user or service account.")

@@ -11,6 +11,7 @@ from gpuaas_server.access import service as access
 from gpuaas_server.access.service import NewGrants
 from gpuaas_server.allocations import queries
 from gpuaas_server.allocations.guests import allocation_guests
+from gpuaas_server.allocations.health import health_of
 from gpuaas_server.allocations.machine import CLEANUP, possible_actions
 from gpuaas_server.allocations.schemas import (
     Allocation,
@@ -79,7 +80,7 @@ async def allocation_create(
         await access.grants_create_from_keys(tx, wanted)
         details["ssh_keys"] = body.ssh_key_ids
     await record(tx, *(AuditEntry("allocation_create", i, tenant_id, project_id, details=details) for i in ids))
-    await emit(tx, *(_event("allocation.requested", row) for row in rows))
+    await emit(tx, *(allocation_event("allocation.requested", row) for row in rows))
     leases.enqueue_new(tx, WORK, ids, tenant_id)
     capacity.count_against_quota(tx, wish)
     metrics.allocations_ended.labels("requested").inc(len(ids))
@@ -134,11 +135,13 @@ def _fresh(row: dict[str, object], roles: Roles) -> Allocation:
         active_at=None,
         ended_at=None,
         generation=1,
+        health="progressing",
+        health_reasons=[],
         allowed_actions=identity.allowed_actions(roles, possible_actions("requested")),
     )
 
 
-def _event(kind: str, row: DictRow | dict[str, object], **data: object) -> NewEvent:
+def allocation_event(kind: str, row: DictRow | dict[str, object], **data: object) -> NewEvent:
     facts = {"node_id": row["node_id"], "sku": row["sku_name"], "gpu_count": row["gpu_count"], **data}
     return NewEvent(kind, str(row["id"]), str(row["tenant_id"]), str(row["project_id"]), facts)
 
@@ -154,11 +157,14 @@ def allocation_of(row: DictRow, roles: Roles) -> Allocation:
         # Found clean, but against another baseline, is not proven: then it has not ended.
         verified = row["wipe_evidence"].get("clean") is True and row["ended_at"] is not None
     names = Allocation.model_fields.keys() & row.keys() - {"failure"}
+    health, reasons = health_of(row)
     return Allocation(
         **{name: row[name] for name in names},
         failure=FailureReason(**row["failure"]) if row["failure"] else None,
         ssh=ssh,
         wipe_verified=verified,
+        health=health,
+        health_reasons=reasons,
         allowed_actions=identity.allowed_actions(roles, possible_actions(row["state"]), row["created_by"] in roles),
     )
 
@@ -187,8 +193,7 @@ async def allocation_release(
     tx: Tx, roles: Roles, project_id: str, allocation_id: str, reason: str | None
 ) -> Allocation:
     """Ask for the end. Asking again while it is ending, or has ended, is no error and changes nothing."""
-    await leases.enqueue(tx, WORK, [allocation_id], lane=Lane.SAFETY)
-    row = await _lock(tx, project_id, allocation_id)
+    row = await allocation_lock(tx, project_id, allocation_id)
     if row["state"] in LIVE:
         row = await ask_release(tx, row, reason)
     elif row["state"] == "release_failed":
@@ -197,14 +202,21 @@ async def allocation_release(
     return allocation_of(row, roles)
 
 
+async def allocation_lock(tx: Tx, project_id: str, allocation_id: str) -> DictRow:
+    """The work row first and then the allocation's, as the worker locks them."""
+    await leases.enqueue(tx, WORK, [allocation_id], lane=Lane.SAFETY)
+    return await _lock(tx, project_id, allocation_id)
+
+
 async def ask_release(tx: Tx, row: DictRow, reason: str | None) -> DictRow:
     """What runs there stops first: the allocation stays active for as long as that takes, but not for ever."""
     if row["release_by"] is not None:
         return row
-    if row["state"] != "active" or not await allocation_guests().ask_to_leave(tx, row["id"]):
+    alone = row["state"] != "active" or row["host_lost_since"] is not None  # nothing can leave a lost host
+    if alone or not await allocation_guests().ask_to_leave(tx, row["id"]):
         return await start_release(tx, row, reason)
     changed = await change(tx, row, {"release_by": tx.now + LONGEST_DEPARTURE, "release_reason": reason}, reason)
-    await emit(tx, _event("allocation.release_wanted", changed))
+    await emit(tx, allocation_event("allocation.release_wanted", changed))
     return changed
 
 
@@ -239,7 +251,7 @@ async def change(tx: Tx, row: DictRow, changes: dict[str, object], reason: str |
         tx.later.insert(queries.TRANSITION_INSERT, [{**same, **own}])
         failure = changed["failure"] or {}
         data = {"failure": failure.get("code")} if failure else {}
-        await emit(tx, _event(f"allocation.{changed['state']}", changed, **data))
+        await emit(tx, allocation_event(f"allocation.{changed['state']}", changed, **data))
         metrics.allocations_ended.labels(changed["state"]).inc()
         if row["state"] == "active":
             await allocation_guests().host_gone(tx, row["id"], reason or f"it is {changed['state']}")
@@ -247,8 +259,7 @@ async def change(tx: Tx, row: DictRow, changes: dict[str, object], reason: str |
 
 
 async def allocation_retry_release(tx: Tx, roles: Roles, project_id: str, allocation_id: str) -> Allocation:
-    await leases.enqueue(tx, WORK, [allocation_id], lane=Lane.SAFETY)
-    row = await _lock(tx, project_id, allocation_id)
+    row = await allocation_lock(tx, project_id, allocation_id)
     if row["state"] != "release_failed":
         raise Problem("conflict", f"The allocation is {row['state']}; only a failed release can be retried.")
     row = await start_release(tx, row, "retry")
@@ -344,7 +355,7 @@ async def allocation_access(connection: Connection, project_id: str, allocation_
 async def access_not_applied(tx: Tx, row: DictRow) -> None:
     """The host could not bring access in line: a revoked key may still open. People must be able to see that."""
     failure = row["failure"] or {}
-    await emit(tx, _event("allocation.access_not_applied", row, failure=failure.get("code")))
+    await emit(tx, allocation_event("allocation.access_not_applied", row, failure=failure.get("code")))
 
 
 async def access_changed(tx: Tx, *allocation_ids: str) -> None:

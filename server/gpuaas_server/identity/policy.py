@@ -310,6 +310,7 @@ RULES: dict[str, Rule] = {
     "allocation_timeline": _READ_ALLOCATIONS,
     "allocation_topology": _READ_ALLOCATIONS,
     "allocation_release": _RELEASE,
+    "allocation_replace": _USE_ALLOCATIONS,
     "allocation_retry_release": _RELEASE,
     "allocation_force_cleanup": Rule(Level.PROJECT, _ADMIN, needs_reason=True, while_disabled=True),
     # The catalogue. Publishing is a project's business; who sees an app beyond its tenant, the platform's

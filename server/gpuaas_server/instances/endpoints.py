@@ -11,7 +11,6 @@ from gpuaas_server.instances.candidates import PlacementWish
 from gpuaas_server.instances.schemas import (
     HealthAccepted,
     HealthReport,
-    HealthStatus,
     Instance,
     InstanceCreate,
     InstanceMember,
@@ -31,7 +30,7 @@ from gpuaas_server.instances.serving import Caller
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change, reply
 from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
 from gpuaas_server.kernel.http.problems import problem_responses
-from gpuaas_server.kernel.http.schemas import Slug
+from gpuaas_server.kernel.http.schemas import HealthStatus, Slug
 from gpuaas_server.kernel.ids import AllocationId, InstanceId, MemberId, ProjectId
 from gpuaas_server.operations.schemas import Operation
 

@@ -5,13 +5,21 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from gpuaas_server.kernel.http.schemas import AllowedActions, Body, CorrelationId, Generation, Reason, Slug, examples
+from gpuaas_server.kernel.http.schemas import (
+    AllowedActions,
+    Body,
+    CorrelationId,
+    Generation,
+    HealthStatus,
+    Reason,
+    Slug,
+    examples,
+)
 from gpuaas_server.kernel.ids import AllocationId, MemberId, ProjectId
 from gpuaas_server.operations.documents import Document
 from gpuaas_server.operations.schemas import ACCESS, MODE, RUNTIME, Code, Line, Mode, Operation, OperationFailure
 
 InstanceStatus = Literal["created", "starting", "running", "stopping", "stopped", "failed"]
-HealthStatus = Literal["unknown", "progressing", "healthy", "degraded", "unhealthy"]
 MemberStatus = Literal[
     "pending", "joining", "ready", "degraded", "draining", "drained", "removing", "removed", "failed"
 ]

@@ -15,6 +15,7 @@ from gpuaas_server.events.service import NewEvent
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.nodes import liveness_queries as queries
+from gpuaas_server.nodes.occupants import HostChange, node_occupants
 from gpuaas_server.work import leases
 
 KIND = "node_liveness"
@@ -88,6 +89,8 @@ async def _mark(tx: Tx, node_ids: tuple[str, ...], lost_since: datetime | None, 
     if not node_ids:
         return
     rows = await queries.nodes_mark(tx.connection, sorted(node_ids), lost_since)
+    if rows:  # before capacity's locks: the allocations' machine takes its work rows before those too
+        await node_occupants().host_changed(tx, HostChange(event.removeprefix("node."), [row["id"] for row in rows]))
     for row in rows:
         await capacity.node_eligibility_set(tx, row["id"], lost_since is None and not row["cordoned"])
     if rows:

@@ -20,6 +20,7 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.nodes import machine, queries, task_queries, tasks
+from gpuaas_server.nodes.occupants import HostChange, node_occupants
 from gpuaas_server.nodes.schemas import Maintenance, Node, NodeSlots, NodeUpdate, SlotCounts, Task
 from gpuaas_server.nodes.status import NodeState, node_status, possible_actions
 
@@ -109,6 +110,7 @@ async def node_cordon(tx: Tx, node_id: str, reason: str) -> None:
     await node_lock(tx, node_id, "node_cordon")
     await queries.node_maintenance_set(tx.connection, node_id, reason, tx.actor.id, False, tx.now)
     await capacity.node_eligibility_set(tx, node_id, False)
+    await node_occupants().host_changed(tx, HostChange("cordoned", [node_id], reason))
     await _changed(tx, node_id, "node_cordon", "node.cordoned", reason=reason)
 
 
@@ -116,6 +118,7 @@ async def node_uncordon(tx: Tx, node_id: str) -> None:
     row = await node_lock(tx, node_id, "node_uncordon")
     await queries.node_maintenance_end(tx.connection, node_id)
     await capacity.node_eligibility_set(tx, node_id, row["lost_since"] is None)
+    await node_occupants().host_changed(tx, HostChange("uncordoned", [node_id]))
     details: dict[str, object] = {"maintenance_reason": row["maintenance_reason"]}
     await _changed(tx, node_id, "node_uncordon", "node.uncordoned", details)
 

@@ -150,6 +150,39 @@ def test_failed_access_is_not_tried_again_before_a_growing_pause() -> None:
         assert isinstance(decide(later, NOW + timedelta(seconds=seconds)), Step)
 
 
+def test_a_clean_up_on_a_lost_host_is_blocked_without_waiting() -> None:
+    for phase, attempt in (("deprovision", 0), ("deprovision", 1), ("wipe", 1), ("verify_wipe", 1)):
+        for status in ("pending", "failed", "expired"):
+            step = decide(releasing(phase=phase, attempt=attempt, task=task(phase, status), node_lost=True), NOW)
+            assert isinstance(step, Step)
+            assert step.failure is not None
+            assert (step.state, step.failure.code, step.slots) == ("release_failed", "host_lost", "cleanup_blocked")
+            assert step.evidence is not None
+            assert step.evidence["clean"] is False
+
+
+def test_a_proof_that_arrived_counts_although_the_host_was_lost_after_it() -> None:
+    proof = task("verify_wipe", "succeeded", result={"clean": True})
+    step = decide(releasing(phase="verify_wipe", task=proof, node_lost=True), NOW)
+    assert step == Step("released", ends=True, evidence={"clean": True}, phase_done=True)
+
+
+def test_a_release_that_a_lost_host_blocked_goes_on_when_it_is_back_and_no_other_does() -> None:
+    blocked = snapshot(state="release_failed", host_generation=3, blocked_by="host_lost")
+    step = decide(blocked, NOW)
+    assert step == Step("releasing", send="deprovision", attempt=1, deadline_at=NOW + LIMITS.release, slots="cleaning")
+    assert decide(replace(blocked, node_lost=True), NOW) == Wait()
+    assert decide(replace(blocked, blocked_by="wipe_not_proven"), NOW) == Wait()
+
+
+def test_nothing_is_waited_for_on_a_lost_host_before_its_release_begins() -> None:
+    leaving = snapshot(state="active", host_generation=1, release_by=NOW + timedelta(minutes=15), guests=True)
+    assert isinstance(decide(leaving, NOW), Wait)
+    step = decide(replace(leaving, node_lost=True), NOW)
+    assert isinstance(step, Step)
+    assert step.state == "releasing"
+
+
 tasks = st.none() | st.builds(
     HostTask,
     kind=st.sampled_from(["provision", "sync_access", *CLEANUP]),
@@ -174,6 +207,9 @@ snapshots = st.builds(
     baseline=st.sampled_from([None, "a", "b"]),
     task=tasks,
     limits=st.just(LIMITS),
+    release_by=st.none() | st.integers(-100, 100).map(lambda s: NOW + timedelta(seconds=s)),
+    guests=st.booleans(),
+    blocked_by=st.sampled_from([None, "host_lost", "wipe_not_proven"]),
 )
 
 
@@ -194,3 +230,25 @@ def test_no_step_makes_an_illegal_transition_or_waits_without_an_end(now: Snapsh
     if step.state in ("release_failed", "failed") and step.state != now.state:
         assert step.failure is not None
         assert step.failure.next_step
+
+
+@given(snapshots)
+def test_slots_of_a_lost_host_become_free_by_a_proof_only_and_nothing_waits_there(now: Snapshot) -> None:
+    lost = replace(now, node_lost=True)
+    step = decide(lost, NOW)
+    if isinstance(step, Step) and step.ends and lost.host_generation > 0:
+        assert step.evidence is not None
+        assert step.evidence["clean"] is True
+    if lost.state == "releasing" and lost.phase is not None:
+        assert isinstance(step, Step)
+        assert step.state in ("released", "release_failed")
+
+
+@given(snapshots)
+def test_a_blocked_release_goes_on_by_itself_exactly_when_its_lost_host_is_back(now: Snapshot) -> None:
+    blocked = replace(now, state="release_failed")
+    step = decide(blocked, NOW)
+    goes_on = blocked.blocked_by == "host_lost" and not blocked.node_lost
+    assert isinstance(step, Step) == goes_on
+    if isinstance(step, Step):
+        assert (step.state, step.slots, step.send) == ("releasing", "cleaning", "deprovision")

@@ -4,14 +4,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from gpuaas_server.allocations.reconciler import AllocationMachine
 from gpuaas_server.kernel.context import Platform
-from gpuaas_server.work.worker import Worker
 from tests_support import agents
-from tests_support.agents import Host, Json, Site, inventory, slot
-from tests_support.capacity_checks import assert_consistent
-
-SSH = {"ssh": {"address": "10.0.0.1", "port": 22, "user": "gpu"}}
+from tests_support.agents import Site
+from tests_support.allocation_story import Story
 
 
 @pytest.fixture
@@ -20,53 +16,9 @@ async def site(platform: Platform) -> AsyncIterator[Site]:
         yield opened
 
 
-class Story:
-    """One allocation of two GPUs on a host that is told what to find when it verifies the wipe."""
-
-    def __init__(self, site: Site, host: Host, project: str, tenant: str) -> None:
-        self.site, self.host, self.project, self.tenant = site, host, project, tenant
-        self.worker = Worker(site.platform, [AllocationMachine(site.platform)])
-        self.allocation = ""
-
-    async def create(self) -> None:
-        made = await self.site.admin.post(f"/projects/{self.project}/allocations", {"sku": "whole"})
-        self.allocation = made["items"][0]["id"]
-        await self.settle(clean=True)
-
-    async def ask(self, verb: str, body: Json | None = None) -> None:
-        await self.site.admin.post(f"/projects/{self.project}/allocations/{self.allocation}/{verb}", body or {})
-
-    async def settle(self, clean: bool, baseline: str = "a") -> str:
-        """Until neither the worker nor the host has anything to do; the state then."""
-        for _ in range(20):
-            await self.worker._round()
-            for task in list(self.worker._running):
-                await task
-            for task in await self.host.poll():
-                result = SSH if task["kind"] == "provision" else {"clean": clean}
-                evidence = {"baseline_sha256": baseline}
-                assert (await self.host.report(task, result=result, evidence=evidence)).status_code == 200
-        found = await self.site.admin.get(f"/projects/{self.project}/allocations/{self.allocation}")
-        await assert_consistent(self.site.platform)
-        return str(found["state"])
-
-    async def used(self) -> tuple[int, int]:
-        quotas = [f"/projects/{self.project}/quota", f"/tenants/{self.tenant}/quota"]
-        project, tenant = [(await self.site.admin.get(path))["gpus_used"] for path in quotas]
-        return project, tenant
-
-
 @pytest.fixture
 async def blocked(site: Site) -> Story:
-    host = await site.host()
-    slots = [slot(n) for n in range(2)]
-    await host.call("POST", "/inventory", inventory(*slots))
-    await site.admin.post(f"/nodes/{host.node_id}/slots/approve", {})
-    sku = {"name": "whole", "shape": "baremetal", "gpu_model": slots[0]["gpu_model"], "gpu_counts": [2]}
-    await site.admin.post("/skus", sku | {"price_per_gpu_hour_minor": 1})
-    tenant = await site.admin.post("/tenants", {"slug": "acme", "name": "Acme"})
-    project = await site.admin.post(f"/tenants/{tenant['id']}/projects", {"slug": "train", "name": "Train"})
-    story = Story(site, host, project["id"], tenant["id"])
+    story = await Story.begin(site)
     await story.create()
     assert await story.used() == (2, 2)
     await story.ask("release")

@@ -194,6 +194,13 @@ FOUNDATION = [
         "node_lost", 503, "The node stopped answering", "Wait for the node to come back, or allocate elsewhere.", True
     ),
     ErrorKind(
+        "host_lost",
+        503,
+        "The host of the allocation is lost",
+        "There is nothing to do: the platform wipes the host when it is back. Allocate again for other GPUs.",
+        True,
+    ),
+    ErrorKind(
         "host_task_failed",
         502,
         "A step on the host failed",

@@ -2,7 +2,7 @@
 
 import re
 from datetime import date
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 from pydantic.config import JsonDict
@@ -52,6 +52,7 @@ Moment = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_spelled_
 Day = Annotated[date, Field(strict=False), BeforeValidator(_spelled_out)]
 
 # What recurs in answers says the same everywhere.
+HealthStatus = Literal["unknown", "progressing", "healthy", "degraded", "unhealthy"]
 Generation = Annotated[
     int,
     Field(description="Grows with every change. Where a call takes `If-Match`, this number in quotes is its value."),

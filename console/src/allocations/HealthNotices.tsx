@@ -1,0 +1,44 @@
+import { ActionBar } from "../actions/ActionBar";
+import type { ActionTable } from "../actions/spec";
+import type { Allocation } from "../api/types";
+import { ProblemPanel } from "../parts/ProblemPanel";
+import { RelativeTime } from "../parts/RelativeTime";
+import { ALLOCATION_ACTIONS, nameOf } from "./actions";
+
+type Reason = Allocation["health_reasons"][number];
+
+const TITLES: Record<string, string> = {
+  host_lost: "The host is lost",
+  host_draining: "The host is being emptied",
+  host_cordoned: "Maintenance of the host",
+};
+
+/** What its host means for the allocation, each with the buttons that make sense. Its own failure is told elsewhere. */
+export function HealthNotices({ allocation }: { allocation: Allocation }) {
+  const reasons = allocation.health_reasons.filter((one) => one.code !== allocation.failure?.code);
+  return reasons.map((reason) => (
+    <ProblemPanel
+      key={reason.code}
+      tone={allocation.health === "unhealthy" ? "bad" : "warn"}
+      title={TITLES[reason.code]}
+      problem={reason}
+    >
+      {reason.since && (
+        <span>
+          Since <RelativeTime at={reason.since} />
+        </span>
+      )}
+      <ActionBar
+        resource={allocation}
+        name={nameOf(allocation)}
+        allowed={allocation.allowed_actions}
+        table={choicesOf(reason)}
+      />
+    </ProblemPanel>
+  ));
+}
+
+function choicesOf(reason: Reason): ActionTable<Allocation> {
+  const wanted = new Set(reason.choices.map((one) => `allocation_${one}`));
+  return Object.fromEntries(Object.entries(ALLOCATION_ACTIONS).filter(([name]) => wanted.has(name)));
+}

@@ -1,0 +1,70 @@
+"""The health of an allocation, derived from its row and its host's whenever it is read. Pure."""
+
+from collections.abc import Iterator
+
+from psycopg.rows import DictRow
+
+from gpuaas_server.allocations.schemas import AllocationHealthReason
+from gpuaas_server.kernel.http.schemas import HealthStatus
+
+_UNDER_WAY = ("requested", "provisioning", "releasing")
+
+
+def health_of(row: DictRow) -> tuple[HealthStatus | None, list[AllocationHealthReason]]:
+    """The status, and the reasons with the worst first. An allocation that has ended has no health."""
+    if row["ended_at"] is not None:
+        return None, []
+    found = list(_findings(row))
+    reasons = [reason for _, reason in found]
+    for status in ("unhealthy", "degraded"):
+        if any(worst == status for worst, _ in found):
+            return status, reasons
+    return ("progressing" if row["state"] in _UNDER_WAY else "healthy"), reasons
+
+
+def _findings(row: DictRow) -> Iterator[tuple[HealthStatus, AllocationHealthReason]]:
+    """What each fact makes of the health. A notice about something to come leaves it healthy."""
+    failure = row["failure"]
+    if row["state"] in ("failed", "release_failed"):
+        yield "unhealthy", _failed(row, failure or {})
+        return
+    if row["host_lost_since"] is not None:
+        yield "unhealthy", _HOST_LOST.model_copy(update={"since": row["host_lost_since"]})
+    if failure is not None:
+        yield "degraded", _failed(row, failure).model_copy(update={"code": "access_not_applied"})
+    if row["state"] not in ("requested", "provisioning", "active"):
+        return
+    if row["host_draining"]:
+        yield "degraded", _maintenance(row, "host_draining", "The host is being emptied; this allocation is released.")
+    elif row["host_cordoned"]:
+        yield "healthy", _maintenance(row, "host_cordoned", "The host takes no new allocations; this one stays.")
+
+
+_HOST_LOST = AllocationHealthReason(
+    code="host_lost",
+    message="The host does not respond.",
+    since=None,
+    next_step="Wait for it, or replace the allocation: its GPUs are wiped when the host is back.",
+    choices=["wait", "release", "replace"],
+)
+
+
+def _failed(row: DictRow, failure: dict[str, str]) -> AllocationHealthReason:
+    return AllocationHealthReason(
+        code=failure.get("code") or str(row["state"]),
+        message=failure.get("message", f"The allocation is {row['state']}."),
+        since=row["state_since"],
+        next_step=failure.get("next_step", "Read its timeline."),
+        choices=["wait"],
+    )
+
+
+def _maintenance(row: DictRow, code: str, sentence: str) -> AllocationHealthReason:
+    why = f" Reason: {row['host_cordon_reason']}." if row["host_cordon_reason"] else ""
+    return AllocationHealthReason(
+        code=code,
+        message=f"{sentence}{why}",
+        since=row["host_cordoned_since"],
+        next_step="Save what you need, and replace the allocation in your own time.",
+        choices=["wait", "release", "replace"],
+    )

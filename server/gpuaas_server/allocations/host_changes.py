@@ -1,0 +1,39 @@
+"""News about a host, told to the projects that have allocations on it."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from psycopg.rows import DictRow
+
+from gpuaas_server.allocations import queries
+from gpuaas_server.allocations.service import LIVE, WORK, allocation_event
+from gpuaas_server.events.service import emit
+from gpuaas_server.kernel.context import Tx
+from gpuaas_server.nodes.occupants import HostChange
+from gpuaas_server.work import leases
+from gpuaas_server.work.lanes import Lane
+
+# Changes that decide how a release goes on: the machine looks again at whatever has not ended there.
+_DECISIVE = ("lost", "back")
+
+
+async def announce_host_change(tx: Tx, change: HostChange) -> None:
+    """Emit one event for each live allocation, found by one query for all the nodes."""
+    rows = await queries.unended_on_nodes(tx.connection, change.node_ids)
+    if not rows:
+        return
+    if change.kind in _DECISIVE:
+        await _look_again(tx, rows)
+    facts = {**change.data, "reason": change.reason} if change.reason else change.data
+    news = [allocation_event(f"allocation.host_{change.kind}", row, **facts) for row in rows if row["state"] in LIVE]
+    if news:
+        await emit(tx, *news)
+
+
+async def _look_again(tx: Tx, rows: Sequence[DictRow]) -> None:
+    """Ask for the machine's attention, at the expense of each tenant's own share of it."""
+    of_tenant: dict[str, list[str]] = defaultdict(list)
+    for row in rows:
+        of_tenant[row["tenant_id"]].append(row["id"])
+    for tenant_id, allocation_ids in sorted(of_tenant.items()):
+        await leases.enqueue(tx, WORK, allocation_ids, lane=Lane.SAFETY, flow=tenant_id)

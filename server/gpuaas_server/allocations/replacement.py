@@ -1,0 +1,36 @@
+"""Replace an allocation: release it, and claim the same again, in one transaction."""
+
+from gpuaas_server.allocations import service
+from gpuaas_server.allocations.schemas import Allocation, AllocationCreate, AllocationRelease
+from gpuaas_server.audit.service import AuditEntry, record
+from gpuaas_server.capacity import service as capacity
+from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.errors import Problem
+
+REPLACEABLE = ("provisioning", "active")
+
+
+async def allocation_replace(
+    tx: Tx, roles: service.Roles, project_id: str, allocation_id: str, body: AllocationRelease
+) -> Allocation:
+    """Answer with the new allocation. Nothing is released unless the same can be claimed, quota included.
+
+    What is on a lost host stops counting here, before the new one counts: it needs no room in the quota for both.
+    """
+    row = await service.allocation_lock(tx, project_id, allocation_id)
+    if row["state"] not in REPLACEABLE:
+        raise Problem("conflict", f"The allocation is {row['state']}; only one that is in use can be replaced.")
+    released = await service.ask_release(tx, row, body.reason or "replaced")
+    wanted = AllocationCreate(sku=row["sku_id"], gpu_count=row["gpu_count"], name=row["name"])
+    asked = await capacity.ask(tx, wanted.sku, wanted.gpu_count, wanted.count)
+    made = await service.allocation_create(tx, asked, roles, row["tenant_id"], project_id, wanted)
+    if row["host_lost_since"] is not None:
+        await service.change(tx, released, {"counted": False}, None)
+        await service.stop_counting(tx, row)
+    replacement = made.items[0]
+    details: dict[str, object] = {"replacement": replacement.id}
+    entry = AuditEntry(
+        "allocation_replace", allocation_id, row["tenant_id"], project_id, reason=body.reason, details=details
+    )
+    await record(tx, entry)
+    return replacement
