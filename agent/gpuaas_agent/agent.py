@@ -19,6 +19,7 @@ from gpuaas_agent.identity import HostFacts, Identity, Trust
 from gpuaas_agent.loop import Backoff, TaskLoop
 from gpuaas_agent.state import TaskJournal
 from gpuaas_agent.terminals.desk import TerminalDesk
+from gpuaas_agent.trusted_anchors import TrustedAnchors
 
 HEARTBEAT_SECONDS = 60.0
 _UPKEEP_SECONDS = 2.0
@@ -30,6 +31,7 @@ class Agent:
         self._config = config
         self._who = who
         self._wire = who.open_wire()
+        self._anchors = TrustedAnchors(config.state_dir, who.anchors, self._wire)
         self._ledger = AllocationLedger(config.state_dir)
         self._drivers = DriverRegistry(config, self._ledger)
         terminals = TerminalDesk(config.state_dir, self._wire.openings)
@@ -90,8 +92,10 @@ class Agent:
                     for record in self._ledger.all()
                     if not record.released
                 ],
+                **self._anchors.confirmation(),
             },
         )
+        self._anchors.learn(answer, self.loop.trust.task_keys)
         return Trust.from_answer(answer)
 
     def _upkeep(self) -> None:
@@ -101,7 +105,8 @@ class Agent:
         while not self.loop.stop.wait(_UPKEEP_SECONDS):
             with contextlib.suppress(wire.Unreachable, wire.Refused, OSError):
                 key = sshd.SshFiles(sshd.ROOT).host_public_key()
-                if key != said[0] or time.monotonic() - said[1] > HEARTBEAT_SECONDS:
+                late = time.monotonic() - said[1] > HEARTBEAT_SECONDS
+                if key != said[0] or late or self._anchors.unsaid:
                     self.loop.trust = self._heartbeat()
                     said = (key, time.monotonic())
                     inventory = discover(self._config.hw_root)

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import hashlib
 import ipaddress
 import json
 import ssl
@@ -17,7 +16,8 @@ from pathlib import Path
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from gpuaas_agent import __version__, durable, signing, wire
+from gpuaas_agent import __version__, anchors, durable, signing, wire
+from gpuaas_agent.anchors import Anchors
 
 BUNDLE_PREFIX = "gpuaas-enrol.v1."
 
@@ -66,13 +66,13 @@ class Identity:
     key: Ed25519PrivateKey
     node_id: str
     urls: list[str]
-    ca_pem: str
+    anchors: Anchors
     trust: Trust
     poll_wait_seconds: int
 
     def open_wire(self) -> wire.Wire:
         signer = wire.Signer(self.key, self.node_id)
-        return wire.Wire(self.urls, tls_context(self.ca_pem), wire.Clock(), signer)
+        return wire.Wire(self.urls, tls_context(self.anchors.bundle), wire.Clock(), signer)
 
 
 def parse_bundle(text: str) -> Bundle:
@@ -136,14 +136,14 @@ def fetch_pinned_ca(bundle: Bundle) -> str:
     blind.check_hostname = False
     blind.verify_mode = ssl.CERT_NONE  # the digest below decides, not this connection
     answer = wire.Wire(bundle.urls, blind, wire.Clock()).call("GET", "/ca")
-    pem = str(answer.get("ca_pem") or "")
+    offered = [str(answer.get("ca_pem") or ""), *_lines(answer.get("anchors"))]
     try:
-        der = ssl.PEM_cert_to_DER_cert(pem.strip())
+        found = [pem for pem in offered if anchors.digest(pem) == bundle.ca_sha256.lower()]
     except ValueError as problem:
         raise EnrolmentFailed("the server sent no CA certificate") from problem
-    if hashlib.sha256(der).hexdigest() != bundle.ca_sha256.lower():
+    if not found:
         raise EnrolmentFailed("the server's CA is not the one that the bundle names")
-    return pem
+    return found[0]
 
 
 def tls_context(ca_pem: str) -> ssl.SSLContext | None:
@@ -170,6 +170,7 @@ def enrol(bundle: Bundle, state_dir: Path, facts: HostFacts) -> Identity:
     ca_pem = fetch_pinned_ca(bundle)
     connection = wire.Wire(bundle.urls, tls_context(ca_pem), wire.Clock(), wire.Signer(key, "-"))
     answer = connection.call("POST", "/enrol", enrol_request(bundle.token, key, facts))
+    answer.pop("tls_anchors", None)  # learnt by heartbeats
     stored = {**answer, "urls": bundle.urls, "ca_pem": ca_pem}
     durable.write_json(state_dir / "node.json", stored)
     return _from_stored(stored, key)
@@ -186,10 +187,24 @@ def _from_stored(stored: dict[str, object], key: Ed25519PrivateKey) -> Identity:
         key=key,
         node_id=str(stored["node_id"]),
         urls=_lines(stored["urls"]),
-        ca_pem=str(stored.get("ca_pem") or ""),
+        anchors=_stored_anchors(stored),
         trust=Trust.from_answer(stored),
         poll_wait_seconds=wait if isinstance(wait, int) and 0 < wait <= 60 else 30,
     )
+
+
+def store_anchors(state_dir: Path, said: Anchors) -> None:
+    """On disk before the agent acts on it: after a restart it trusts whom it has told the platform that it trusts."""
+    stored = durable.read_json(state_dir / "node.json") or {}
+    durable.write_json(
+        state_dir / "node.json", {**stored, "ca_pem": said.bundle, "anchors_issued_at_ms": said.issued_at_ms}
+    )
+
+
+def _stored_anchors(stored: dict[str, object]) -> Anchors:
+    issued = stored.get("anchors_issued_at_ms")
+    pems = anchors.split_bundle(str(stored.get("ca_pem") or ""))
+    return Anchors(pems, issued if isinstance(issued, int) else 0)
 
 
 def _lines(value: object) -> list[str]:

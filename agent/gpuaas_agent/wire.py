@@ -77,6 +77,7 @@ class Channel:
 
     def __init__(self, base_url: str, context: ssl.SSLContext | None) -> None:
         parts = urllib.parse.urlsplit(base_url)
+        self.context = context
         self._prefix = parts.path.rstrip("/")
         host, port = parts.hostname or "", parts.port
         self._connection: http.client.HTTPConnection
@@ -153,8 +154,24 @@ class Wire:
                     continue  # the server closed an idle connection: take the next or a new one
                 self._prefer_next(url)
                 raise Unreachable(f"{url}: {problem!r}") from problem
-            self._idle.put((url, channel))
+            self._put_back(url, channel)
             return answer(status, data)
+
+    def use_context(self, context: ssl.SSLContext) -> None:
+        """Every new connection is verified by this one; those of before end when they have been used."""
+        self._context = context
+        while True:
+            try:
+                _, channel = self._idle.get_nowait()
+            except queue.Empty:
+                return
+            channel.close()
+
+    def _put_back(self, url: str, channel: Channel) -> None:
+        if channel.context is self._context:
+            self._idle.put((url, channel))
+        else:
+            channel.close()
 
     def openings(self, path: str) -> list[Opening]:
         """For a WebSocket: one to each server, the preferred first, signed as any GET without a body."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.openapi.docs import get_swagger_ui_html
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import BaseRoute
 from starlette.staticfiles import StaticFiles
@@ -72,6 +72,7 @@ ROOMS = (
 class Health(BaseModel):
     status: str
     version: str
+    warnings: list[str] = Field(default=[], description="What works for now and needs somebody's attention.")
 
 
 status_router = APIRouter(tags=["status"])
@@ -92,7 +93,7 @@ async def ready(request: Request) -> Response:
             await connection.execute("SELECT 1")
     except Exception as error:
         raise Problem("unavailable", "The database does not answer.") from error
-    return reply(Health(status="ready", version=__version__))
+    return reply(Health(status="ready", version=__version__, warnings=sorted(platform.warnings.values())))
 
 
 @status_router.get(

@@ -141,7 +141,7 @@ class SimFleet:
     async def _target(self) -> Target:
         bundle = self._bundles[0]
         ca_pem = await asyncio.to_thread(identity.fetch_pinned_ca, bundle)
-        return Target.of(self._base_url or bundle.urls[0], identity.tls_context(ca_pem))
+        return Target.of(self._base_url or bundle.urls[0], ca_pem)
 
     def _connection(self, target: Target) -> Connection:
         connection = Connection(target)

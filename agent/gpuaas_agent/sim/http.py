@@ -11,21 +11,39 @@ import ssl
 import urllib.parse
 from dataclasses import dataclass
 
+from gpuaas_agent import anchors, identity
+from gpuaas_agent.anchors import Anchors
 from gpuaas_agent.wire import Refused, Unreachable
 
 
-@dataclass(frozen=True)
+@dataclass
 class Target:
+    """Shared by all connections of a fleet; the context is exchanged when the platform's CA is rotated."""
+
     host: str
     port: int
     context: ssl.SSLContext | None
+    anchors: Anchors
+
+    def learn(self, answer: dict[str, object], task_keys: dict[str, bytes]) -> None:
+        """What a heartbeat's answer says about CAs; new connections are verified by it."""
+        if self.context is None:
+            return
+        try:
+            said = anchors.read_statement(answer.get("tls_anchors"), task_keys)
+        except anchors.AnchorsInvalid:
+            return  # signed by a task key that this node has not heard of; the next heartbeat knows it
+        if anchors.is_newer(said, self.anchors):
+            self.anchors, self.context = said, identity.tls_context(said.bundle)
 
     @staticmethod
-    def of(url: str, context: ssl.SSLContext | None) -> Target:
+    def of(url: str, ca_pem: str) -> Target:
         parts = urllib.parse.urlsplit(url)
         secure = parts.scheme == "https"
         port = parts.port or (443 if secure else 80)
-        return Target(parts.hostname or "", port, context if secure else None)
+        if not secure:
+            return Target(parts.hostname or "", port, None, Anchors(()))
+        return Target(parts.hostname or "", port, identity.tls_context(ca_pem), Anchors(anchors.split_bundle(ca_pem)))
 
 
 class _Exchange(asyncio.Protocol):
@@ -86,13 +104,13 @@ class Connection:
     """Keep-alive; opened when needed, opened anew when the server closed it in between."""
 
     def __init__(self, target: Target) -> None:
-        self._target = target
+        self.target = target
         self._exchange: _Exchange | None = None
         self.lock = asyncio.Lock()
 
     async def call(self, method: str, path: str, body: bytes, authorization: str, timeout: float) -> dict[str, object]:
         text = (
-            f"{method} {path} HTTP/1.1\r\nHost: {self._target.host}:{self._target.port}\r\n"
+            f"{method} {path} HTTP/1.1\r\nHost: {self.target.host}:{self.target.port}\r\n"
             f"Authorization: {authorization}\r\n"
         )
         if body:
@@ -113,9 +131,9 @@ class Connection:
                 self._exchange = None
         _, self._exchange = await asyncio.get_running_loop().create_connection(
             _Exchange,
-            self._target.host,
-            self._target.port,
-            ssl=self._target.context,
+            self.target.host,
+            self.target.port,
+            ssl=self.target.context,
         )
         return await self._exchange.send(data)
 

@@ -136,8 +136,10 @@ class SimNode:
                 "address": make_address(self.index),
                 "ssh_host_public_key": _HOST_KEY,
                 "allocations": [],
+                "tls_anchors": self._poll.target.anchors.digests,
             },
         )
+        self._poll.target.learn(answer, self._trust.task_keys)
         self._trust = Trust.from_answer(answer)
 
     async def _poll_once(self) -> None:

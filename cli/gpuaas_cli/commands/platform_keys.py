@@ -18,7 +18,16 @@ class Kind(StrEnum):
     TASK_SIGNING = "task_signing"
     SSH_USER_CA = "ssh_user_ca"
     SSH_HOST_CA = "ssh_host_ca"
+    TLS_CA = "tls_ca"
     REGISTRY_TOKEN = "registry_token"  # noqa: S105
+
+
+def _waits_for(key: PlatformKey) -> str:
+    """Of a TLS CA: the nodes whose agents do not trust it yet."""
+    if key.unconfirmed is None:
+        return ""
+    more = key.unconfirmed.total - len(key.unconfirmed.names)
+    return ", ".join([*key.unconfirmed.names, f"and {more} more"] if more > 0 else key.unconfirmed.names)
 
 
 COLUMNS: list[Column[PlatformKey]] = [
@@ -29,6 +38,7 @@ COLUMNS: list[Column[PlatformKey]] = [
     Column("CUSTODY", lambda one: one.custody, whole=True),
     Column("UNDER", lambda one: one.secret_key_id),
     Column("FINGERPRINT", lambda one: one.fingerprint),
+    Column("NOT CONFIRMED BY", _waits_for),
     Column("AGE", lambda one: age(one.created_at), right=True, whole=True),
 ]
 
@@ -57,7 +67,11 @@ def retire(
     key: Annotated[str, typer.Argument(help="Key id (pky_…).")],
     reason: ReasonOption,
     yes: YesOption = False,
+    force: Annotated[
+        bool,
+        typer.Option("--force", help="A TLS CA, though living agents do not trust its successor: they are cut off."),
+    ] = False,
 ) -> None:
-    """End the trust in an old key; possible once a newer one signs."""
+    """End the trust in an old key; possible once a newer one signs and, of a TLS CA, living agents have confirmed it."""
     session.confirm(f"Retire {key}? What it signed is trusted no more.", yes)
-    print_list(session, [session.client.platform_keys.retire(key, reason)], COLUMNS)
+    print_list(session, [session.client.platform_keys.retire(key, reason, force=force)], COLUMNS)

@@ -47,13 +47,18 @@ function PlatformKeys({ may }: { may: boolean }) {
         monoColumn("key", "Public key", (one) => one.public_key, "minmax(12rem, 2fr)", "Copy public key"),
       ),
       textColumn("custody", "Private side under", (one) => one.custody, "9rem"),
+      textColumn(
+        "unconfirmed",
+        "Not confirmed by",
+        (one) => (one.unconfirmed?.total ? `${one.unconfirmed.total} nodes` : ""),
+        "8rem",
+      ),
       endedColumn((one) => one.retired_at, "retired"),
       timeColumn("from", "Signs from", (one) => one.signs_from, "6rem"),
       actionsColumn(
         (one) =>
           may &&
-          !one.retired_at &&
-          one.kind !== "tls_ca" && (
+          !one.retired_at && (
             <ActionButton spec={platformRetireSpec} resource={one} name={one.id} size="compact-xs" />
           ),
         "7rem",

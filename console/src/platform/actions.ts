@@ -236,7 +236,7 @@ export const platformRotateSpec: ActionSpec<null> = {
     type: "object",
     required: ["kind", "reason"],
     properties: {
-      kind: { type: "string", enum: ["task_signing", "ssh_user_ca", "ssh_host_ca", "registry_token"] },
+      kind: { type: "string", enum: ["task_signing", "ssh_user_ca", "ssh_host_ca", "tls_ca", "registry_token"] },
       reason: REASON,
     },
   },

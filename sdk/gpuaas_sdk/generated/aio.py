@@ -1260,12 +1260,14 @@ class PlacementsCalls(Calls):
 
 
 class PlatformKeysCalls(Calls):
-    async def retire(self, platform_key_id: str, reason: str, *, generation: int | None = None) -> PlatformKey:
-        """End the trust in a key, once a newer one signs."""
+    async def retire(
+        self, platform_key_id: str, reason: str, *, force: bool | None = None, generation: int | None = None
+    ) -> PlatformKey:
+        """End the trust in a key, once a newer one signs; in a TLS CA, once every living agent trusts its successor."""
         request = Request(
             method="POST",
             path=path_of("platform-keys", platform_key_id, "retire"),
-            body=body_of({"reason": reason}, {}),
+            body=body_of({"reason": reason}, {"force": force}),
             headers=if_match(generation),
         )
         return await self._read(PlatformKey, request)

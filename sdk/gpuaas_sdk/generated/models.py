@@ -123,6 +123,7 @@ __all__ = [
     "Topology",
     "TrustKey",
     "TrustPolicy",
+    "UnconfirmedNodes",
     "UnreachableAllocation",
     "UploadTicket",
     "UploadedContent",
@@ -1167,6 +1168,8 @@ class PlatformKey(Resource):
     created_at: datetime | None = None
     # Since when nothing that it signed is trusted.
     retired_at: datetime | None = None
+    # Of a TLS CA that is not retired: nodes whose agents do not trust it yet.
+    unconfirmed: UnconfirmedNodes | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1739,6 +1742,16 @@ class TrustPolicy(Resource):
     updated_at: datetime | None = None
     # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
     generation: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnconfirmedNodes(Resource):
+    # How many of them are alive.
+    heard: int = 0
+    # How many there are, lost ones included.
+    total: int = 0
+    # The first twenty; lost ones last.
+    names: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)

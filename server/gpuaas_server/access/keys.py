@@ -4,9 +4,10 @@ Only this room sees a private key; others ask for a signature or for the public 
 """
 
 import base64
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Literal
+from typing import Literal, TypeVar
 
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -29,6 +30,7 @@ KeyKind = Literal["task_signing", "ssh_user_ca", "ssh_host_ca", "tls_ca", "regis
 KINDS: tuple[KeyKind, ...] = ("task_signing", "ssh_user_ca", "ssh_host_ca", "tls_ca", "registry_token")
 PrivateKey = Ed25519PrivateKey | EllipticCurvePrivateKey
 
+TOPIC = "platform-keys"  # whoever made something with a key looks again when keys change
 PUBLISHED_BEFORE_SIGNING = timedelta(minutes=10)  # ten heartbeats: every living agent has learnt the key
 
 
@@ -59,6 +61,8 @@ class PublishedKey:
     kid: str
     kind: str
     ssh_line: str
+    certificate: str | None
+    signs_from: datetime
 
     @property
     def raw(self) -> bytes:
@@ -99,10 +103,26 @@ async def ensure_keys(platform: Platform) -> None:
 async def published_keys(connection: Connection, *kinds: KeyKind) -> list[PublishedKey]:
     """Public sides of living keys, newest first."""
     rows = await queries.platform_keys_public(connection, kinds)
-    return [PublishedKey(row["id"], row["kind"], row["public_key"]) for row in rows]
+    return [
+        PublishedKey(row["id"], row["kind"], row["public_key"], row["certificate"], row["signs_from"]) for row in rows
+    ]
 
 
-def signer(keys: list[PlatformKey], now: datetime) -> PlatformKey:
+async def authorities(platform: Platform, kind: KeyKind) -> list[PublishedKey]:
+    """Public sides with certificates of living keys, newest first; the first one is made when there is none."""
+    async with platform.database.connection(PLATFORM) as connection:
+        found = await published_keys(connection, kind)
+    if found:
+        return found
+    await live_keys(platform, kind)
+    async with platform.database.connection(PLATFORM) as connection:
+        return await published_keys(connection, kind)
+
+
+Dated = TypeVar("Dated", PlatformKey, PublishedKey)
+
+
+def signer(keys: Sequence[Dated], now: datetime) -> Dated:
     """The newest key whose time to sign has come; the oldest one when (clock moved back) none has."""
     return next((key for key in keys if key.signs_from <= now), keys[-1])
 
@@ -127,6 +147,7 @@ async def key_retire(tx: Tx, kid: str) -> None:
     """Nobody signs with it again: its private side is destroyed."""
     await queries.platform_key_retire(tx.connection, kid, tx.now)
     await private_keys.private_keys_destroy(tx, [kid])
+    tx.wakeups.add(TOPIC)
 
 
 def _make(kind: KeyKind, now: datetime) -> tuple[PrivateKey, str | None]:
@@ -148,6 +169,7 @@ async def _store(tx: Tx, new: NewKey, signs_from: datetime) -> PlatformKey:
     await queries.platform_key_insert(tx.connection, *place, tx.now)
     await private_keys.private_key_store(tx, new.prepared)
     await audit.record(tx, AuditEntry("platform_key_create", new.kid, details={"kind": new.kind}))
+    tx.wakeups.add(TOPIC)
     return PlatformKey(new.kid, new.kind, new.private, new.certificate, signs_from)
 
 

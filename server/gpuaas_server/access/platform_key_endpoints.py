@@ -41,5 +41,5 @@ async def platform_key_retire(
     body: PlatformKeyRetire,
     call: Annotated[Call, admitted_change("platform_key_retire")],
 ) -> Response:
-    """End the trust in a key, once a newer one signs."""
-    return await call.change(lambda tx: platform_keys.platform_key_retire(tx, platform_key_id, body.reason))
+    """End the trust in a key, once a newer one signs; in a TLS CA, once every living agent trusts its successor."""
+    return await call.change(lambda tx: platform_keys.platform_key_retire(tx, platform_key_id, body))

@@ -20,14 +20,22 @@ PublicKeyLine = Annotated[
 
 
 class PlatformKeyRotate(Body):
-    """Agents pin the TLS CA when they enrol, so that one is not rotated here."""
-
-    kind: Literal["task_signing", "ssh_user_ca", "ssh_host_ca", "registry_token"]
+    kind: Literal["task_signing", "ssh_user_ca", "ssh_host_ca", "tls_ca", "registry_token"]
     reason: Reason
 
 
 class PlatformKeyRetire(Body):
     reason: Reason
+    force: bool = Field(
+        default=False,
+        description="Of a TLS CA: though agents have not confirmed its successor. They are cut off until they enrol again.",
+    )
+
+
+class UnconfirmedNodes(BaseModel):
+    heard: int = Field(description="How many of them are alive.")
+    total: int = Field(description="How many there are, lost ones included.")
+    names: list[str] = Field(description="The first twenty; lost ones last.")
 
 
 class PlatformKey(BaseModel):
@@ -45,6 +53,9 @@ class PlatformKey(BaseModel):
     signs_from: datetime = Field(description="Published before it signs, so that everybody knows it by then.")
     created_at: datetime
     retired_at: datetime | None = Field(description="Since when nothing that it signed is trusted.")
+    unconfirmed: UnconfirmedNodes | None = Field(
+        default=None, description="Of a TLS CA that is not retired: nodes whose agents do not trust it yet."
+    )
 
 
 class SshCa(BaseModel):

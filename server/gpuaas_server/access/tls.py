@@ -1,69 +1,138 @@
-"""The files of the API's https listener: a server certificate of the platform's own CA, renewed at start."""
+"""The files of the API's https listener: a server certificate of the platform's own CA, renewed while we run.
+
+While the CA is being rotated, the chain also carries the new authority's key signed by the one before it, and so on to the
+oldest that is still trusted: agents and people who know only an older one verify us all the same.
+"""
 
 import asyncio
+import fcntl
 import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from gpuaas_server.access import keys, tls_authority
-from gpuaas_server.access.keys import PlatformKey
+from gpuaas_server.access.keys import PlatformKey, PublishedKey
 from gpuaas_server.kernel.context import Platform
 
 
 @dataclass(frozen=True, slots=True)
 class TlsFiles:
-    cert_path: Path
-    key_path: Path
+    """The chain and its private key are one file, so that they are replaced together; and the CAs that are trusted."""
+
+    chain_path: Path
     ca_path: Path
+
+    def expiry(self) -> datetime:
+        return tls_authority.expiry(self.chain_path.read_text())
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What the certificate should be like."""
+
+    names: list[str]
+    authority: PublishedKey  # that signs now
+    older: list[PublishedKey]  # trusted beside it
+    trusted: list[PublishedKey]
+    life: timedelta
 
 
 async def authority_pem(platform: Platform) -> str:
-    """The CA certificate that agents and people's clients trust. The oldest living one: it is what they have pinned."""
-    return _certificate(await _authority(platform))
+    """The CA certificate that enrolment bundles pin: the oldest living one, which every client can verify us by."""
+    return _certificate((await keys.authorities(platform, "tls_ca"))[-1])
 
 
 async def authority_digest(platform: Platform) -> str:
     return tls_authority.authority_digest(await authority_pem(platform))
 
 
+async def trusted_pems(platform: Platform) -> list[str]:
+    """Every CA certificate that is trusted now, also one that signs only later; newest first."""
+    return [_certificate(key) for key in await keys.authorities(platform, "tls_ca")]
+
+
 async def ensure_server_certificate(platform: Platform, names: list[str], directory: Path) -> TlsFiles:
-    """The files, made or renewed when they are missing, near their end, of another CA, or for other names."""
-    authority = await _authority(platform)
-    files = TlsFiles(directory / "server.crt", directory / "server.key", directory / "ca.crt")
-    await asyncio.to_thread(_ensure, files, authority, names, platform.clock())
+    """The files, made or renewed when they are missing, in their last third, of another CA, or for other names."""
+    trusted, now = await keys.authorities(platform, "tls_ca"), platform.clock()
+    authority = keys.signer(trusted, now)
+    older = [key for key in trusted if key.kid < authority.kid]
+    life = timedelta(days=platform.settings.tls_certificate_days)
+    wanted = _Wanted(names, authority, older, trusted, life)
+    files = TlsFiles(directory / "server.pem", directory / "ca.crt")
+    if not await asyncio.to_thread(_are_good, files, wanted, now):
+        private = {key.kid: key for key in await keys.live_keys(platform, "tls_ca")}
+        await asyncio.to_thread(_renew, files, wanted, private, now)
     return files
 
 
-async def _authority(platform: Platform) -> PlatformKey:
-    return (await keys.live_keys(platform, "tls_ca"))[-1]
+def _are_good(files: TlsFiles, wanted: _Wanted, now: datetime) -> bool:
+    if not (files.chain_path.exists() and files.ca_path.exists()) or files.ca_path.read_text() != _bundle(
+        wanted.trusted
+    ):
+        return False
+    older = [_certificate(key) for key in wanted.older]
+    chain, authority = files.chain_path.read_text(), _certificate(wanted.authority)
+    return tls_authority.still_good(chain, authority, older, wanted.names, wanted.life, now)
 
 
-def _ensure(files: TlsFiles, authority: PlatformKey, names: list[str], now: datetime) -> None:
-    files.cert_path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    authority_text = _certificate(authority)
-    _replace(files.ca_path, authority_text, 0o644)
-    if files.cert_path.exists() and files.key_path.exists():
-        if tls_authority.still_good(files.cert_path.read_text(), authority_text, names, now):
+def _renew(files: TlsFiles, wanted: _Wanted, private: dict[str, PlatformKey], now: datetime) -> None:
+    """One process at a time: several may share the directory."""
+    directory = files.chain_path.parent
+    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with _locked(directory / ".lock"):
+        if _are_good(files, wanted, now):
             return
-    if not isinstance(authority.private, ec.EllipticCurvePrivateKey):
+        own = ec.generate_private_key(ec.SECP256R1())
+        chain = _chain(wanted, private, own.public_key(), now)
+        encoding, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+        key_text = own.private_bytes(encoding, form, serialization.NoEncryption()).decode()
+        _replace(files.ca_path, _bundle(wanted.trusted), 0o644)
+        _replace(files.chain_path, chain + key_text, 0o600)
+        for name in ("server.crt", "server.key"):  # of an older release
+            (directory / name).unlink(missing_ok=True)
+
+
+def _chain(wanted: _Wanted, private: dict[str, PlatformKey], public: ec.EllipticCurvePublicKey, now: datetime) -> str:
+    authority_text = _certificate(wanted.authority)
+    signing = _authority_key(private[wanted.authority.kid])
+    chain = tls_authority.server_certificate(authority_text, signing, public, wanted.names, now, wanted.life)
+    for successor, key in pairwise([wanted.authority, *wanted.older]):
+        older = (_certificate(key), _authority_key(private[key.kid]))
+        chain += tls_authority.cross_certificate(_certificate(successor), *older, now, wanted.life)
+    return chain
+
+
+def _authority_key(key: PlatformKey) -> ec.EllipticCurvePrivateKey:
+    if not isinstance(key.private, ec.EllipticCurvePrivateKey):
         raise TypeError("the TLS authority has an unexpected key type")
-    private = ec.generate_private_key(ec.SECP256R1())
-    certificate = tls_authority.server_certificate(authority_text, authority.private, private.public_key(), names, now)
-    key_text = private.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    ).decode()
-    _replace(files.key_path, key_text, 0o600)
-    _replace(files.cert_path, certificate, 0o644)
+    return key.private
 
 
-def _certificate(authority: PlatformKey) -> str:
+def _bundle(trusted: Sequence[PublishedKey]) -> str:
+    return "".join(_certificate(key) for key in trusted)
+
+
+def _certificate(authority: PublishedKey) -> str:
     if authority.certificate is None:
         raise RuntimeError("the TLS authority has no certificate")
     return authority.certificate
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _replace(path: Path, text: str, mode: int) -> None:

@@ -11,14 +11,16 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 AUTHORITY_LIFE = timedelta(days=3650)
-SERVER_LIFE = timedelta(days=90)
-RENEW_BEFORE = timedelta(days=30)
 CLOCK_SLACK = timedelta(minutes=5)
 
 
 def certificate_of_authority(
-    private: ec.EllipticCurvePrivateKey, now: datetime, common_name: str = "gpuaas platform CA"
+    private: ec.EllipticCurvePrivateKey,
+    now: datetime,
+    common_name: str = "gpuaas platform CA",
+    path_length: int = 1,
 ) -> str:
+    """A path length of 1 leaves room for the certificate that it gives its successor, for verifiers that count it."""
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
     public = private.public_key()
     certificate = (
@@ -29,10 +31,38 @@ def certificate_of_authority(
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - CLOCK_SLACK)
         .not_valid_after(now + AUTHORITY_LIFE)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=path_length), critical=True)
         .add_extension(_usage(authority=True), critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
         .sign(private, hashes.SHA256())
+    )
+    return _pem(certificate)
+
+
+def cross_certificate(
+    successor_pem: str, authority_pem: str, authority_key: ec.EllipticCurvePrivateKey, now: datetime, life: timedelta
+) -> str:
+    """The successor's key, signed by an older authority: who trusts only that one can verify what the successor signs.
+
+    Both have the same name, so it is self-issued and does not count as a step of the path (RFC 5280, 6.1.4).
+    """
+    successor, authority = _load(successor_pem), _load(authority_pem)
+    issuer_key = authority.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
+    subject_key = successor.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
+    begin = now - CLOCK_SLACK
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(successor.subject)
+        .issuer_name(authority.subject)
+        .public_key(successor.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(begin)
+        .not_valid_after(min(begin + life, authority.not_valid_after_utc, successor.not_valid_after_utc))
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(_usage(authority=True), critical=True)
+        .add_extension(subject_key, critical=False)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(issuer_key), critical=False)
+        .sign(authority_key, hashes.SHA256())
     )
     return _pem(certificate)
 
@@ -43,8 +73,9 @@ def server_certificate(
     public: ec.EllipticCurvePublicKey,
     names: Sequence[str],
     now: datetime,
+    life: timedelta,
 ) -> str:
-    authority = x509.load_pem_x509_certificate(authority_pem.encode())
+    authority, begin = _load(authority_pem), now - CLOCK_SLACK
     issuer_key = authority.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
     certificate = (
         x509.CertificateBuilder()
@@ -52,8 +83,8 @@ def server_certificate(
         .issuer_name(authority.subject)
         .public_key(public)
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - CLOCK_SLACK)
-        .not_valid_after(min(now + SERVER_LIFE, authority.not_valid_after_utc))
+        .not_valid_before(begin)
+        .not_valid_after(min(begin + life, authority.not_valid_after_utc))
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_usage(authority=False), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
@@ -65,23 +96,45 @@ def server_certificate(
     return _pem(certificate)
 
 
-def still_good(certificate_pem: str, authority_pem: str, names: Sequence[str], now: datetime) -> bool:
-    """Whether the certificate serves these names, comes from this authority, and is not near its end."""
-    certificate = x509.load_pem_x509_certificate(certificate_pem.encode())
-    authority = x509.load_pem_x509_certificate(authority_pem.encode())
+def still_good(
+    chain_pem: str, authority_pem: str, older_pems: Sequence[str], names: Sequence[str], life: timedelta, now: datetime
+) -> bool:
+    """Whether the chain serves these names, leads to this authority and, from one to the next, to the older ones; and
+    is in the first two thirds of its life. A clock that was set back makes it too young: that is no use either.
+    """
+    chain = x509.load_pem_x509_certificates(chain_pem.encode())
+    authority, older = _load(authority_pem), [_load(pem) for pem in older_pems]
+    certificate, crossing = chain[0], chain[1:]
     try:
         certificate.verify_directly_issued_by(authority)
         listed = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        for cross, root in zip(crossing, older, strict=True):
+            cross.verify_directly_issued_by(root)
     except Exception:  # of another authority, or not one of ours at all: either way it is replaced
         return False
-    wanted = {_general_name(name) for name in names}
-    return wanted <= set(listed) and now + RENEW_BEFORE < certificate.not_valid_after_utc
+    if not {_general_name(name) for name in names} <= set(listed):
+        return False
+    return all(_is_young(one, life, now) for one in chain)
+
+
+def _is_young(certificate: x509.Certificate, life: timedelta, now: datetime) -> bool:
+    begin, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
+    return begin <= now < begin + (end - begin) * 2 / 3 and end - begin <= life
+
+
+def expiry(chain_pem: str) -> datetime:
+    """When the first certificate of the chain ends."""
+    return min(one.not_valid_after_utc for one in x509.load_pem_x509_certificates(chain_pem.encode()))
 
 
 def authority_digest(authority_pem: str) -> str:
     """What an enrolment bundle pins: SHA-256 of the certificate's DER."""
-    authority = x509.load_pem_x509_certificate(authority_pem.encode())
+    authority = _load(authority_pem)
     return hashlib.sha256(authority.public_bytes(serialization.Encoding.DER)).hexdigest()
+
+
+def _load(pem: str) -> x509.Certificate:
+    return x509.load_pem_x509_certificate(pem.encode())
 
 
 def _general_name(name: str) -> x509.GeneralName:

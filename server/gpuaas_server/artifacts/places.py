@@ -73,5 +73,5 @@ async def registry(platform: Platform) -> Registry:
     trusted = None
     if url.startswith("https:"):
         trusted = ssl.create_default_context()
-        trusted.load_verify_locations(cadata=await tls.authority_pem(platform))
+        trusted.load_verify_locations(cadata="".join(await tls.trusted_pems(platform)))
     return Registry(url, lambda wanted: registry_token(key, "gpuaas", [wanted], platform.clock()), trusted)

@@ -56,6 +56,8 @@ class Platform:
     wakeups: Wakeups
     sealer: Sealer
     clock: Clock = utc_now
+    # What works for now and needs somebody's attention, by subject: /readyz tells it.
+    warnings: dict[str, str] = field(default_factory=dict)
     # Private keys that this process has opened, by kind and id: opened once, so that no signature asks the secret store.
     private_keys: dict[str, dict[str, Any]] = field(default_factory=dict)
 

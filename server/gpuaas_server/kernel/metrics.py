@@ -26,6 +26,15 @@ denials = Counter(
 )
 agent_polls = Gauge("gpuaas_agent_polls", "Node agents waiting in a long poll.", registry=registry)
 terminals = Gauge("gpuaas_terminals", "Terminals that this process carries.", registry=registry)
+certificate_expiry = Gauge(
+    "gpuaas_certificate_expiry_timestamp_seconds",
+    "When a TLS certificate of ours ends.",
+    ["listener"],
+    registry=registry,
+)
+certificate_failures = Counter(
+    "gpuaas_certificate_renewal_failures_total", "Renewals that did not succeed.", ["listener"], registry=registry
+)
 work_done = Counter("gpuaas_work_total", "Work rows handled.", ["kind", "outcome"], registry=registry)
 work_lag = Histogram(
     "gpuaas_work_lag_seconds",

@@ -21,6 +21,12 @@ class Settings(BaseSettings):
     )
     http_bind: str = Field(default="127.0.0.1:8080", description="Plain HTTP, loopback addresses only. Empty: off.")
     https_bind: str = Field(default="", description="HTTPS with a certificate of the platform's own CA. Empty: off.")
+    tls_certificate_days: int = Field(
+        default=60,
+        ge=1,
+        le=60,
+        description="Life of the server certificates that we make for ourselves; renewed after two thirds of it.",
+    )
     agent_urls: list[str] = Field(
         default=["http://127.0.0.1:8080"],
         description="JSON list: how node agents reach the API; written into enrolment bundles.",

@@ -14,12 +14,14 @@ from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.nodes import held, inventory, queries, tasks
 from gpuaas_server.nodes.agent_schemas import Heartbeat, Phase, PlatformTrust, TaskKey, TaskResult
 from gpuaas_server.nodes.tasks import TaskReport
+from gpuaas_server.nodes.tls_anchors import AnchorDocuments
 
 
-async def platform_trust(platform: Platform) -> PlatformTrust:
+async def platform_trust(platform: Platform, documents: AnchorDocuments) -> PlatformTrust:
     async with platform.database.connection(PLATFORM) as connection:
-        published = await keys.published_keys(connection, "task_signing", "ssh_user_ca", "ssh_host_ca")
+        published = await keys.published_keys(connection, "task_signing", "ssh_user_ca", "ssh_host_ca", "tls_ca")
     return PlatformTrust(
+        tls_anchors=await documents.current(published),
         server_time=platform.clock(),
         task_keys=[
             TaskKey(kid=key.kid, public_key=base64.b64encode(key.raw).decode())
@@ -39,12 +41,12 @@ def poll_wait_seconds(node_lost_seconds: int) -> int:
 async def heartbeat(tx: Tx, node_id: str, body: Heartbeat) -> None:
     """The sign of life was taken at the gate; this keeps the facts, and says so when one of them changed."""
     await held.end_overstayers(tx, node_id, [entry.allocation_id for entry in body.allocations])
-    before = await queries.node_facts_set(
-        tx.connection, node_id, body.agent_version, body.boot_id, body.address, body.ssh_host_public_key
-    )
+    anchors = None if body.tls_anchors is None else sorted(body.tls_anchors)
+    facts = (body.agent_version, body.boot_id, body.address, body.ssh_host_public_key, anchors)
+    before = await queries.node_facts_set(tx.connection, node_id, facts)
     if before is None:
         return
-    after = body.model_dump(include={"agent_version", "boot_id", "address", "ssh_host_public_key"})
+    after = dict(zip(queries.NODE_FACTS, facts, strict=True))
     changed: dict[str, object] = {
         name: {"before": before[name], "after": value} for name, value in after.items() if value != before[name]
     }

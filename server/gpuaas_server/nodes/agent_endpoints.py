@@ -62,8 +62,9 @@ async def _change(call: Call, verb: Callable[[Tx], Awaitable[BaseModel | None]])
 
 @router.get("/ca", response_model=AgentCa, responses=problem_responses())
 async def agent_ca(request: Request) -> Response:
-    """The platform's CA certificate; the enrolment bundle says which one to expect."""
-    return reply(AgentCa(ca_pem=await tls.authority_pem(request.app.state.platform)))
+    """The platform's CA certificates; the enrolment bundle says which one to expect."""
+    anchors = await tls.trusted_pems(request.app.state.platform)
+    return reply(AgentCa(ca_pem=anchors[-1], anchors=anchors))
 
 
 @router.post(
@@ -73,7 +74,7 @@ async def agent_ca(request: Request) -> Response:
 )
 async def agent_enrol(body: Enrol, call: Annotated[Call, admitted("agent_enrol")]) -> Response:
     """Trade an enrolment token for a node's identity. The same token with the same key gets the same node."""
-    trust = await agent_calls.platform_trust(call.platform)
+    trust = await _gate(call.request).heartbeats.trust()
     nonce = signatures.read_authorization(call.request.headers["authorization"]).nonce
     async with call.platform.transaction(call.admission.scope, call.actor) as tx:
         node_id = await enrolment.node_enrol(tx, body, nonce)

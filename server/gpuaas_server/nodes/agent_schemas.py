@@ -18,12 +18,14 @@ SshLine = Annotated[
     ),
 ]
 Version = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9.+_-]{0,49}$")]
+Sha256 = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
 Generation = Annotated[int, Field(ge=0, le=2**53 - 1)]
 SmallNumber = Annotated[int, Field(ge=0, le=4096)]
 
 
 class AgentCa(BaseModel):
-    ca_pem: str = Field(description="PEM.")
+    ca_pem: str = Field(description="PEM of the CA that enrolment bundles name.")
+    anchors: list[str] = Field(description="PEM of every CA that is trusted now; several while the CA is rotated.")
 
 
 class Enrol(Body):
@@ -44,6 +46,14 @@ class TaskKey(BaseModel):
     public_key: str = Field(description="Base64 of the 32 raw bytes (Ed25519).")
 
 
+class SignedAnchors(BaseModel):
+    """The CAs to trust for TLS from now on."""
+
+    document: str = Field(description="JSON text with `anchors` (PEM) and `issued_at_ms`.")
+    kid: str = Field(description="Of the task key that signed it.")
+    signature: str = Field(description="Ed25519, base64; over `gpuaas-tls-anchors-v1\\n` and the document's bytes.")
+
+
 class PlatformTrust(BaseModel):
     """What an agent trusts; renewed with every heartbeat."""
 
@@ -51,6 +61,7 @@ class PlatformTrust(BaseModel):
     task_keys: list[TaskKey] = Field(description="A task is obeyed when one of these signed it.")
     user_ca_keys: list[str] = Field(description="Trusted for logins, as OpenSSH lines.")
     host_ca_keys: list[str] = Field(description="Signing host keys, as OpenSSH lines.")
+    tls_anchors: SignedAnchors
 
 
 class Enrolled(PlatformTrust):
@@ -70,6 +81,11 @@ class Heartbeat(Body):
     ssh_host_public_key: SshLine
     allocations: Annotated[list[HeldAllocation], Field(max_length=64)] = Field(
         default=[], description="What is provisioned here; what should be gone is told to end."
+    )
+    tls_anchors: Annotated[list[Sha256], Field(max_length=16)] | None = Field(
+        default=None,
+        description="SHA-256 (DER) of the CAs that the agent trusts for TLS; none where it needs no TLS. Absent: of an"
+        " older release, which cannot learn another.",
     )
 
 

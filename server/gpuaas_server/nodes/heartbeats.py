@@ -8,6 +8,7 @@ from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.nodes import agent_calls
 from gpuaas_server.nodes.agent_schemas import Heartbeat, PlatformTrust
 from gpuaas_server.nodes.batching import Batched
+from gpuaas_server.nodes.tls_anchors import AnchorDocuments
 
 # Another replica may have heard something newer: what is remembered here is compared with the database now and then.
 FACTS_LIFE = timedelta(minutes=5)
@@ -21,6 +22,7 @@ class Heartbeats:
         self._platform = platform
         self._facts: dict[str, tuple[tuple[str, ...], datetime]] = {}
         self._trust = Batched(self._read_trust)
+        self._documents = AnchorDocuments(platform)
 
     def is_news(self, node_id: str, body: Heartbeat) -> bool:
         """A host that holds something is always news: what it holds is compared with what is claimed."""
@@ -38,8 +40,9 @@ class Heartbeats:
         return trust
 
     async def _read_trust(self, _: Sequence[str]) -> dict[str, PlatformTrust]:
-        return {_EVERYBODY: await agent_calls.platform_trust(self._platform)}
+        return {_EVERYBODY: await agent_calls.platform_trust(self._platform, self._documents)}
 
 
 def _facts(body: Heartbeat) -> tuple[str, ...]:
-    return (body.agent_version, body.boot_id, body.address, body.ssh_host_public_key)
+    anchors = "unknown" if body.tls_anchors is None else ",".join(sorted(body.tls_anchors))
+    return (body.agent_version, body.boot_id, body.address, body.ssh_host_public_key, anchors)

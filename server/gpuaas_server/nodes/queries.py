@@ -144,18 +144,32 @@ async def node_retire(connection: Connection, node_id: str, now: datetime) -> No
     )
 
 
-async def node_facts_set(
-    connection: Connection, node_id: str, version: str, boot_id: str, address: str, host_key: str
-) -> DictRow | None:
-    """None when the heartbeat says nothing new, which is nearly always: then nothing is written."""
+NODE_FACTS = ("agent_version", "boot_id", "address", "ssh_host_public_key", "tls_anchors")
+
+
+async def node_facts_set(connection: Connection, node_id: str, facts: Sequence[object]) -> DictRow | None:
+    """Facts by NODE_FACTS. None when the heartbeat says nothing new, which is nearly always: then nothing is written."""
     cursor = await connection.execute(
-        "UPDATE nodes n SET agent_version = %s, boot_id = %s, address = %s, ssh_host_public_key = %s,"
+        "UPDATE nodes n SET agent_version = %s, boot_id = %s, address = %s, ssh_host_public_key = %s, tls_anchors = %s,"
         " generation = n.generation + 1 FROM nodes o WHERE n.id = %s AND o.id = n.id"
-        " AND (n.agent_version, n.boot_id, n.address, n.ssh_host_public_key) IS DISTINCT FROM (%s, %s, %s, %s)"
-        " RETURNING o.agent_version, o.boot_id, o.address, o.ssh_host_public_key",
-        (version, boot_id, address, host_key, node_id, version, boot_id, address, host_key),
+        " AND (n.agent_version, n.boot_id, n.address, n.ssh_host_public_key, n.tls_anchors)"
+        " IS DISTINCT FROM (%s, %s, %s, %s, %s::text[])"
+        " RETURNING o.agent_version, o.boot_id, o.address, o.ssh_host_public_key, o.tls_anchors",
+        (*facts, node_id, *facts),
     )
     return await cursor.fetchone()
+
+
+async def nodes_without_anchor(connection: Connection, digest: str, limit: int) -> list[DictRow]:
+    """Nodes in use that have not confirmed the CA, those that are heard of first. An empty list of CAs: no TLS there."""
+    cursor = await connection.execute(
+        "SELECT id, name, lost_since IS NOT NULL AS lost, count(*) FILTER (WHERE lost_since IS NULL) OVER () AS heard,"
+        " count(*) OVER () AS total FROM nodes WHERE retired_at IS NULL"
+        " AND (tls_anchors IS NULL OR (tls_anchors <> '{}' AND NOT %s = ANY(tls_anchors)))"
+        " ORDER BY lost_since IS NOT NULL, name LIMIT %s",
+        (digest, limit),
+    )
+    return await cursor.fetchall()
 
 
 async def node_inventory_set(connection: Connection, node_id: str, inventory: str, digest: bytes) -> bool:

@@ -55,6 +55,23 @@ async def address_is_free_for(connection: Connection, node_id: str, address: str
     return await queries.address_owner(connection, address) is None
 
 
+@dataclass(frozen=True, slots=True)
+class Unconfirmed:
+    """Nodes that do not trust a CA yet: how many are heard of, how many there are, and some of their names."""
+
+    heard: int
+    total: int
+    names: list[str]
+
+
+async def nodes_without_anchor(connection: Connection, digest: str, names: int) -> Unconfirmed:
+    rows = await queries.nodes_without_anchor(connection, digest, names)
+    if not rows:
+        return Unconfirmed(0, 0, [])
+    named = [f"{row['name']} (lost)" if row["lost"] else row["name"] for row in rows]
+    return Unconfirmed(rows[0]["heard"], rows[0]["total"], named)
+
+
 async def node_list(
     connection: Connection, roles: frozenset[str], status: str | None, after: str | None, limit: int
 ) -> Page[Node]:

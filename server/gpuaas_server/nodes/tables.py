@@ -16,6 +16,13 @@ nodes = sa.Table(
     sa.Column("address", sa.Text, nullable=False),
     sa.Column("public_key", sa.LargeBinary, nullable=False, unique=True),
     sa.Column("ssh_host_public_key", sa.Text, nullable=False),
+    # Each new key of the agent counts; the one before is good for a moment longer, until its holder has heard of it.
+    sa.Column("key_generation", sa.Integer, nullable=False, server_default="1"),
+    sa.Column("key_expires_at", Timestamp),  # null: of an agent that has never renewed its key
+    sa.Column("previous_public_key", sa.LargeBinary),
+    sa.Column("previous_key_until", Timestamp),
+    # SHA-256 of the CAs that its agent trusts for TLS; empty: it needs none; null: it has never said.
+    sa.Column("tls_anchors", sa.ARRAY(sa.Text)),
     sa.Column("agent_version", sa.Text, nullable=False),
     sa.Column("boot_id", sa.Text),
     sa.Column("cordoned", sa.Boolean, nullable=False, server_default="false"),
@@ -31,6 +38,7 @@ nodes = sa.Table(
     sa.Column("labels", JSONB, nullable=False, server_default="{}"),
     sa.Column("generation", sa.BigInteger, nullable=False, server_default="1"),
     sa.Column("created_at", Timestamp, nullable=False),
+    sa.Index("nodes_by_key_expiry", "key_expires_at", postgresql_where=sa.text("retired_at IS NULL")),
     sa.Index("nodes_name", "name", unique=True, postgresql_where=sa.text("retired_at IS NULL")),
 )
 

@@ -6,29 +6,26 @@ import logging
 import signal
 import socket
 import ssl
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from urllib.parse import urlsplit
 
 import uvicorn
 import uvloop
 from fastapi import FastAPI
-from psycopg import OperationalError
 
 from gpuaas_server.access import keys
-from gpuaas_server.access.tls import TlsFiles, ensure_server_certificate
+from gpuaas_server.access.tls import TlsFiles
 from gpuaas_server.app import build_app
 from gpuaas_server.identity.signing_keys import ensure_signing_key
 from gpuaas_server.kernel.context import Platform
-from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.settings import Settings
+from gpuaas_server.processes.certificates import Renew, https_certificate, keep_renewing, renew_https
 from gpuaas_server.runtime import running_platform
 from gpuaas_server.secrets.private_keys import await_store
 from gpuaas_server.terminals.lines import LONGEST
 
 SHUTDOWN_SECONDS = 5
-RENEW_SECONDS = 6 * 3600.0
 # How long a WebSocket may owe the answer to a ping. The answer comes behind all output that is under way, and that waits
 # for who reads slowly: a terminal must not end for it. Who is dead with nothing under way is noticed by this, and with
 # something under way by the terminal's own clocks: then nothing is shown any more, and it ends as idle.
@@ -80,37 +77,12 @@ def _config(app: FastAPI, tls: TlsFiles | None, trusted_proxies: str) -> uvicorn
         ws_max_size=LONGEST,
         ws_ping_timeout=PONG_SECONDS,
         ws_per_message_deflate=False,  # costs more time for each keystroke than it saves
-        ssl_certfile=str(tls.cert_path) if tls else None,
-        ssl_keyfile=str(tls.key_path) if tls else None,
+        ssl_certfile=str(tls.chain_path) if tls else None,
     )
     config.load()
     if config.ssl is not None:
         config.ssl.minimum_version = ssl.TLSVersion.TLSv1_2
     return config
-
-
-async def _certificate(platform: Platform) -> TlsFiles:
-    """The current certificate for every name that somebody may use for us; a new one when the old nears its end."""
-    settings = platform.settings
-    host, _ = _address(settings.https_bind)
-    names = {name for name in (host, "localhost", socket.gethostname()) if name not in ("0.0.0.0", "::")}
-    names |= {name for url in settings.agent_urls if (name := urlsplit(url).hostname)}
-    return await ensure_server_certificate(platform, sorted(names), settings.data_dir / "tls")
-
-
-async def _renew_https(platform: Platform, context: ssl.SSLContext) -> None:
-    tls = await _certificate(platform)
-    context.load_cert_chain(str(tls.cert_path), str(tls.key_path))
-
-
-async def _keep_renewing(renew: Callable[[], Awaitable[None]]) -> None:
-    """Until cancelled: new connections get a certificate that is valid, however long the process runs."""
-    while True:
-        await asyncio.sleep(RENEW_SECONDS)
-        try:
-            await renew()
-        except (OSError, OperationalError, Problem):
-            log.exception("the server certificate could not be renewed; trying again later")
 
 
 async def _listeners(platform: Platform, app: FastAPI) -> list[tuple[_Listener, socket.socket]]:
@@ -123,7 +95,7 @@ async def _listeners(platform: Platform, app: FastAPI) -> list[tuple[_Listener, 
             )
         listeners.append((_Listener(_config(app, None, settings.trusted_proxies)), _socket(settings.http_bind)))
     if settings.https_bind:
-        config = _config(app, await _certificate(platform), settings.trusted_proxies)
+        config = _config(app, await https_certificate(platform), settings.trusted_proxies)
         listeners.append((_Listener(config), _socket(settings.https_bind)))
     return listeners
 
@@ -162,8 +134,9 @@ async def serve(settings: Settings) -> None:
         async with app.state.agent_gate.running(), app.state.gate.running(), app.state.terminals.running():
             servers = [asyncio.create_task(listener.serve([sock])) for listener, sock in listeners]
             contexts = [listener.config.ssl for listener, _ in listeners if listener.config.ssl is not None]
-            renew = [app.state.terminals.renew_certificate, *(partial(_renew_https, platform, one) for one in contexts)]
-            upkeep = [asyncio.create_task(_keep_renewing(one)) for one in renew]
+            renew: list[tuple[str, Renew]] = [("peer", app.state.terminals.renew_certificate)]
+            renew += [("https", partial(renew_https, platform, one)) for one in contexts]
+            upkeep = [asyncio.create_task(keep_renewing(platform, *one)) for one in renew]
             upkeep.append(asyncio.create_task(_collect_garbage()))
             ended = asyncio.create_task(stopping.wait())
             await asyncio.wait([*servers, ended], return_when=asyncio.FIRST_COMPLETED)

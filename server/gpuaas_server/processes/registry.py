@@ -43,7 +43,7 @@ def configuration(settings: Settings, directory: Path, secret: str, tls: TlsFile
     """In the words of docker-registry; JSON is YAML too."""
     http: dict[str, object] = {"addr": settings.registry_bind, "secret": secret}
     if tls is not None:
-        http["tls"] = {"certificate": str(tls.cert_path), "key": str(tls.key_path)}
+        http["tls"] = {"certificate": str(tls.chain_path), "key": str(tls.chain_path)}
     token = {
         "realm": realm(settings),
         "service": SERVICE,
@@ -61,8 +61,14 @@ def configuration(settings: Settings, directory: Path, secret: str, tls: TlsFile
 
 async def trust_bundle(platform: Platform) -> str:
     """Certificates of every living key, those that sign only later too."""
-    living = await keys.live_keys(platform, "registry_token")
+    living = await keys.authorities(platform, "registry_token")
     return "".join(key.certificate or "" for key in living)
+
+
+async def _reads(platform: Platform) -> tuple[str, str]:
+    """What the registry reads only at its start: whom it trusts, and its own certificate, renewed here when it is time."""
+    files = await _tls(platform)
+    return await trust_bundle(platform), files.chain_path.read_text() if files else ""
 
 
 async def _tls(platform: Platform) -> TlsFiles | None:
@@ -112,15 +118,15 @@ async def serve(settings: Settings) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, stopping.set)
         process = _spawn(await _prepare(platform))
-        trusted = await trust_bundle(platform)
+        reads = await _reads(platform)
         try:
             while process.poll() is None and not stopping.is_set():
                 with suppress(TimeoutError):
                     await asyncio.wait_for(_ended(process, stopping), LOOK_SECONDS)
                     continue
                 with suppress(OperationalError, Problem):  # the database is away: the keys are what they were
-                    if trusted != (trusted := await trust_bundle(platform)):
-                        log.info("the registry's trusted keys changed; starting it again")
+                    if reads != (reads := await _reads(platform)):
+                        log.info("the registry's trusted keys or its certificate changed; starting it again")
                         await asyncio.to_thread(_stop, process)
                         process = _spawn(await _prepare(platform))
         finally:

@@ -10,7 +10,7 @@ import secrets
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import orjson
 from cryptography.exceptions import InvalidTag
@@ -58,14 +58,15 @@ class Desk:
         finally:
             server.close()
 
-    async def renew_certificate(self) -> None:
-        """Now and then: who comes next meets one that is valid, however long we have been listening."""
+    async def renew_certificate(self) -> datetime | None:
+        """Now and then: who comes next meets one that is valid, however long we have been listening. When it ends."""
         if self._context is None:
-            return
+            return None
         host = self._platform.settings.peer_bind.rpartition(":")[0].strip("[]")
         directory = self._platform.settings.data_dir / "peer-tls"
         files = await tls.ensure_server_certificate(self._platform, [host], directory)
-        self._context.load_cert_chain(files.cert_path, files.key_path)
+        self._context.load_cert_chain(files.chain_path)
+        return files.expiry()
 
     async def dial(self, address: str, terminal_id: str) -> StreamLine:
         """A line to the process that holds the terminal. Occupied, or LineGone when nobody there knows of it."""
@@ -130,7 +131,7 @@ class Desk:
         return False
 
     async def _client_context(self) -> ssl.SSLContext:
-        return ssl.create_default_context(cadata=await tls.authority_pem(self._platform))
+        return ssl.create_default_context(cadata="".join(await tls.trusted_pems(self._platform)))
 
 
 def _is_local(host: str) -> bool:

@@ -59,9 +59,9 @@ async def test_a_client_that_trusts_the_platform_ca_reaches_the_https_listener(
     platform: Platform, tmp_path: Path
 ) -> None:
     files = await tls.ensure_server_certificate(platform, ["127.0.0.1", "localhost"], tmp_path / "tls")
-    assert files.key_path.stat().st_mode & 0o077 == 0
+    assert files.chain_path.stat().st_mode & 0o077 == 0
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(files.cert_path, files.key_path)
+    context.load_cert_chain(files.chain_path)
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
@@ -81,21 +81,41 @@ async def test_a_client_that_trusts_the_platform_ca_reaches_the_https_listener(
             await stranger.get(f"https://127.0.0.1:{port}/")
 
 
-async def test_the_certificate_is_kept_until_it_nears_its_end(
+async def test_the_certificate_is_kept_for_two_thirds_of_its_life(
     platform: Platform, clock: MovableClock, tmp_path: Path
 ) -> None:
-    async def serial(*names: str) -> int:
+    async def certificate(*names: str) -> x509.Certificate:
         files = await tls.ensure_server_certificate(platform, list(names), tmp_path)
-        return x509.load_pem_x509_certificate(files.cert_path.read_bytes()).serial_number
+        return x509.load_pem_x509_certificate(files.chain_path.read_bytes())
 
-    first = await serial("a.example")
-    assert await serial("a.example") == first
-    clock.ahead = timedelta(days=59)
-    assert await serial("a.example") == first
-    clock.ahead = timedelta(days=61)
-    renewed = await serial("a.example")
+    first = await certificate("a.example")
+    assert first.not_valid_after_utc - first.not_valid_before_utc <= timedelta(days=60)
+    assert await certificate("a.example") == first
+    clock.ahead = timedelta(days=39)
+    assert await certificate("a.example") == first
+    clock.ahead = timedelta(days=41)
+    renewed = await certificate("a.example")
     assert renewed != first
-    assert await serial("a.example", "b.example") != renewed
+    assert await certificate("a.example", "b.example") != renewed
+    clock.ahead = timedelta(days=1)  # set back: what was made is of the future now
+    assert (await certificate("a.example")).not_valid_before_utc <= clock()
+
+
+async def test_a_shorter_life_is_in_force_at_once(platform: Platform, tmp_path: Path) -> None:
+    await tls.ensure_server_certificate(platform, ["a.example"], tmp_path)
+    platform.settings = platform.settings.model_copy(update={"tls_certificate_days": 7})
+    files = await tls.ensure_server_certificate(platform, ["a.example"], tmp_path)
+    assert files.expiry() - utc_now() <= timedelta(days=7)
+
+
+async def test_processes_that_share_a_directory_renew_together_and_have_a_pair_that_fits(
+    platform: Platform, clock: MovableClock, tmp_path: Path
+) -> None:
+    for ahead in (0, 41, 82):
+        clock.ahead = timedelta(days=ahead)
+        made = await asyncio.gather(*(tls.ensure_server_certificate(platform, ["a"], tmp_path) for _ in range(6)))
+        assert len({files.chain_path.read_text() for files in made}) == 1
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(made[0].chain_path)
 
 
 async def test_the_digest_in_bundles_is_of_the_certificate_that_agents_fetch(platform: Platform) -> None:
