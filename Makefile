@@ -48,6 +48,6 @@ screenshots: setup ## Take pictures of every page of the console into docs/image
 lock: setup ## Compile the requirements again (pinned, with hashes)
 	@for f in bootstrap build runtime dev parts node; do .venv/bin/uv pip compile -q --generate-hashes --no-emit-index-url --no-header --python-version 3.11 requirements/$$f.in -o requirements/$$f.txt; done; tools/with-node npm run --silent lock
 
-clean: ## Remove data, caches and leftovers of the lab
-	@if [ -x .venv/bin/gpuaas-lab ] && [ "$$(id -u)" = 0 ]; then .venv/bin/gpuaas-lab down --all; fi
+clean: ## Remove data, caches, and what this checkout left of lab fleets
+	@if [ -x .venv/bin/gpuaas-lab ] && [ "$$(id -u)" = 0 ]; then .venv/bin/gpuaas-lab down --here; fi
 	@rm -rf var .pytest_cache .mypy_cache .ruff_cache .hypothesis

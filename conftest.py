@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterator
 
@@ -11,15 +12,21 @@ from system_support.server import RunningServer
 from system_support.world import World
 
 OF_THE_TESTS = ("GPUAAS_TEST_", "GPUAAS_WRITE_GOLDEN")
-PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
+PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
+TERMINAL = ("FORCE_COLOR", "NO_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "COLUMNS", "LINES")
+HOOK = ("GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE", "GIT_PREFIX")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Nothing that a developer has set for the own work reaches the programs under test: no setting of the platform, no
-    proxy on the way to this machine itself, no configuration of the `gpuaas` command."""
+    """Nothing of who runs the tests reaches the programs under test: no setting of the platform, no proxy on the way to
+    this machine itself, no taste in colours, no commit that is being made, no configuration of the `gpuaas` command."""
     for name in list(os.environ):
-        if (name.startswith("GPUAAS_") and not name.startswith(OF_THE_TESTS)) or name.lower() in PROXIES:
+        is_setting = name.startswith("GPUAAS_") and not name.startswith(OF_THE_TESTS)
+        if is_setting or name.upper() in (*PROXIES, *TERMINAL, *HOOK):
             del os.environ[name]
+    # Whoever runs the tests in the background has SIGINT ignored; children would inherit that, and hear no Ctrl-C.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     home = tempfile.mkdtemp(prefix="gpuaas-config-")
     os.environ["XDG_CONFIG_HOME"] = home
     config.add_cleanup(lambda: shutil.rmtree(home, ignore_errors=True))

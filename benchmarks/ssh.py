@@ -68,7 +68,9 @@ class ByHand:
     def _log_in(self) -> None:
         options = ["-o", "BatchMode=yes", "-o", "IdentitiesOnly=yes", "-o", "StrictHostKeyChecking=yes"]
         options += ["-o", f"UserKnownHostsFile={self.directory / 'known'}", "-i", str(self.directory / "key")]
-        subprocess.run(["ssh", *options, f"gpu@{self.host.address}", "true"], check=True, stdin=subprocess.DEVNULL)
+        subprocess.run(
+            ["ssh", "-F", "none", *options, f"gpu@{self.host.address}", "true"], check=True, stdin=subprocess.DEVNULL
+        )
 
 
 def _keygen(*arguments: str) -> None:

@@ -14,7 +14,7 @@ from system_support.little_app import LittleApp
 from system_support.world import World
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
-SECONDS = 10.0  # within which a host must shut; it takes about one
+SECONDS = 60.0  # after which nobody waits any more for a host to shut; how soon it does, the benchmarks measure
 
 
 @pytest.fixture(scope="module")

@@ -58,7 +58,7 @@ def faults_of(made: Visitor, name: str) -> list[str]:
 
 def narrowed(page: Page) -> int:
     """How wide the page is, once what draws itself anew for its width has done so."""
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + HANG / 1000
     while (wide := int(page.evaluate("document.scrollingElement.scrollWidth"))) > PHONE["width"]:
         if time.monotonic() > deadline:
             break

@@ -5,10 +5,9 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
@@ -22,13 +21,13 @@ from gpuaas_lab import cli as lab_cli
 from gpuaas_sdk import GpuaasError
 from gpuaas_server import main as server_cli
 from system_support.documents import REPOSITORY, Example, anchors, examples, links, pages, simple_commands
+from system_support.reader import ADDRESS, Reader
 from system_support.server import RunningServer
 from system_support.world import World
 
 TUTORIAL = REPOSITORY / "docs/tutorial/first-allocation.md"
 CLUSTER_TUTORIAL = REPOSITORY / "docs/tutorial/first-cluster.md"
 APP_TUTORIAL = REPOSITORY / "docs/tutorial/write-an-app.md"
-ADDRESS = "http://127.0.0.1:8080"
 ALL_EXAMPLES = [example for page in pages() for example in examples(page)]
 
 
@@ -124,70 +123,6 @@ def test_no_page_is_long() -> None:
         where = str(page.relative_to(REPOSITORY))
         if where.startswith("docs/") and not any(where.startswith(one) for one in generated):
             assert len(page.read_text().splitlines()) <= 125, f"{where} is too long to be read"
-
-
-@dataclass
-class Reader:
-    """Follows the tutorial in a shell of its own, against the server at `url`."""
-
-    home: Path
-    url: str
-    password: str
-    folder: Path | None = None
-    background: list[tuple[Example, subprocess.Popen[str]]] = field(default_factory=list)
-
-    @property
-    def environment(self) -> dict[str, str]:
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("GPUAAS_")}
-        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-        return {**kept, "HOME": str(self.home), "XDG_CONFIG_HOME": str(self.home / "config"), "PATH": path}
-
-    def follow(self, example: Example) -> None:
-        command = example.command.replace(ADDRESS, self.url)
-        if example.mark.startswith("background"):
-            # -u: our pipe is no terminal, and lines must come when they happen
-            shell = subprocess.Popen(
-                ["bash", "-c", f"PYTHONUNBUFFERED=1 exec {command}"],
-                env=self.environment,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-            )
-            self.background.append((example, shell))
-            time.sleep(3)  # a reader, too, starts it before going on
-            return
-        typed = None
-        if command.startswith("gpuaas login"):
-            command, typed = f"{command} --password-stdin", f"{self.password}\n"
-        result = subprocess.run(
-            ["bash", "-c", command],
-            env=self.environment,
-            cwd=self.folder or self.home,
-            input=typed or "",
-            capture_output=True,
-            text=True,
-            timeout=180,
-            check=False,
-        )
-        said = result.stdout + result.stderr
-        assert (result.returncode != 0) == ("fails" in example.mark), f"{example}\n{said}"
-        _compare(example, said)
-
-    def finish(self) -> None:
-        for example, shell in self.background:
-            time.sleep(1)
-            shell.send_signal(signal.SIGINT)
-            said, _ = shell.communicate(timeout=20)
-            assert shell.returncode == (0 if "ends well" in example.mark else 130), (example, said)
-            _compare(example, said)
-
-
-def _compare(example: Example, said: str) -> None:
-    """Each shown line is somewhere in what was said; … stands for anything, and blanks are blanks."""
-    lines = [" ".join(line.split()) for line in said.splitlines()]
-    for shown in example.output:
-        wanted = ".*".join(re.escape(" ".join(part.split())) for part in shown.split("…"))
-        assert any(re.search(wanted, line) for line in lines), f"{example}\nshows: {shown}\nbut was:\n{said}"
 
 
 def _acme(world: World) -> None:

@@ -45,7 +45,7 @@ class Scene:
             self.agents.restart()
         elif victim == "everything":
             os.kill(self.world.server.process.pid, signal.SIGKILL)
-            self.world.server.process.wait(10)
+            self.world.server.process.wait(60)
             self.world.server.restart()
         else:
             self.world.server.kill(victim)

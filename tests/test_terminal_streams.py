@@ -15,7 +15,7 @@ from gpuaas_sdk.terminal import TerminalStream
 from system_support.server import RunningServer
 from system_support.world import World
 
-SECONDS = 20.0
+SECONDS = 60.0  # a guard against hanging
 
 
 @dataclass

@@ -179,7 +179,7 @@ def test_one_replica_finishes_what_the_other_had_begun_when_it_died(pair: Pair) 
         made = pair.second.admin().allocations.create(world.project_id, NewAllocation(sku="h100-node"))[0].id
         ledger.wait_for_step(made, "provisioning", "provision")
         os.kill(pair.second.process.pid, signal.SIGKILL)
-        pair.second.process.wait(10)
+        pair.second.process.wait(60)
         try:
             pair.end(made)
         finally:

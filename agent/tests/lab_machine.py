@@ -105,12 +105,12 @@ class Tenant:
     def ssh(self, command: str, *, key: Path | None = None) -> subprocess.CompletedProcess[str]:
         options = {
             "BatchMode": "yes",
-            "ConnectTimeout": "5",
+            "ConnectTimeout": "30",
             "IdentitiesOnly": "yes",
             "StrictHostKeyChecking": "yes",
             "UserKnownHostsFile": str(self.folder / "known_hosts"),
         }
-        argv = ["ssh", "-i", str(key or self.key)]
+        argv = ["ssh", "-F", "none", "-i", str(key or self.key)]
         for name, value in options.items():
             argv += ["-o", f"{name}={value}"]
         return subprocess.run(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import secrets
 import shutil
 import signal
 import socket
@@ -28,7 +29,7 @@ from gpuaas_agent.terminals.shell import Shell
 from gpuaas_agent.terminals.websocket import SocketGone, WebSocket, masked
 
 pytestmark = pytest.mark.skipif(shutil.which("setpriv") is None and "CI" not in os.environ, reason="needs util-linux")
-SECONDS = 20.0
+SECONDS = 60.0  # a guard against hanging
 
 
 async def read_until(shell: Shell, wanted: bytes) -> bytes:
@@ -60,16 +61,17 @@ async def test_what_it_complains_about_is_not_on_the_screen() -> None:
 
 
 async def test_to_end_it_is_to_hang_up_on_what_it_started() -> None:
-    shell = await Shell.start(["sh", "-c", "sleep 98761 & echo started; wait"], 80, 24)
+    command = f"sleep {10**6 + secrets.randbelow(10**9)}"  # nobody else's on this machine
+    shell = await Shell.start(["sh", "-c", f"{command} & echo started; wait"], 80, 24)
     await read_until(shell, b"started")
     await shell.end()
-    assert await asyncio.to_thread(gone, "sleep 98761")
+    assert await asyncio.to_thread(gone, command)
 
 
 def gone(command: str) -> bool:
     deadline = time.monotonic() + SECONDS
     while time.monotonic() < deadline:
-        if subprocess.run(["pgrep", "-f", f"^{command}"], capture_output=True, check=False).returncode == 1:
+        if subprocess.run(["pgrep", "-f", f"^{command}$"], capture_output=True, check=False).returncode == 1:
             return True
         time.sleep(0.02)
     return False

@@ -304,4 +304,4 @@ def test_a_timeline_is_followed_live(
             assert time.monotonic() < ends
     finally:
         follow.kill()
-        follow.wait(10)
+        follow.wait(60)

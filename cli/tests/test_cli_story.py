@@ -52,7 +52,7 @@ def fleet(operator: Any, tmp_path: Path) -> Iterator[str]:
         operator("nodes", "drain", name, "--reason", "the story ends", "--watch", "--yes")
     finally:
         agents.kill()
-        agents.wait(10)
+        agents.wait(60)
 
 
 @pytest.fixture
@@ -267,7 +267,7 @@ def test_ctrl_c_ends_a_follow_with_130(operator: Any, project: str, configuratio
     assert follow.stdout is not None
     assert b"project.created" in follow.stdout.readline()
     follow.send_signal(signal.SIGINT)
-    assert follow.wait(10) == 130
+    assert follow.wait(60) == 130
 
 
 def test_events_and_audit_list_without_a_verb(operator: Any, project: str) -> None:

@@ -48,12 +48,12 @@ def sweep() -> list[str]:
     return removed
 
 
-def down(name: str | None) -> list[str]:
-    """End one fleet, or all that were left running; and sweep what dead owners left."""
+def down(name: str | None, checkout: Path | None = None) -> list[str]:
+    """End one fleet, or all that were left running (from one checkout); and sweep what dead owners left."""
     with locked(LOCK, LOCK_TIMEOUT, "another lab command"):
         removed = sweep()
         for record in records.load_all():
-            if name not in (None, record.name):
+            if name not in (None, record.name) or (checkout is not None and not records.is_from(record, checkout)):
                 continue
             if record.is_detached:
                 destroy(record)

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from gpuaas_lab import cleanup, records
 from gpuaas_lab.errors import LabError
-from gpuaas_lab.fleet import Fleet
+from gpuaas_lab.fleet import REPOSITORY, Fleet
 from gpuaas_lab.host import Host
 
 app = typer.Typer(help="Real little hosts on this machine.", no_args_is_help=True, add_completion=False)
@@ -77,12 +77,13 @@ def up(
 def down(
     name: Annotated[str | None, typer.Option(help="One fleet (default: all that were left running).")] = None,
     everything: Annotated[bool, typer.Option("--all", help="All that were left running.")] = False,
+    here: Annotated[bool, typer.Option("--here", help="All that were left running from this checkout.")] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """End fleets and remove what dead owners left. A fleet that a running process uses stays."""
-    if name is not None and everything:
-        raise LabError("give --name or --all, not both")
-    removed = cleanup.down(name)
+    if (name is not None) + everything + here > 1:
+        raise LabError("give one of --name, --all and --here")
+    removed = cleanup.down(name, REPOSITORY if here else None)
     if output is Output.JSON:
         _write_json({"removed": removed})
     else:

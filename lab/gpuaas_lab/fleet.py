@@ -24,7 +24,7 @@ from gpuaas_lab.package_layer import PackageLayer
 from gpuaas_lab.records import LOCK, LOCK_TIMEOUT, FleetRecord
 from gpuaas_lab.requirements import missing_requirements
 
-_REPOSITORY = Path(__file__).resolve().parents[2]
+REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 def _say(line: str) -> None:
@@ -32,7 +32,7 @@ def _say(line: str) -> None:
 
 
 def _default_agent_source() -> Path | None:
-    folder = _REPOSITORY / "agent"
+    folder = REPOSITORY / "agent"
     return folder if (folder / "gpuaas_agent").is_dir() else None
 
 
@@ -128,6 +128,7 @@ class Fleet:
     def detach(self) -> None:
         """Leave the fleet running after this process; `gpuaas-lab down` ends it."""
         if self._record is not None:
+            records.note_checkout(self._layout, REPOSITORY)
             self._record = self._record.without_owner()
             self._record.save()
         atexit.unregister(self.close)

@@ -15,7 +15,7 @@ from gpuaas_lab.commands import execute
 from gpuaas_lab.errors import CommandFailed, DeadlinePassed, HostPoweredOff
 from gpuaas_lab.layout import HostLayout
 
-BOOT_TIMEOUT = 60.0
+BOOT_TIMEOUT = 180.0  # a guard against hanging: where many hosts boot on few cores, one takes long
 _KILLED = (-9, 128 + 9)  # nsenter ends by the signal that ended its child
 
 

@@ -14,6 +14,7 @@ from gpuaas_lab.processes import boot_id, start_time
 LOCK = RUN_DIR / "lock"
 LOCK_TIMEOUT = 120.0
 _LAST_NUMBER = RUN_DIR / "last-number"
+_CHECKOUT = "checkout"
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,19 @@ def load(name: str) -> FleetRecord | None:
 def load_all() -> list[FleetRecord]:
     found = (load(path.stem) for path in sorted(RUN_DIR.glob("*.json")))
     return [record for record in found if record is not None]
+
+
+def note_checkout(layout: FleetLayout, checkout: Path) -> None:
+    """Say from which checkout a fleet was left running, in its folder: who reads records may be of another version."""
+    layout.directory.mkdir(parents=True, exist_ok=True)
+    (layout.directory / _CHECKOUT).write_text(f"{checkout}\n")
+
+
+def is_from(record: FleetRecord, checkout: Path) -> bool:
+    try:
+        return (record.layout.directory / _CHECKOUT).read_text().strip() == str(checkout)
+    except FileNotFoundError:
+        return False
 
 
 def last_number() -> int:

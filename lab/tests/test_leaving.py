@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from gpuaas_lab import Fleet, LabError, leftovers
+from gpuaas_lab import Fleet, LabError, cleanup, leftovers, records
+from gpuaas_lab.fleet import REPOSITORY
 
 pytestmark = pytest.mark.lab
 
@@ -90,7 +91,7 @@ def test_down_removes_what_an_owner_left_that_was_killed_with_all_that_ran_in_it
     for _ in range(5):
         owner, number = _start_owner(_name("killed"))
         owner.kill()
-        owner.wait(10)
+        owner.wait(60)
         left = [line for line in leftovers(number) if line.startswith("process")]
         done = _attempt("down", "--name", _name("killed"))
         assert leftovers(number) == []
@@ -108,7 +109,7 @@ def test_an_owner_that_is_killed_while_its_hosts_boot_is_cleared_up_after_too() 
         owner = subprocess.Popen([sys.executable, "-c", _OWNER, name], stdout=subprocess.DEVNULL)
         time.sleep(0.3 + wait)
         owner.kill()
-        owner.wait(10)
+        owner.wait(60)
     # The last one is cleared up after by whoever makes the next fleet.
     with Fleet(name=_name("next"), hosts=1, gpus_per_host=1) as fleet:
         number = fleet.number
@@ -123,6 +124,11 @@ def test_up_leaves_a_fleet_running_that_other_processes_can_use_until_down() -> 
         assert f'"{name}"' in _command("status", "--output", "json")
         with pytest.raises(LabError, match=name):
             Fleet(name=name, hosts=1).start()
+        # `make clean` ends what its own checkout left running, and this is not another's to end.
+        record = records.load(name)
+        assert record is not None
+        assert (records.is_from(record, REPOSITORY), records.is_from(record, REPOSITORY.parent)) == (True, False)
+        assert name not in cleanup.down(None, REPOSITORY / "no-checkout")
     finally:
         _command("down", "--name", name)
     assert f'"{name}"' not in _command("status", "--output", "json")

@@ -40,6 +40,13 @@ def test_two_processes_that_ask_for_most_of_the_same_ports_get_none_of_each_othe
         other.communicate()
 
 
+def test_a_port_that_is_wanted_is_given_once() -> None:
+    wanted = free_port()
+    ports._reservations.pop(wanted).close()
+    assert free_port(wanted) == wanted
+    assert free_port(wanted) != wanted
+
+
 def test_a_port_is_not_one_that_the_kernel_gives_to_clients_and_not_one_in_use() -> None:
     first_outgoing = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     assert all(free_port() < first_outgoing for _ in range(20))

@@ -44,7 +44,7 @@ def test_a_killed_server_starts_again_when_its_last_statements_have_ended(direct
         while not connection.execute("SELECT 1 FROM pg_stat_activity WHERE query LIKE 'SELECT sum%'").fetchone():
             pass
     os.kill(first.process.pid, signal.SIGKILL)
-    first.process.wait(10)
+    first.process.wait(60)
     second = postgres.start(directory, {"fsync": "off"})
     try:
         with psycopg.connect(second.url) as connection:

@@ -50,7 +50,7 @@ class Door:
         self.key.touch(mode=0o600)
         self.key.write_bytes(clear)
 
-    def knock(self, command: str = "id -un", seconds: int = 15) -> subprocess.CompletedProcess[str]:
+    def knock(self, command: str = "id -un", seconds: int = 30) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             self._ssh(command, seconds),
             capture_output=True,
@@ -63,7 +63,7 @@ class Door:
     @contextmanager
     def staying(self, seconds: int = 120) -> Iterator[subprocess.Popen[str]]:
         """A session that is open, and stays so until somebody ends it."""
-        command = self._ssh(f"echo in; exec sleep {seconds}", 15)
+        command = self._ssh(f"echo in; exec sleep {seconds}", 30)
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as session:
             try:
                 assert session.stdout is not None
@@ -77,7 +77,7 @@ class Door:
         return [*self._ssh("", 15)[:-1], "-tt"]
 
     def _ssh(self, command: str, seconds: int) -> list[str]:
-        argv = ["ssh", "-i", str(self.key), "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes"]
+        argv = ["ssh", "-F", "none", "-i", str(self.key), "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes"]
         argv += ["-o", "IdentitiesOnly=yes", "-o", f"ConnectTimeout={seconds}", "-p", str(self.port), *self.options]
         return [*argv, f"{self.user}@{self.address}", command]
 

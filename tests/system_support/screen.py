@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from gpuaas_sdk import Client, Terminal
 from gpuaas_sdk.terminal import TerminalEnd, TerminalStream
 
-SECONDS = 20.0
+SECONDS = 60.0  # a guard against hanging
 
 
 @dataclass

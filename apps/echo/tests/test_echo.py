@@ -4,7 +4,6 @@ import asyncio
 import hashlib
 import re
 import signal
-import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from gpuaas_echo import controller, workload
+from gpuaas_sdk.testing import free_port
 
 PACKAGE = Path(controller.__file__).parent
 MANIFEST = (PACKAGE / "manifest.yaml").read_text()
@@ -46,8 +46,7 @@ def test_a_greeting_reaches_the_unit_as_the_text_that_it_is() -> None:
 
 @pytest.fixture
 def ports() -> tuple[int, int]:
-    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as other:
-        return one.getsockname()[1], other.getsockname()[1]
+    return free_port(), free_port()
 
 
 @asynccontextmanager

@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpuaas_lab.errors import LabError
+from gpuaas_sdk.testing.ports import free_port
 
 _PR_SET_PDEATHSIG = 1
-START_SECONDS = 60.0
+START_SECONDS = 180.0  # a guard against hanging: on a busy machine a start takes long
 STOP_SECONDS = 30.0
 
 
@@ -31,8 +32,8 @@ class RunningPlatform:
     log_file: Path
 
 
-def _free_port(address: str, wanted: int) -> int:
-    """The wanted port, or, when somebody has it, any free one."""
+def _port_of_gateway(address: str, wanted: int) -> int:
+    """The wanted port, or, when somebody has it, any free one; nobody else uses the fleet's own address."""
     for port in (wanted, 0):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a port in TIME_WAIT is free
@@ -50,7 +51,7 @@ def running_platform(data_dir: Path, gateway: str | None) -> Iterator[RunningPla
     """`gateway`: the address at which lab hosts reach us, by HTTPS; without one, agents are on this machine."""
     shutil.rmtree(data_dir, ignore_errors=True)
     data_dir.mkdir(parents=True, mode=0o755)
-    port = _free_port("127.0.0.1", 8080)
+    port = free_port(8080)
     url = f"http://127.0.0.1:{port}"
     environment = {
         **os.environ,
@@ -59,7 +60,7 @@ def running_platform(data_dir: Path, gateway: str | None) -> Iterator[RunningPla
     }
     agent_url = url
     if gateway is not None:
-        secure = _free_port(gateway, 8443)
+        secure = _port_of_gateway(gateway, 8443)
         agent_url = f"https://{gateway}:{secure}"
         environment["GPUAAS_HTTPS_BIND"] = f"{gateway}:{secure}"
     environment["GPUAAS_AGENT_URLS"] = json.dumps([agent_url])

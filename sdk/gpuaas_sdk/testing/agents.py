@@ -24,7 +24,7 @@ class SimulatedAgents:
         if self.process is not None:
             if self.process.poll() is None:
                 os.kill(self.process.pid, signal.SIGKILL)
-            self.process.wait(10)
+            self.process.wait(60)
             self.process = None
 
     def restart(self) -> None:

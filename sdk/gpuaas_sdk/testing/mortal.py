@@ -66,7 +66,7 @@ def mortal(app: str, settings: ControllerSettings, folder: Path, at: Sequence[st
         yield Mortal(journal)
     finally:
         process.kill()  # the controller below goes with it
-        process.wait(10)
+        process.wait(60)
 
 
 def _environment(settings: ControllerSettings, secret: Path) -> dict[str, str]:

@@ -12,24 +12,26 @@ from pathlib import Path
 
 FIRST_PORT = 15_000
 FEWEST_PORTS = 1_000
+CAN_RESERVE = sys.platform.startswith("linux")  # names of sockets that are in no folder
 _reservations: dict[int, socket.socket] = {}
 
 
-def free_port() -> int:
-    """A port on which nobody listens, and that no other process gets from this function while we live."""
+def free_port(wanted: int | None = None) -> int:
+    """A port on which nobody listens, and that no other process gets from this function while we live: this one if free."""
     ports = _ports_below_outgoing()
     random.shuffle(ports)
-    for port in ports:
+    for port in [*([wanted] if wanted else []), *ports]:
         if _reserve(port):
             if _nobody_listens(port):
                 return port
-            _reservations.pop(port).close()
+            if reservation := _reservations.pop(port, None):
+                reservation.close()
     return _port_of_the_kernel()
 
 
 def _ports_below_outgoing() -> list[int]:
-    """All that may be given; none where names of sockets are not the kernel's, or where the range leaves no room."""
-    if not sys.platform.startswith("linux"):
+    """All that may be given; none where nothing can be reserved, or where the range leaves no room."""
+    if not CAN_RESERVE:
         return []
     first_outgoing = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     ports = list(range(FIRST_PORT, first_outgoing))
@@ -37,6 +39,8 @@ def _ports_below_outgoing() -> list[int]:
 
 
 def _reserve(port: int) -> bool:
+    if not CAN_RESERVE:
+        return True
     reservation = socket.socket(socket.AF_UNIX)
     try:
         reservation.bind(f"\0gpuaas-test-port-{port}")

@@ -157,7 +157,7 @@ async def test_a_token_for_one_project_opens_no_other(site: RegistrySite) -> Non
 
 async def test_the_registry_is_killed_with_the_process_that_runs_it(site: RegistrySite) -> None:
     site.process.kill()
-    site.process.wait(10)
+    site.process.wait(60)
     async with httpx.AsyncClient() as client:
         with pytest.raises(httpx.TransportError):
             await client.get(f"http://{site.registry}/v2/")

@@ -44,7 +44,7 @@ class S3Server:
 
     def stop(self) -> None:
         self.process.kill()
-        self.process.wait(10)
+        self.process.wait(60)
 
 
 @contextmanager

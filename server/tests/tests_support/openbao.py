@@ -68,7 +68,7 @@ class RunningOpenBao:
     def stop(self) -> None:
         if self.process is not None:
             self.process.kill()
-            self.process.wait(10)
+            self.process.wait(60)
             self.process = None
 
     def furnish(self) -> None:

@@ -20,7 +20,7 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-PATIENCE = 15_000.0  # milliseconds; a guard against hanging, not a promise
+PATIENCE = 60_000.0  # milliseconds; a guard against hanging, not a promise
 SHELL = "#main"  # what is behind the login
 NOBODY_YET = "/api/v1/auth/session"  # whoever comes is asked for first, and 401 is the answer
 
