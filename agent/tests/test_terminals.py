@@ -61,11 +61,16 @@ async def test_what_it_complains_about_is_not_on_the_screen() -> None:
 
 
 async def test_to_end_it_is_to_hang_up_on_what_it_started() -> None:
-    command = f"sleep {10**6 + secrets.randbelow(10**9)}"  # nobody else's on this machine
+    command = own_sleep()
     shell = await Shell.start(["sh", "-c", f"{command} & echo started; wait"], 80, 24)
     await read_until(shell, b"started")
     await shell.end()
     assert await asyncio.to_thread(gone, command)
+
+
+def own_sleep() -> str:
+    """A command that nobody else on this machine runs."""
+    return f"sleep {10**6 + secrets.randbelow(10**9)}"
 
 
 def gone(command: str) -> bool:
@@ -114,10 +119,11 @@ async def test_what_a_program_does_not_take_is_dropped_and_holds_up_nobody(monke
 
 
 def test_a_killed_agent_takes_the_program_along() -> None:
+    command = own_sleep()
     program = (
         "import asyncio, sys\nfrom gpuaas_agent.terminals.shell import Shell\n"
         "async def main():\n"
-        "    await Shell.start(['sleep', '98762'], 80, 24)\n    print('up', flush=True)\n    await asyncio.sleep(60)\n"
+        f"    await Shell.start({command.split()}, 80, 24)\n    print('up', flush=True)\n    await asyncio.sleep(60)\n"
         "asyncio.run(main())\n"
     )
     agent = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE)
@@ -125,7 +131,7 @@ def test_a_killed_agent_takes_the_program_along() -> None:
     assert agent.stdout.readline() == b"up\n"
     os.kill(agent.pid, signal.SIGKILL)
     agent.wait()
-    assert gone("sleep 98762")
+    assert gone(command)
 
 
 def opening(port: int, path: str = "/") -> wire.Opening:

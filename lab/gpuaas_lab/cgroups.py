@@ -99,7 +99,7 @@ def kill_all(names_to_kill: list[str]) -> None:
             kill_member(pid, name)
 
 
-def kill_members(name: str, timeout: float = 15.0) -> None:
+def kill_members(name: str, timeout: float = 60.0) -> None:
     deadline = time.monotonic() + timeout
     while pids := members(name):
         if time.monotonic() > deadline:
@@ -109,7 +109,7 @@ def kill_members(name: str, timeout: float = 15.0) -> None:
         time.sleep(0.02)
 
 
-def remove(name: str, timeout: float = 15.0) -> None:
+def remove(name: str, timeout: float = 60.0) -> None:
     """Kill what is in the group and remove it from every hierarchy."""
     deadline = time.monotonic() + timeout
     for hierarchy in hierarchies():

@@ -22,7 +22,7 @@ def execute(
     *,
     text: str | None = None,
     check: bool = True,
-    timeout: float = 30.0,
+    timeout: float = 60.0,
     environment: Mapping[str, str] = ENVIRONMENT,
 ) -> subprocess.CompletedProcess[str]:
     """Run one command; stdin is `text` or empty."""

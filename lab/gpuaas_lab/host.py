@@ -84,7 +84,7 @@ class Host:
         fabric.attach(self._layout)
         container.boot(self._layout, self._rootfs, self._agent_source)
 
-    def power_cut(self, timeout: float = 15.0) -> None:
+    def power_cut(self, timeout: float = 60.0) -> None:
         """Kill the host's PID 1: the kernel ends the whole tree, slices included.
 
         The network goes first: a host without power does not say goodbye to its peers.
@@ -107,7 +107,7 @@ class Host:
         self,
         argv: Sequence[str],
         check: bool = True,
-        timeout: float = 30.0,
+        timeout: float = 60.0,
         input: str | None = None,  # noqa: A002 - named as in subprocess.run
     ) -> subprocess.CompletedProcess[str]:
         """Run a command inside the host, as root, without going through its sshd."""

@@ -12,7 +12,7 @@ from gpuaas_lab.layout import RUN_DIR, FleetLayout
 from gpuaas_lab.processes import boot_id, start_time
 
 LOCK = RUN_DIR / "lock"
-LOCK_TIMEOUT = 120.0
+LOCK_TIMEOUT = 300.0
 _LAST_NUMBER = RUN_DIR / "last-number"
 _CHECKOUT = "checkout"
 

@@ -61,7 +61,7 @@ class Ground(LabStage):
     def node(self, instance: str, number: int) -> str:
         return f"w{self.worker(instance, number).ordinal}"
 
-    def as_user(self, *argv: str, user: str = USER, host: int = 0, seconds: float = 30.0) -> str:
+    def as_user(self, *argv: str, user: str = USER, host: int = 0, seconds: float = 60.0) -> str:
         """What a login user gets to see."""
         ran = self.hosts[host].run(["runuser", "-u", user, "--", *argv], check=False, timeout=seconds)
         return (ran.stdout + ran.stderr).strip()
