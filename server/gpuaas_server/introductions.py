@@ -21,6 +21,7 @@ def introduce_rooms() -> None:
         ArtifactUsers(
             live_instances=instances.live_on_digest,
             active_versions=catalog.active_versions_on_digest,
+            versions=catalog.versions_on_digest,
             no_longer_trusted=instances.artifact_flagged,
         )
     )

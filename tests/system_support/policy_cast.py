@@ -129,14 +129,14 @@ def furnish(admin: Client, tenant_id: str, project_id: str) -> dict[str, str]:
         "credential_id": admin.access_credentials.create(project_id, f"c-{secrets.token_hex(3)}", kind="ssh_key").id,
         **furnish_artifacts(admin, tenant_id, project_id),
         **furnish_receipts(admin, project_id, living.id),
-        **furnish_catalog(admin, tenant_id, project_id, _published(admin, project_id)),
+        **furnish_catalog(admin, tenant_id, project_id, published_artifact(admin, project_id)),
         **furnish_instances(admin, project_id, living.id),
     }
 
 
 def furnish_artifacts(admin: Client, tenant_id: str, project_id: str) -> dict[str, str]:
     """An open publish intent, two artifacts (one of them to be revoked), and a trust key of the tenant."""
-    artifacts = [_published(admin, project_id) for _ in range(2)]
+    artifacts = [published_artifact(admin, project_id) for _ in range(2)]
     return {
         "publish_intent_id": admin.publish_intents.create(project_id, "blob", "open").id,
         "artifact_id": artifacts[0],
@@ -146,7 +146,7 @@ def furnish_artifacts(admin: Client, tenant_id: str, project_id: str) -> dict[st
     }
 
 
-def _published(admin: Client, project_id: str) -> str:
+def published_artifact(admin: Client, project_id: str) -> str:
     content = secrets.token_bytes(100)
     with tempfile.NamedTemporaryFile() as file:
         file.write(content)

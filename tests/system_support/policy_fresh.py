@@ -88,6 +88,10 @@ def intent(cast: Cast, caller: Caller, ids: Ids) -> Ids:
     return {"publish_intent_id": cast.admin.publish_intents.create(ids["project_id"], "blob", "fresh").id}
 
 
+def artifact(cast: Cast, caller: Caller, ids: Ids) -> Ids:
+    return {"artifact_id": shared.published_artifact(cast.admin, ids["project_id"])}
+
+
 def trust_key(cast: Cast, caller: Caller, ids: Ids) -> Ids:
     return {"trust_key_id": cast.admin.trust.create_key(ids["tenant_id"], "to be revoked", shared.trust_key()).id}
 

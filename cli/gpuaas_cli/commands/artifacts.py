@@ -1,4 +1,4 @@
-"""artifacts: publish, verify, sign, promote, roll back, revoke."""
+"""artifacts: publish, verify, sign, promote, roll back, revoke, delete."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -260,6 +260,14 @@ def revoke(
     where, found = _find(session, project, artifact)
     session.confirm(f"Revoke {found}? There is no way back.", yes)
     print_list(session, [session.client.artifacts.revoke(where, found, reason)], COLUMNS)
+
+
+@group.verb("delete")
+def delete(session: Session, artifact: ArtifactArgument, project: ProjectOption = None, yes: YesOption = False) -> None:
+    """Delete with its bytes, for ever. Refused while an app version or an instance refers to it."""
+    where, found = _find(session, project, artifact)
+    session.confirm(f"Delete {found} and its bytes? There is no way back.", yes)
+    print_list(session, [session.client.artifacts.delete(where, found)], COLUMNS)
 
 
 def _find(session: Session, project: str | None, artifact: str) -> tuple[str, str]:

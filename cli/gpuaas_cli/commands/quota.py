@@ -1,4 +1,4 @@
-"""quota: how many GPUs a tenant or a project may hold."""
+"""quota: what a tenant or a project may use."""
 
 from typing import Annotated
 
@@ -12,34 +12,56 @@ from gpuaas_cli.rendering import print_card
 from gpuaas_cli.session import Session
 from gpuaas_sdk import Quota
 
-group = CommandGroup("Quota: how many GPUs a project or, with --tenant, a tenant may hold.")
+group = CommandGroup("Quota: what a project or, with --tenant, a tenant may use.")
 
 TenantScope = Annotated[str | None, typer.Option("--tenant", "-t", help="The quota of this tenant instead.")]
+Artifacts = Annotated[int | None, typer.Option("--artifacts", min=0, help="Artifacts at most.")]
+ArtifactBytes = Annotated[
+    str | None, typer.Option("--artifact-bytes", help="Bytes of artifacts at most: a number, or one with K, M, G or T.")
+]
+UnprovenGpus = Annotated[
+    int | None, typer.Option("--unproven-gpus", min=0, help="Released GPUs at most that are not proven clean.")
+]
+_UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 @group.verb("show")
 def show(session: Session, project: ProjectOption = None, tenant: TenantScope = None) -> None:
-    """Show the limit and what is used."""
-    client = session.client
-    if tenant is not None:
-        _print(session, client.quotas.tenant(tenant_id(client, tenant)))
-    else:
-        _print(session, client.quotas.project(project_id(session, project)))
+    """Show the limits and what is used."""
+    _print(session, _read(session, project, tenant))
 
 
 @group.verb("set")
 def set_(
     session: Session,
-    limit: Annotated[str, typer.Argument(help="A number of GPUs, or none.")],
+    limit: Annotated[str | None, typer.Argument(help="A number of GPUs, or none.")] = None,
     project: ProjectOption = None,
     tenant: TenantScope = None,
+    artifacts: Artifacts = None,
+    artifact_bytes: ArtifactBytes = None,
+    unproven_gpus: UnprovenGpus = None,
 ) -> None:
-    """Set the limit."""
-    client, gpus = session.client, _gpus(limit)
+    """Set limits. Those that are not named stay."""
+    if limit is None and artifacts is None and artifact_bytes is None and unproven_gpus is None:
+        raise CommandFailed("usage", "No limit was named.", "Name one: gpuaas quota set --help.", ExitCode.USAGE)
+    gpus = _read(session, project, tenant).gpu_limit if limit is None else _gpus(limit)
+    size = None if artifact_bytes is None else _bytes(artifact_bytes)
+    quotas = session.client.quotas
     if tenant is not None:
-        _print(session, client.quotas.set_tenant(tenant_id(client, tenant), gpus))
+        set_quota, scope = quotas.set_tenant, tenant_id(session.client, tenant)
     else:
-        _print(session, client.quotas.set_project(project_id(session, project), gpus))
+        set_quota, scope = quotas.set_project, project_id(session, project)
+    changed = set_quota(
+        scope, gpus, artifact_limit=artifacts, artifact_byte_limit=size, unproven_gpu_limit=unproven_gpus
+    )
+    _print(session, changed)
+
+
+def _read(session: Session, project: str | None, tenant: str | None) -> Quota:
+    client = session.client
+    if tenant is not None:
+        return client.quotas.tenant(tenant_id(client, tenant))
+    return client.quotas.project(project_id(session, project))
 
 
 def _gpus(limit: str) -> int | None:
@@ -50,6 +72,21 @@ def _gpus(limit: str) -> int | None:
     return int(limit)
 
 
+def _bytes(text: str) -> int:
+    number, unit = (text[:-1], _UNITS[text[-1].upper()]) if text[-1:].upper() in _UNITS else (text, 1)
+    if not number.isdigit():
+        raise CommandFailed(
+            "usage", f"{text} is not a number of bytes.", "Give a number, or one with K, M, G or T.", ExitCode.USAGE
+        )
+    return int(number) * unit
+
+
 def _print(session: Session, quota: Quota) -> None:
-    limit = "none" if quota.gpu_limit is None else str(quota.gpu_limit)
-    print_card(session, quota, [("GPUs used", str(quota.gpus_used)), ("GPU limit", limit), ("Of", quota.scope_id)])
+    rows = [
+        ("GPUs", quota.gpus_used, quota.gpu_limit),
+        ("Artifacts", quota.artifacts_used, quota.artifact_limit),
+        ("Bytes of artifacts", quota.artifact_bytes_used, quota.artifact_byte_limit),
+        ("GPUs not proven clean", quota.unproven_gpus, quota.unproven_gpu_limit),
+    ]
+    card = [(name, f"{used} of {'no limit' if most is None else most}") for name, used, most in rows]
+    print_card(session, quota, [*card, ("Of", quota.scope_id)])

@@ -39,7 +39,9 @@ function Shown({ artifact }: { artifact: Artifact }) {
         badges={
           <>
             <StateBadge state={artifact.stage} />
-            <StateBadge state={artifact.checking ? "verifying" : artifact.trust} />
+            <StateBadge
+              state={artifact.deleting ? "deleting" : artifact.checking ? "verifying" : artifact.trust}
+            />
           </>
         }
         lead={artifact.trust_detail}

@@ -46,7 +46,7 @@ const COLUMNS: Column<Artifact>[] = [
   stateColumn(
     "trust",
     "Trust",
-    (one) => (one.checking ? "verifying" : one.trust),
+    (one) => (one.deleting ? "deleting" : one.checking ? "verifying" : one.trust),
     "9rem",
     (one) => one.trust,
   ),

@@ -121,4 +121,15 @@ export const ARTIFACT_ACTIONS: ActionTable<Artifact> = {
       ),
     done: "Revoked",
   },
+  artifact_delete: {
+    label: "Delete",
+    danger: true,
+    says: () => "Its bytes are removed, for ever. Refused while an app version or an instance refers to it.",
+    run: (one) =>
+      told(
+        one,
+        body(api.DELETE("/api/v1/projects/{project_id}/artifacts/{artifact_id}", { params: at(one) })),
+      ),
+    done: "Being deleted",
+  },
 };

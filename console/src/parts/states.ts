@@ -25,6 +25,7 @@ const TONES: Record<string, Tone> = {
   draining: "busy",
   joining: "busy",
   pending: "busy",
+  deleting: "busy",
   progressing: "busy",
   provisioning: "busy",
   releasing: "busy",

@@ -1,6 +1,7 @@
 import { useParams } from "@tanstack/react-router";
 import { ActionButton } from "../actions/ActionButton";
 import type { Tenant } from "../api/types";
+import { size } from "../artifacts/size";
 import { KeyValues, Mono } from "../parts/KeyValues";
 import { Loaded } from "../parts/Loaded";
 import { PageHead } from "../parts/PageHead";
@@ -64,6 +65,16 @@ function Shown({ tenant }: { tenant: Tenant }) {
               ["Id", <Mono key="id" text={tenant.id} copy="Copy id" />],
               ["Made", <RelativeTime key="made" at={tenant.created_at} />],
               ["GPUs of all projects", quota.data && <QuotaBar key="quota" quota={quota.data} />],
+              ["Artifacts", quota.data && `${quota.data.artifacts_used} of ${quota.data.artifact_limit}`],
+              [
+                "Bytes of artifacts",
+                quota.data &&
+                  `${size(quota.data.artifact_bytes_used)} of ${size(quota.data.artifact_byte_limit ?? 0)}`,
+              ],
+              [
+                "GPUs not proven clean",
+                quota.data && `${quota.data.unproven_gpus} of ${quota.data.unproven_gpu_limit}`,
+              ],
             ]}
           />
         </Panel>

@@ -25,14 +25,20 @@ const RENAMED = {
   properties: { name: { type: "string", minLength: 1, maxLength: 100 } },
 };
 
+function limited(label: string, help: string) {
+  return { type: "integer", minimum: 0, "x-ui": { label, help } };
+}
+
 const LIMIT = {
   type: "object",
   properties: {
-    gpu_limit: {
-      type: "integer",
-      minimum: 0,
-      "x-ui": { label: "GPUs at most", help: "Empty: no limit. What is in use stays." },
-    },
+    gpu_limit: limited("GPUs at most", "Empty: no limit. What is in use stays."),
+    artifact_limit: limited("Artifacts at most", "Empty: as it is now."),
+    artifact_byte_limit: limited("Bytes of artifacts at most", "Empty: as it is now."),
+    unproven_gpu_limit: limited(
+      "Unproven GPUs at most",
+      "Released, but not proven clean. At the limit nothing more is given. Empty: as it is now.",
+    ),
   },
 };
 
@@ -95,7 +101,7 @@ export const tenantQuotaSpec: ActionSpec<Tenant> = {
       body(
         api.PUT("/api/v1/tenants/{tenant_id}/quota", {
           params: at(one),
-          body: { gpu_limit: limitOf(values.gpu_limit) },
+          body: limitsOf(values),
         }),
       ),
     ),
@@ -104,6 +110,14 @@ export const tenantQuotaSpec: ActionSpec<Tenant> = {
 
 function limitOf(value: unknown): number | null {
   return value === undefined || value === null || value === "" ? null : Number(value);
+}
+
+/** What is not said stays, but for GPUs, where nothing is a limit of its own kind: none. */
+function limitsOf(values: Record<string, unknown>) {
+  const said = ["artifact_limit", "artifact_byte_limit", "unproven_gpu_limit"]
+    .map((name) => [name, limitOf(values[name])] as const)
+    .filter(([, value]) => value !== null);
+  return { gpu_limit: limitOf(values.gpu_limit), ...Object.fromEntries(said) };
 }
 
 export const projectCreateSpec: ActionSpec<Tenant> = {
@@ -159,7 +173,7 @@ export const projectQuotaSpec: ActionSpec<Project> = {
       body(
         api.PUT("/api/v1/projects/{project_id}/quota", {
           params: { path: { project_id: one.id } },
-          body: { gpu_limit: limitOf(values.gpu_limit) },
+          body: limitsOf(values),
         }),
       ),
       ["quota", one.id],

@@ -417,6 +417,16 @@ class ArtifactsCalls(Calls):
         request = Request(method="GET", path=path_of("projects", project_id, "artifacts", artifact_id, "content"))
         return self._bytes(request)
 
+    async def delete(self, project_id: str, artifact_id: str, *, generation: int | None = None) -> Artifact:
+        """Remove the artifact with its bytes, for ever. Refused while an app version or an instance refers to it. It is listed as
+        `deleting` until its bytes are gone; then its quota is free again."""
+        request = Request(
+            method="DELETE",
+            path=path_of("projects", project_id, "artifacts", artifact_id),
+            headers=if_match(generation),
+        )
+        return await self._read(Artifact, request)
+
     def evidence(self, project_id: str, artifact_id: str) -> Pages[Evidence]:
         """What lint and smoke runs said about the artifact, newest first."""
         request = Request(method="GET", path=path_of("projects", project_id, "artifacts", artifact_id, "evidence"))
@@ -1396,7 +1406,8 @@ class PublishIntentsCalls(Calls):
         return await self._read(PublishIntent, request)
 
     async def upload_content(self, project_id: str, publish_intent_id: str, content: Content) -> UploadedContent:
-        """The bytes of a blob, where the platform keeps blobs in a directory of its own. Sending them again replaces them."""
+        """The bytes of a blob, where the platform keeps blobs in a directory of its own. Sending them again replaces them; while
+        they are being sent, a second upload is refused."""
         request = Request(
             method="PUT",
             path=path_of("projects", project_id, "publish-intents", publish_intent_id, "content"),
@@ -1412,32 +1423,64 @@ class PublishIntentsCalls(Calls):
 
 class QuotasCalls(Calls):
     async def project(self, project_id: str) -> Quota:
-        """How many GPUs the project may hold, and how many it holds. The tenant's limit counts as well."""
+        """What the project may use, and what it uses. The tenant's limits count as well."""
         request = Request(method="GET", path=path_of("projects", project_id, "quota"))
         return await self._read(Quota, request)
 
-    async def set_project(self, project_id: str, gpu_limit: int | None, *, generation: int | None = None) -> Quota:
-        """Limit the GPUs of the project. A limit below what is in use takes nothing away; nothing new is given."""
+    async def set_project(
+        self,
+        project_id: str,
+        gpu_limit: int | None,
+        *,
+        artifact_byte_limit: int | None = None,
+        artifact_limit: int | None = None,
+        unproven_gpu_limit: int | None = None,
+        generation: int | None = None,
+    ) -> Quota:
+        """Limit what the project uses, within what its tenant may. A limit below what is in use takes nothing away."""
         request = Request(
             method="PUT",
             path=path_of("projects", project_id, "quota"),
-            body=body_of({"gpu_limit": gpu_limit}, {}),
+            body=body_of(
+                {"gpu_limit": gpu_limit},
+                {
+                    "artifact_byte_limit": artifact_byte_limit,
+                    "artifact_limit": artifact_limit,
+                    "unproven_gpu_limit": unproven_gpu_limit,
+                },
+            ),
             headers=if_match(generation),
         )
         return await self._read(Quota, request)
 
-    async def set_tenant(self, tenant_id: str, gpu_limit: int | None, *, generation: int | None = None) -> Quota:
-        """Limit the GPUs of the tenant. A limit below what is in use takes nothing away; nothing new is given."""
+    async def set_tenant(
+        self,
+        tenant_id: str,
+        gpu_limit: int | None,
+        *,
+        artifact_byte_limit: int | None = None,
+        artifact_limit: int | None = None,
+        unproven_gpu_limit: int | None = None,
+        generation: int | None = None,
+    ) -> Quota:
+        """Limit what the tenant uses. A limit below what is in use takes nothing away; nothing new is given."""
         request = Request(
             method="PUT",
             path=path_of("tenants", tenant_id, "quota"),
-            body=body_of({"gpu_limit": gpu_limit}, {}),
+            body=body_of(
+                {"gpu_limit": gpu_limit},
+                {
+                    "artifact_byte_limit": artifact_byte_limit,
+                    "artifact_limit": artifact_limit,
+                    "unproven_gpu_limit": unproven_gpu_limit,
+                },
+            ),
             headers=if_match(generation),
         )
         return await self._read(Quota, request)
 
     async def tenant(self, tenant_id: str) -> Quota:
-        """How many GPUs all projects of the tenant may hold together, and how many they hold."""
+        """What all projects of the tenant may use together, and what they use: GPUs, artifacts, bytes, unproven releases."""
         request = Request(method="GET", path=path_of("tenants", tenant_id, "quota"))
         return await self._read(Quota, request)
 

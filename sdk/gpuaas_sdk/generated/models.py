@@ -315,6 +315,8 @@ class Artifact(Resource):
     signed_by: list[str] = field(default_factory=list)
     # Whether bytes and signatures are being checked now.
     checking: bool = False
+    # Whether its bytes are being removed; then it is gone.
+    deleting: bool = False
     # When bytes and signatures were checked last.
     checked_at: datetime | None = None
     # Id of the user or service account.
@@ -1238,6 +1240,18 @@ class Quota(Resource):
     gpu_limit: int | None = None
     # Held by allocations that have not ended.
     gpus_used: int = 0
+    # Null, of a project: none of its own, the tenant's counts.
+    artifact_limit: int | None = None
+    # Artifacts, and publish intents that have not ended.
+    artifacts_used: int = 0
+    # Null, of a project: none of its own, the tenant's counts.
+    artifact_byte_limit: int | None = None
+    # Of artifacts, and reserved for publish intents that have not ended.
+    artifact_bytes_used: int = 0
+    # Null, of a project: none of its own, the tenant's counts.
+    unproven_gpu_limit: int | None = None
+    # Released, but out of use until it is proven that they are clean. At the limit nothing more is given.
+    unproven_gpus: int = 0
     # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
     generation: int = 0
 

@@ -37,16 +37,18 @@ def _caller(call: Call) -> frozenset[str]:
     PATH,
     status_code=201,
     response_model=AllocationBatch,
-    responses=problem_responses("sku_not_offered", "no_capacity", "capacity_fragmented", "quota_exceeded"),
+    responses=problem_responses(
+        "sku_not_offered", "no_capacity", "capacity_fragmented", "quota_exceeded", "unproven_releases"
+    ),
 )
 async def allocation_create(
     project_id: ProjectId, body: AllocationCreate, call: Annotated[Call, admitted_change("allocation_create")]
 ) -> Response:
     """Ask for GPUs. The claim is made now; provisioning follows: watch the events or the timeline."""
-    tenant_id = call.admission.tenant_id
+    tenant_id, settings = call.admission.tenant_id, call.platform.settings
     return await call.change_asking(
         lambda tx: service.allocation_ask(tx, body),
-        lambda tx, asked: service.allocation_create(tx, asked, _caller(call), tenant_id, project_id, body),
+        lambda tx, asked: service.allocation_create(tx, settings, asked, _caller(call), tenant_id, project_id, body),
         status=201,
     )
 

@@ -33,6 +33,7 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.nodes import tasks
 from gpuaas_server.work import leases
 from gpuaas_server.work.lanes import Lane
@@ -64,7 +65,7 @@ async def allocation_ask(tx: Tx, body: AllocationCreate) -> Asked:
 
 
 async def allocation_create(
-    tx: Tx, asked: Asked, roles: Roles, tenant_id: str, project_id: str, body: AllocationCreate
+    tx: Tx, settings: Settings, asked: Asked, roles: Roles, tenant_id: str, project_id: str, body: AllocationCreate
 ) -> AllocationBatch:
     """Claim, write the rows, ask the machine for attention; count against the quota last (it holds a hot row)."""
     wish = await capacity.wish_asked(asked, tenant_id, project_id)
@@ -82,7 +83,7 @@ async def allocation_create(
     await record(tx, *(AuditEntry("allocation_create", i, tenant_id, project_id, details=details) for i in ids))
     await emit(tx, *(allocation_event("allocation.requested", row) for row in rows))
     leases.enqueue_new(tx, WORK, ids, tenant_id)
-    capacity.count_against_quota(tx, wish)
+    capacity.count_against_quota(tx, wish, settings.quota_unproven_gpus)
     metrics.allocations_ended.labels("requested").inc(len(ids))
     return AllocationBatch(items=[_fresh(row, roles) for row in rows])
 
@@ -239,7 +240,7 @@ async def start_release(tx: Tx, row: DictRow, reason: str | None) -> DictRow:
 async def change(tx: Tx, row: DictRow, changes: dict[str, object], reason: str | None) -> DictRow:
     """Of a row that this transaction has locked, with the transition and the event that belong to it.
 
-    What has ended counts against no quota, and neither does what the platform cannot clean; it never counts again.
+    What has ended counts against no quota. What is not proven clean counts as that, and never as GPUs in use again.
     """
     if changes.get("state") == "release_failed" or changes.get("ended_at") is not None:
         changes = {**changes, "counted": False}
@@ -290,21 +291,18 @@ async def allocation_force_cleanup(
 
 
 async def end_claims(tx: Tx, before: DictRow) -> None:
-    await capacity.claims_end(tx, before["id"], before["node_id"], _scopes(before), _counted_gpus(before))
+    await capacity.claims_end(tx, before["id"], before["node_id"])
+    await capacity.quota_give_back(tx, _scopes(before), before["gpu_count"], before["counted"])
 
 
 async def stop_counting(tx: Tx, before: DictRow) -> None:
-    """The release is blocked: the slots stay held, but no longer at the tenant's expense."""
-    await capacity.give_back_quota(tx, _scopes(before), _counted_gpus(before))
+    """The release is blocked: the slots stay held, no longer as GPUs in use, but among those that are not proven clean."""
+    if before["counted"]:
+        await capacity.quota_count_unproven(tx, _scopes(before), before["gpu_count"])
 
 
 def _scopes(row: DictRow) -> tuple[str, str]:
     return row["project_id"], row["tenant_id"]
-
-
-def _counted_gpus(before: DictRow) -> int:
-    """What a change that ends the counting gives back: everything, and the second time (a retry, a force) nothing."""
-    return int(before["gpu_count"]) if before["counted"] else 0
 
 
 async def _lock(tx: Tx, project_id: str, allocation_id: str) -> DictRow:

@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from gpuaas_server.artifacts import content, places, publishing, registry_endpoints, service, trust_endpoints
+from gpuaas_server.artifacts import content, deletion, places, publishing, registry_endpoints, service, trust_endpoints
 from gpuaas_server.artifacts.schemas import (
     Artifact,
     ArtifactMove,
@@ -22,6 +22,7 @@ from gpuaas_server.artifacts.schemas import (
     UploadedContent,
 )
 from gpuaas_server.artifacts.stores import DirectoryStore
+from gpuaas_server.artifacts.uploads import Upload
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change, reply
 from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
@@ -45,7 +46,7 @@ def takes_bytes(method: str, path: str) -> bool:
     _INTENTS,
     status_code=201,
     response_model=PublishIntent,
-    responses=problem_responses("registry_not_configured", "storage_unavailable"),
+    responses=problem_responses("registry_not_configured", "storage_unavailable", "quota_exceeded"),
 )
 async def publish_intent_create(
     project_id: ProjectId,
@@ -95,7 +96,9 @@ async def publish_intent_show(
 @router.put(
     _INTENTS + "/{publish_intent_id}/content",
     response_model=UploadedContent,
-    responses=problem_responses("unsupported_media_type", "storage_unavailable"),
+    responses=problem_responses(
+        "unsupported_media_type", "storage_unavailable", "quota_exceeded", "upload_in_progress", "too_many_uploads"
+    ),
     openapi_extra={"requestBody": {"required": True, **content.BYTES}},
 )
 async def publish_intent_upload(
@@ -104,22 +107,17 @@ async def publish_intent_upload(
     request: Request,
     call: Annotated[Call, admitted("publish_intent_upload")],
 ) -> Response:
-    """The bytes of a blob, where the platform keeps blobs in a directory of its own. Sending them again replaces them."""
+    """The bytes of a blob, where the platform keeps blobs in a directory of its own. Sending them again replaces them; while
+    they are being sent, a second upload is refused.
+    """
     platform = call.platform
     if request.headers.get("content-type", "").partition(";")[0] != OCTETS:
         raise Problem("unsupported_media_type", f"The bytes of a blob are sent as {OCTETS}.")
     if not isinstance(places.blob_store(platform.settings), DirectoryStore):
         raise Problem("conflict", "Blobs are in a bucket here: send the bytes to the intent's upload URL.")
-    async with platform.database.connection(call.admission.scope) as connection:
-        await publishing.require_open_blob(connection, project_id, publish_intent_id)
-    store = places.directory_store(platform.settings)
-    measured = await store.write(project_id, publish_intent_id, request.stream())
-    try:
-        async with platform.transaction(call.admission.scope, call.actor) as tx:
-            await publishing.content_received(tx, project_id, publish_intent_id, measured.digest, measured.size_bytes)
-    except Problem:
-        store.discard_upload(project_id, publish_intent_id)
-        raise
+    announced = request.headers.get("content-length", "0")
+    upload = Upload(platform, call.admission.scope, call.actor, project_id, publish_intent_id)
+    measured = await upload.receive(request.stream(), int(announced) if announced.isdigit() else 0)
     return reply(UploadedContent(digest=measured.digest, size_bytes=measured.size_bytes))
 
 
@@ -266,6 +264,22 @@ async def artifact_revoke(
     return await call.change(
         lambda tx: service.artifact_revoke(tx, settings, project_id, artifact_id, body.reason, roles)
     )
+
+
+@router.delete(
+    _ARTIFACTS + "/{artifact_id}",
+    status_code=202,
+    response_model=Artifact,
+    responses=problem_responses("artifact_in_use"),
+)
+async def artifact_delete(
+    project_id: ProjectId, artifact_id: ArtifactId, call: Annotated[Call, admitted_change("artifact_delete")]
+) -> Response:
+    """Remove the artifact with its bytes, for ever. Refused while an app version or an instance refers to it. It is listed as
+    `deleting` until its bytes are gone; then its quota is free again.
+    """
+    roles, settings = call.admission.roles, call.platform.settings
+    return await call.change(lambda tx: deletion.artifact_delete(tx, settings, project_id, artifact_id, roles))
 
 
 router.include_router(trust_endpoints.router)

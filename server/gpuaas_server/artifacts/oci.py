@@ -5,11 +5,12 @@ Nothing the registry says about a digest is believed: every byte is hashed here.
 
 import json
 import ssl
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gpuaas_server.artifacts.byte_threads import run_in_thread
 from gpuaas_server.artifacts.registry_tokens import DELETE, PULL, Access
 from gpuaas_server.artifacts.signatures import ANNOTATION, PAYLOAD_TYPE, Signed, decode_signature, sha256, signature_tag
 from gpuaas_server.artifacts.stores import CHUNK, Meter
@@ -89,6 +90,25 @@ class Registry:
         async with self._request("DELETE", f"/v2/{repository}/manifests/{digest}", access, {}):
             pass
 
+    async def remove_image(self, repository: str, digest: str, neighbours: Sequence[str]) -> None:
+        """Forget the image, its signatures, and the parts of an index that no neighbour has too. Repeating is safe."""
+        kept = set(neighbours)
+        for neighbour in neighbours:
+            kept |= await self._manifests_in(repository, neighbour)
+        parts = await self._manifests_in(repository, digest) - kept
+        if digest not in kept:
+            signature = await self._manifest(repository, signature_tag(digest))
+            gone = [digest, *([sha256(signature.raw)] if signature is not None else [])]
+            for one in [*gone, *sorted(parts)]:
+                await self.discard(repository, one)
+
+    async def _manifests_in(self, repository: str, digest: str) -> set[str]:
+        """The images that an index names; none for a plain image."""
+        found = await self._manifest(repository, digest)
+        if found is None or media_type_of(found) not in INDEX_TYPES:
+            return set()
+        return {part.digest for part in parts_of(found.document, "manifests")}
+
     async def _manifest(self, repository: str, reference: str) -> "_Manifest | None":
         accept = {"Accept": ", ".join((*MANIFEST_TYPES, *INDEX_TYPES))}
         access = Access(repository, frozenset({PULL}))
@@ -119,7 +139,7 @@ class Registry:
             if answer.status_code == 404:
                 raise Problem("upload_missing", f"The registry has no blob {part.digest}.")
             async for chunk in answer.aiter_raw(CHUNK):
-                meter.add(chunk)
+                await run_in_thread(meter.add, chunk)
         measured = meter.measured()
         if measured.digest != part.digest or measured.size_bytes != part.size:
             detail = (

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from psycopg.rows import DictRow
 
-from gpuaas_server.artifacts import places, queries
+from gpuaas_server.artifacts import intent_queries, places
 from gpuaas_server.artifacts.machine import VERIFY_LIMIT, IntentState
 from gpuaas_server.artifacts.schemas import (
     PublishIntent,
@@ -15,6 +15,8 @@ from gpuaas_server.artifacts.schemas import (
 )
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
+from gpuaas_server.capacity import quotas
+from gpuaas_server.capacity.quotas import ArtifactUse
 from gpuaas_server.events import service as events
 from gpuaas_server.events.service import NewEvent
 from gpuaas_server.identity import service as identity
@@ -42,10 +44,14 @@ async def publish_intent_create(
         places.require_registry(settings)
     if body.size_bytes is not None and body.size_bytes > settings.artifact_max_bytes:
         raise Problem("body_too_large", f"An artifact may have {settings.artifact_max_bytes} bytes.")
-    if await queries.intents_open(tx.connection, project_id) >= MAX_OPEN:
+    if await intent_queries.intents_open(tx.connection, project_id) >= MAX_OPEN:
         raise Problem("conflict", f"The project has {MAX_OPEN} open publish intents: finish or cancel some.")
+    reserved = reserved_at_first(settings, body)
+    refusal = await quotas.count_artifacts(tx, settings, ArtifactUse(tenant_id, project_id, 1, reserved))
+    if refusal is not None:
+        raise refusal
     deadline = tx.now + timedelta(minutes=settings.publish_minutes)
-    row = await queries.intent_insert(
+    row = await intent_queries.intent_insert(
         tx.connection,
         {
             **body.model_dump(),
@@ -55,10 +61,11 @@ async def publish_intent_create(
             "deadline_at": deadline,
             "created_by": tx.actor.id,
             "correlation_id": tx.actor.correlation_id,
+            "reserved_bytes": reserved,
             "now": tx.now,
         },
     )
-    await leases.enqueue(tx, WORK, [row["id"]], run_at=deadline)
+    await leases.enqueue(tx, WORK, [row["id"]], run_at=deadline, flow=tenant_id)
     await _record(tx, "publish_intent_create", row, {"kind": body.kind, "name": body.name})
     return intent_document(row, settings, roles, tx.now.timestamp())
 
@@ -67,44 +74,55 @@ async def publish_intent_list(
     connection: Connection, settings: Settings, project_id: str, after: str | None, limit: int, roles: Roles
 ) -> Page[PublishIntent]:
     """Without upload tickets: whoever goes on with one asks for it by its id."""
-    rows = await queries.intent_list(connection, project_id, after, limit + 1)
+    rows = await intent_queries.intent_list(connection, project_id, after, limit + 1)
     return Page[PublishIntent].of([intent_document(row, settings, roles, None) for row in rows], limit)
 
 
 async def publish_intent_show(
     connection: Connection, settings: Settings, project_id: str, intent_id: str, roles: Roles, now: float
 ) -> PublishIntent:
-    row = _present(await queries.intent_show(connection, project_id, intent_id), intent_id)
+    row = present(await intent_queries.intent_show(connection, project_id, intent_id), intent_id)
     may_publish = bool(identity.allowed_actions(roles, ("publish_intent_complete",)))
     return intent_document(row, settings, roles, now if may_publish else None)
 
 
-async def require_open_blob(connection: Connection, project_id: str, intent_id: str) -> None:
+def reserved_at_first(settings: Settings, body: PublishIntentCreate) -> int:
+    """What was announced. Bytes that come through the API are counted as they come; those that go straight to a bucket are
+    not seen on their way, so that an unknown number is taken for the largest. An image is counted when it is checked.
+    """
+    if body.size_bytes is not None:
+        return body.size_bytes
+    return settings.artifact_max_bytes if body.kind == "blob" and settings.s3_bucket_url else 0
+
+
+async def give_back_quota(tx: Tx, settings: Settings, ended: DictRow) -> None:
+    """Of an intent that ended in this transaction, and did not become an artifact."""
+    if ended["quota_held"]:
+        use = ArtifactUse(ended["tenant_id"], ended["project_id"], -1, -ended["reserved_bytes"])
+        await quotas.count_artifacts(tx, settings, use)
+
+
+def require_open_blob(row: DictRow) -> None:
     """Before bytes are taken in."""
-    row = _present(await queries.intent_show(connection, project_id, intent_id), intent_id)
     if row["state"] != IntentState.OPEN or row["kind"] != "blob":
         raise Problem("conflict", f"The intent is {row['state']} and of kind {row['kind']}: it takes no bytes.")
 
 
-async def content_received(tx: Tx, project_id: str, intent_id: str, digest: str, size_bytes: int) -> None:
-    """The intent may have gone on while the bytes came: then they came too late."""
-    row = _present(await queries.intent_hold(tx.connection, project_id, intent_id), intent_id)
-    if row["state"] != IntentState.OPEN:
-        raise Problem("conflict", f"The intent is {row['state']}: the bytes came too late.")
-    await _record(tx, "publish_intent_upload", row, {"digest": digest, "size_bytes": size_bytes})
+async def content_received(tx: Tx, intent: DictRow, digest: str, size_bytes: int) -> None:
+    await _record(tx, "publish_intent_upload", intent, {"digest": digest, "size_bytes": size_bytes})
 
 
 async def publish_intent_complete(
     tx: Tx, settings: Settings, project_id: str, intent_id: str, body: PublishIntentComplete, roles: Roles
 ) -> PublishIntent:
     """The bytes are there. They are read and hashed now; the artifact exists when they are what was said."""
-    row = _present(await queries.intent_hold(tx.connection, project_id, intent_id), intent_id)
+    row = present(await intent_queries.intent_hold(tx.connection, project_id, intent_id), intent_id)
     if row["state"] == IntentState.VERIFYING and row["digest"] == body.digest:
         tx.audited = True  # said before, and nothing is changed by saying it again
         return intent_document(row, settings, roles, None)
     if row["state"] != IntentState.OPEN:
         raise Problem("conflict", f"The intent is {row['state']}.")
-    row = await queries.intent_verifying(tx.connection, intent_id, body.digest, tx.now + VERIFY_LIMIT)
+    row = await intent_queries.intent_verifying(tx.connection, intent_id, body.digest, tx.now + VERIFY_LIMIT)
     await leases.enqueue(tx, WORK, [intent_id])
     await _record(tx, "publish_intent_complete", row, {"digest": body.digest})
     return intent_document(row, settings, roles, None)
@@ -113,10 +131,12 @@ async def publish_intent_complete(
 async def publish_intent_cancel(
     tx: Tx, settings: Settings, project_id: str, intent_id: str, roles: Roles
 ) -> PublishIntent:
-    row = _present(await queries.intent_hold(tx.connection, project_id, intent_id), intent_id)
+    row = present(await intent_queries.intent_hold(tx.connection, project_id, intent_id), intent_id)
     if row["state"] != IntentState.OPEN:
         raise Problem("conflict", f"The intent is {row['state']}.")
-    ended = await queries.intent_end(tx.connection, intent_id, IntentState.CANCELLED, tx.now)
+    ended = await intent_queries.intent_end(tx.connection, intent_id, IntentState.CANCELLED, tx.now)
+    if ended is not None:
+        await give_back_quota(tx, settings, ended)
     await leases.enqueue(tx, WORK, [intent_id])  # its bytes go
     await _record(tx, "publish_intent_cancel", row, {})
     return intent_document(ended or row, settings, roles, None)
@@ -124,7 +144,7 @@ async def publish_intent_cancel(
 
 async def intents_forget(tx: Tx, before: datetime, portion: int) -> int:
     """Those that ended before then; their artifacts stay."""
-    return await queries.intents_delete_before(tx.connection, before, portion)
+    return await intent_queries.intents_delete_before(tx.connection, before, portion)
 
 
 async def _record(tx: Tx, action: str, row: DictRow, details: dict[str, object]) -> None:
@@ -141,7 +161,7 @@ def intent_document(row: DictRow, settings: Settings, roles: Roles, now: float |
     if is_open and now is not None:
         if row["kind"] == "blob":
             seconds = max(1, int(row["deadline_at"].timestamp() - now))
-            ticket = places.blob_store(settings).upload_ticket(row["project_id"], row["id"], seconds)
+            ticket = places.blob_store(settings).upload_ticket(row["project_id"], row["id"], seconds, row["size_bytes"])
             upload = UploadTicket(
                 method=ticket.method, url=ticket.url, authorised=ticket.authorised, headers=ticket.headers
             )
@@ -152,7 +172,7 @@ def intent_document(row: DictRow, settings: Settings, roles: Roles, now: float |
     return PublishIntent(**shown, upload=upload, push=push, allowed_actions=identity.allowed_actions(roles, verbs))
 
 
-def _present(row: DictRow | None, intent_id: str) -> DictRow:
+def present(row: DictRow | None, intent_id: str) -> DictRow:
     if row is None:
         raise not_found("publish intent", intent_id)
     return row

@@ -1,101 +1,19 @@
-"""All SQL of artifacts, publish intents, trust and runtime secrets."""
+"""All SQL of artifacts, trust and runtime secrets. Publish intents have a file of their own."""
 
 from datetime import datetime
 from typing import Any
 
 from psycopg.rows import DictRow
-from psycopg.types.json import Jsonb
 
-from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.database import Connection, rows_removed
 
 _ARTIFACT = (
     "id, tenant_id, project_id, kind, name, digest, size_bytes, media_type, location, stage, stage_since,"
     " canary_percent, trust, trust_detail, signed_by, signatures, check_until, checked_at, created_by, created_at,"
-    " generation"
-)
-_INTENT = (
-    "id, tenant_id, project_id, kind, name, media_type, size_bytes, digest, state, deadline_at, failure, artifact_id,"
-    " created_by, correlation_id, created_at, ended_at, generation"
+    " generation, deleting_since"
 )
 _KEY = "id, name, public_key, fingerprint, algorithm, created_by, created_at, revoked_at, revoked_reason"
 _EVIDENCE = "id, artifact_id, kind, passed, tool, summary, submitted_by, created_at"
-
-
-async def intent_insert(connection: Connection, values: dict[str, Any]) -> DictRow:
-    cursor = await connection.execute(
-        "INSERT INTO publish_intents (id, tenant_id, project_id, kind, name, media_type, size_bytes, state, deadline_at,"
-        " created_by, correlation_id, created_at) VALUES (%(id)s, %(tenant_id)s, %(project_id)s, %(kind)s, %(name)s,"
-        " %(media_type)s, %(size_bytes)s, 'open', %(deadline_at)s, %(created_by)s, %(correlation_id)s, %(now)s)"
-        f" RETURNING {_INTENT}",
-        values,
-    )
-    return _one(await cursor.fetchone())
-
-
-async def intent_show(connection: Connection, project_id: str, intent_id: str) -> DictRow | None:
-    cursor = await connection.execute(
-        f"SELECT {_INTENT} FROM publish_intents WHERE id = %s AND project_id = %s", (intent_id, project_id)
-    )
-    return await cursor.fetchone()
-
-
-async def intent_load(connection: Connection, intent_id: str) -> DictRow | None:
-    """For the worker, which knows ids only."""
-    cursor = await connection.execute(f"SELECT {_INTENT} FROM publish_intents WHERE id = %s", (intent_id,))
-    return await cursor.fetchone()
-
-
-async def intent_hold(connection: Connection, project_id: str, intent_id: str) -> DictRow | None:
-    cursor = await connection.execute(
-        f"SELECT {_INTENT} FROM publish_intents WHERE id = %s AND project_id = %s FOR UPDATE", (intent_id, project_id)
-    )
-    return await cursor.fetchone()
-
-
-async def intent_list(connection: Connection, project_id: str, after: str | None, limit: int) -> list[DictRow]:
-    cursor = await connection.execute(
-        f"SELECT {_INTENT} FROM publish_intents WHERE project_id = %(project)s"
-        " AND (%(after)s::text IS NULL OR id < %(after)s) ORDER BY id DESC LIMIT %(limit)s",
-        {"project": project_id, "after": after, "limit": limit},
-    )
-    return await cursor.fetchall()
-
-
-async def intents_open(connection: Connection, project_id: str) -> int:
-    cursor = await connection.execute(
-        "SELECT count(*) AS open FROM publish_intents WHERE project_id = %s AND ended_at IS NULL", (project_id,)
-    )
-    return int(_one(await cursor.fetchone())["open"])
-
-
-async def intent_verifying(connection: Connection, intent_id: str, digest: str, deadline_at: datetime) -> DictRow:
-    cursor = await connection.execute(
-        "UPDATE publish_intents SET state = 'verifying', digest = %s, deadline_at = %s, generation = generation + 1"
-        f" WHERE id = %s AND state = 'open' RETURNING {_INTENT}",
-        (digest, deadline_at, intent_id),
-    )
-    return _one(await cursor.fetchone())
-
-
-async def intent_end(
-    connection: Connection,
-    intent_id: str,
-    state: str,
-    now: datetime,
-    failure: dict[str, Any] | None = None,
-    artifact_id: str | None = None,
-) -> DictRow | None:
-    """None when it has ended already."""
-    cursor = await connection.execute(
-        "UPDATE publish_intents SET state = %s, ended_at = %s, deadline_at = NULL, failure = %s, artifact_id = %s,"
-        f" generation = generation + 1 WHERE id = %s AND ended_at IS NULL RETURNING {_INTENT}",
-        (state, now, None if failure is None else Jsonb(failure), artifact_id, intent_id),
-    )
-    return await cursor.fetchone()
-
-
-async def intent_delayed(connection: Connection, intent_id: str, failure: dict[str, Any]) -> None:
-    await connection.execute("UPDATE publish_intents SET failure = %s WHERE id = %s", (Jsonb(failure), intent_id))
 
 
 async def artifact_insert(connection: Connection, values: dict[str, Any]) -> DictRow | None:
@@ -157,7 +75,7 @@ async def artifact_moved(
         f" WHERE id = %s RETURNING {_ARTIFACT}",
         (stage, canary_percent, now, artifact_id),
     )
-    return _one(await cursor.fetchone())
+    return one_row(await cursor.fetchone())
 
 
 async def artifact_check_wanted(
@@ -168,7 +86,7 @@ async def artifact_check_wanted(
         f" WHERE id = %s RETURNING {_ARTIFACT}",
         (until, signatures, artifact_id),
     )
-    return _one(await cursor.fetchone())
+    return one_row(await cursor.fetchone())
 
 
 async def artifact_checked(
@@ -199,7 +117,34 @@ async def artifact_revoked(connection: Connection, artifact_id: str, detail: str
         f" WHERE id = %s RETURNING {_ARTIFACT}",
         (detail, artifact_id),
     )
-    return _one(await cursor.fetchone())
+    return one_row(await cursor.fetchone())
+
+
+async def artifact_deleting(connection: Connection, artifact_id: str, now: datetime) -> DictRow:
+    """Retired at the same moment: nothing is launched from it any more."""
+    cursor = await connection.execute(
+        "UPDATE artifacts SET deleting_since = %s, stage = 'retired', canary_percent = 0, generation = generation + 1"
+        f" WHERE id = %s RETURNING {_ARTIFACT}",
+        (now, artifact_id),
+    )
+    return one_row(await cursor.fetchone())
+
+
+async def artifact_remove(connection: Connection, artifact_id: str) -> bool:
+    """With its evidence, and the secrets by which it was pulled; whether it was there."""
+    await connection.execute("DELETE FROM artifact_evidence WHERE artifact_id = %s", (artifact_id,))
+    await connection.execute("DELETE FROM runtime_secrets WHERE artifact_id = %s", (artifact_id,))
+    return await rows_removed(connection, "DELETE FROM artifacts WHERE id = %s", (artifact_id,)) > 0
+
+
+async def digests_beside(connection: Connection, location: str, artifact_id: str) -> list[str]:
+    """Of the other images in the repository."""
+    project_id = location.partition("/")[0]
+    cursor = await connection.execute(
+        "SELECT digest FROM artifacts WHERE project_id = %s AND location = %s AND kind = 'oci' AND id <> %s",
+        (project_id, location, artifact_id),
+    )
+    return [row["digest"] for row in await cursor.fetchall()]
 
 
 async def artifacts_signed_by(connection: Connection, tenant_id: str, fingerprint: str) -> list[str]:
@@ -229,7 +174,7 @@ async def evidence_insert(connection: Connection, values: dict[str, Any]) -> Dic
         f" %(submitted_by)s, %(now)s) RETURNING {_EVIDENCE}",
         values,
     )
-    return _one(await cursor.fetchone())
+    return one_row(await cursor.fetchone())
 
 
 async def evidence_list(connection: Connection, artifact_id: str, after: str | None, limit: int) -> list[DictRow]:
@@ -267,7 +212,7 @@ async def policy_set(
         " RETURNING tenant_id, require_signature, updated_by, updated_at, generation",
         (tenant_id, require_signature, actor_id, now),
     )
-    return _one(await cursor.fetchone())
+    return one_row(await cursor.fetchone())
 
 
 async def key_insert(connection: Connection, values: dict[str, Any]) -> DictRow | None:
@@ -308,7 +253,7 @@ async def key_revoked(connection: Connection, key_id: str, reason: str, now: dat
         f"UPDATE trust_keys SET revoked_at = %s, revoked_reason = %s WHERE id = %s RETURNING {_KEY}",
         (now, reason, key_id),
     )
-    return _one(await cursor.fetchone())
+    return one_row(await cursor.fetchone())
 
 
 async def artifact_to_pull(connection: Connection, digest: str, project_id: str) -> DictRow | None:
@@ -349,22 +294,13 @@ async def secrets_delete_before(connection: Connection, before: datetime, portio
     return len(await cursor.fetchall())
 
 
-async def intents_delete_before(connection: Connection, before: datetime, portion: int) -> int:
-    cursor = await connection.execute(
-        "DELETE FROM publish_intents WHERE id IN"
-        " (SELECT id FROM publish_intents WHERE ended_at < %s ORDER BY ended_at LIMIT %s) RETURNING id",
-        (before, portion),
-    )
-    return len(await cursor.fetchall())
-
-
 async def secrets_revoke(connection: Connection, operation_id: str, now: datetime) -> None:
     await connection.execute(
         "UPDATE runtime_secrets SET revoked_at = %s WHERE operation_id = %s AND revoked_at IS NULL", (now, operation_id)
     )
 
 
-def _one(row: DictRow | None) -> DictRow:
+def one_row(row: DictRow | None) -> DictRow:
     if row is None:
         raise RuntimeError("a statement that always answers with a row did not")
     return row

@@ -3,12 +3,12 @@
 Bytes are read in `act`, outside any transaction, and may take long; what is stored is in `apply`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from psycopg.rows import DictRow
 
-from gpuaas_server.artifacts import places, publishing, queries, service
+from gpuaas_server.artifacts import intent_queries, places, publishing, queries, service
 from gpuaas_server.artifacts.machine import (
     CHECK_LIMIT,
     RETRY_PAUSE,
@@ -26,12 +26,15 @@ from gpuaas_server.artifacts.stages import Trust
 from gpuaas_server.artifacts.users import artifact_users
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
+from gpuaas_server.capacity import quotas
+from gpuaas_server.capacity.quotas import ArtifactUse
 from gpuaas_server.events import service as events
 from gpuaas_server.events.service import NewEvent
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.work import leases
 
 # The bytes cannot be reached now; everything else that a reading raises is about the bytes.
@@ -83,8 +86,11 @@ async def read_published(platform: Platform, intent: DictRow) -> Bytes:
 class PublishIntentMachine:
     kind = publishing.WORK
 
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
     async def load(self, connection: Connection, subject: str) -> DictRow | None:
-        intent = await queries.intent_load(connection, subject)
+        intent = await intent_queries.intent_load(connection, subject)
         if intent is None or intent["digest"] is None:
             return intent
         known = await queries.artifact_by_digest(connection, intent["project_id"], intent["digest"])
@@ -126,11 +132,21 @@ class PublishIntentMachine:
             return await self._register(tx, snapshot, decision.content)
         failure = decision.failure or failure_of(Problem("internal"))
         if failure.code in AWAY:
-            await queries.intent_delayed(tx.connection, snapshot["id"], dict(failure.document()))
+            await intent_queries.intent_delayed(tx.connection, snapshot["id"], dict(failure.document()))
             return tx.now + RETRY_PAUSE
         return await self._ended(tx, snapshot, IntentState.FAILED, failure)
 
+    def _use(self, intent: DictRow, content: Bytes) -> ArtifactUse:
+        """What the artifact needs beyond what the intent holds."""
+        held = intent["quota_held"]
+        more = content.size_bytes - (intent["reserved_bytes"] if held else 0)
+        return ArtifactUse(intent["tenant_id"], intent["project_id"], 0 if held else 1, more)
+
     async def _register(self, tx: Tx, intent: DictRow, content: Bytes) -> datetime | None:
+        use = self._use(intent, content)
+        refusal = await quotas.count_artifacts(tx, self._settings, use)
+        if refusal is not None:
+            return await self._ended(tx, intent, IntentState.FAILED, failure_of(refusal))
         made = await queries.artifact_insert(
             tx.connection,
             {
@@ -148,9 +164,13 @@ class PublishIntentMachine:
             },
         )
         if made is None:
+            undone = replace(use, artifacts=-use.artifacts, size_bytes=-use.size_bytes)
+            await quotas.count_artifacts(tx, self._settings, undone)
             failure = failure_of(Problem("already_exists", "The project has an artifact with this digest."))
             return await self._ended(tx, intent, IntentState.FAILED, failure)
-        await queries.intent_end(tx.connection, intent["id"], IntentState.REGISTERED, tx.now, artifact_id=made["id"])
+        await intent_queries.intent_end(
+            tx.connection, intent["id"], IntentState.REGISTERED, tx.now, artifact_id=made["id"]
+        )
         await leases.enqueue(tx, service.CHECK, [made["id"]], flow=made["tenant_id"])
         await queries.artifacts_check_wanted(tx.connection, [made["id"]], tx.now + CHECK_LIMIT)
         place = (made["id"], made["tenant_id"], made["project_id"])
@@ -162,8 +182,10 @@ class PublishIntentMachine:
     async def _ended(self, tx: Tx, intent: DictRow, state: IntentState, failure: Failure) -> datetime | None:
         """Once more at once: the next step discards the bytes."""
         document = dict(failure.document())
-        if await queries.intent_end(tx.connection, intent["id"], state, tx.now, document) is None:
+        ended = await intent_queries.intent_end(tx.connection, intent["id"], state, tx.now, document)
+        if ended is None:
             return None
+        await publishing.give_back_quota(tx, self._settings, ended)
         place = (intent["id"], intent["tenant_id"], intent["project_id"])
         entry = AuditEntry(
             "publish_intent_end", *place, outcome="failed", details={"state": state, "code": failure.code}

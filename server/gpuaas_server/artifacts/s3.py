@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
+from gpuaas_server.artifacts.byte_threads import run_in_thread
 from gpuaas_server.artifacts.stores import CHUNK, Measured, Meter, Ticket, settled_key, upload_key
 from gpuaas_server.kernel.clock import Clock, utc_now
 from gpuaas_server.kernel.errors import Problem
@@ -72,9 +73,11 @@ class S3Store:
         self._bucket = bucket
         self._clock = clock
 
-    def upload_ticket(self, project_id: str, intent_id: str, seconds: int) -> Ticket:
+    def upload_ticket(self, project_id: str, intent_id: str, seconds: int, size_bytes: int | None) -> Ticket:
+        """The length is signed too: the bucket takes neither more nor less."""
         key = upload_key(project_id, intent_id)
-        return Ticket("PUT", presign(self._bucket, "PUT", key, self._clock(), seconds), False)
+        headers = {} if size_bytes is None else {"Content-Length": str(size_bytes)}
+        return Ticket("PUT", presign(self._bucket, "PUT", key, self._clock(), seconds, headers), False, headers)
 
     def download_ticket(self, key: str, path: str, seconds: int) -> Ticket:
         return Ticket("GET", presign(self._bucket, "GET", key, self._clock(), seconds), False)
@@ -95,12 +98,15 @@ class S3Store:
             if answer.status_code == 404:
                 return None
             async for chunk in answer.aiter_raw(CHUNK):
-                meter.add(chunk)
+                await run_in_thread(meter.add, chunk)
         return meter.measured()
 
     async def discard(self, project_id: str, intent_id: str) -> None:
         for key in (upload_key(project_id, intent_id), settled_key(project_id, intent_id)):
             await self._send("DELETE", key)
+
+    async def remove(self, key: str) -> None:
+        await self._send("DELETE", key)
 
     async def _send(self, method: str, key: str, headers: Mapping[str, str] | None = None) -> int:
         async with self._request(method, key, headers) as answer:

@@ -101,6 +101,7 @@ class Artifact(BaseModel):
     trust_detail: str = Field(description="Why it is trusted or not, for a person.")
     signed_by: list[str] = Field(description="Fingerprints of the tenant's trust keys whose signature is good.")
     checking: bool = Field(description="Whether bytes and signatures are being checked now.")
+    deleting: bool = Field(description="Whether its bytes are being removed; then it is gone.")
     checked_at: datetime | None = Field(description="When bytes and signatures were checked last.")
     created_by: str = Field(description="Id of the user or service account.")
     created_at: datetime

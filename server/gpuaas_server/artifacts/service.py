@@ -125,6 +125,8 @@ def blob_key(row: DictRow) -> str:
         raise Problem("conflict", "It is an image: pull it from the registry, by its reference.")
     if row["trust"] == Trust.REVOKED:
         raise Problem("artifact_revoked", row["trust_detail"])
+    if row.get("deleting_since") is not None:
+        raise Problem("conflict", "The artifact is being deleted.")
     return str(row["location"])
 
 
@@ -240,11 +242,22 @@ def artifact_document(row: DictRow, settings: Settings, roles: Roles) -> Artifac
     if row["kind"] == "oci" and places.registry_url(settings):
         reference = f"{places.registry_host(settings)}/{row['location']}@{row['digest']}"
     shown = {name: row[name] for name in Artifact.model_fields if name in row}
-    verbs = ["artifact_evidence_add", "artifact_verify"]
+    return Artifact(
+        **shown,
+        reference=reference,
+        checking=row["check_until"] is not None,
+        deleting=row["deleting_since"] is not None,
+        allowed_actions=identity.allowed_actions(roles, _possible_actions(row)),
+    )
+
+
+def _possible_actions(row: DictRow) -> list[str]:
+    if row["deleting_since"] is not None:
+        return []
+    verbs = ["artifact_evidence_add", "artifact_verify", "artifact_delete"]
     verbs += ["artifact_move"] if TRANSITIONS[Stage(row["stage"])] else []
     verbs += ["artifact_revoke"] if row["trust"] != Trust.REVOKED else []
-    allowed = identity.allowed_actions(roles, verbs)
-    return Artifact(**shown, reference=reference, checking=row["check_until"] is not None, allowed_actions=allowed)
+    return verbs
 
 
 def present(row: DictRow | None, artifact_id: str) -> DictRow:

@@ -4,17 +4,19 @@ A publisher writes under the key of an intent. Before the bytes are measured the
 cannot write to, so that what was checked is what stays.
 """
 
-import asyncio
 import hashlib
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import BinaryIO, Protocol
 
+from gpuaas_server.artifacts.byte_threads import run_in_thread
 from gpuaas_server.kernel.errors import Problem
 
 CHUNK = 1 << 20
+
+Admit = Callable[[int], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,8 @@ class Measured:
 
 
 class BlobStore(Protocol):
-    def upload_ticket(self, project_id: str, intent_id: str, seconds: int) -> Ticket: ...
+    def upload_ticket(self, project_id: str, intent_id: str, seconds: int, size_bytes: int | None) -> Ticket:
+        """For exactly so many bytes, where the number is known and the store can insist on it."""
 
     def download_ticket(self, key: str, path: str, seconds: int) -> Ticket:
         """`path` is the API's own path for these bytes, for a store that is reached through it."""
@@ -48,6 +51,9 @@ class BlobStore(Protocol):
 
     async def discard(self, project_id: str, intent_id: str) -> None:
         """Remove all bytes of an intent that came to nothing."""
+
+    async def remove(self, key: str) -> None:
+        """Remove the bytes of an artifact. Repeating is safe."""
 
 
 def upload_key(project_id: str, intent_id: str) -> str:
@@ -73,6 +79,29 @@ class Meter:
         return Measured(f"sha256:{self._hash.hexdigest()}", self.size)
 
 
+async def in_chunks(content: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """The same bytes in pieces of about a MiB: each piece costs a turn of a thread."""
+    pieces, size = list[bytes](), 0
+    async for piece in content:
+        pieces.append(piece)
+        size += len(piece)
+        if size >= CHUNK:
+            yield b"".join(pieces)
+            pieces, size = [], 0
+    if pieces:
+        yield b"".join(pieces)
+
+
+def _store(file: BinaryIO, meter: Meter, chunk: bytes) -> None:
+    meter.add(chunk)
+    file.write(chunk)
+
+
+def _sync(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+
+
 class DirectoryStore:
     """Reached through the API itself, which streams to the disk and back."""
 
@@ -80,28 +109,29 @@ class DirectoryStore:
         self._root = root
         self._limit = limit
 
-    def upload_ticket(self, project_id: str, intent_id: str, seconds: int) -> Ticket:
+    def upload_ticket(self, project_id: str, intent_id: str, seconds: int, size_bytes: int | None) -> Ticket:
         path = f"/api/v1/projects/{project_id}/publish-intents/{intent_id}/content"
         return Ticket("PUT", path, True, {"Content-Type": "application/octet-stream"})
 
     def download_ticket(self, key: str, path: str, seconds: int) -> Ticket:
         return Ticket("GET", path, True)
 
-    async def write(self, project_id: str, intent_id: str, content: AsyncIterator[bytes]) -> Measured:
-        """All of it or nothing: the name appears when the last byte is on the disk."""
+    async def write(self, project_id: str, intent_id: str, content: AsyncIterator[bytes], admit: Admit) -> Measured:
+        """All of it or nothing: the name appears when the last byte is on the disk. `admit` is asked before bytes are
+        written, with how many there will be then; it refuses by raising.
+        """
         target = self._path(upload_key(project_id, intent_id))
         target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         fresh = target.with_name(f".{target.name}.{os.urandom(6).hex()}")
         meter = Meter()
         try:
             with fresh.open("xb") as file:
-                async for chunk in content:
-                    meter.add(chunk)
-                    if meter.size > self._limit:
+                async for chunk in in_chunks(content):
+                    if meter.size + len(chunk) > self._limit:
                         raise Problem("body_too_large", f"An artifact may have {self._limit} bytes.")
-                    await asyncio.to_thread(file.write, chunk)
-                file.flush()
-                await asyncio.to_thread(os.fsync, file.fileno())
+                    await admit(meter.size + len(chunk))
+                    await run_in_thread(_store, file, meter, chunk)
+                await run_in_thread(_sync, file)
             fresh.replace(target)
         except OSError as error:
             raise Problem("storage_unavailable", "The bytes could not be written.") from error
@@ -115,6 +145,7 @@ class DirectoryStore:
         target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         if source.exists():
             source.replace(target)
+        self.discard_parts(project_id, intent_id)
         return key if target.exists() else None
 
     async def measure(self, key: str) -> Measured | None:
@@ -123,7 +154,7 @@ class DirectoryStore:
             return None
         meter = Meter()
         async for chunk in self.read(key):
-            await asyncio.to_thread(meter.add, chunk)
+            await run_in_thread(meter.add, chunk)
         return meter.measured()
 
     def holds(self, key: str) -> bool:
@@ -131,17 +162,30 @@ class DirectoryStore:
 
     async def read(self, key: str) -> AsyncIterator[bytes]:
         with self._path(key).open("rb") as file:
-            while chunk := await asyncio.to_thread(file.read, CHUNK):
+            while chunk := await run_in_thread(file.read, CHUNK):
                 yield chunk
 
     async def discard(self, project_id: str, intent_id: str) -> None:
         self.discard_upload(project_id, intent_id)
         self._path(settled_key(project_id, intent_id)).unlink(missing_ok=True)
 
+    async def remove(self, key: str) -> None:
+        try:
+            await run_in_thread(self._unlink, key)
+        except OSError as error:
+            raise Problem("storage_unavailable", "The bytes could not be removed.") from error
+
+    def _unlink(self, key: str) -> None:
+        self._path(key).unlink(missing_ok=True)
+
     def discard_upload(self, project_id: str, intent_id: str) -> None:
-        """With what an upload left that was cut off by the end of its process."""
+        self._path(upload_key(project_id, intent_id)).unlink(missing_ok=True)
+        self.discard_parts(project_id, intent_id)
+
+    def discard_parts(self, project_id: str, intent_id: str) -> None:
+        """What an upload left that was cut off by the end of its process."""
         path = self._path(upload_key(project_id, intent_id))
-        for left in (path, *path.parent.glob(f".{path.name}.*")):
+        for left in path.parent.glob(f".{path.name}.*"):
             left.unlink(missing_ok=True)
 
     def _path(self, key: str) -> Path:

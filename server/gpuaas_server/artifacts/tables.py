@@ -33,6 +33,8 @@ artifacts = sa.Table(
     sa.Column("created_by", text_id(), nullable=False),
     sa.Column("created_at", Timestamp, nullable=False),
     sa.Column("generation", sa.BigInteger, nullable=False, server_default="1"),
+    # Its bytes are being removed; the row goes last.
+    sa.Column("deleting_since", Timestamp),
     sa.CheckConstraint("kind IN ('oci', 'blob')", name="artifacts_kind"),
     sa.CheckConstraint("digest ~ '^sha256:[0-9a-f]{64}$'", name="artifacts_digest"),
     sa.CheckConstraint(
@@ -83,11 +85,23 @@ publish_intents = sa.Table(
     sa.Column("created_at", Timestamp, nullable=False),
     sa.Column("ended_at", Timestamp),
     sa.Column("generation", sa.BigInteger, nullable=False, server_default="1"),
+    # What of the quotas it holds until it becomes an artifact or ends: one artifact, and these bytes.
+    sa.Column("quota_held", sa.Boolean, nullable=False, server_default="false"),
+    sa.Column("reserved_bytes", sa.BigInteger, nullable=False, server_default="0"),
+    # The one upload that may write its bytes, until then at the latest.
+    sa.Column("upload_token", sa.Text),
+    sa.Column("upload_until", Timestamp),
     sa.CheckConstraint(
         "state IN ('open', 'verifying', 'registered', 'failed', 'expired', 'cancelled')", name="publish_intents_state"
     ),
     sa.CheckConstraint("(ended_at IS NULL) = (deadline_at IS NOT NULL)", name="publish_intents_deadline"),
     sa.Index("publish_intents_by_project", "project_id", "id"),
+    sa.Index(
+        "publish_intents_uploading",
+        "tenant_id",
+        "project_id",
+        postgresql_where=sa.text("upload_token IS NOT NULL"),
+    ),
     sa.Index("publish_intents_by_end", "ended_at", postgresql_where=sa.text("ended_at IS NOT NULL")),
 )
 

@@ -14,6 +14,8 @@ class ArtifactUsers:
     live_instances: Callable[[Connection, str], Awaitable[int]]
     # How many active ones of the publishing project (the first text) refer to the digest (the second).
     active_versions: Callable[[Connection, str, str], Awaitable[int]]
+    # Names of those of the publishing project that are not retired and refer to the digest; at most so many.
+    versions: Callable[[Connection, str, str, int], Awaitable[list[str]]]
     # Told, with digest and publishing project, when an artifact has lost its trust.
     no_longer_trusted: Callable[[Tx, str, str], Awaitable[None]]
 

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from gpuaas_server.capacity import service, skus
+from gpuaas_server.capacity import quotas, service, skus
 from gpuaas_server.capacity.schemas import (
     Quota,
     QuotaSet,
@@ -79,28 +79,35 @@ async def sku_update(sku_id: SkuId, body: SkuUpdate, call: Annotated[Call, admit
 
 @router.get("/tenants/{tenant_id}/quota", response_model=Quota, responses=problem_responses())
 async def tenant_quota_show(tenant_id: TenantId, call: Annotated[Call, admitted("tenant_quota_show")]) -> Response:
-    """How many GPUs all projects of the tenant may hold together, and how many they hold."""
-    return await call.read(lambda connection: skus.quota_show(connection, tenant_id))
+    """What all projects of the tenant may use together, and what they use: GPUs, artifacts, bytes, unproven releases."""
+    settings = call.platform.settings
+    return await call.read(lambda connection: quotas.quota_show(connection, settings, tenant_id, tenant_id))
 
 
 @router.put("/tenants/{tenant_id}/quota", response_model=Quota, responses=problem_responses("precondition_failed"))
 async def tenant_quota_set(
     tenant_id: TenantId, body: QuotaSet, call: Annotated[Call, admitted_change("tenant_quota_set")]
 ) -> Response:
-    """Limit the GPUs of the tenant. A limit below what is in use takes nothing away; nothing new is given."""
-    return await call.change(lambda tx: skus.quota_set(tx, tenant_id, tenant_id, body, call.require_match))
+    """Limit what the tenant uses. A limit below what is in use takes nothing away; nothing new is given."""
+    settings = call.platform.settings
+    return await call.change(lambda tx: quotas.quota_set(tx, settings, tenant_id, tenant_id, body, call.require_match))
 
 
 @router.get("/projects/{project_id}/quota", response_model=Quota, responses=problem_responses())
 async def project_quota_show(project_id: ProjectId, call: Annotated[Call, admitted("project_quota_show")]) -> Response:
-    """How many GPUs the project may hold, and how many it holds. The tenant's limit counts as well."""
-    return await call.read(lambda connection: skus.quota_show(connection, project_id))
+    """What the project may use, and what it uses. The tenant's limits count as well."""
+    settings, tenant_id = call.platform.settings, call.admission.tenant_id
+    return await call.read(lambda connection: quotas.quota_show(connection, settings, project_id, tenant_id))
 
 
-@router.put("/projects/{project_id}/quota", response_model=Quota, responses=problem_responses("precondition_failed"))
+@router.put(
+    "/projects/{project_id}/quota",
+    response_model=Quota,
+    responses=problem_responses("precondition_failed", "quota_beyond_tenant"),
+)
 async def project_quota_set(
     project_id: ProjectId, body: QuotaSet, call: Annotated[Call, admitted_change("project_quota_set")]
 ) -> Response:
-    """Limit the GPUs of the project. A limit below what is in use takes nothing away; nothing new is given."""
-    tenant_id = call.admission.tenant_id
-    return await call.change(lambda tx: skus.quota_set(tx, project_id, tenant_id, body, call.require_match))
+    """Limit what the project uses, within what its tenant may. A limit below what is in use takes nothing away."""
+    settings, tenant_id = call.platform.settings, call.admission.tenant_id
+    return await call.change(lambda tx: quotas.quota_set(tx, settings, project_id, tenant_id, body, call.require_match))

@@ -122,11 +122,27 @@ class Quota(BaseModel):
     scope_id: str = Field(description="The tenant or project.")
     gpu_limit: int | None = Field(description="Null: no limit.")
     gpus_used: int = Field(description="Held by allocations that have not ended.")
+    artifact_limit: int | None = Field(description="Null, of a project: none of its own, the tenant's counts.")
+    artifacts_used: int = Field(description="Artifacts, and publish intents that have not ended.")
+    artifact_byte_limit: int | None = Field(description="Null, of a project: none of its own, the tenant's counts.")
+    artifact_bytes_used: int = Field(description="Of artifacts, and reserved for publish intents that have not ended.")
+    unproven_gpu_limit: int | None = Field(description="Null, of a project: none of its own, the tenant's counts.")
+    unproven_gpus: int = Field(
+        description="Released, but out of use until it is proven that they are clean. At the limit nothing more is given."
+    )
     generation: Generation
+
+
+Count = Annotated[int, Field(ge=0, le=10_000_000)]
 
 
 class QuotaSet(Body):
     gpu_limit: int | None = Field(ge=0, le=10_000_000, description="Null: no limit.")
+    artifact_limit: Count | None = Field(default=None, description="Null: the default. Not sent: as it was.")
+    artifact_byte_limit: Annotated[int, Field(ge=0, le=1 << 53)] | None = Field(
+        default=None, description="Null: the default. Not sent: as it was."
+    )
+    unproven_gpu_limit: Count | None = Field(default=None, description="Null: the default. Not sent: as it was.")
 
 
 __all__ = [

@@ -9,7 +9,7 @@ from psycopg import AsyncCursor
 from psycopg.rows import DictRow
 
 from gpuaas_server.audit.service import AuditEntry, record
-from gpuaas_server.capacity import queries, scheduler, sku_queries
+from gpuaas_server.capacity import queries, quota_queries, scheduler, sku_queries
 from gpuaas_server.capacity.scheduler import Placement
 from gpuaas_server.capacity.schemas import HostGpu, MappedSlot, Sku, Slot, SlotApprove, SlotList
 from gpuaas_server.capacity.skus import sku_choose
@@ -291,13 +291,14 @@ async def _heal(tx: Tx, node_ids: Sequence[str]) -> None:
     await queries.refit(tx.connection, node_ids)
 
 
-def count_against_quota(tx: Tx, wish: Wish) -> None:
+def count_against_quota(tx: Tx, wish: Wish, unproven_most: int) -> None:
     """With the last statement, since it holds the quota's row: two scopes, always in the same order.
 
-    Nobody waits for the answer: a quota that is used up fails the transaction as `quota_exceeded`.
+    Nobody waits for the answer: a quota that is used up fails the transaction as `quota_exceeded`; so does, as
+    `unproven_releases`, a tenant with that many GPUs (or its own limit of them) that are not proven clean.
     """
     scopes = ((wish.project_id, "project"), (wish.tenant_id, "tenant"))
-    sku_queries.quota_take(tx.later, scopes, wish.tenant_id, wish.gpu_count * wish.count)
+    quota_queries.gpus_take(tx.later, scopes, wish.tenant_id, wish.gpu_count * wish.count, unproven_most)
 
 
 async def claimed_slots(connection: Connection, allocation_ids: Sequence[str]) -> dict[str, list[Slot]]:
@@ -312,16 +313,21 @@ async def slots_mark(tx: Tx, allocation_id: str, status: str, reason: str | None
     await queries.claimed_slots_mark(tx.connection, allocation_id, status, reason)
 
 
-async def claims_end(tx: Tx, allocation_id: str, node_id: str, scopes: Sequence[str], gpus: int) -> None:
-    """The proven (or forced) end of an allocation's hold: slots back to the pool, quota (if it still counted) given back."""
+async def claims_end(tx: Tx, allocation_id: str, node_id: str) -> None:
+    """The proven (or forced) end of an allocation's hold: slots back to the pool. The quota comes after it."""
     await queries.node_lock(tx.connection, node_id)
     await queries.claimed_slots_mark(tx.connection, allocation_id, "available", None)
     await queries.claims_end(tx.connection, allocation_id, tx.now)
     await queries.refit(tx.connection, [node_id])
-    await give_back_quota(tx, scopes, gpus)
 
 
-async def give_back_quota(tx: Tx, scopes: Sequence[str], gpus: int) -> None:
-    """Last before the commit, as the counting is: it holds the quota's rows."""
-    if gpus:
-        await sku_queries.quota_give_back(tx.connection, scopes, gpus)
+async def quota_give_back(tx: Tx, scopes: Sequence[str], gpus: int, counted: bool) -> None:
+    """After the claims ended, last before the commit, as the counting is: it holds the quota's rows. What did not count any
+    more was among the unproven.
+    """
+    await quota_queries.gpus_move(tx.connection, scopes, -gpus if counted else 0, 0 if counted else -gpus)
+
+
+async def quota_count_unproven(tx: Tx, scopes: Sequence[str], gpus: int) -> None:
+    """From GPUs in use to those that are not proven clean."""
+    await quota_queries.gpus_move(tx.connection, scopes, -gpus, gpus)

@@ -1,4 +1,4 @@
-"""The verbs of SKUs and quotas."""
+"""The verbs of SKUs."""
 
 from collections.abc import Callable
 
@@ -6,7 +6,7 @@ from psycopg.rows import DictRow
 
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.capacity import queries, sku_queries
-from gpuaas_server.capacity.schemas import Quota, QuotaSet, Sku, SkuCreate, SkuUpdate
+from gpuaas_server.capacity.schemas import Sku, SkuCreate, SkuUpdate
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
@@ -78,32 +78,3 @@ def sku_choose(row: DictRow | None, id_or_name: str, gpu_count: int | None) -> t
             {"gpu_counts": sku.gpu_counts},
         )
     return sku, chosen
-
-
-async def quota_show(connection: Connection, scope_id: str) -> Quota:
-    row = await sku_queries.quota_show(connection, scope_id)
-    return Quota(**row) if row else Quota(scope_id=scope_id, gpu_limit=None, gpus_used=0, generation=0)
-
-
-async def quota_set(tx: Tx, scope_id: str, tenant_id: str, body: QuotaSet, require_match: RequireMatch) -> Quota:
-    """A limit below what is in use is allowed: nothing is taken away, nothing new is given."""
-    before, row = await _quota_set(tx, scope_id, tenant_id, body, require_match)
-    project_id = scope_id if scope_id != tenant_id else None
-    action = "project_quota_set" if project_id else "tenant_quota_set"
-    details: dict[str, object] = {"before": before["gpu_limit"] if before else None, "after": body.gpu_limit}
-    await record(tx, AuditEntry(action, scope_id, tenant_id, project_id, details=details))
-    return Quota(**row)
-
-
-async def _quota_set(
-    tx: Tx, scope_id: str, tenant_id: str, body: QuotaSet, require_match: RequireMatch
-) -> tuple[DictRow | None, DictRow]:
-    """Before and after. A row that does not exist cannot be locked: if another writes it first, look again, once."""
-    for _ in range(2):
-        before = await sku_queries.quota_lock(tx.connection, scope_id)
-        generation = before["generation"] if before else 0
-        require_match(generation)
-        row = await sku_queries.quota_set(tx.connection, scope_id, tenant_id, body.gpu_limit, generation)
-        if row is not None:
-            return before, row
-    raise not_found("quota", scope_id)

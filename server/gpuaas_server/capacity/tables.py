@@ -136,11 +136,23 @@ skus = sa.Table(
 quotas = sa.Table(
     "quotas",
     metadata,
-    # A tenant or a project. gpu_limit NULL: no limit. gpus_used moves with the claims, in the same transaction.
+    # A tenant or a project. gpu_limit NULL: no limit. gpus_used moves with the claims, in the same transaction. Another
+    # limit that is NULL is, of a tenant, the platform's default; of a project, none of its own.
     sa.Column("scope_id", text_id(), primary_key=True),
     sa.Column("tenant_id", text_id(), nullable=False),
     sa.Column("gpu_limit", sa.Integer),
     sa.Column("gpus_used", sa.Integer, nullable=False, server_default="0"),
     sa.Column("generation", sa.BigInteger, nullable=False, server_default="1"),
+    # Artifacts, and publish intents that may become one; their bytes, stored or reserved.
+    sa.Column("artifact_limit", sa.Integer),
+    sa.Column("artifacts_used", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("artifact_byte_limit", sa.BigInteger),
+    sa.Column("artifact_bytes_used", sa.BigInteger, nullable=False, server_default="0"),
+    # GPUs that were released and are out of use, because it is not proven that they are clean.
+    sa.Column("unproven_gpu_limit", sa.Integer),
+    sa.Column("unproven_gpus", sa.Integer, nullable=False, server_default="0"),
     sa.CheckConstraint("gpus_used >= 0", name="quotas_not_negative"),
+    sa.CheckConstraint(
+        "artifacts_used >= 0 AND artifact_bytes_used >= 0 AND unproven_gpus >= 0", name="quotas_none_negative"
+    ),
 )

@@ -178,6 +178,15 @@ async def active_on_digest(connection: Connection, project_id: str, digest: str)
     return int(row["active"]) if row else 0
 
 
+async def versions_on_digest(connection: Connection, project_id: str, digest: str, limit: int) -> list[str]:
+    cursor = await connection.execute(
+        "SELECT a.slug || ' ' || v.version AS name FROM app_versions v JOIN apps a ON a.id = v.app_id"
+        " WHERE v.artifact_digest = %s AND v.status <> 'retired' AND v.project_id = %s ORDER BY v.id LIMIT %s",
+        (digest, project_id, limit),
+    )
+    return [row["name"] for row in await cursor.fetchall()]
+
+
 async def catalog_list(
     connection: Connection, tenant_id: str, words: Sequence[str], after: str | None, limit: int
 ) -> list[DictRow]:

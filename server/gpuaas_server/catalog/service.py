@@ -101,6 +101,11 @@ async def active_versions_on_digest(connection: Connection, project_id: str, dig
     return await queries.active_on_digest(connection, project_id, digest)
 
 
+async def versions_on_digest(connection: Connection, project_id: str, digest: str, limit: int) -> list[str]:
+    """Those of the publishing project that are not retired and refer to the artifact, as `app version`."""
+    return await queries.versions_on_digest(connection, project_id, digest, limit)
+
+
 async def app_list(
     connection: Connection, project_id: str | None, after: str | None, limit: int, roles: Roles
 ) -> Page[App]:
@@ -144,4 +149,5 @@ __all__ = [
     "app_visibility_set",
     "launchable",
     "version_notices",
+    "versions_on_digest",
 ]

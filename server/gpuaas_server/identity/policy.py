@@ -236,6 +236,7 @@ RULES: dict[str, Rule] = {
     "artifact_evidence_list": _READ_ARTIFACTS,
     "artifact_move": Rule(Level.PROJECT, _PROJECT_ADMINS, "artifacts:promote", needs_reason=True),
     "artifact_verify": _PUBLISH,
+    "artifact_delete": Rule(Level.PROJECT, _PROJECT_ADMINS, "artifacts:promote", while_disabled=True),
     "artifact_revoke": Rule(
         Level.PROJECT, _PROJECT_ADMINS, "artifacts:promote", needs_reason=True, while_disabled=True
     ),

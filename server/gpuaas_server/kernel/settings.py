@@ -197,6 +197,20 @@ class Settings(BaseSettings):
     s3_access_key: SecretStr | None = Field(default=None, description="Access key of the bucket.")
     s3_secret_key: SecretStr | None = Field(default=None, description="Secret key of the bucket.")
     artifact_max_bytes: int = Field(default=5 << 30, ge=1, description="Largest blob; one S3 request takes no more.")
+    quota_artifacts: int = Field(
+        default=1000, ge=0, description="Artifacts of a tenant for which no other quota is set."
+    )
+    quota_artifact_bytes: int = Field(
+        default=200 << 30, ge=0, description="Bytes of artifacts of a tenant for which no other quota is set."
+    )
+    quota_unproven_gpus: int = Field(
+        default=32,
+        ge=0,
+        description="GPUs that a tenant may have released without a proof that they are clean, before nothing more is"
+        " given to it. A tenant's quota may say otherwise.",
+    )
+    uploads_per_project: int = Field(default=4, ge=1, description="Uploads of blobs that one project runs at once.")
+    uploads_per_tenant: int = Field(default=8, ge=1, description="Uploads of blobs that one tenant runs at once.")
     publish_minutes: int = Field(
         default=60, ge=1, le=1440, description="How long a publish intent waits for its bytes."
     )

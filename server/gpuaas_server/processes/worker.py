@@ -11,6 +11,7 @@ from prometheus_client import start_http_server
 from gpuaas_server.access import keys
 from gpuaas_server.access.machine import AccessEndMachine, OperationAccessEndMachine
 from gpuaas_server.allocations.reconciler import AllocationMachine
+from gpuaas_server.artifacts.deletion import ArtifactDeleteMachine
 from gpuaas_server.artifacts.reconciler import ArtifactCheckMachine, PublishIntentMachine
 from gpuaas_server.events.relay import JsonLinesSink, relay
 from gpuaas_server.housekeeping import machine as housekeeping
@@ -50,8 +51,9 @@ def build_worker(platform: Platform) -> Worker:
             TerminalMachine(),
             AccessEndMachine(),
             OperationAccessEndMachine(),
-            PublishIntentMachine(),
+            PublishIntentMachine(platform.settings),
             ArtifactCheckMachine(),
+            ArtifactDeleteMachine(platform.settings),
             liveness.NodeLivenessMachine(platform),
             housekeeping.HousekeepingMachine(platform),
             SecretRewrapMachine(platform),

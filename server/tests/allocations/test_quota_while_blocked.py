@@ -6,7 +6,7 @@ import pytest
 
 from gpuaas_server.kernel.context import Platform
 from tests_support import agents
-from tests_support.agents import Site
+from tests_support.agents import Site, inventory, slot
 from tests_support.allocation_story import Story
 
 
@@ -67,3 +67,35 @@ async def test_clean_against_another_baseline_is_not_shown_as_verified(blocked: 
     await blocked.ask("retry-release")
     assert await blocked.settle(clean=True) == "released"
     assert (await blocked.site.admin.get(path))["wipe_verified"] is True
+
+
+async def test_unproven_gpus_count_until_a_retry_proves_them_clean_or_somebody_forces_it(blocked: Story) -> None:
+    assert await blocked.unproven() == (2, 2)
+    await blocked.ask("retry-release")
+    assert await blocked.unproven() == (2, 2)
+    assert await blocked.settle(clean=False) == "release_failed"
+    assert await blocked.unproven() == (2, 2)
+    await blocked.ask("force-cleanup", {"reason": "drive replaced", "evidence": "new serial, seen by J. Doe"})
+    assert await blocked.unproven() == (0, 0)
+
+
+async def test_a_tenant_at_its_limit_of_unproven_gpus_gets_nothing_more_until_they_are_clean(blocked: Story) -> None:
+    second = await blocked.site.host()
+    await second.call("POST", "/inventory", inventory(*(slot(n) for n in range(2))))
+    await blocked.site.admin.post(f"/nodes/{second.node_id}/slots/approve", {})
+    limits = {"gpu_limit": None, "unproven_gpu_limit": 2}
+    await blocked.site.admin.call("PUT", f"/tenants/{blocked.tenant}/quota", limits)
+    refused = await blocked.site.admin.call("POST", f"/projects/{blocked.project}/allocations", {"sku": "whole"})
+    problem = refused.json()
+    assert (refused.status_code, problem["code"]) == (409, "unproven_releases")
+    assert {name: problem["details"][name] for name in ("quota", "scope", "used", "limit", "raised_by")} == {
+        "quota": "unproven_gpus",
+        "scope": "tenant",
+        "used": 2,
+        "limit": 2,
+        "raised_by": "platform_admin",
+    }
+    await blocked.ask("retry-release")
+    assert await blocked.settle(clean=True) == "released"
+    await blocked.site.admin.post(f"/projects/{blocked.project}/allocations", {"sku": "whole"})
+    assert await blocked.unproven() == (0, 0)

@@ -42,7 +42,7 @@ async def test_a_sku_edit_waits_for_who_is_taking_the_node(platform: Platform) -
         edit = asyncio.create_task(sku_edit(platform, fleet))
         done, _ = await asyncio.wait([edit], timeout=0.5)
         assert not done
-        service.count_against_quota(tx, fleet.wish(8))
+        service.count_against_quota(tx, fleet.wish(8), 1000)
     await edit
     assert await rows(platform, "SELECT * FROM node_fits") == []
     await assert_consistent(platform)

@@ -83,7 +83,7 @@ async def test_a_tenant_learns_which_gpus_are_theirs_also_when_they_have_given_t
     (allocation, indexes), (other, _) = [(await claim(platform, fleet.wish(size)))[0] for size in (2, 3)]
     async with platform.transaction(PLATFORM, ACTOR) as tx:
         tx.audited = True
-        await capacity.claims_end(tx, allocation, fleet.nodes[0], [], 2)
+        await capacity.claims_end(tx, allocation, fleet.nodes[0])
     async with platform.database.connection(PLATFORM) as connection:
         found = await capacity.gpus_beside(connection, allocation, fleet.nodes[0])
     assert [gpu.slot_index for gpu in found] == list(range(8))

@@ -91,6 +91,12 @@ class Story:
         await assert_consistent(self.site.platform)
         return str(found["state"])
 
+    async def unproven(self) -> tuple[int, int]:
+        """GPUs of the project and of the tenant that are not proven clean."""
+        paths = (f"/projects/{self.project}/quota", f"/tenants/{self.tenant}/quota")
+        project, tenant = [(await self.site.admin.get(path))["unproven_gpus"] for path in paths]
+        return project, tenant
+
     async def used(self) -> tuple[int, int]:
         quotas = [f"/projects/{self.project}/quota", f"/tenants/{self.tenant}/quota"]
         project, tenant = [(await self.site.admin.get(path))["gpus_used"] for path in quotas]

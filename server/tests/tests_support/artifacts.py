@@ -8,13 +8,13 @@ from typing import Any
 
 import httpx
 
+from gpuaas_server.artifacts.deletion import ArtifactDeleteMachine
 from gpuaas_server.artifacts.reconciler import ArtifactCheckMachine, PublishIntentMachine
 from gpuaas_server.kernel.context import Platform, system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from tests_support.agents import Person, Site, opened
 
 Json = dict[str, Any]
-MACHINES: list[Any] = [PublishIntentMachine(), ArtifactCheckMachine()]
 
 
 def digest_of(content: bytes) -> str:
@@ -62,7 +62,8 @@ class Workshop:
 
     async def work(self) -> None:
         """All work of this room that is due, by the machines themselves."""
-        for machine in MACHINES:
+        settings = self.platform.settings
+        for machine in (PublishIntentMachine(settings), ArtifactCheckMachine(), ArtifactDeleteMachine(settings)):
             for subject in await self._due(machine.kind):
                 await self._step(machine, subject)
 

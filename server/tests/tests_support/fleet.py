@@ -64,7 +64,7 @@ async def claim(platform: Platform, wish: Wish) -> list[tuple[str, list[int]]]:
     """(allocation id, slot indexes) of each placement."""
     async with platform.transaction(PLATFORM, ACTOR) as tx:
         placed = await claim_in(tx, wish)
-        service.count_against_quota(tx, wish)
+        service.count_against_quota(tx, wish, 1000)
     return [(allocation, [slot.slot_index for slot in placement.slots]) for allocation, placement in placed]
 
 
@@ -75,4 +75,5 @@ async def give_back(platform: Platform, allocation_id: str, gpus: int) -> None:
         )
         row = await cursor.fetchone()
         assert row is not None
-        await service.claims_end(tx, allocation_id, row["node_id"], (PROJECT, TENANT), gpus)
+        await service.claims_end(tx, allocation_id, row["node_id"])
+        await service.quota_give_back(tx, (PROJECT, TENANT), gpus, counted=True)

@@ -228,6 +228,20 @@ APPS = [
         "Publish again, with the digest of the bytes that you send.",
     ),
     ErrorKind("upload_missing", 409, "The bytes are not there", "Publish again: upload, then complete the intent."),
+    ErrorKind(
+        "upload_in_progress",
+        409,
+        "Another upload to this intent is under way",
+        "Wait for its end. One whose client is gone ends by itself within a minute.",
+        True,
+    ),
+    ErrorKind(
+        "too_many_uploads",
+        409,
+        "Too many uploads are under way",
+        "Wait until one of them has ended, and try again.",
+        True,
+    ),
     ErrorKind("publish_expired", 409, "The publish intent was not completed in time", "Make a new publish intent."),
     ErrorKind(
         "artifact_invalid",

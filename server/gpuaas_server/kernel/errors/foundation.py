@@ -174,6 +174,19 @@ FOUNDATION = [
         "The quota does not allow this",
         "Release something, or ask an administrator for a larger quota.",
     ),
+    ErrorKind(
+        "quota_beyond_tenant",
+        409,
+        "A project may have no more than its tenant",
+        "Choose a smaller limit, or ask a platform administrator for a larger quota of the tenant.",
+    ),
+    ErrorKind(
+        "unproven_releases",
+        409,
+        "Too many released GPUs are not proven clean",
+        "Retry the failed releases, or ask an operator to clean the hosts (allocations in release_failed).",
+        True,
+    ),
     ErrorKind("not_active", 409, "The allocation is not active", "Wait until it is active, or create another."),
     ErrorKind(
         "ssh_key_refused",

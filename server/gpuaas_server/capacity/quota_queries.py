@@ -1,0 +1,77 @@
+"""All SQL of quotas."""
+
+from collections.abc import Mapping, Sequence
+
+from psycopg.rows import DictRow
+
+from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.later import Later
+
+_QUOTA = (
+    "scope_id, gpu_limit, gpus_used, artifact_limit, artifacts_used, artifact_byte_limit, artifact_bytes_used,"
+    " unproven_gpu_limit, unproven_gpus, generation"
+)
+LIMITS = ("gpu_limit", "artifact_limit", "artifact_byte_limit", "unproven_gpu_limit")
+
+
+async def quota_show(connection: Connection, scope_id: str) -> DictRow | None:
+    cursor = await connection.execute(f"SELECT {_QUOTA} FROM quotas WHERE scope_id = %s", (scope_id,))
+    return await cursor.fetchone()
+
+
+async def quota_lock(connection: Connection, scope_id: str) -> DictRow | None:
+    cursor = await connection.execute(f"SELECT {_QUOTA} FROM quotas WHERE scope_id = %s FOR UPDATE", (scope_id,))
+    return await cursor.fetchone()
+
+
+async def quota_set(
+    connection: Connection, scope_id: str, tenant_id: str, limits: Mapping[str, int | None], expected: int
+) -> DictRow | None:
+    """None when the row is not of the expected generation (0: there is none); then it is locked all the same. Limits that
+    are not named stay.
+    """
+    names = [name for name in LIMITS if name in limits]  # columns of ours, never a name that a caller sent
+    columns = "".join(f", {name}" for name in names)
+    values = "".join(f", %({name})s" for name in names)
+    changes = "".join(f"{name} = EXCLUDED.{name}, " for name in names)
+    cursor = await connection.execute(
+        f"INSERT INTO quotas AS q (scope_id, tenant_id{columns}) VALUES (%(scope_)s, %(tenant_)s{values})"
+        f" ON CONFLICT (scope_id) DO UPDATE SET {changes}generation = q.generation + 1"
+        f" WHERE q.generation = %(expected_)s RETURNING {_QUOTA}",
+        {"scope_": scope_id, "tenant_": tenant_id, "expected_": expected, **limits},
+    )
+    return await cursor.fetchone()
+
+
+def gpus_take(later: Later, scopes: Sequence[tuple[str, str]], tenant_id: str, gpus: int, unproven_most: int) -> None:
+    """Count GPUs against the quotas of (scope, its noun), or fail with `quota_exceeded`, or with `unproven_releases` when
+    the scope has too many that are not proven clean. Locks the quotas until the commit.
+    """
+    ids, nouns = [scope for scope, _ in scopes], [noun for _, noun in scopes]
+    later.call("take_gpu_quota(%s, %s, %s, %s, %s)", (ids, nouns, tenant_id, gpus, unproven_most))
+
+
+async def gpus_move(connection: Connection, scope_ids: Sequence[str], gpus: int, unproven: int) -> None:
+    """Add to what is in use, and to what is not proven clean; either may be negative."""
+    for scope_id in scope_ids:  # in the order in which gpus_take locks them
+        await connection.execute(
+            # What a worker of the release before blocked was never counted as unproven.
+            "UPDATE quotas SET gpus_used = gpus_used + %s, unproven_gpus = GREATEST(0, unproven_gpus + %s)"
+            " WHERE scope_id = %s",
+            (gpus, unproven, scope_id),
+        )
+
+
+async def artifacts_take(
+    connection: Connection, project_id: str, tenant_id: str, artifacts: int, size: int, defaults: tuple[int, int]
+) -> DictRow | None:
+    """Add artifacts and bytes (either may be negative), or say which quota is in the way. `defaults` is a tenant's limit of
+    (artifacts, bytes), where it has none of its own.
+    """
+    cursor = await connection.execute(
+        "SELECT take_artifact_quota(%s, %s, %s, %s, %s, %s) AS refusal",
+        (project_id, tenant_id, artifacts, size, *defaults),
+    )
+    row = await cursor.fetchone()
+    refusal: DictRow | None = row["refusal"] if row else None
+    return refusal

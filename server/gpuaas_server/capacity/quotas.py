@@ -1,0 +1,107 @@
+"""The verbs of quotas: what a tenant, and each of its projects, may use; and the counting against it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from psycopg.rows import DictRow
+
+from gpuaas_server.audit.service import AuditEntry, record
+from gpuaas_server.capacity import quota_queries as queries
+from gpuaas_server.capacity.schemas import Quota, QuotaSet
+from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.errors import Problem, not_found
+from gpuaas_server.kernel.settings import Settings
+
+RequireMatch = Callable[[int], None]
+_NOTHING_USED = {"gpus_used": 0, "artifacts_used": 0, "artifact_bytes_used": 0, "unproven_gpus": 0, "generation": 0}
+_SAYS = {
+    "artifacts": "The {scope}'s quota is {limit} artifacts, {used} are in use, and {wanted} more was asked for.",
+    "artifact_bytes": "The {scope}'s quota is {limit} bytes of artifacts, {used} are in use, and {wanted} more were asked for.",
+}
+RAISED_BY = {"tenant": "platform_admin", "project": "tenant_admin"}
+
+
+@dataclass(frozen=True, slots=True)
+class ArtifactUse:
+    """Artifacts and bytes to add to what a project uses; negative ones are given back."""
+
+    tenant_id: str
+    project_id: str
+    artifacts: int
+    size_bytes: int
+
+
+def tenant_defaults(settings: Settings) -> dict[str, int]:
+    return {
+        "artifact_limit": settings.quota_artifacts,
+        "artifact_byte_limit": settings.quota_artifact_bytes,
+        "unproven_gpu_limit": settings.quota_unproven_gpus,
+    }
+
+
+async def quota_show(connection: Connection, settings: Settings, scope_id: str, tenant_id: str) -> Quota:
+    return _quota(await queries.quota_show(connection, scope_id), settings, scope_id, tenant_id)
+
+
+def _quota(row: DictRow | None, settings: Settings, scope_id: str, tenant_id: str) -> Quota:
+    shown = {**dict.fromkeys(queries.LIMITS), **_NOTHING_USED, "scope_id": scope_id, **(row or {})}
+    if scope_id == tenant_id:
+        shown |= {name: most for name, most in tenant_defaults(settings).items() if shown[name] is None}
+    return Quota(**shown)
+
+
+async def quota_set(
+    tx: Tx, settings: Settings, scope_id: str, tenant_id: str, body: QuotaSet, require_match: RequireMatch
+) -> Quota:
+    """A limit below what is in use is allowed: nothing is taken away, nothing new is given. What is not said stays."""
+    limits = {name: value for name, value in body.model_dump().items() if name in body.model_fields_set}
+    if scope_id != tenant_id:
+        await _require_within_tenant(tx.connection, settings, tenant_id, limits)
+    before, row = await _store(tx, scope_id, tenant_id, limits, require_match)
+    project_id = scope_id if scope_id != tenant_id else None
+    action = "project_quota_set" if project_id else "tenant_quota_set"
+    details: dict[str, object] = {"before": {name: (before or {}).get(name) for name in limits}, "after": limits}
+    await record(tx, AuditEntry(action, scope_id, tenant_id, project_id, details=details))
+    return _quota(row, settings, scope_id, tenant_id)
+
+
+async def _require_within_tenant(
+    connection: Connection, settings: Settings, tenant_id: str, limits: Mapping[str, int | None]
+) -> None:
+    """Of artifacts and unproven releases; a project's GPUs were never compared, since the tenant's limit counts anyway."""
+    tenant = await quota_show(connection, settings, tenant_id, tenant_id)
+    for name in tenant_defaults(settings):
+        wanted, most = limits.get(name), getattr(tenant, name)
+        if wanted is not None and most is not None and wanted > most:
+            details: dict[str, object] = {"limit": name, "tenant_limit": most, "raised_by": RAISED_BY["tenant"]}
+            raise Problem(
+                "quota_beyond_tenant", f"{name} of the tenant is {most}; a project may have no more.", details
+            )
+
+
+async def _store(
+    tx: Tx, scope_id: str, tenant_id: str, limits: Mapping[str, int | None], require_match: RequireMatch
+) -> tuple[DictRow | None, DictRow]:
+    """Before and after. A row that does not exist cannot be locked: if another writes it first, look again, once."""
+    for _ in range(2):
+        before = await queries.quota_lock(tx.connection, scope_id)
+        generation = before["generation"] if before else 0
+        require_match(generation)
+        row = await queries.quota_set(tx.connection, scope_id, tenant_id, limits, generation)
+        if row is not None:
+            return before, row
+    raise not_found("quota", scope_id)
+
+
+async def count_artifacts(tx: Tx, settings: Settings, use: ArtifactUse) -> Problem | None:
+    """Count it, or say why not: concurrent callers wait for each other, so that they cannot overshoot together."""
+    defaults = (settings.quota_artifacts, settings.quota_artifact_bytes)
+    refusal = await queries.artifacts_take(
+        tx.connection, use.project_id, use.tenant_id, use.artifacts, use.size_bytes, defaults
+    )
+    if refusal is None:
+        return None
+    scope = "tenant" if refusal["scope_id"] == use.tenant_id else "project"
+    details: dict[str, object] = {**refusal, "scope": scope, "raised_by": RAISED_BY[scope]}
+    return Problem("quota_exceeded", _SAYS[refusal["quota"]].format(**details), details)
