@@ -46,14 +46,23 @@ def set_(
         raise CommandFailed("usage", "No limit was named.", "Name one: gpuaas quota set --help.", ExitCode.USAGE)
     gpus = _read(session, project, tenant).gpu_limit if limit is None else _gpus(limit)
     size = None if artifact_bytes is None else _bytes(artifact_bytes)
-    quotas = session.client.quotas
+    client = session.client
     if tenant is not None:
-        set_quota, scope = quotas.set_tenant, tenant_id(session.client, tenant)
+        changed = client.quotas.set_tenant(
+            tenant_id(client, tenant),
+            gpus,
+            artifact_limit=artifacts,
+            artifact_byte_limit=size,
+            unproven_gpu_limit=unproven_gpus,
+        )
     else:
-        set_quota, scope = quotas.set_project, project_id(session, project)
-    changed = set_quota(
-        scope, gpus, artifact_limit=artifacts, artifact_byte_limit=size, unproven_gpu_limit=unproven_gpus
-    )
+        changed = client.quotas.set_project(
+            project_id(session, project),
+            gpus,
+            artifact_limit=artifacts,
+            artifact_byte_limit=size,
+            unproven_gpu_limit=unproven_gpus,
+        )
     _print(session, changed)
 
 
