@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from gpuaas_server.capacity import queries, service, skus
+from gpuaas_server.capacity import queries, quotas, service, skus
 from gpuaas_server.capacity.schemas import QuotaSet, SkuUpdate, SlotApprove
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.database import PLATFORM, Scope
@@ -140,7 +140,7 @@ async def test_two_who_set_a_quota_against_one_generation_do_not_both_win(platfo
                 raise Problem("precondition_failed")
 
         async with platform.transaction(PLATFORM, ACTOR) as tx:
-            await skus.quota_set(tx, scope, scope, QuotaSet(gpu_limit=limit), require)
+            await quotas.quota_set(tx, platform.settings, scope, scope, QuotaSet(gpu_limit=limit), require)
 
     if exists:
         await put(1, None)
