@@ -127,8 +127,10 @@ async def allocation_replace(
     call: Annotated[Call, admitted_change("allocation_replace")],
 ) -> Response:
     """Claim the same GPUs elsewhere and release this one, both or neither. The answer is the new allocation."""
+    settings = call.platform.settings
     return await call.change(
-        lambda tx: replacement.allocation_replace(tx, _caller(call), project_id, allocation_id, body), status=201
+        lambda tx: replacement.allocation_replace(tx, settings, _caller(call), project_id, allocation_id, body),
+        status=201,
     )
 
 

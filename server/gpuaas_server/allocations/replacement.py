@@ -6,12 +6,13 @@ from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.capacity import service as capacity
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.settings import Settings
 
 REPLACEABLE = ("provisioning", "active")
 
 
 async def allocation_replace(
-    tx: Tx, roles: service.Roles, project_id: str, allocation_id: str, body: AllocationRelease
+    tx: Tx, settings: Settings, roles: service.Roles, project_id: str, allocation_id: str, body: AllocationRelease
 ) -> Allocation:
     """Answer with the new allocation. Nothing is released unless the same can be claimed, quota included.
 
@@ -23,7 +24,7 @@ async def allocation_replace(
     released = await service.ask_release(tx, row, body.reason or "replaced")
     wanted = AllocationCreate(sku=row["sku_id"], gpu_count=row["gpu_count"], name=row["name"])
     asked = await capacity.ask(tx, wanted.sku, wanted.gpu_count, wanted.count)
-    made = await service.allocation_create(tx, asked, roles, row["tenant_id"], project_id, wanted)
+    made = await service.allocation_create(tx, settings, asked, roles, row["tenant_id"], project_id, wanted)
     if row["host_lost_since"] is not None:
         await service.change(tx, released, {"counted": False}, None)
         await service.stop_counting(tx, row)
