@@ -22,6 +22,35 @@ def directory() -> Iterator[Path]:
     shutil.rmtree(made, ignore_errors=True)
 
 
+@pytest.fixture
+def strict_umask() -> Iterator[None]:
+    before = os.umask(0o077)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.usefixtures("strict_umask")
+def test_it_starts_under_a_umask_that_closes_new_directories_to_others(directory: Path) -> None:
+    server = postgres.start(directory / "new" / "var", {"fsync": "off"})
+    try:
+        with psycopg.connect(server.url) as connection:
+            assert connection.execute("SELECT 1").fetchone() == (1,)
+        assert (server.socket_dir.stat().st_mode & 0o777, server.socket_dir.is_relative_to(directory)) == (0o700, True)
+    finally:
+        server.stop()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root runs it under another account")
+@pytest.mark.usefixtures("strict_umask")
+def test_a_copy_of_the_binaries_can_be_read_by_the_account_whatever_the_umask_was(directory: Path) -> None:
+    (directory / "deep").mkdir()
+    (directory / "deep/program").touch(0o700)
+    (directory / "deep/library").touch(0o600)
+    postgres._open_to_read(directory / "deep")
+    modes = {path.name: path.stat().st_mode & 0o777 for path in [directory / "deep", *(directory / "deep").iterdir()]}
+    assert modes == {"deep": 0o755, "program": 0o755, "library": 0o644}
+
+
 def busy(url: str, running: threading.Event) -> None:
     """A statement that does nothing but compute, so that it does not notice the death of its server."""
     try:

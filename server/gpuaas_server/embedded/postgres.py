@@ -24,6 +24,7 @@ ACCOUNT = "gpuaas-postgres"
 ROLE = "gpuaas"
 SOCKETS = "s"  # a socket's path may have 107 characters
 START_SECONDS = 30.0
+ACCOUNT_SECONDS = 30.0
 _PR_SET_PDEATHSIG = 1
 _OPTIONS = {
     "shared_buffers": "128MB",
@@ -84,7 +85,7 @@ def start(data_dir: Path, options: dict[str, str] | None = None) -> EmbeddedPost
     binaries = _binaries(account)
     cluster, sockets, log_file = home / "data", home / SOCKETS, home / "postgres.log"
     for directory, mode in ((home, 0o755), (cluster, 0o700), (sockets, 0o700)):
-        directory.mkdir(parents=True, exist_ok=True, mode=mode)
+        _make_directory(directory, mode)
         if account is not None:
             os.chown(directory, account.pw_uid, account.pw_gid)
     if not (cluster / "PG_VERSION").exists():
@@ -95,6 +96,13 @@ def start(data_dir: Path, options: dict[str, str] | None = None) -> EmbeddedPost
     server = _launch_until_answering(arguments, sockets, log_file, account)
     _ensure_role(server)
     return server
+
+
+def _make_directory(directory: Path, mode: int) -> None:
+    """Whatever the umask: the account must be able to walk through every directory above its own that is new."""
+    for missing in [one for one in [*reversed(directory.parents), directory] if not one.exists()]:
+        missing.mkdir(exist_ok=True)
+        missing.chmod(mode if missing == directory else 0o755)
 
 
 def _become(account: pwd.struct_passwd | None) -> Callable[[], None]:
@@ -122,8 +130,20 @@ def _account() -> pwd.struct_passwd | None:
         return pwd.getpwnam(ACCOUNT)
     except KeyError:
         command = ["useradd", "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", ACCOUNT]
-        subprocess.run(command, check=False, capture_output=True)
-        return pwd.getpwnam(ACCOUNT)
+        return _new_account(command)
+
+
+def _new_account(command: list[str]) -> pwd.struct_passwd:
+    """Another platform on this machine may be making it at the same time, and only one of us is let."""
+    deadline = time.monotonic() + ACCOUNT_SECONDS
+    while True:
+        refused = subprocess.run(command, check=False, capture_output=True, text=True)
+        try:
+            return pwd.getpwnam(ACCOUNT)
+        except KeyError:
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"the account {ACCOUNT} was not made: {refused.stderr.strip()}") from None
+            time.sleep(0.1)
 
 
 def _reachable(path: Path, account: pwd.struct_passwd | None) -> bool:
@@ -158,17 +178,26 @@ def _binaries(account: pwd.struct_passwd | None) -> Path:
     version = hashlib.sha256(str(package).encode()).hexdigest()[:12]
     copy = Path("/var/lib/gpuaas/postgres-binaries") / version
     if not copy.exists():
+        _make_directory(copy.parent, 0o755)
         scratch = copy.with_name(f".{version}.{os.getpid()}")
         shutil.copytree(package, scratch / package.name)
         libraries = package.with_name(f"{package.name}.libs")
         if libraries.exists():
             shutil.copytree(libraries, scratch / libraries.name)
-        copy.parent.mkdir(parents=True, exist_ok=True)
+        _open_to_read(scratch)
         try:
             scratch.rename(copy)
         except OSError:
             shutil.rmtree(scratch)  # another process was first
     return copy / package.name / "pginstall" / "bin"
+
+
+def _open_to_read(folder: Path) -> None:
+    """To everybody, as far as its owner may: a copy keeps the modes of an installation under a strict umask."""
+    for path in [folder, *folder.rglob("*")]:
+        if not path.is_symlink():
+            owner = path.stat().st_mode >> 6 & 0o5
+            path.chmod(path.stat().st_mode | owner << 3 | owner)
 
 
 def _initdb(binaries: Path, cluster: Path, account: pwd.struct_passwd | None) -> None:
