@@ -51,6 +51,7 @@ def head() -> str:
     """
     texts = [path.read_text() for path in (HERE / "versions").glob("[0-9]*.py")]
     built_on = {found for text in texts for found in _DOWN_REVISION.findall(text)}
+    newest: str
     (newest,) = {found for text in texts for found in _REVISION.findall(text)} - built_on
     return newest
 
