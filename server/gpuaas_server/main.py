@@ -12,6 +12,7 @@ from pathlib import Path
 
 from gpuaas_server.kernel.logs import configure_logs
 from gpuaas_server.kernel.settings import Settings, settings_reference
+from gpuaas_server.processes.file_limit import raise_file_limit
 
 # Who waits for an answer goes first: when both want the same core, steps that nobody watches can wait for milliseconds.
 WORKER_NICENESS = 5
@@ -155,6 +156,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def main() -> None:
     arguments = _parser().parse_args()
+    raise_file_limit()
     sys.exit(arguments.run(arguments))
 
 

@@ -20,6 +20,7 @@ from gpuaas_server.kernel.context import Actor, Platform
 from gpuaas_server.kernel.database import NOBODY
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http.call import Admission, Admitted, Gate
+from gpuaas_server.kernel.http.connections import mark_authenticated
 from gpuaas_server.kernel.http.edge import anonymous_actor, client_address
 from gpuaas_server.kernel.ids import is_id
 from gpuaas_server.projects.service import ProjectPlace
@@ -72,6 +73,7 @@ class IdentityGate:
                 raise Problem("not_found")
             return await self._agent_gate.admit(request, action)
         principal = await self._principal(request, action, again)
+        mark_authenticated(request)
         place = await self._place(request, rule)
         return await self._admit(request, action, principal, place)
 

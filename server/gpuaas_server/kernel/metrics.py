@@ -24,6 +24,25 @@ sign_in_locks = Counter(
 denials = Counter(
     "gpuaas_denials_total", "Refusals of the audit trail, those left out of it included.", ["why"], registry=registry
 )
+connections = Gauge(
+    "gpuaas_connections",
+    "Open connections: unauthenticated until a first authenticated request came.",
+    ["state"],
+    registry=registry,
+)
+connection_limit = Gauge("gpuaas_connection_limit", "Connections that this process serves at once.", registry=registry)
+connections_refused = Counter(
+    "gpuaas_connections_refused_total",
+    "Connections refused or closed before authentication, or for what they sent.",
+    ["reason"],
+    registry=registry,
+)
+streams = Gauge(
+    "gpuaas_streams", "Answers that go on for long: watches, long polls, terminals.", ["kind"], registry=registry
+)
+streams_refused = Counter(
+    "gpuaas_streams_refused_total", "Streams refused, by the limit that was reached.", ["limit"], registry=registry
+)
 agent_polls = Gauge("gpuaas_agent_polls", "Node agents waiting in a long poll.", registry=registry)
 terminals = Gauge("gpuaas_terminals", "Terminals that this process carries.", registry=registry)
 certificate_expiry = Gauge(

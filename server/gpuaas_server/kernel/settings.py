@@ -3,8 +3,10 @@
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from gpuaas_server.kernel.networks import Networks
 
 
 class Settings(BaseSettings):
@@ -33,8 +35,48 @@ class Settings(BaseSettings):
     )
     trusted_proxies: str = Field(
         default="",
-        description="Addresses (comma-separated) whose X-Forwarded-For is believed. Empty: nobody's.",
+        description="Addresses and networks (comma-separated) whose X-Forwarded-For is believed. Empty: nobody's.",
     )
+    proxy_protocol_peers: str = Field(
+        default="",
+        description="Addresses and networks (comma-separated) of load balancers that begin every connection with a PROXY"
+        " header, version 1 or 2. From them it is required, from all others it is refused. Empty: nobody.",
+    )
+    max_connections: int = Field(
+        default=16_384, ge=16, description="Connections of one api process; fewer where the file limit leaves fewer."
+    )
+    max_unauthenticated_connections: int = Field(
+        default=8192,
+        ge=8,
+        description="Those of them that have carried no authenticated request yet.",
+    )
+    unauthenticated_connections_per_address: int = Field(
+        default=2048,
+        ge=1,
+        description="The same from one IPv4 address or IPv6 /64. Hosts behind one address that start at once need some.",
+    )
+    max_header_bytes: int = Field(
+        default=32_768, ge=4096, le=1 << 20, description="Largest request line and header together."
+    )
+    header_seconds: float = Field(
+        default=10.0, gt=0, description="TLS handshake and header of a request must be complete by then."
+    )
+    body_seconds: float = Field(
+        default=30.0,
+        gt=0,
+        description="A body must bring 1 KiB a second on average over each such time; before authentication, it must be"
+        " complete by then.",
+    )
+    idle_seconds: float = Field(
+        default=15.0, gt=0, description="A connection without an authenticated request is closed after so long idle."
+    )
+    streams_per_caller: int = Field(
+        default=256,
+        ge=1,
+        description="Watches, long polls and terminals that one caller may have at once at one api process.",
+    )
+    streams_per_project: int = Field(default=1024, ge=1, description="The same of all callers in one project.")
+    streams_per_tenant: int = Field(default=2048, ge=1, description="The same of all callers in one tenant.")
     api_processes: int = Field(default=1, ge=1, le=64, description="Api processes that `up` starts.")
     pool_size: int = Field(default=8, ge=2, le=200, description="Database connections of one process.")
     token_minutes: int = Field(default=15, ge=1, le=60, description="Life of an access token.")
@@ -231,6 +273,12 @@ class Settings(BaseSettings):
         description="Where our own registry sends clients for tokens. Empty: the first of GPUAAS_AGENT_URLS, and the path.",
     )
     log_level: str = Field(default="INFO", description="DEBUG, INFO, WARNING or ERROR.")
+
+    @field_validator("trusted_proxies", "proxy_protocol_peers")
+    @classmethod
+    def _names_networks(cls, value: str) -> str:
+        Networks(value)  # a misspelt one would silently be nobody's
+        return value
 
 
 def settings_reference() -> list[tuple[str, str, str]]:

@@ -17,6 +17,7 @@ from gpuaas_server.kernel.context import Actor, Platform
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http.call import Admission, Admitted
+from gpuaas_server.kernel.http.connections import mark_authenticated
 from gpuaas_server.kernel.http.edge import client_address
 from gpuaas_server.nodes import queries, signatures
 from gpuaas_server.nodes.batching import Batched
@@ -110,6 +111,7 @@ class AgentGate:
         if signature.node_id != ENROLLING:  # an enrolment's nonce is spent with its token, see enrolment.py
             await self._check_nonce(request.method, signature)
             self.liveness.seen(signature.node_id)
+            mark_authenticated(request)
         return Admission(_actor(request, signature.node_id, node.name), PLATFORM, frozenset({"node"}))
 
     async def _node(self, node_id: str) -> _KnownNode:

@@ -6,26 +6,34 @@ import logging
 import signal
 import socket
 import ssl
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 
 import uvicorn
 import uvloop
 from fastapi import FastAPI
+from starlette.types import ASGIApp
 
 from gpuaas_server.access import keys
 from gpuaas_server.access.tls import TlsFiles
 from gpuaas_server.app import build_app
 from gpuaas_server.identity.signing_keys import ensure_signing_key
+from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.context import Platform
+from gpuaas_server.kernel.http.connections import ConnectionLimits, ConnectionTable
+from gpuaas_server.kernel.http.forwarded import ForwardedClient
+from gpuaas_server.kernel.http.listener import Entrance, Listener
+from gpuaas_server.kernel.http.protocol import BoundedHttpProtocol, RequestBounds
+from gpuaas_server.kernel.http.websocket import BoundedWebSocketProtocol
+from gpuaas_server.kernel.networks import Networks
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.processes.certificates import Renew, https_certificate, keep_renewing, renew_https
+from gpuaas_server.processes.file_limit import connection_limit
 from gpuaas_server.runtime import running_platform
 from gpuaas_server.secrets.private_keys import await_store
 from gpuaas_server.terminals.lines import LONGEST
 
 SHUTDOWN_SECONDS = 5
+KEEP_ALIVE_SECONDS = 75
 # How long a WebSocket may owe the answer to a ping. The answer comes behind all output that is under way, and that waits
 # for who reads slowly: a terminal must not end for it. Who is dead with nothing under way is noticed by this, and with
 # something under way by the terminal's own clocks: then nothing is shown any more, and it ends as idle.
@@ -36,12 +44,6 @@ LOOPBACK = ("127.", "localhost", "[::1]", "::1")
 
 
 log = logging.getLogger(__name__)
-
-
-class _Listener(uvicorn.Server):
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield  # two listeners share one process; the process handles its signals itself
 
 
 def _address(bind: str) -> tuple[str, int]:
@@ -61,19 +63,41 @@ def _socket(bind: str) -> socket.socket:
     return listener
 
 
-def _config(app: FastAPI, tls: TlsFiles | None, trusted_proxies: str) -> uvicorn.Config:
+def _entrance(settings: Settings) -> Entrance:
+    """The bounds of everything that comes in, whichever listener it comes to."""
+    limits = ConnectionLimits(
+        connection_limit(settings.max_connections, settings.pool_size),
+        settings.max_unauthenticated_connections,
+        settings.unauthenticated_connections_per_address,
+    )
+    table = ConnectionTable(limits)
+    metrics.connection_limit.set(limits.connections)
+    metrics.connections.labels("unauthenticated").set_function(lambda: table.unauthenticated)
+    metrics.connections.labels("authenticated").set_function(lambda: table.open - table.unauthenticated)
+    bounds = RequestBounds(
+        settings.max_header_bytes,
+        settings.header_seconds,
+        settings.body_seconds,
+        settings.max_body_bytes,
+        settings.idle_seconds,
+        KEEP_ALIVE_SECONDS,
+    )
+    return Entrance(table, bounds, Networks(settings.proxy_protocol_peers), Networks(settings.trusted_proxies))
+
+
+def _config(app: ASGIApp, tls: TlsFiles | None) -> uvicorn.Config:
     config = uvicorn.Config(
         app,
         lifespan="off",
         access_log=False,
         log_config=None,
         server_header=False,
-        proxy_headers=bool(trusted_proxies),
-        forwarded_allow_ips=trusted_proxies or None,
-        timeout_keep_alive=75,
+        proxy_headers=False,  # see ForwardedClient
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
         backlog=4096,
-        ws="websockets-sansio",
+        http=BoundedHttpProtocol,
+        ws=BoundedWebSocketProtocol,
         ws_max_size=LONGEST,
         ws_ping_timeout=PONG_SECONDS,
         ws_per_message_deflate=False,  # costs more time for each keystroke than it saves
@@ -85,18 +109,20 @@ def _config(app: FastAPI, tls: TlsFiles | None, trusted_proxies: str) -> uvicorn
     return config
 
 
-async def _listeners(platform: Platform, app: FastAPI) -> list[tuple[_Listener, socket.socket]]:
+async def _listeners(platform: Platform, app: FastAPI) -> list[tuple[Listener, socket.socket]]:
     settings = platform.settings
+    entrance = _entrance(settings)
+    served: ASGIApp = ForwardedClient(app, entrance.trusted_proxies) if entrance.trusted_proxies else app
     listeners = []
     if settings.http_bind:
         if not settings.http_bind.startswith(LOOPBACK):
             raise RuntimeError(
                 "GPUAAS_HTTP_BIND is plain HTTP and takes loopback addresses only; use GPUAAS_HTTPS_BIND"
             )
-        listeners.append((_Listener(_config(app, None, settings.trusted_proxies)), _socket(settings.http_bind)))
+        listeners.append((Listener(_config(served, None), entrance), _socket(settings.http_bind)))
     if settings.https_bind:
-        config = _config(app, await https_certificate(platform), settings.trusted_proxies)
-        listeners.append((_Listener(config), _socket(settings.https_bind)))
+        config = _config(served, await https_certificate(platform))
+        listeners.append((Listener(config, entrance), _socket(settings.https_bind)))
     return listeners
 
 

@@ -10,6 +10,35 @@ FOUNDATION = [
     ErrorKind(
         "malformed_body", 400, "The body is not JSON", "Send one JSON object with Content-Type application/json."
     ),
+    ErrorKind(
+        "malformed_request",
+        400,
+        "The request is not valid HTTP",
+        "Send well-formed HTTP/1.1; behind a load balancer, check whether it sends PROXY headers.",
+    ),
+    ErrorKind("target_too_long", 414, "The address is too long", "Send fewer or shorter parameters."),
+    ErrorKind("header_too_large", 431, "The request's header is too large", "Send fewer or smaller header fields."),
+    ErrorKind(
+        "request_timeout",
+        408,
+        "The request did not arrive in time",
+        "Send it again over a faster line; check that nothing on the way holds it back.",
+        True,
+    ),
+    ErrorKind(
+        "too_many_connections",
+        429,
+        "Too many connections from one address",
+        "Wait for the time in Retry-After, and use one connection for several requests.",
+        True,
+    ),
+    ErrorKind(
+        "too_many_streams",
+        429,
+        "Too many watches, long polls and terminals at once",
+        "Close one that is not needed any more, or watch the project instead of each of its parts.",
+        True,
+    ),
     ErrorKind("body_too_large", 413, "The body is too large", "Send a smaller request."),
     ErrorKind("unsupported_media_type", 415, "The body is not JSON", "Set Content-Type to application/json."),
     ErrorKind(

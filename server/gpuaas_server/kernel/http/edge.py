@@ -8,7 +8,7 @@ from ipaddress import ip_address
 from uuid import uuid4
 
 from starlette.datastructures import MutableHeaders
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gpuaas_server.kernel import metrics
@@ -77,6 +77,8 @@ class Edge:
             correlation_id.reset(token)
 
     async def _fail(self, exchange: "_Exchange", error: Exception) -> None:
+        if isinstance(error, ClientDisconnect):
+            return  # nobody is there to be told
         problem = error if isinstance(error, Problem) else Problem("internal")
         if problem.code == "internal":
             log.error("unhandled error", exc_info=error)

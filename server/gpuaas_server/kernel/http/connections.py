@@ -1,0 +1,214 @@
+"""The connections of one api process: how many there are, whose, and whether another one may come.
+
+A connection counts against its address only until it has carried an authenticated request: ten thousand agents may come
+from one address, but strangers from there get no more than their share. See docs/decisions/0024.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import islice
+
+from starlette.requests import HTTPConnection
+
+from gpuaas_server.kernel import metrics
+from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.networks import network_of
+
+# Whoever said nothing for so long may have to make room. Less, and a crowd that comes at once would evict itself.
+EVICTABLE_AFTER_SECONDS = 2.0
+EVICTION_CANDIDATES = 32
+# When the process is full, an address with so many strangers has to make room for others before that.
+CROWD = 64
+# Answered with a problem document at the same time; what comes beyond them is cut off without a word.
+MOST_REFUSALS_AT_ONCE = 64
+# Bodies are read before anybody is authenticated, so strangers may keep only so much of our memory, in all and by address.
+STRANGERS_BODY_BYTES = 64 << 20
+ADDRESS_BODY_BYTES = 16 << 20
+RETRY_SECONDS = "2"
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionLimits:
+    connections: int
+    unauthenticated: int
+    per_address: int
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a connection or a request is refused: `reason` is the metric's label, `code` the one of the answer."""
+
+    reason: str
+    code: str
+    detail: str
+    retry: bool = False
+
+    def problem(self) -> Problem:
+        return Problem(self.code, self.detail, headers={"Retry-After": RETRY_SECONDS} if self.retry else {})
+
+
+FULL = Refusal("full", "unavailable", "This api process has as many connections as it can serve.", True)
+STRANGERS_FULL = Refusal(
+    "unauthenticated_full", "unavailable", "Too many connections wait for their first authenticated request.", True
+)
+ADDRESS_FULL = Refusal(
+    "address_full",
+    "too_many_connections",
+    "Too many connections from your address wait for their first authenticated request.",
+    True,
+)
+
+
+@dataclass(slots=True, eq=False)
+class Connection:
+    """One connection. `evict` closes it when it is idle, and says whether it did; whoever serves the connection sets it."""
+
+    client: tuple[str, int]
+    opened_at: float = field(default_factory=time.monotonic)
+    authenticated: bool = False
+    refusal: Refusal | None = None
+    evict: Callable[[], bool] | None = None
+    table: "ConnectionTable | None" = None
+    network: str = ""
+    body_bytes: int = 0
+
+    def authenticate(self) -> None:
+        if not self.authenticated:
+            self.authenticated = True
+            if self.table is not None:
+                self.table.forget_stranger(self)
+
+    def close(self) -> None:
+        """It is gone. Repeating it is no error."""
+        table, self.table = self.table, None
+        if table is not None:
+            table.remove(self)
+
+    def take_body(self, count: int) -> bool:
+        """Whether so many more bytes of a stranger's body may be kept."""
+        return self.authenticated or self.table is None or self.table.take_body(self, count)
+
+    def release_body(self) -> None:
+        if self.body_bytes and self.table is not None:
+            self.table.release_body(self)
+
+
+@dataclass(slots=True)
+class _Network:
+    strangers: dict[Connection, None] = field(default_factory=dict)
+    body_bytes: int = 0
+
+
+class ConnectionTable:
+    """Every connection is added when it comes, identified when its client is known, and removed when it is gone.
+
+    One that is not identified, such as from a proxy that brings many clients, has no limit by address.
+    """
+
+    def __init__(self, limits: ConnectionLimits) -> None:
+        self.limits = limits
+        self.open = 0
+        self.refusing = 0
+        self._strangers: dict[Connection, None] = {}  # oldest first
+        self._networks: dict[str, _Network] = {}
+        self._body_bytes = 0
+
+    @property
+    def unauthenticated(self) -> int:
+        return len(self._strangers)
+
+    def add(self, connection: Connection) -> None:
+        """Count a new connection, of which nothing but the peer is known. It may get a refusal, and is counted apart then."""
+        connection.table = self
+        connection.refusal = self._room()
+        if connection.refusal is None:
+            self.open += 1
+            self._strangers[connection] = None
+        else:
+            self._count_refused(connection)
+
+    def identify(self, connection: Connection) -> None:
+        """Count it against the address of its client, which is known by now. It may get a refusal."""
+        if connection.refusal is not None or connection.table is None:
+            return
+        name = network_of(connection.client[0])
+        known = self._networks.get(name)
+        most = self.limits.per_address
+        if known is not None and len(known.strangers) >= most and not self._evict_one(known.strangers, most + 1):
+            self._uncount(connection)
+            connection.refusal = ADDRESS_FULL
+            self._count_refused(connection)
+            return
+        connection.network = name
+        self._networks.setdefault(name, _Network()).strangers[connection] = None
+
+    def _room(self) -> Refusal | None:
+        if self.open >= self.limits.connections and not self._evict_one(self._strangers, CROWD):
+            return FULL
+        if len(self._strangers) >= self.limits.unauthenticated and not self._evict_one(self._strangers, CROWD):
+            return STRANGERS_FULL
+        return None
+
+    def _count_refused(self, connection: Connection) -> None:
+        self.refusing += 1
+        if connection.refusal is not None:
+            metrics.connections_refused.labels(connection.refusal.reason).inc()
+
+    def forget_stranger(self, connection: Connection) -> None:
+        """It is authenticated, or gone: it counts against no address any more."""
+        self._strangers.pop(connection, None)
+        self.release_body(connection)
+        network = self._networks.get(connection.network)
+        if network is not None:
+            network.strangers.pop(connection, None)
+            if not network.strangers:
+                del self._networks[connection.network]
+        connection.network = ""
+
+    def _uncount(self, connection: Connection) -> None:
+        self.open -= 1
+        self.forget_stranger(connection)
+
+    def remove(self, connection: Connection) -> None:
+        if connection.refusal is not None:
+            self.refusing -= 1
+        else:
+            self._uncount(connection)
+
+    def take_body(self, connection: Connection, count: int) -> bool:
+        network = self._networks.get(connection.network)
+        ours = 0 if network is None else network.body_bytes
+        if self._body_bytes + count > STRANGERS_BODY_BYTES or ours + count > ADDRESS_BODY_BYTES:
+            return False
+        self._body_bytes += count
+        connection.body_bytes += count
+        if network is not None:
+            network.body_bytes += count
+        return True
+
+    def release_body(self, connection: Connection) -> None:
+        network = self._networks.get(connection.network)
+        if network is not None:
+            network.body_bytes -= connection.body_bytes
+        self._body_bytes -= connection.body_bytes
+        connection.body_bytes = 0
+
+    def _evict_one(self, strangers: dict[Connection, None], crowd: int) -> bool:
+        """Close the oldest stranger that is idle, for one that comes; False when there is none."""
+        old = time.monotonic() - EVICTABLE_AFTER_SECONDS
+        for connection in list(islice(strangers, EVICTION_CANDIDATES)):
+            network = self._networks.get(connection.network)
+            is_old = connection.opened_at <= old or (network is not None and len(network.strangers) >= crowd)
+            if is_old and connection.evict is not None and connection.evict():
+                connection.close()
+                metrics.connections_refused.labels("evicted").inc()
+                return True
+        return False
+
+
+def mark_authenticated(request: HTTPConnection) -> None:
+    """The caller of this request is known: its connection is no stranger's any more."""
+    connection: Connection | None = request.scope["state"].get("connection")
+    if connection is not None:
+        connection.authenticate()

@@ -1,0 +1,66 @@
+"""IP addresses and networks: what operators write in settings, and what peers say of their clients."""
+
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+
+Address = IPv4Address | IPv6Address
+# A host usually has a whole /64 of IPv6 to itself, so that is what stands for it.
+IPV6_HOST_BITS = 64
+
+
+def parse_address(text: str) -> Address:
+    """The address, or ValueError. An IPv4 address written as IPv6 (::ffff:192.0.2.1) is the IPv4 address."""
+    address = ip_address(text)
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return mapped or address
+
+
+@lru_cache(maxsize=4096)
+def normal_address(text: str) -> str:
+    """The usual spelling of an address, without a zone; what is no address stays as it is."""
+    try:
+        return str(parse_address(text.partition("%")[0]))
+    except ValueError:
+        return text
+
+
+@lru_cache(maxsize=4096)
+def network_of(text: str) -> str:
+    """What counts as one client: an IPv4 address, or the /64 of an IPv6 address. What is no address stands for itself."""
+    try:
+        address = parse_address(text.partition("%")[0])
+    except ValueError:
+        return text
+    if isinstance(address, IPv4Address):
+        return str(address)
+    return str(IPv6Network((int(address) >> IPV6_HOST_BITS << IPV6_HOST_BITS, 128 - IPV6_HOST_BITS)))
+
+
+class Networks:
+    """The addresses and networks of a setting: comma-separated, each an address or a CIDR network."""
+
+    def __init__(self, text: str) -> None:
+        """ValueError names the entry that is none; a network with host bits (10.0.0.1/8) is taken for the network."""
+        entries = [entry for part in text.split(",") if (entry := part.strip())]
+        self._networks = tuple(_network(entry) for entry in entries)
+        self._contains = lru_cache(maxsize=4096)(self._look_up)
+
+    def __bool__(self) -> bool:
+        return bool(self._networks)
+
+    def __contains__(self, address: str) -> bool:
+        return bool(self._networks) and self._contains(address)
+
+    def _look_up(self, text: str) -> bool:
+        try:
+            address = parse_address(text)
+        except ValueError:
+            return False
+        return any(address in network for network in self._networks)
+
+
+def _network(entry: str) -> IPv4Network | IPv6Network:
+    try:
+        return ip_network(entry, strict=False)
+    except ValueError:
+        raise ValueError(f"{entry!r} is neither an address nor a network") from None
