@@ -32,6 +32,7 @@ from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http.call import reply
 from gpuaas_server.kernel.http.edge import Edge, is_local
 from gpuaas_server.kernel.http.problems import declared, install_problem_handlers
+from gpuaas_server.kernel.http.streams import StreamLimits
 from gpuaas_server.kernel.metrics import registry
 from gpuaas_server.nodes import agent_endpoints
 from gpuaas_server.nodes import endpoints as nodes
@@ -134,6 +135,7 @@ def build_app(platform: Platform) -> FastAPI:
     app.state.platform = platform
     app.state.agent_gate = AgentGate(platform)
     app.state.terminals = Desk(platform)
+    app.state.streams = StreamLimits(platform.settings)
     app.state.gate = IdentityGate(platform, app.state.agent_gate)
     install_problem_handlers(app)
     app.router.routes.extend(_routes())

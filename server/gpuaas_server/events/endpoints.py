@@ -3,13 +3,14 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Query
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from gpuaas_server.events import service, streaming
 from gpuaas_server.events.schemas import EventPage
 from gpuaas_server.events.service import EventFilter, Place
 from gpuaas_server.kernel.http.call import Call, admitted, reply
 from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.http.streams import LimitedStream
 from gpuaas_server.kernel.ids import ProjectId
 
 router = APIRouter(tags=["events"])
@@ -32,7 +33,7 @@ _SSE: dict[str, object] = {"content": {"text/event-stream": {"schema": {"type": 
 @router.get(
     "/projects/{project_id}/events",
     response_model=EventPage,
-    responses={200: _SSE, **problem_responses("invalid_cursor")},
+    responses={200: _SSE, **problem_responses("invalid_cursor", "too_many_streams")},
 )
 async def project_event_list(
     project_id: ProjectId,
@@ -48,7 +49,11 @@ async def project_event_list(
     return await _events(call, EventFilter(project_id, subject), last_event_id or after, wait, limit, tail)
 
 
-@router.get("/events", response_model=EventPage, responses={200: _SSE, **problem_responses("invalid_cursor")})
+@router.get(
+    "/events",
+    response_model=EventPage,
+    responses={200: _SSE, **problem_responses("invalid_cursor", "too_many_streams")},
+)
 async def platform_event_list(
     call: Annotated[Call, admitted("platform_event_list")],
     after: After = None,
@@ -71,5 +76,6 @@ async def _events(
     scope = call.admission.scope
     if "text/event-stream" in call.request.headers.get("accept", ""):
         stream = streaming.event_stream(call.platform, scope, wanted, place, call.is_still_admitted)
-        return StreamingResponse(stream, media_type="text/event-stream")
-    return reply(await service.event_page(call.platform, scope, wanted, place, wait, limit))
+        return LimitedStream(stream, "text/event-stream", call.stream_limits, call.stream_owner, "watch")
+    with call.waiting(wait):
+        return reply(await service.event_page(call.platform, scope, wanted, place, wait, limit))

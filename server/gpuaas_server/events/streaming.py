@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from gpuaas_server.events import service
@@ -9,6 +10,7 @@ from gpuaas_server.events.queries import EventFilter, Place
 from gpuaas_server.events.schemas import Event
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.database import Database, Scope
+from gpuaas_server.kernel.http.problems import away
 from gpuaas_server.kernel.wakeups import Look
 
 QUIET_SECONDS = 15.0
@@ -41,11 +43,12 @@ async def event_stream(
     async def look() -> Look[Portion]:
         return await _shared(platform.database, scope, wanted, place)
 
-    while not platform.wakeups.ending and await allowed():
-        portion = await platform.wakeups.first(service.topic_of(wanted), look, QUIET_SECONDS)
-        yield portion.text or b": still here\n\n"
-        place = portion.end
-        await asyncio.sleep(0)  # first everybody gets what there is, then everybody waits for the next
+    with suppress(*away):  # it ends; the watcher comes again with its last cursor, and is told then
+        while not platform.wakeups.ending and await allowed():
+            portion = await platform.wakeups.first(service.topic_of(wanted), look, QUIET_SECONDS)
+            yield portion.text or b": still here\n\n"
+            place = portion.end
+            await asyncio.sleep(0)  # first everybody gets what there is, then everybody waits for the next
 
 
 async def _shared(database: Database, scope: Scope, wanted: EventFilter, after: Place) -> Look[Portion]:

@@ -110,7 +110,7 @@ async def instance_show(
     return await call.read(lambda c: service.instance_show(c, call.admission.roles, project_id, instance_id))
 
 
-@router.get(f"{ONE}/timeline", response_model=InstanceTimeline, responses=problem_responses())
+@router.get(f"{ONE}/timeline", response_model=InstanceTimeline, responses=problem_responses("too_many_streams"))
 async def instance_timeline(
     project_id: ProjectId,
     instance_id: InstanceId,
@@ -122,7 +122,8 @@ async def instance_timeline(
     """What happened to the instance, its members and operations, oldest first; with `wait`, live."""
     who = call.admission
     place = (project_id, instance_id)
-    return reply(await timeline.instance_timeline(call.platform, who.scope, who.roles, *place, after, wait, limit))
+    with call.waiting(wait):
+        return reply(await timeline.instance_timeline(call.platform, who.scope, who.roles, *place, after, wait, limit))
 
 
 async def _operate(call: Call, project_id: str, instance_id: str, kind: str, body: InstanceVerb) -> Response:

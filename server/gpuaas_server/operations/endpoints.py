@@ -66,7 +66,7 @@ async def operation_list_all(
     return await call.read(lambda c: service.operation_list(c, roles, None, None, None, status, after, limit))
 
 
-@router.get(f"{PATH}/{{operation_id}}", response_model=Operation, responses=problem_responses())
+@router.get(f"{PATH}/{{operation_id}}", response_model=Operation, responses=problem_responses("too_many_streams"))
 async def operation_show(
     project_id: ProjectId,
     operation_id: OperationId,
@@ -77,7 +77,8 @@ async def operation_show(
     """To follow it, say which generation you know, and how long you would wait for the next."""
     who = call.admission
     place = (project_id, operation_id)
-    return reply(await following.operation_follow(call.platform, who.scope, who.roles, *place, newer_than, wait))
+    with call.waiting(wait):
+        return reply(await following.operation_follow(call.platform, who.scope, who.roles, *place, newer_than, wait))
 
 
 @router.post(f"{PATH}/{{operation_id}}/cancel", response_model=Operation, responses=problem_responses("conflict"))
@@ -106,13 +107,18 @@ async def operation_force(
     )
 
 
-@router.get("/projects/{project_id}/controller/work", response_model=WorkList, responses=problem_responses())
+@router.get(
+    "/projects/{project_id}/controller/work", response_model=WorkList, responses=problem_responses("too_many_streams")
+)
 async def controller_work(
     project_id: ProjectId, call: Annotated[Call, admitted("controller_work")], wait: Wait = 0
 ) -> Response:
     """Operations of the apps that this service account is bound to and that nobody works on, oldest first."""
     admission = call.admission
-    return reply(await controller.controller_work(call.platform, admission.scope, admission.roles, project_id, wait))
+    with call.waiting(wait):
+        return reply(
+            await controller.controller_work(call.platform, admission.scope, admission.roles, project_id, wait)
+        )
 
 
 @router.post(

@@ -8,6 +8,7 @@ from fastapi import APIRouter, WebSocket
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http.call import Admission
 from gpuaas_server.kernel.http.handshake import Handshake
+from gpuaas_server.kernel.http.streams import StreamOwner
 from gpuaas_server.terminals import holding, watching
 from gpuaas_server.terminals.carrying import Carrier
 from gpuaas_server.terminals.desk import Desk
@@ -35,8 +36,10 @@ async def terminal_stream(socket: WebSocket, project_id: str, allocation_id: str
             return problem.kind.status not in (401, 403, 404)
         return await watching.may_be_there(platform, now.scope, now.roles, now.actor, row)
 
-    await socket.accept()
-    await watching.watch(platform, socket.app.state.terminals, row, WebSocketLine(socket), still_there)
+    owner = StreamOwner(admission.actor.id, project_id, admission.tenant_id)
+    with socket.app.state.streams.opened(owner, "terminal"):
+        await socket.accept()
+        await watching.watch(platform, socket.app.state.terminals, row, WebSocketLine(socket), still_there)
 
 
 @router.websocket("/agent/terminals/{terminal_id}/stream")

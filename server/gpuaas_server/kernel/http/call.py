@@ -5,7 +5,7 @@ return await call.change(lambda tx: service.allocation_create(tx, body), status=
 """
 
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import Annotated, Any, Protocol, TypeVar
 
@@ -19,6 +19,7 @@ from gpuaas_server.kernel.context import Actor, Platform, Tx
 from gpuaas_server.kernel.database import Connection, Scope
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http import idempotency
+from gpuaas_server.kernel.http.streams import StreamLimits, StreamOwner
 
 Result = TypeVar("Result", bound=BaseModel)
 Asked = TypeVar("Asked")
@@ -127,6 +128,20 @@ class Call:
         except Problem:
             return False
         return True
+
+    @property
+    def stream_limits(self) -> StreamLimits:
+        limits: StreamLimits = self.request.app.state.streams
+        return limits
+
+    @property
+    def stream_owner(self) -> StreamOwner:
+        project_id = self.request.path_params.get("project_id", "")
+        return StreamOwner(self.actor.id, project_id, self.admission.tenant_id)
+
+    def waiting(self, seconds: int) -> AbstractContextManager[None]:
+        """Around a long poll, which counts as a stream; one that does not wait is an ordinary call."""
+        return self.stream_limits.opened(self.stream_owner, "long_poll") if seconds else nullcontext()
 
     def require_match(self, generation: int) -> None:
         """Refuse a change that was prepared against another generation (If-Match)."""
