@@ -62,6 +62,25 @@ class _RequestRefused(Exception):
 
 
 class BoundedHttpProtocol(HttpToolsProtocol):
+    # There are thousands of them, and Python keeps no more than thirty attributes of an object cheaply without slots.
+    __slots__ = (
+        "_begun",
+        "_bounds",
+        "_connection",
+        "_dry",
+        "_ended",
+        "_feeding",
+        "_framed",
+        "_header_bytes",
+        "_payload",
+        "_payload_seen",
+        "_phase",
+        "_timed",
+        "_timer",
+        "_unread",
+        "_write_timer",
+    )
+
     def __init__(
         self, config: Config, server_state: ServerState, connection: Connection, bounds: RequestBounds
     ) -> None:
