@@ -15,6 +15,7 @@ from starlette.staticfiles import StaticFiles
 from gpuaas_server import __version__
 from gpuaas_server.access import endpoints as access
 from gpuaas_server.allocations import endpoints as allocations
+from gpuaas_server.allocations import report_endpoints as host_reports
 from gpuaas_server.app_usage import endpoints as app_usage
 from gpuaas_server.artifacts import endpoints as artifacts
 from gpuaas_server.audit import endpoints as audit
@@ -51,6 +52,7 @@ every POST takes an `Idempotency-Key`; every answer carries `X-Correlation-ID`."
 # The router tries routes one after the other, so the rooms that are called most come first.
 ROOMS = (
     allocations,
+    host_reports,
     agent_endpoints,
     operations,
     instances,

@@ -126,6 +126,19 @@ def replace(
         print_allocation(session, made)
 
 
+@group.verb("report-broken")
+def report_broken(
+    session: Session,
+    allocation: AllocationArgument,
+    reason: Annotated[str, typer.Option("--reason", help="What does not work, for the operators.")],
+    project: ProjectOption = None,
+) -> None:
+    """Report its host as broken: after the release operators look at it before anybody gets it again."""
+    where, found = _find(session, project, allocation)
+    report = session.client.host_reports.create(where, found, reason)
+    session.say(f"{report.id}: reported. Release or replace {allocation} when you are done with it.")
+
+
 @group.verb("retry-release")
 def retry_release(
     session: Session,

@@ -11,6 +11,7 @@ const TITLES: Record<string, string> = {
   host_lost: "The host is lost",
   host_draining: "The host is being emptied",
   host_cordoned: "Maintenance of the host",
+  reported_broken: "Reported as broken",
 };
 
 /** What its host means for the allocation, each with the buttons that make sense. Its own failure is told elsewhere. */

@@ -1,5 +1,5 @@
 // What a button for an action on an allocation says, asks and does.
-import { type ActionTable, REASON } from "../actions/spec";
+import { type ActionTable, REASON, REASON_FORM } from "../actions/spec";
 import { api, body } from "../api/client";
 import { thenStale } from "../api/stale";
 import type { Allocation } from "../api/types";
@@ -91,6 +91,23 @@ export const ALLOCATION_ACTIONS: ActionTable<Allocation> = {
       ),
     follow: (answer) => ({ to: `/allocations/${(answer as Allocation).id}` }),
     done: "The replacement is on its way",
+  },
+  host_report_create: {
+    label: "Report broken",
+    says: () =>
+      "Tells the operators that the host does not work. When you release it, they look at it before anybody gets it again.",
+    form: REASON_FORM,
+    run: (one, values) =>
+      told(
+        one,
+        body(
+          api.POST("/api/v1/projects/{project_id}/allocations/{allocation_id}/host-reports", {
+            params: at(one),
+            body: { reason: String(values.reason) },
+          }),
+        ),
+      ),
+    done: "Reported",
   },
   allocation_release: {
     label: "Release",

@@ -1,12 +1,21 @@
+import { ActionButton } from "../actions/ActionButton";
 import type { Node } from "../api/types";
 import { KeyValues, Mono } from "../parts/KeyValues";
 import { Panel } from "../parts/Panel";
 import { RelativeTime } from "../parts/RelativeTime";
 import { Snippet } from "../parts/Snippet";
+import { labelsSpec } from "./actions";
 
 export function HostFacts({ node }: { node: Node }) {
   return (
-    <Panel title="Host">
+    <Panel
+      title="Host"
+      aside={
+        node.allowed_actions.includes("node_update") && (
+          <ActionButton spec={labelsSpec(node)} resource={node} name={node.name} size="compact-xs" />
+        )
+      }
+    >
       <div className="stack">
         <KeyValues
           items={[

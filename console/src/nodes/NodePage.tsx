@@ -12,6 +12,7 @@ import { wholeListing } from "../parts/wholeListing";
 import { NODE_ACTIONS } from "./actions";
 import { Holders } from "./Holders";
 import { HostFacts } from "./HostFacts";
+import { HostReports } from "./HostReports";
 import { HostTasks } from "./HostTasks";
 import { NodeSlots } from "./NodeSlots";
 import { PLATFORM, useNode, useSlots } from "./queries";
@@ -61,6 +62,7 @@ function Shown({ node }: { node: Node }) {
             }
           </Loaded>
         </Panel>
+        <HostReports node={node.id} />
         <NodeSlots slots={wholeListing(slots)} />
         <div className="columns">
           <HostFacts node={node} />

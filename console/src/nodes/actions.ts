@@ -2,7 +2,7 @@
 import { type ActionSpec, type ActionTable, REASON_FORM } from "../actions/spec";
 import { api, body } from "../api/client";
 import { thenStale } from "../api/stale";
-import type { EnrolmentToken, Node, Slot } from "../api/types";
+import type { EnrolmentToken, HostReport, Node, Slot } from "../api/types";
 import { queries } from "../app/queries";
 import type { Secret } from "../parts/ShownOnce";
 import { MAP_KEY, PLATFORM } from "./queries";
@@ -119,6 +119,66 @@ export const NODE_ACTIONS: ActionTable<Node> = {
     done: "Retired",
   },
 };
+
+export const REPORT_ACTIONS: ActionTable<HostReport> = {
+  host_report_clear: {
+    label: "Clear",
+    says: () => "The host was looked at: GPUs that the report kept out of the pool return to it.",
+    form: REASON_FORM,
+    run: (one, values) =>
+      told(
+        body(
+          api.POST("/api/v1/host-reports/{host_report_id}/clear", {
+            params: { path: { host_report_id: one.id } },
+            body: { reason: String(values.reason) },
+          }),
+        ),
+      ),
+    done: "Cleared",
+  },
+};
+
+/** One line for each label, beginning with those that the node has. */
+export function labelsSpec(node: Node): ActionSpec<Node> {
+  const lines = Object.entries(node.labels).map(([key, value]) => `${key}=${value}`);
+  return {
+    label: "Edit labels",
+    says: () => "One KEY=VALUE a line. A label that is not here any more is removed.",
+    form: {
+      type: "object",
+      properties: {
+        labels: {
+          type: "string",
+          default: lines.join("\n"),
+          "x-ui": { label: "Labels", multiline: true, placeholder: "rack=r7" },
+        },
+      },
+    },
+    run: (one, values) =>
+      told(
+        body(
+          api.PATCH("/api/v1/nodes/{node_id}", {
+            params: { ...at(one), header: { "If-Match": `"${one.generation}"` } },
+            body: { labels: labelsOf(String(values.labels ?? "")) },
+          }),
+        ),
+      ),
+    done: "Labels changed",
+  };
+}
+
+export function labelsOf(text: string): Record<string, string> {
+  const lines = text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter(Boolean);
+  return Object.fromEntries(
+    lines.map((line) => {
+      const at = line.indexOf("=");
+      return at < 0 ? [line, ""] : [line.slice(0, at).trim(), line.slice(at + 1).trim()];
+    }),
+  );
+}
 
 export const SLOT_ACTIONS: ActionTable<Slot> = {
   slot_enable: {

@@ -48,6 +48,14 @@ export function useTask(task_id: string) {
   });
 }
 
+export function useHostReports(node_id: string) {
+  return useListing(keys.of("nodes", PLATFORM, node_id, "reports"), (after, signal) =>
+    body(
+      api.GET("/api/v1/host-reports", { params: { query: { node_id, limit: PAGE_SIZE, after } }, signal }),
+    ),
+  );
+}
+
 export function useEnrolmentTokens() {
   return useListing(["enrolment-tokens", PLATFORM, "list", {}], (after, signal) =>
     body(api.GET("/api/v1/enrolment-tokens", { params: { query: { limit: PAGE_SIZE, after } }, signal })),

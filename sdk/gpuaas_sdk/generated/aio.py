@@ -24,6 +24,7 @@ from gpuaas_sdk.generated.models import (
     Evidence,
     FailureReport,
     HealthAccepted,
+    HostReport,
     Instance,
     InstanceMember,
     InstanceServes,
@@ -812,6 +813,35 @@ class EventsCalls(Calls):
             timeout=patience(wait),
         )
         return await self._read(EventPage, request)
+
+
+class HostReportsCalls(Calls):
+    async def clear(self, host_report_id: str, reason: str, *, generation: int | None = None) -> HostReport:
+        """The host was looked at: GPUs that the report kept out of the pool return to it."""
+        request = Request(
+            method="POST",
+            path=path_of("host-reports", host_report_id, "clear"),
+            body=body_of({"reason": reason}, {}),
+            headers=if_match(generation),
+        )
+        return await self._read(HostReport, request)
+
+    async def create(
+        self, project_id: str, allocation_id: str, reason: str, *, generation: int | None = None
+    ) -> HostReport:
+        """Report the host of an allocation as broken: after its release operators look at it before anybody gets it again."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "allocations", allocation_id, "host-reports"),
+            body=body_of({"reason": reason}, {}),
+            headers=if_match(generation),
+        )
+        return await self._read(HostReport, request)
+
+    def list(self, *, cleared: bool | None = None, node_id: str | None = None) -> Pages[HostReport]:
+        """Hosts that tenants reported as broken, newest first."""
+        request = Request(method="GET", path=path_of("host-reports"), query={"cleared": cleared, "node_id": node_id})
+        return self._pages(HostReport, request)
 
 
 class InstancesCalls(Calls):
@@ -2080,6 +2110,7 @@ class Nouns:
         self.enrolment_tokens = EnrolmentTokensCalls(transport)
         self.entitlements = EntitlementsCalls(transport)
         self.events = EventsCalls(transport)
+        self.host_reports = HostReportsCalls(transport)
         self.instances = InstancesCalls(transport)
         self.me = MeCalls(transport)
         self.nodes = NodesCalls(transport)

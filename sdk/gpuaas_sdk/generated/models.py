@@ -41,6 +41,7 @@ __all__ = [
     "HealthAccepted",
     "HealthReason",
     "HostGpu",
+    "HostReport",
     "Instance",
     "InstanceMember",
     "InstanceProject",
@@ -657,6 +658,26 @@ class HostGpu(Resource):
     numa_node: int | None = None
     # GPUs with the same value are linked.
     nvlink_group: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class HostReport(Resource):
+    id: str
+    project_id: str = ""
+    allocation_id: str = ""
+    node_id: str = ""
+    # In the words of who reported it.
+    reason: str = ""
+    # Id of the user or service account.
+    reported_by: str = ""
+    created_at: datetime | None = None
+    # What you may ask for now, given your roles and its state: names of operations.
+    allowed_actions: list[str] = field(default_factory=list)
+    # Null: its GPUs do not return to the pool.
+    cleared_at: datetime | None = None
+    cleared_by: str | None = None
+    # What the operator looked at or repaired.
+    cleared_reason: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -34,6 +34,8 @@ def _findings(row: DictRow) -> Iterator[tuple[HealthStatus, AllocationHealthReas
         yield "degraded", _failed(row, failure).model_copy(update={"code": "access_not_applied"})
     if row["state"] not in ("requested", "provisioning", "active"):
         return
+    if row["report_id"] is not None:
+        yield "degraded", _REPORTED.model_copy(update={"since": row["reported_at"]})
     if row["host_draining"]:
         yield "degraded", _maintenance(row, "host_draining", "The host is being emptied; this allocation is released.")
     elif row["host_cordoned"]:
@@ -46,6 +48,15 @@ _HOST_LOST = AllocationHealthReason(
     since=None,
     next_step="Wait for it, or replace the allocation: its GPUs are wiped when the host is back.",
     choices=["wait", "release", "replace"],
+)
+
+
+_REPORTED = AllocationHealthReason(
+    code="reported_broken",
+    message="The host was reported as broken. When it is released, operators look at it before anybody gets it.",
+    since=None,
+    next_step="Replace the allocation, or release it.",
+    choices=["release", "replace"],
 )
 
 

@@ -287,13 +287,14 @@ def possible_actions(state: str) -> list[str]:
     """What could be done with the allocation now, as actions of the policy; who may do it is not decided here."""
     return {
         "requested": ["allocation_release"],
-        "provisioning": ["allocation_release", "allocation_replace"],
+        "provisioning": ["allocation_release", "allocation_replace", "host_report_create"],
         "active": [
             "terminal_open",
             "ssh_certificate_create",
             "ssh_grant_create",
             "allocation_release",
             "allocation_replace",
+            "host_report_create",
         ],
         "release_failed": ["allocation_retry_release", "allocation_force_cleanup"],
     }.get(state, [])

@@ -17,10 +17,14 @@ COLUMNS = (
 # What the state of its host says about an allocation is derived when it is read, by primary key, in the same statement.
 _HOST = (
     "n.lost_since AS host_lost_since, n.cordoned AS host_cordoned, n.draining AS host_draining,"
-    " n.maintenance_since AS host_cordoned_since, n.maintenance_reason AS host_cordon_reason"
+    " n.maintenance_since AS host_cordoned_since, n.maintenance_reason AS host_cordon_reason,"
+    " r.id AS report_id, r.created_at AS reported_at"
 )
 _OWN = ", ".join(f"a.{column}" for column in COLUMNS.split(", "))
-_ALLOCATION = f"SELECT {_OWN}, {_HOST} FROM allocations a LEFT JOIN nodes n ON n.id = a.node_id"
+_ALLOCATION = (
+    f"SELECT {_OWN}, {_HOST} FROM allocations a LEFT JOIN nodes n ON n.id = a.node_id"
+    " LEFT JOIN host_reports r ON r.allocation_id = a.id AND r.cleared_at IS NULL"
+)
 
 ALLOCATION_INSERT = (
     "INSERT INTO allocations (id, node_id, name, tenant_id, project_id, batch_id, sku_id, sku_name, shape, gpu_model,"

@@ -148,3 +148,29 @@ class Timeline(BaseModel):
     forced: dict[str, object] | None = Field(
         description="Who took responsibility for a wipe without proof (by, at, reason, evidence); null otherwise."
     )
+
+
+class HostReportCreate(Body):
+    """The tenant says that the host does not do what it should."""
+
+    model_config = examples({"reason": "GPU 3 falls off the bus under load, Xid 79"})
+
+    reason: Reason
+
+
+class HostReportClear(Body):
+    reason: Reason = Field(description="What was looked at or repaired.")
+
+
+class HostReport(BaseModel):
+    id: str
+    project_id: str
+    allocation_id: str
+    node_id: str
+    reason: str = Field(description="In the words of who reported it.")
+    reported_by: str = Field(description="Id of the user or service account.")
+    created_at: datetime
+    cleared_at: datetime | None = Field(default=None, description="Null: its GPUs do not return to the pool.")
+    cleared_by: str | None = None
+    cleared_reason: str | None = Field(default=None, description="What the operator looked at or repaired.")
+    allowed_actions: AllowedActions = []

@@ -291,8 +291,14 @@ async def allocation_force_cleanup(
 
 
 async def end_claims(tx: Tx, before: DictRow) -> None:
-    await capacity.claims_end(tx, before["id"], before["node_id"])
+    """GPUs of a host that its tenant reported as broken are proven clean, but do not return to the pool yet."""
+    withheld = withheld_reason(before["report_id"]) if before["report_id"] else None
+    await capacity.claims_end(tx, before["id"], before["node_id"], withheld)
     await capacity.quota_give_back(tx, _scopes(before), before["gpu_count"], before["counted"])
+
+
+def withheld_reason(report_id: str) -> str:
+    return f"reported broken ({report_id})"
 
 
 async def stop_counting(tx: Tx, before: DictRow) -> None:

@@ -1,4 +1,4 @@
-"""allocations and their state changes."""
+"""allocations, their state changes, and what tenants report of their hosts."""
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
@@ -75,4 +75,33 @@ allocation_transitions = sa.Table(
     sa.Column("failure", JSONB),
     sa.Column("actor", sa.Text, nullable=False),
     sa.Column("reason", sa.Text),
+)
+
+host_reports = sa.Table(
+    "host_reports",
+    metadata,
+    id_column("hrp"),
+    sa.Column("tenant_id", text_id(), nullable=False),
+    sa.Column("project_id", text_id(), nullable=False),
+    sa.Column("allocation_id", text_id(), nullable=False),
+    sa.Column("node_id", text_id(), nullable=False),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("reported_by", text_id(), nullable=False),
+    sa.Column("created_at", Timestamp, nullable=False),
+    # An operator has looked at the host: its GPUs may return to the pool.
+    sa.Column("cleared_at", Timestamp),
+    sa.Column("cleared_by", text_id()),
+    sa.Column("cleared_reason", sa.Text),
+    sa.CheckConstraint(
+        "(cleared_at IS NULL) = (cleared_by IS NULL) AND (cleared_at IS NULL) = (cleared_reason IS NULL)",
+        name="host_reports_cleared",
+    ),
+    sa.Index(
+        "host_reports_open_by_allocation",
+        "allocation_id",
+        unique=True,
+        postgresql_where=sa.text("cleared_at IS NULL"),
+    ),
+    sa.Index("host_reports_open_by_tenant", "tenant_id", postgresql_where=sa.text("cleared_at IS NULL")),
+    sa.Index("host_reports_by_node", "node_id", "id"),
 )

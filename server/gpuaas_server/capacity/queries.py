@@ -324,6 +324,15 @@ async def claimed_slots_mark(connection: Connection, allocation_id: str, status:
     )
 
 
+async def slots_enable_by_reason(connection: Connection, node_id: str, reason: str) -> None:
+    await connection.execute(
+        "UPDATE node_resource_slots SET status_reason = NULL, generation = generation + 1, status = CASE"
+        " WHEN approved_at IS NULL THEN 'discovered' ELSE 'available' END"
+        " WHERE node_id = %s AND status = 'disabled' AND status_reason = %s",
+        (node_id, reason),
+    )
+
+
 async def claims_end(connection: Connection, allocation_id: str, now: datetime) -> None:
     await connection.execute(
         "UPDATE allocation_resource_claims SET released_at = %s WHERE allocation_id = %s AND released_at IS NULL",

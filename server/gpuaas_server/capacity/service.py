@@ -313,10 +313,13 @@ async def slots_mark(tx: Tx, allocation_id: str, status: str, reason: str | None
     await queries.claimed_slots_mark(tx.connection, allocation_id, status, reason)
 
 
-async def claims_end(tx: Tx, allocation_id: str, node_id: str) -> None:
-    """The proven (or forced) end of an allocation's hold: slots back to the pool. The quota comes after it."""
+async def claims_end(tx: Tx, allocation_id: str, node_id: str, withheld: str | None = None) -> None:
+    """The proven (or forced) end of an allocation's hold: slots back to the pool. The quota comes after it.
+
+    `withheld` says why the slots do not return to the pool: they become disabled for that reason.
+    """
     await queries.node_lock(tx.connection, node_id)
-    await queries.claimed_slots_mark(tx.connection, allocation_id, "available", None)
+    await queries.claimed_slots_mark(tx.connection, allocation_id, "disabled" if withheld else "available", withheld)
     await queries.claims_end(tx.connection, allocation_id, tx.now)
     await queries.refit(tx.connection, [node_id])
 
@@ -331,3 +334,10 @@ async def quota_give_back(tx: Tx, scopes: Sequence[str], gpus: int, counted: boo
 async def quota_count_unproven(tx: Tx, scopes: Sequence[str], gpus: int) -> None:
     """From GPUs in use to those that are not proven clean."""
     await quota_queries.gpus_move(tx.connection, scopes, -gpus, gpus)
+
+
+async def slots_enable_withheld(tx: Tx, node_id: str, reason: str) -> None:
+    """Enable the slots that were disabled for exactly this reason."""
+    await queries.node_lock(tx.connection, node_id)
+    await queries.slots_enable_by_reason(tx.connection, node_id, reason)
+    await queries.refit(tx.connection, [node_id])

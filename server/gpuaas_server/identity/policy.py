@@ -312,6 +312,9 @@ RULES: dict[str, Rule] = {
     "allocation_topology": _READ_ALLOCATIONS,
     "allocation_release": _RELEASE,
     "allocation_replace": _USE_ALLOCATIONS,
+    "host_report_create": Rule(Level.PROJECT, _PROJECT_USERS, "allocations:write", needs_reason=True),
+    "host_report_list": _OPERATE,
+    "host_report_clear": Rule(Level.PLATFORM, _OPERATORS, needs_reason=True),
     "allocation_retry_release": _RELEASE,
     "allocation_force_cleanup": Rule(Level.PROJECT, _ADMIN, needs_reason=True, while_disabled=True),
     # The catalogue. Publishing is a project's business; who sees an app beyond its tenant, the platform's

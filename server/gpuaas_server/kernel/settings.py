@@ -176,6 +176,9 @@ class Settings(BaseSettings):
         default=1800, ge=1, description="A terminal ends when for so long nothing was typed and nothing shown."
     )
     terminal_max_seconds: int = Field(default=28800, ge=1, description="A terminal ends after that in any case.")
+    host_reports_per_tenant: int = Field(
+        default=5, ge=0, description="Open reports of broken hosts that one tenant may have. 0: tenants report none."
+    )
     terminals_per_allocation: int = Field(default=8, ge=1, description="Terminals that may live on one allocation.")
     terminals_per_user: int = Field(default=16, ge=1, description="Terminals that one person may have at once.")
     peer_bind: str = Field(

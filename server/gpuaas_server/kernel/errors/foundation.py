@@ -229,6 +229,12 @@ FOUNDATION = [
         "There are too many open terminals",
         "Close one that is not needed any more, and open this one again.",
     ),
+    ErrorKind(
+        "too_many_host_reports",
+        409,
+        "The tenant has too many open reports of broken hosts",
+        "Release the allocation or replace it; operators clear reports when they have looked at the hosts.",
+    ),
     ErrorKind("evidence_required", 422, "Evidence is required", "Describe what was checked on the host and by whom."),
     # Failures that happen later, on resources rather than in responses
     ErrorKind("deadline_exceeded", 504, "It did not end in time", "Retry; when it repeats, look at the node.", True),

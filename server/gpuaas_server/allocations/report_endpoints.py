@@ -1,0 +1,58 @@
+"""Reports that a host is broken, over HTTP."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from gpuaas_server.allocations import reports
+from gpuaas_server.allocations.schemas import HostReport, HostReportClear, HostReportCreate
+from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
+from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
+from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.ids import AllocationId, HostReportId, NodeId, ProjectId
+
+router = APIRouter(tags=["allocations"])
+
+
+@router.post(
+    "/projects/{project_id}/allocations/{allocation_id}/host-reports",
+    status_code=201,
+    response_model=HostReport,
+    responses=problem_responses("conflict", "already_exists", "too_many_host_reports"),
+)
+async def host_report_create(
+    project_id: ProjectId,
+    allocation_id: AllocationId,
+    body: HostReportCreate,
+    call: Annotated[Call, admitted_change("host_report_create")],
+) -> Response:
+    """Report the host of an allocation as broken: after its release operators look at it before anybody gets it again."""
+    most = call.platform.settings.host_reports_per_tenant
+    return await call.change(
+        lambda tx: reports.host_report_create(tx, project_id, allocation_id, body, most), status=201
+    )
+
+
+@router.get("/host-reports", response_model=Page[HostReport], responses=problem_responses())
+async def host_report_list(
+    call: Annotated[Call, admitted("host_report_list")],
+    node_id: Annotated[NodeId | None, Query()] = None,
+    cleared: Annotated[bool | None, Query(description="Only cleared ones, or only open ones.")] = None,
+    after: PageAfter = None,
+    limit: PageLimit = 50,
+) -> Response:
+    """Hosts that tenants reported as broken, newest first."""
+    roles = call.admission.roles
+    return await call.read(lambda c: reports.host_report_list(c, roles, node_id, cleared, after, limit))
+
+
+@router.post("/host-reports/{host_report_id}/clear", response_model=HostReport, responses=problem_responses("conflict"))
+async def host_report_clear(
+    host_report_id: HostReportId,
+    body: HostReportClear,
+    call: Annotated[Call, admitted_change("host_report_clear")],
+) -> Response:
+    """The host was looked at: GPUs that the report kept out of the pool return to it."""
+    roles = call.admission.roles
+    return await call.change(lambda tx: reports.host_report_clear(tx, roles, host_report_id, body))
