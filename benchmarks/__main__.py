@@ -10,6 +10,7 @@ from rich.console import Console
 from benchmarks import (
     claims,
     console,
+    fairness,
     fanout,
     instances,
     machine,
@@ -39,6 +40,7 @@ ALL = {
     "operations": Benchmark(operations.run, operations.HOW),
     "instances": Benchmark(instances.run, instances.HOW),
     "fanout": Benchmark(fanout.run, fanout.HOW),
+    "fairness": Benchmark(fairness.run, fairness.HOW),
     "console": Benchmark(console.run, console.HOW),
     "ssh": Benchmark(ssh.run, ssh.HOW),
     "terminals": Benchmark(terminals.run, terminals.HOW),

@@ -194,10 +194,12 @@ class Worker:
             metrics.work_oldest_seconds.labels(lane.name.lower()).set(seconds)
 
     def _shares(self, taken: Iterable[Lease]) -> list[list[Lease]]:
-        """What is done in one transaction: all of a kind and lane whose machine can load many, else each by itself."""
-        together: dict[tuple[str, Lane | str], list[Lease]] = {}
+        """What is done in one transaction: all of a kind, lane and flow whose machine can load many, else each by itself.
+        Not of two tenants: one would wait for the locks of the other's rows.
+        """
+        together: dict[tuple[object, ...], list[Lease]] = {}
         for lease in taken:
-            key = (lease.kind, lease.lane if lease.kind in self._many else lease.id)
+            key = (lease.kind, lease.lane, lease.flow) if lease.kind in self._many else (lease.id,)
             together.setdefault(key, []).append(lease)
         return list(together.values())
 
