@@ -4,16 +4,15 @@ It reads by SQL of its own and imports nothing of the server. Each invariant say
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable
 
 from chaos.agents import SeenTask
 from chaos.cast import Cast
 from chaos.clients import items_of
+from chaos.findings import Finding
 from chaos.history import Request
 from chaos.witness import Row, Witness
 
-SHOWN = 5
 # What a request makes: the table, and the column that has the request's id.
 MADE = {
     "allocation_create": ("allocations", "name"),
@@ -27,35 +26,13 @@ ENDED = ("operation.succeeded", "operation.failed", "operation.cancelled", "oper
 STUCK_SECONDS = 10
 
 
-@dataclass
-class Finding:
-    """An invariant, how often it was looked at, and where it does not hold."""
-
-    invariant: str
-    checked: int = 0
-    violations: list[str] = field(default_factory=list)
-
-    def expect(self, holds: bool, violation: str) -> None:
-        self.checked += 1
-        if not holds:
-            self.violations.append(violation)
-
-
-def table(findings: Iterable[Finding]) -> str:
-    """Invariant, checked, violations; and the first few of those in words."""
-    lines = [f"{'invariant':<34}{'checked':>9}{'violations':>12}"]
-    for finding in findings:
-        lines.append(f"{finding.invariant:<34}{finding.checked:>9}{len(finding.violations):>12}")
-        lines += [f"    {violation}" for violation in finding.violations[:SHOWN]]
-    return "\n".join(lines)
-
-
 class Checker:
     def __init__(self, witness: Witness, cast: Cast, tasks: list[SeenTask]) -> None:
         self._witness = witness
         self._cast = cast
         self._history = cast.history
         self._tasks = sorted(tasks, key=lambda task: task.at)
+        self._made: dict[str, dict[str, list[str]]] = {}  # kind of request, name, ids
 
     def check(self) -> list[Finding]:
         checks: list[tuple[str, Callable[[Finding], None]]] = [
@@ -76,10 +53,12 @@ class Checker:
             ("audit of nothing else", self._audit_has_resources),
             ("work under its lease", self._fence),
             ("operations have one outcome", self._operations),
+            ("controllers stay", self._controllers),
             ("no stuck work", self._stuck_work),
             ("nothing left in the database", self._left_in_database),
         ]
         findings = []
+        self._made = {kind: self._ids_by_name(*place) for kind, place in MADE.items()}
         for name, check in checks:
             findings.append(Finding(name))
             check(findings[-1])
@@ -146,17 +125,23 @@ class Checker:
 
     # What clients were told
 
-    def _made_by(self, request: Request) -> list[Row]:
-        name, column = MADE[request.kind]
-        return self._rows(
-            f"SELECT * FROM {name} WHERE {column} = %s OR {column} ~ %s", request.id, f"^{request.id}-[0-9]+$"
-        )
+    def _ids_by_name(self, name: str, column: str) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = defaultdict(list)
+        for row in self._rows(f"SELECT id, {column} AS name FROM {name} WHERE {column} IS NOT NULL"):
+            found[row["name"]].append(row["id"])
+        return found
+
+    def _made_by(self, request: Request) -> list[str]:
+        """The ids; of a bulk, each has its number behind the name."""
+        count = int(str(request.body.get("count", 1)))
+        names = [request.id, *(f"{request.id}-{number}" for number in range(count + 2))]
+        return [made for name in names for made in self._made[request.kind].get(name, ())]
 
     def _accepted_kept(self, finding: Finding) -> None:
         gone = self._deleted_ids()
         for request in self._history.of(*MADE):
             if request.accepted:
-                there = {row["id"] for row in self._made_by(request)} | gone
+                there = {*self._made_by(request), *gone}
                 told = self._told_ids(request)
                 finding.expect(
                     bool(told) and told <= there, f"{request.id}: told {sorted(told)}, there {sorted(there)[:4]}"
@@ -177,7 +162,7 @@ class Checker:
     def _refused_kept(self, finding: Finding) -> None:
         for request in self._history.of(*MADE):
             if request.refused and request.answer is not None:
-                made = [row["id"] for row in self._made_by(request)]
+                made = self._made_by(request)
                 finding.expect(not made, f"{request.id} was refused ({request.answer.code}), and there is {made}")
 
     def _all_or_nothing(self, finding: Finding) -> None:
@@ -195,14 +180,13 @@ class Checker:
                 finding.expect(same, f"{request.id} ({request.kind}): {told[0][:2]}, then {other[:2]}")
 
     def _released_kept(self, finding: Finding) -> None:
+        states = {row["id"]: row["state"] for row in self._rows("SELECT id, state FROM allocations")}
         for request in self._history.of("allocation_release"):
             if request.accepted:
                 allocation_id = request.path.split("/")[-2]
-                states = [
-                    row["state"] for row in self._rows("SELECT state FROM allocations WHERE id = %s", allocation_id)
-                ]
+                state = states.get(allocation_id)
                 # A failed one is cleaned and stays failed; its claims are looked at above.
-                finding.expect(states[:1] in (["released"], ["failed"]), f"{allocation_id} is {states}")
+                finding.expect(state in ("released", "failed"), f"{allocation_id} is {state}")
 
     # Events
 
@@ -217,7 +201,8 @@ class Checker:
             there, seen = [(row["cursor"], row["id"]) for row in rows], watcher.seen
             name = watcher.session.name
             twice = [one for one, count in Counter(seen).items() if count > 1]
-            missed = [one for one in there if one not in set(seen)]
+            known = set(seen)
+            missed = [one for one in there if one not in known]
             finding.checked += len(there)
             if twice:
                 finding.violations.append(f"{name} saw twice: {twice[:3]}")
@@ -307,6 +292,11 @@ class Checker:
         for row in rows:
             finding.expect(row["finished_at"] is not None, f"{row['id']} is {row['status']}")
             finding.expect(row["ends"] == 1, f"{row['id']} ({row['status']}) ended {row['ends']} times")
+
+    def _controllers(self, finding: Finding) -> None:
+        """A replica of the app's controller outlives whatever happens to the platform."""
+        finding.checked += len(self._cast.controllers)
+        finding.violations += self._cast.controller_ends
 
     def _stuck_work(self, finding: Finding) -> None:
         rows = self._rows(

@@ -10,13 +10,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from chaos.platform import LEASE_SECONDS, NODE_LOST_SECONDS, Platform
+from chaos.platform import LEASE_SECONDS, NODE_LOST_SECONDS, Platform, is_stopped
 
 # `kernel.database` sets idle_in_transaction_session_timeout to 30 s: who is frozen for longer has lost its transaction.
 LONG_FREEZE = 33.0
 CLOCK_STEP = 20.0  # ten leases, and longer than a node may be silent
 APIS, WORKERS, RACKS = ("api-1", "api-2"), ("worker-1", "worker-2"), ("rack-1", "rack-2")
 DATABASE = ("database",)
+FULL_BLOCKS = 256  # what PostgreSQL may have freed since the last block was taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +126,7 @@ class Nemesis:
     async def _freeze(self, attack: Attack) -> None:
         part = self.platform.parts[attack.target]
         part.signal(signal.SIGSTOP)
+        await insist(lambda: not part.alive or is_stopped(part.pid), f"{part.name} runs on")
         await asyncio.sleep(attack.seconds)
         part.signal(signal.SIGCONT)
 
@@ -150,12 +152,14 @@ class Nemesis:
 
     async def _freeze_database(self, attack: Attack) -> None:
         self.platform.signal_database(signal.SIGSTOP)
+        await insist(lambda: all(map(is_stopped, self.platform.database_pids())), "the database runs on")
         await asyncio.sleep(attack.seconds)
         self.platform.signal_database(signal.SIGCONT)
 
     async def _fill_disk(self, attack: Attack) -> None:
         ballast = self.platform.disk / "ballast"
         await asyncio.to_thread(fill_disk, ballast)
+        await insist(lambda: os.statvfs(self.platform.disk).f_bavail < FULL_BLOCKS, "there is room on the disk")
         await asyncio.sleep(attack.seconds)
         ballast.unlink()
 
@@ -167,6 +171,15 @@ class Nemesis:
         self.platform.signal_database(signal.SIGCONT)
         self.platform.database_kept_down = False
         (self.platform.disk / "ballast").unlink(missing_ok=True)
+
+
+async def insist(look: Callable[[], bool], otherwise: str) -> None:
+    """An attack that does nothing would make every run a good one. A signal may take a moment to arrive."""
+    for _ in range(100):
+        if look():
+            return
+        await asyncio.sleep(0.02)
+    raise RuntimeError(f"an attack had no effect: {otherwise}")
 
 
 def fill_disk(ballast: Path) -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from chaos.agents import read_journal
 from chaos.cast import Cast, new_http
-from chaos.checker import Checker, Finding, table
+from chaos.checker import Checker
+from chaos.findings import Finding, table
 from chaos.history import History
 from chaos.nemesis import Attack, Nemesis, make_schedule
 from chaos.platform import Platform, running_platform
