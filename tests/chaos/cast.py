@@ -13,7 +13,7 @@ import httpx
 from chaos.agents import RackOrder
 from chaos.clients import ANSWER_SECONDS, Session, Tenant, Watcher
 from chaos.history import History
-from chaos.platform import TESTS, Part, Platform
+from chaos.platform import START_SECONDS, TESTS, Part, Platform
 from gpuaas_sdk import Client, NewSku, PasswordCredentials
 from gpuaas_sdk.controller import AppController, Context, ControllerSettings, Line, Replica, connect
 from system_support.little_app import LittleApp
@@ -132,7 +132,7 @@ class Cast:
             self.platform.parts[name] = Part(
                 name, command, environment, log_file, clock_file
             )  # started as it is missed
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
             nodes = list(admin.nodes.list())
             if len(nodes) == 2 * NODES and all(admin.slots.list(node.id) for node in nodes):

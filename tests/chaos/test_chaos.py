@@ -13,7 +13,7 @@ SECONDS = 60.0  # with the start, the rest and the checks: two minutes
 LONG_SECONDS = 600.0
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)  # for a busy machine
 async def test_two_minutes_of_attacks_break_no_invariant() -> None:
     report = await run(SEED, SECONDS)
     assert report.violated == set(), str(report)
@@ -21,7 +21,7 @@ async def test_two_minutes_of_attacks_break_no_invariant() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1500)
+@pytest.mark.timeout(2400)
 @pytest.mark.parametrize("seed", [SEED + 1, random.SystemRandom().randrange(1_000_000)], ids=["fixed", "random"])
 async def test_ten_minutes_of_attacks_break_no_invariant(seed: int) -> None:
     report = await run(seed, LONG_SECONDS)
