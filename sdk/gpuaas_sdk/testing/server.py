@@ -47,7 +47,11 @@ class RunningServer:
         environment.pop("GPUAAS_DATABASE_URL", None) if "database_url" not in settings else None
         log_file = directory / "server.log"
         server = cls(cls._spawn(environment, directory, log_file), directory, url, log_file, environment=environment)
-        server.wait_ready()
+        try:
+            server.wait_ready()
+        except BaseException:  # nobody has it in hand yet who could stop it
+            server.__exit__()
+            raise
         if (directory / "admin.json").exists():  # else somebody was here before, see `replica_of`
             admin = json.loads((directory / "admin.json").read_text())
             server.admin_email, server.admin_password = admin["email"], admin["password"]
