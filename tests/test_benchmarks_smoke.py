@@ -3,7 +3,20 @@
 from pathlib import Path
 
 import pytest
-from benchmarks import console, fanout, instances, machine, operations, reads, report, slurm, soak, startup, terminals
+from benchmarks import (
+    console,
+    fairness,
+    fanout,
+    instances,
+    machine,
+    operations,
+    reads,
+    report,
+    slurm,
+    soak,
+    startup,
+    terminals,
+)
 from benchmarks.claims import measure
 from benchmarks.figures import Figure, Size
 from benchmarks.polling import measure as measure_polling
@@ -22,6 +35,12 @@ def test_creating_allocations_is_measured_against_pgbench() -> None:
 def test_every_task_reaches_its_agent_over_two_replicas() -> None:
     figures = measure_polling(Size.smoke(), replicas=2)
     assert figures[0].value > 0
+
+
+@pytest.mark.slow
+def test_another_tenant_is_measured_alone_and_beside_one_at_its_limits() -> None:
+    for delays in fairness.delays(Size.smoke()):
+        assert all(value > 0 for value in (*delays.allocate, *delays.revoke))
 
 
 def test_reads_are_measured_against_a_peer_that_gives_the_same_answer() -> None:

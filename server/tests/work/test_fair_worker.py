@@ -3,6 +3,7 @@
 import asyncio
 from datetime import datetime, timedelta
 
+from gpuaas_server.allocations.reconciler import AllocationMachine
 from gpuaas_server.kernel.clock import utc_now
 from gpuaas_server.kernel.context import Platform, Tx, system_actor
 from gpuaas_server.kernel.database import PLATFORM, Connection, Scope
@@ -132,6 +133,15 @@ async def test_the_cost_of_a_look_does_not_grow_with_the_backlog(platform: Platf
         read = await _rows_read(connection) - before
     assert (len(oldest), len(of_each)) == (9, 9)
     assert read < 500, "a look read the backlog of 2,000"
+
+
+async def test_rows_of_two_tenants_are_never_in_one_transaction(platform: Platform) -> None:
+    for flow in ("a", "b"):
+        await ask(platform, AllocationMachine.kind, flow, f"{flow}0", f"{flow}1")
+    async with platform.database.connection(PLATFORM) as connection:
+        taken = await leases.take(connection, [AllocationMachine.kind], "w", utc_now(), 60, 10)
+    shares = Worker(platform, [AllocationMachine(platform)])._shares(taken)
+    assert sorted(sorted(lease.subject for lease in share) for share in shares) == [["a0", "a1"], ["b0", "b1"]]
 
 
 async def _rows_read(connection: Connection) -> int:
