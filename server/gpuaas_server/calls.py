@@ -41,8 +41,10 @@ NAMED = {
     "project_event_list": "events.page",
     "publish_intent_upload": "publish_intents.upload_content",
     "receipt_list_all": "receipts.list",
+    "retention_show": "audit.retention",
     "registry_token": "artifacts.registry_token",
     "runtime_secret_create": "artifacts.pull_secret",
+    "service_account_key_update": "service_accounts.update_key",
     "slot_map": "slots.map",
     "ssh_ca_show": "ssh_access.authorities",
 }

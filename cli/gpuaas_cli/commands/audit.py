@@ -9,7 +9,7 @@ from gpuaas_cli.options import LimitOption, ProjectOption, past
 from gpuaas_cli.references import project_id, tenant_id
 from gpuaas_cli.rendering import Column, print_list, short_moment
 from gpuaas_cli.session import Session
-from gpuaas_sdk import AuditRecord
+from gpuaas_sdk import AuditRecord, RetentionPeriod
 
 group = CommandGroup(
     "Audit trail: of a project, of --tenant, or with --platform of everything. Without a verb: list.",
@@ -20,9 +20,23 @@ COLUMNS: list[Column[AuditRecord]] = [
     Column("TIME", lambda one: short_moment(one.at), whole=True),
     Column("WHO", lambda one: one.actor_name or one.actor_id),
     Column("ACTION", lambda one: one.action if one.outcome == "done" else f"{one.action} ({one.outcome})"),
+    Column("FROM", lambda one: " ".join(part for part in (one.source, one.address) if part)),
     Column("RESOURCE", lambda one: one.resource_id, whole=True),
     Column("REASON", lambda one: one.reason),
 ]
+
+PERIODS: list[Column[RetentionPeriod]] = [
+    Column("WHAT", lambda one: one.name, whole=True),
+    Column("DAYS", lambda one: one.days, right=True, whole=True),
+    Column("SETTING", lambda one: one.setting, whole=True),
+    Column("MEANING", lambda one: one.description),
+]
+
+
+@group.verb("retention")
+def retention(session: Session) -> None:
+    """For how many days audit rows, events and other records are kept, as it is set now."""
+    print_list(session, session.client.audit.retention(), PERIODS)
 
 
 @group.verb("list")

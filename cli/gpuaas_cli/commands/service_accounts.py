@@ -16,6 +16,7 @@ keys = CommandGroup("Keys of a service account.")
 group.add_typer(keys, name="keys")
 
 AccountArgument = Annotated[str, typer.Argument(help="Service account: id or name.")]
+KeyArgument = Annotated[str, typer.Argument(help="Key id (key_…).")]
 ScopeOption = Annotated[list[str], typer.Option("--scope", help="What it may do; repeat for several.")]
 AppsOption = Annotated[
     list[str] | None,
@@ -31,6 +32,7 @@ COLUMNS: list[Column[ServiceAccount]] = [
 ]
 KEY_COLUMNS: list[Column[ServiceAccountKey]] = [
     Column("ID", lambda one: one.id, whole=True),
+    Column("STATUS", lambda one: "disabled" if one.disabled else "active", whole=True),
     Column("CREATED", lambda one: one.created_at, whole=True),
     Column("EXPIRES", lambda one: one.expires_at, whole=True),
     Column("USED", lambda one: age(one.last_used_at), right=True, whole=True),
@@ -94,6 +96,15 @@ def enable(session: Session, account: AccountArgument, project: ProjectOption = 
     _print(session, session.client.service_accounts.update(where, found, disabled=False))
 
 
+@group.verb("delete")
+def delete(session: Session, account: AccountArgument, project: ProjectOption = None, yes: YesOption = False) -> None:
+    """Delete a service account for good: its keys, tokens, certificates and grants end at once."""
+    session.confirm(f"Delete the service account {account} for good?", yes)
+    where, found = _find(session, project, account)
+    session.client.service_accounts.delete(where, found)
+    session.say(f"{account} is deleted.")
+
+
 @keys.verb("list")
 def key_list(session: Session, account: AccountArgument, project: ProjectOption = None) -> None:
     """List the keys of a service account."""
@@ -118,11 +129,32 @@ def key_rotate(
     session.say("The secret is shown this once. Delete the old key when nobody uses it any more.")
 
 
+@keys.verb("disable")
+def key_disable(
+    session: Session, account: AccountArgument, key: KeyArgument, project: ProjectOption = None, yes: YesOption = False
+) -> None:
+    """Disable a key: it is refused, with its tokens, until it is enabled again."""
+    session.confirm(f"Disable the key {key} of {account}?", yes)
+    _key_update(session, project, account, key, True)
+
+
+@keys.verb("enable")
+def key_enable(session: Session, account: AccountArgument, key: KeyArgument, project: ProjectOption = None) -> None:
+    """Enable a disabled key."""
+    _key_update(session, project, account, key, False)
+
+
+def _key_update(session: Session, project: str | None, account: str, key: str, disabled: bool) -> None:
+    where, found = _find(session, project, account)
+    changed = session.client.service_accounts.update_key(where, found, key, disabled)
+    print_card(session, changed, [("Key", changed.id), ("Status", "disabled" if changed.disabled else "active")])
+
+
 @keys.verb("delete")
 def key_delete(
     session: Session,
     account: AccountArgument,
-    key: Annotated[str, typer.Argument(help="Key id (key_…).")],
+    key: KeyArgument,
     project: ProjectOption = None,
     yes: YesOption = False,
 ) -> None:

@@ -73,6 +73,15 @@ def enable(session: Session, user: UserArgument, tenant: TenantOption = None) ->
     _update(session, user, tenant, disabled=False)
 
 
+@group.verb("delete")
+def delete(session: Session, user: UserArgument, tenant: TenantOption = None, yes: YesOption = False) -> None:
+    """Delete a user for good: name and address are removed, all access ends at once. The audit trail keeps the id."""
+    session.confirm(f"Delete the user {user} for good?", yes)
+    home = home_tenant_id(session.client, tenant)
+    session.client.users.delete(home, user_id(session.client, home, user))
+    session.say(f"{user} is deleted.")
+
+
 @group.verb("unlock")
 def unlock(session: Session, user: UserArgument, tenant: TenantOption = None) -> None:
     """End the lockouts of a user after wrong passwords, in all networks."""

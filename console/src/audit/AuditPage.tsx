@@ -13,7 +13,7 @@ import { type Column, ResourceTable } from "../parts/ResourceTable";
 import { AuditDrawer } from "./AuditDrawer";
 import classes from "./AuditPage.module.css";
 import { EventsOf } from "./EventsOf";
-import { useAudit } from "./queries";
+import { useAudit, useRetention } from "./queries";
 import { ResourceLink } from "./ResourceLink";
 import { type AuditSearch, type Reach, searchOf } from "./search";
 
@@ -24,6 +24,8 @@ export function AuditPage() {
   const [reach, setReach] = useState<Reach>("project");
   const [shown, setShown] = useState<AuditRecord | null>(null);
   const listing = useAudit(reach, project, search);
+  const retention = useRetention();
+  const kept = retention ? ` They are kept for ${retention.audit} days, events for ${retention.event}.` : "";
   const reaches: { value: Reach; label: string }[] = [
     { value: "project", label: "This project" },
     ...(isOperator(user) || tenantsOf(user).includes(project.tenant_id)
@@ -59,7 +61,7 @@ export function AuditPage() {
   );
   return (
     <>
-      <PageHead title="Audit" lead="Who did what, and what was refused. Rows are only ever added." />
+      <PageHead title="Audit" lead={`Who did what, and what was refused. Rows are only ever added.${kept}`} />
       <div className="stack">
         <Filters search={search} reach={reach} reaches={reaches} onReach={setReach} />
         {search.correlation && <EventsOf project={project.id} correlation={search.correlation} />}

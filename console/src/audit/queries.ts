@@ -29,6 +29,18 @@ export function useAudit(reach: Reach, project: Project, search: AuditSearch): L
   });
 }
 
+/** For how many days records are kept, by what they are, such as audit; undefined until it is known. */
+export function useRetention(): Record<string, number> | undefined {
+  return useQuery({
+    queryKey: ["retention"],
+    queryFn: async ({ signal }) => {
+      const answer = await body(api.GET("/api/v1/retention", { signal }));
+      return Object.fromEntries(answer.items.map((one) => [one.name, one.days]));
+    },
+    staleTime: Number.POSITIVE_INFINITY,
+  }).data;
+}
+
 /** How far back events are looked through for a correlation id. */
 const TAIL = 500;
 

@@ -196,11 +196,25 @@ const platformUnlockSpec: ActionSpec<User> = {
   done: "Unlocked",
 };
 
+const platformUserDeleteSpec: ActionSpec<User> = {
+  label: "Delete",
+  danger: true,
+  says: () =>
+    "For good: name and e-mail address are removed, and all access ends now. The audit trail keeps the id.",
+  run: (one) =>
+    thenStale(body(api.DELETE("/api/v1/users/{user_id}", { params: { path: { user_id: one.id } } })), [
+      "users",
+      "platform",
+    ]),
+  done: "Deleted",
+};
+
 export const platformUserActions: ActionTable<User> = {
   platform_role_set: roleSpec,
   user_unlock: platformUnlockSpec,
   enable: platformUserUpdateSpec(false),
   disable: platformUserUpdateSpec(true),
+  user_delete: platformUserDeleteSpec,
 };
 
 /** Enabling and disabling are one operation of the API, of which one fits. */

@@ -20,6 +20,7 @@ import {
   accountCreateSpec,
   accountKeyDeleteSpec,
   accountKeySpec,
+  accountKeyUpdateSpec,
   changesFor,
 } from "./accountActions";
 import { useAccountKeys, useServiceAccounts } from "./queries";
@@ -103,12 +104,30 @@ function AccountDrawer(props: {
     monoColumn("id", "Key", (one) => one.id, "minmax(9rem, 2fr)"),
     timeColumn("used", "Used", (one) => one.last_used_at, "6rem"),
     timeColumn("expires", "Expires", (one) => one.expires_at, "6rem"),
+    enabledColumn(),
     actionsColumn(
       (one) =>
-        may.has("service_account_key_delete") && (
-          <ActionButton spec={accountKeyDeleteSpec(account)} resource={one} name={one.id} size="compact-xs" />
+        (may.has("service_account_key_update") || may.has("service_account_key_delete")) && (
+          <RowActions>
+            {may.has("service_account_key_update") && (
+              <ActionButton
+                spec={accountKeyUpdateSpec(account, !one.disabled)}
+                resource={one}
+                name={one.id}
+                size="compact-xs"
+              />
+            )}
+            {may.has("service_account_key_delete") && (
+              <ActionButton
+                spec={accountKeyDeleteSpec(account)}
+                resource={one}
+                name={one.id}
+                size="compact-xs"
+              />
+            )}
+          </RowActions>
         ),
-      "6rem",
+      "9rem",
     ),
   ];
   return (

@@ -129,6 +129,29 @@ export const accountKeyDeleteSpec = (one: ServiceAccount): ActionSpec<ServiceAcc
   done: "Key deleted",
 });
 
+export const accountKeyUpdateSpec = (
+  one: ServiceAccount,
+  disabled: boolean,
+): ActionSpec<ServiceAccountKey> => ({
+  label: disabled ? "Disable" : "Enable",
+  danger: disabled,
+  says: () =>
+    disabled
+      ? "It is refused, with the tokens that were got with it, until it is enabled again. The account's certificates end."
+      : "Who has its secret can log in again.",
+  run: (key) =>
+    thenStale(
+      body(
+        api.PATCH("/api/v1/projects/{project_id}/service-accounts/{service_account_id}/keys/{key_id}", {
+          params: { path: { ...at(one).path, key_id: key.id } },
+          body: { disabled },
+        }),
+      ),
+      ["service-accounts", one.project_id],
+    ),
+  done: disabled ? "Key disabled" : "Key enabled",
+});
+
 /** One operation of the API, in the words that people look for. */
 export const ACCOUNT_CHANGES: ActionTable<ServiceAccount> = {
   scopes: {
@@ -150,9 +173,24 @@ export const ACCOUNT_CHANGES: ActionTable<ServiceAccount> = {
     run: (one) => update(one, { disabled: true }),
     done: "Disabled",
   },
+  service_account_delete: {
+    label: "Delete",
+    danger: true,
+    says: () => "For good: its keys, tokens, certificates and grants end now. The audit trail stays.",
+    run: (one) =>
+      thenStale(
+        body(
+          api.DELETE("/api/v1/projects/{project_id}/service-accounts/{service_account_id}", {
+            params: at(one),
+          }),
+        ),
+        ["service-accounts", one.project_id],
+      ),
+    done: "Deleted",
+  },
 };
 
 export function changesFor(one: ServiceAccount): string[] {
   if (!one.allowed_actions.includes("service_account_update")) return [];
-  return ["scopes", one.disabled ? "enable" : "disable"];
+  return ["scopes", one.disabled ? "enable" : "disable", ...one.allowed_actions];
 }

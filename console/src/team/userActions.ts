@@ -67,6 +67,18 @@ function unlock(one: User) {
   );
 }
 
+function deleteUser(one: User) {
+  const tenant_id = one.tenant_id ?? "";
+  return thenStale(
+    body(
+      api.DELETE("/api/v1/tenants/{tenant_id}/users/{user_id}", {
+        params: { path: { tenant_id, user_id: one.id } },
+      }),
+    ),
+    ["users", tenant_id],
+  );
+}
+
 /** The update that a row offers, in the words that people look for. */
 export function userActions(show: (secret: Secret | null) => void): ActionTable<User> {
   return {
@@ -95,6 +107,14 @@ export function userActions(show: (secret: Secret | null) => void): ActionTable<
       run: unlock,
       done: "Unlocked",
     },
+    tenant_user_delete: {
+      label: "Delete",
+      danger: true,
+      says: () =>
+        "For good: name and e-mail address are removed, and all access ends now. The audit trail keeps the id.",
+      run: deleteUser,
+      done: "Deleted",
+    },
     enable: { label: "Enable", run: (one) => update(one, { disabled: false }), done: "Enabled" },
     disable: {
       label: "Disable",
@@ -106,9 +126,10 @@ export function userActions(show: (secret: Secret | null) => void): ActionTable<
   };
 }
 
-/** Which of them fit: all but unlocking are one operation of the API. */
+/** Which of them fit: renaming, enabling and the like are one operation of the API. */
 export function offeredFor(one: User): string[] {
   const unlocks = one.allowed_actions.includes("tenant_user_unlock") ? ["unlock"] : [];
   if (!one.allowed_actions.some((action) => action.endsWith("user_update"))) return unlocks;
-  return ["rename", "reset", ...unlocks, one.disabled ? "enable" : "disable"];
+  const deletes = one.allowed_actions.includes("tenant_user_delete") ? ["tenant_user_delete"] : [];
+  return ["rename", "reset", ...unlocks, one.disabled ? "enable" : "disable", ...deletes];
 }

@@ -60,6 +60,7 @@ from gpuaas_sdk.generated.models import (
     Receipt,
     ReceiptLine,
     RegistryToken,
+    RetentionPeriod,
     RevokedSshCertificates,
     RuntimeSecret,
     SecretKey,
@@ -538,6 +539,11 @@ class ArtifactsCalls(Calls):
 
 
 class AuditCalls(Calls):
+    async def retention(self) -> Sequence[RetentionPeriod]:
+        """For how many days the platform keeps audit rows, events and other records, as it is set now."""
+        request = Request(method="GET", path=path_of("retention"))
+        return await self._items(RetentionPeriod, request)
+
     def list(
         self,
         *,
@@ -1600,10 +1606,19 @@ class ServiceAccountsCalls(Calls):
         )
         return await self._read(NewServiceAccountKey, request)
 
+    async def delete(self, project_id: str, service_account_id: str, *, generation: int | None = None) -> None:
+        """Delete the account for good. Its keys, tokens, certificates and grants end at once; its audit rows stay."""
+        request = Request(
+            method="DELETE",
+            path=path_of("projects", project_id, "service-accounts", service_account_id),
+            headers=if_match(generation),
+        )
+        await self._discard(request)
+
     async def delete_key(
         self, project_id: str, service_account_id: str, key_id: str, *, generation: int | None = None
     ) -> None:
-        """End a key now, with the tokens that were got with it. Those of the other keys live on."""
+        """End a key now, with the tokens that were got with it and the account's certificates. Other keys live on."""
         request = Request(
             method="DELETE",
             path=path_of("projects", project_id, "service-accounts", service_account_id, "keys", key_id),
@@ -1644,6 +1659,18 @@ class ServiceAccountsCalls(Calls):
             headers=if_match(generation),
         )
         return await self._read(ServiceAccount, request)
+
+    async def update_key(
+        self, project_id: str, service_account_id: str, key_id: str, disabled: bool, *, generation: int | None = None
+    ) -> ServiceAccountKey:
+        """Disable a key, or enable it again. Disabling ends the tokens that were got with it, and the account's certificates."""
+        request = Request(
+            method="PATCH",
+            path=path_of("projects", project_id, "service-accounts", service_account_id, "keys", key_id),
+            body=body_of({"disabled": disabled}, {}),
+            headers=if_match(generation),
+        )
+        return await self._read(ServiceAccountKey, request)
 
     def list(self, project_id: str) -> Pages[ServiceAccount]:
         """Service accounts of the project, newest first. Secrets are never shown again."""
@@ -2019,6 +2046,19 @@ class UsersCalls(Calls):
             headers=if_match(generation),
         )
         return await self._read(UserWithPassword, request)
+
+    async def delete(self, tenant_id: str | None, user_id: str, *, generation: int | None = None) -> None:
+        """Delete a user of the tenant for good: name and e-mail address are removed, and all access ends at once.
+
+        Delete a user for good: name and e-mail address are removed, and all access ends at once. Audit rows keep the id."""
+        request = Request(
+            method="DELETE",
+            path=path_of("tenants", tenant_id, "users", user_id)
+            if tenant_id is not None
+            else path_of("users", user_id),
+            headers=if_match(generation),
+        )
+        await self._discard(request)
 
     async def remove_platform_role(self, user_id: str, *, generation: int | None = None) -> None:
         """Take the platform role away. The last administrator can not be removed."""

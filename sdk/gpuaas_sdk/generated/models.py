@@ -95,6 +95,7 @@ __all__ = [
     "RegistryPlace",
     "RegistryToken",
     "ReplaceTarget",
+    "RetentionPeriod",
     "RevokedSshCertificates",
     "RoleHeld",
     "RuntimeSecret",
@@ -357,6 +358,12 @@ class AuditRecord(Resource):
     details: Mapping[str, object] = field(default_factory=dict)
     # Finds all that one request caused: audit records, events, operations, host tasks and logs.
     correlation_id: str = ""
+    # What the client called itself, bounded and escaped.
+    user_agent: str = ""
+    # How the request came: api, console, cli, controller, agent; system: the platform's own. Empty: from before it was recorded. cli and controller are what the client declared.
+    source: str = ""
+    # The installation that recorded it (`GPUAAS_SITE`).
+    site: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -968,6 +975,8 @@ class NewServiceAccount(ServiceAccount):
 @dataclass(frozen=True, kw_only=True)
 class ServiceAccountKey(Resource):
     id: str
+    # It gets no token, and the tokens that were got with it are refused.
+    disabled: bool = False
     created_at: datetime | None = None
     # Null: it does not expire.
     expires_at: datetime | None = None
@@ -1385,6 +1394,16 @@ class RegistryToken(Resource):
     # Seconds.
     expires_in: int = 0
     issued_at: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RetentionPeriod(Resource):
+    # What is kept, such as audit.
+    name: str = ""
+    days: int = 0
+    description: str = ""
+    # The setting that an operator changes it with.
+    setting: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

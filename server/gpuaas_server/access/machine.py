@@ -2,9 +2,9 @@
 
 from datetime import datetime
 
-from gpuaas_server.access import operation_access, service
+from gpuaas_server.access import operation_access, service, user_keys
 from gpuaas_server.allocations import service as allocations
-from gpuaas_server.identity.service import ACCESS_END
+from gpuaas_server.identity.service import ACCESS_END, SSH_KEYS_DELETE
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 
@@ -24,6 +24,21 @@ class AccessEndMachine:
         opened = await service.holder_leaves(tx, None, holder)
         if opened:
             await allocations.access_changed(tx, *opened)
+
+
+class SshKeysDeleteMachine:
+    """The subject is a user that was deleted. Grants made from the keys are ended by the machine above."""
+
+    kind = SSH_KEYS_DELETE
+
+    async def load(self, connection: Connection, subject: str) -> str:
+        return subject
+
+    def decide(self, user_id: str, now: datetime) -> str:
+        return user_id
+
+    async def apply(self, tx: Tx, user_id: str, decision: str) -> None:
+        await user_keys.keys_delete(tx, user_id)
 
 
 class OperationAccessEndMachine:

@@ -150,6 +150,10 @@ async def ssh_keys_by_id(connection: Connection, user_id: str, key_ids: Sequence
     return await cursor.fetchall()
 
 
+async def ssh_keys_delete(connection: Connection, user_id: str) -> None:
+    await connection.execute("DELETE FROM ssh_keys WHERE user_id = %s", (user_id,))
+
+
 async def ssh_key_delete(connection: Connection, user_id: str, key_id: str) -> DictRow | None:
     cursor = await connection.execute(
         "DELETE FROM ssh_keys WHERE user_id = %s AND id = %s RETURNING fingerprint", (user_id, key_id)

@@ -34,6 +34,11 @@ async def ssh_key_delete(tx: Tx, key_id: str) -> None:
     await _audit(tx, "ssh_key_delete", key_id, row["fingerprint"])
 
 
+async def keys_delete(tx: Tx, user_id: str) -> None:
+    """All keys of a user that was deleted, which is audited already."""
+    await queries.ssh_keys_delete(tx.connection, user_id)
+
+
 async def _audit(tx: Tx, action: str, key_id: str, fingerprint: str) -> None:
     details: dict[str, object] = {"fingerprint": fingerprint}
     await audit.record(tx, AuditEntry(action, key_id, tx.actor.tenant_id or None, details=details))

@@ -6,10 +6,10 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response
 
-from gpuaas_server.audit import service
-from gpuaas_server.audit.schemas import AuditRecord
+from gpuaas_server.audit import retention, service
+from gpuaas_server.audit.schemas import AuditRecord, Retention
 from gpuaas_server.audit.service import AuditFilter
-from gpuaas_server.kernel.http.call import Call, admitted
+from gpuaas_server.kernel.http.call import Call, admitted, reply
 from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
 from gpuaas_server.kernel.http.problems import problem_responses
 from gpuaas_server.kernel.http.schemas import Moment
@@ -47,6 +47,12 @@ Wanted = Annotated[AuditFilter, Depends(_filter)]
 
 async def _list(call: Call, wanted: AuditFilter, after: str | None, limit: int) -> Response:
     return await call.read(lambda connection: service.audit_list(connection, wanted, after, limit))
+
+
+@router.get("/retention", response_model=Retention, responses=problem_responses())
+async def retention_show(call: Annotated[Call, admitted("retention_show")]) -> Response:
+    """For how many days the platform keeps audit rows, events and other records, as it is set now."""
+    return reply(retention.retention_show(call.platform.settings))
 
 
 @router.get("/audit", response_model=Page[AuditRecord], responses=problem_responses())

@@ -29,9 +29,11 @@ _FIRST, _LAST = datetime(2000, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UT
 
 AUDIT_INSERT = (
     "INSERT INTO audit_records (id, at, tenant_id, project_id, actor_id, actor_kind, actor_name, address, action, outcome,"
-    " resource_id, reason, details, correlation_id) SELECT * FROM jsonb_to_recordset(%s::jsonb) AS r(id text,"
+    " resource_id, reason, details, correlation_id, user_agent, source, site)"
+    " SELECT * FROM jsonb_to_recordset(%s::jsonb) AS r(id text,"
     " at timestamptz, tenant_id text, project_id text, actor_id text, actor_kind text, actor_name text, address text,"
-    " action text, outcome text, resource_id text, reason text, details jsonb, correlation_id text)"
+    " action text, outcome text, resource_id text, reason text, details jsonb, correlation_id text,"
+    " user_agent text, source text, site text)"
 )
 
 

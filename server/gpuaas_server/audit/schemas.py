@@ -22,3 +22,20 @@ class AuditRecord(BaseModel):
     reason: str | None = Field(description="What the actor said.")
     details: dict[str, object] = Field(description="What changed, by action; never a secret.")
     correlation_id: CorrelationId
+    user_agent: str = Field(description="What the client called itself, bounded and escaped.")
+    source: str = Field(
+        description="How the request came: api, console, cli, controller, agent; system: the platform's own. Empty: from"
+        " before it was recorded. cli and controller are what the client declared."
+    )
+    site: str = Field(description="The installation that recorded it (`GPUAAS_SITE`).")
+
+
+class RetentionPeriod(BaseModel):
+    name: str = Field(description="What is kept, such as audit.")
+    days: int
+    description: str
+    setting: str = Field(description="The setting that an operator changes it with.")
+
+
+class Retention(BaseModel):
+    items: list[RetentionPeriod]

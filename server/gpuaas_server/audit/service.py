@@ -49,6 +49,9 @@ def _row(tx: Tx, entry: AuditEntry) -> dict[str, object]:
         "reason": entry.reason,
         "details": redact(entry.details),
         "correlation_id": actor.correlation_id,
+        "user_agent": actor.user_agent,
+        "source": actor.source,
+        "site": tx.site,
     }
 
 

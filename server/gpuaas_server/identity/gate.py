@@ -22,6 +22,7 @@ from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http.call import Admission, Admitted, Gate
 from gpuaas_server.kernel.http.connections import mark_authenticated
 from gpuaas_server.kernel.http.edge import anonymous_actor, client_address
+from gpuaas_server.kernel.http.origin import cookie_source, user_agent
 from gpuaas_server.kernel.ids import is_id
 from gpuaas_server.projects.service import ProjectPlace
 
@@ -133,7 +134,7 @@ class IdentityGate:
         if principal.live_keys is not None:
             key_id = claims.account_key or ""
             if key_id not in principal.live_keys:
-                raise Problem("token_invalid", "The key behind this token was deleted.")
+                raise Problem("token_invalid", "The key behind this token was deleted or disabled.")
             key_expires_at = principal.live_keys[key_id]
             if key_expires_at is not None and key_expires_at <= now:
                 raise Problem("token_expired", "The key behind this token has expired.")
@@ -184,4 +185,6 @@ def _actor(request: Request, principal: Principal) -> Actor:
         state["correlation_id"],
         state["traceparent"],
         client_address(request),
+        user_agent(request),
+        cookie_source(request),
     )

@@ -205,8 +205,15 @@ class ServiceAccountKeyCreate(Body):
     expires_at: Moment | None = Field(default=None, description="Absent: it does not expire.")
 
 
+class ServiceAccountKeyUpdate(Body):
+    disabled: bool = Field(
+        description="True ends its tokens at once, and the account's certificates; false lets it in again."
+    )
+
+
 class ServiceAccountKey(BaseModel):
     id: str
+    disabled: bool = Field(description="It gets no token, and the tokens that were got with it are refused.")
     created_at: datetime
     expires_at: datetime | None = Field(description="Null: it does not expire.")
     last_used_at: datetime | None

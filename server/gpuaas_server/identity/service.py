@@ -14,7 +14,7 @@ from gpuaas_server.identity.policy import (
     reaches,
     sees_every_app,
 )
-from gpuaas_server.identity.principals import ACCESS_END, APP_ROLE, SERVICE_ACCOUNT
+from gpuaas_server.identity.principals import ACCESS_END, APP_ROLE, SERVICE_ACCOUNT, SSH_KEYS_DELETE
 from gpuaas_server.identity.queries import bindings as binding_queries
 from gpuaas_server.identity.queries import service_accounts as account_queries
 from gpuaas_server.identity.queries import users as user_queries
@@ -28,6 +28,7 @@ from gpuaas_server.kernel.ids import new_id
 __all__ = [
     "ACCESS_END",
     "PLATFORM_ROLES",
+    "SSH_KEYS_DELETE",
     "TOPIC",
     "FirstAdmin",
     "Member",

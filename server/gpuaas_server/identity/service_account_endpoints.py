@@ -13,6 +13,7 @@ from gpuaas_server.identity.schemas import (
     ServiceAccountCreate,
     ServiceAccountKey,
     ServiceAccountKeyCreate,
+    ServiceAccountKeyUpdate,
     ServiceAccountUpdate,
 )
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
@@ -84,6 +85,17 @@ async def service_account_update(
     )
 
 
+@router.delete("/{service_account_id}", status_code=204, responses=problem_responses("precondition_failed"))
+async def service_account_delete(
+    project_id: ProjectId,
+    service_account_id: ServiceAccountId,
+    call: Annotated[Call, admitted_change("service_account_delete")],
+) -> Response:
+    """Delete the account for good. Its keys, tokens, certificates and grants end at once; its audit rows stay."""
+    match = call.require_match
+    return await call.change(lambda tx: service.service_account_delete(tx, project_id, service_account_id, match))
+
+
 @router.post(
     "/{service_account_id}/keys",
     status_code=201,
@@ -116,6 +128,20 @@ async def service_account_key_list(
     )
 
 
+@router.patch("/{service_account_id}/keys/{key_id}", response_model=ServiceAccountKey, responses=problem_responses())
+async def service_account_key_update(
+    project_id: ProjectId,
+    service_account_id: ServiceAccountId,
+    key_id: KeyId,
+    body: ServiceAccountKeyUpdate,
+    call: Annotated[Call, admitted_change("service_account_key_update")],
+) -> Response:
+    """Disable a key, or enable it again. Disabling ends the tokens that were got with it, and the account's certificates."""
+    return await call.change(
+        lambda tx: service.service_account_key_update(tx, project_id, service_account_id, key_id, body)
+    )
+
+
 @router.delete("/{service_account_id}/keys/{key_id}", status_code=204, responses=problem_responses())
 async def service_account_key_delete(
     project_id: ProjectId,
@@ -123,5 +149,5 @@ async def service_account_key_delete(
     key_id: KeyId,
     call: Annotated[Call, admitted_change("service_account_key_delete")],
 ) -> Response:
-    """End a key now, with the tokens that were got with it. Those of the other keys live on."""
+    """End a key now, with the tokens that were got with it and the account's certificates. Other keys live on."""
     return await call.change(lambda tx: service.service_account_key_delete(tx, project_id, service_account_id, key_id))

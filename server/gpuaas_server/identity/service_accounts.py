@@ -7,6 +7,7 @@ from datetime import datetime
 from psycopg.rows import DictRow
 
 from gpuaas_server.audit.service import AuditEntry, record
+from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.identity.account_logins import secret_digest
 from gpuaas_server.identity.members import RequireMatch
 from gpuaas_server.identity.policy import allowed_actions
@@ -19,6 +20,7 @@ from gpuaas_server.identity.schemas import (
     ServiceAccountCreate,
     ServiceAccountKey,
     ServiceAccountKeyCreate,
+    ServiceAccountKeyUpdate,
     ServiceAccountUpdate,
 )
 from gpuaas_server.identity.signing_keys import TOPIC
@@ -30,7 +32,13 @@ from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.work import leases
 
 MAX_LIVE_KEYS = 10
-_VERBS = ("service_account_update", "service_account_key_create", "service_account_key_delete")
+_VERBS = (
+    "service_account_update",
+    "service_account_delete",
+    "service_account_key_create",
+    "service_account_key_update",
+    "service_account_key_delete",
+)
 
 
 async def service_account_create(
@@ -123,11 +131,38 @@ async def service_account_key_list(
     return Page[ServiceAccountKey].of([ServiceAccountKey(**row) for row in rows], limit)
 
 
+async def service_account_delete(tx: Tx, project_id: str, account_id: str, require_match: RequireMatch) -> None:
+    """Keys and tokens are dead at once, certificates and grants end, and the leases of its operations lapse."""
+    account = await _hold(tx, project_id, account_id)
+    require_match(account["generation"])
+    await queries.service_account_delete(tx.connection, account_id)
+    await leases.enqueue(tx, ACCESS_END, [account_id])
+    details: dict[str, object] = {"name": account["name"], "scopes": account["scopes"]}
+    await _recorded(tx, "service_account_delete", account, details)
+    place = (account["tenant_id"], account["project_id"])
+    await emit(tx, NewEvent("service_account.deleted", account_id, *place, {"name": account["name"]}))
+
+
+async def service_account_key_update(
+    tx: Tx, project_id: str, account_id: str, key_id: str, body: ServiceAccountKeyUpdate
+) -> ServiceAccountKey:
+    account = await _hold(tx, project_id, account_id)
+    row = await queries.key_update(tx.connection, account_id, key_id, body.disabled)
+    if row is None:
+        raise not_found("key", key_id)
+    if body.disabled:
+        await leases.enqueue(tx, ACCESS_END, [account_id])
+    await _recorded(tx, "service_account_key_update", account, {"key": key_id, "disabled": body.disabled})
+    return ServiceAccountKey(**row)
+
+
 async def service_account_key_delete(tx: Tx, project_id: str, account_id: str, key_id: str) -> None:
-    """Tokens that were got with this key end too; those of the other keys live on."""
+    """Tokens that were got with this key end too; those of the other keys live on. Which key an SSH certificate was got
+    with is not known, so all of the account's end: a program asks for another."""
     account = await _hold(tx, project_id, account_id)
     if not await queries.key_delete(tx.connection, account_id, key_id):
         raise not_found("key", key_id)
+    await leases.enqueue(tx, ACCESS_END, [account_id])
     await _recorded(tx, "service_account_key_delete", account, {"key": key_id})
 
 

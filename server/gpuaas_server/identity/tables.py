@@ -21,6 +21,7 @@ users = sa.Table(
     sa.Column("auth_epoch", sa.Integer, nullable=False, server_default="1"),
     sa.Column("last_sign_in_at", Timestamp),
     sa.Column("created_at", Timestamp, nullable=False),
+    sa.Column("deleted_at", Timestamp),  # what is left then is the id, which audit rows name
     sa.Column("generation", sa.BigInteger, nullable=False, server_default="1"),
     # Sign-in names a user by e-mail alone, so an address is one user on the whole platform.
     sa.UniqueConstraint("email", name="users_one_per_email"),
@@ -96,6 +97,7 @@ service_account_keys = sa.Table(
     sa.Column("service_account_id", text_id(), nullable=False),
     # SHA-256 is enough for a secret of 256 random bits: there is nothing to guess.
     sa.Column("digest", sa.LargeBinary, nullable=False),
+    sa.Column("disabled", sa.Boolean, nullable=False, server_default="false"),
     sa.Column("expires_at", Timestamp),
     sa.Column("last_used_at", Timestamp),
     sa.Column("created_at", Timestamp, nullable=False),

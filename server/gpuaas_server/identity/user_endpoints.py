@@ -26,6 +26,7 @@ router = APIRouter(tags=["users"])
 
 _CREATING = problem_responses("weak_password", "already_exists", "sign_in_busy")
 _CHANGING = problem_responses("precondition_failed", "last_admin")
+_DELETING = problem_responses("precondition_failed", "last_admin", "conflict")
 _UPDATING = problem_responses("precondition_failed", "last_admin", "sign_in_busy")
 
 
@@ -55,6 +56,12 @@ async def user_update(
 ) -> Response:
     """Rename, disable, unlock, or make a new password (shown once). Disabling ends all access of the user."""
     return await _update(call, "user_update", None, user_id, body)
+
+
+@router.delete("/users/{user_id}", status_code=204, responses=_DELETING)
+async def user_delete(user_id: UserId, call: Annotated[Call, admitted_change("user_delete")]) -> Response:
+    """Delete a user for good: name and e-mail address are removed, and all access ends at once. Audit rows keep the id."""
+    return await _delete(call, "user_delete", None, user_id)
 
 
 @router.post("/users/{user_id}/unlock", response_model=User, responses=problem_responses())
@@ -125,6 +132,14 @@ async def tenant_user_update(
     return await _update(call, "tenant_user_update", tenant_id, user_id, body)
 
 
+@router.delete("/tenants/{tenant_id}/users/{user_id}", status_code=204, responses=_DELETING)
+async def tenant_user_delete(
+    tenant_id: TenantId, user_id: UserId, call: Annotated[Call, admitted_change("tenant_user_delete")]
+) -> Response:
+    """Delete a user of the tenant for good: name and e-mail address are removed, and all access ends at once."""
+    return await _delete(call, "tenant_user_delete", tenant_id, user_id)
+
+
 @router.post("/tenants/{tenant_id}/users/{user_id}/unlock", response_model=User, responses=problem_responses())
 async def tenant_user_unlock(
     tenant_id: TenantId, user_id: UserId, call: Annotated[Call, admitted_change("tenant_user_unlock")]
@@ -158,3 +173,8 @@ async def _update(call: Call, action: str, tenant_id: str | None, user_id: str, 
 async def _unlock(call: Call, action: str, tenant_id: str | None, user_id: str) -> Response:
     roles = call.admission.roles
     return await call.change(lambda tx: users.user_unlock(tx, action, tenant_id, user_id, roles))
+
+
+async def _delete(call: Call, action: str, tenant_id: str | None, user_id: str) -> Response:
+    match = call.require_match
+    return await call.change(lambda tx: users.user_delete(tx, action, tenant_id, user_id, match))

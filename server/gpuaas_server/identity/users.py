@@ -4,6 +4,7 @@ from psycopg import errors as pg
 from psycopg.rows import DictRow
 
 from gpuaas_server.audit.service import AuditEntry, record
+from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.identity import members
 from gpuaas_server.identity.callers import read_principal
 from gpuaas_server.identity.lockouts import username_digest
@@ -11,7 +12,7 @@ from gpuaas_server.identity.logins import ProvenPassword
 from gpuaas_server.identity.members import RequireMatch
 from gpuaas_server.identity.passwords import HashedPassword
 from gpuaas_server.identity.policy import allowed_actions
-from gpuaas_server.identity.principals import ACCESS_END, SERVICE_ACCOUNT, USER, Principal
+from gpuaas_server.identity.principals import ACCESS_END, SERVICE_ACCOUNT, SSH_KEYS_DELETE, USER, Principal
 from gpuaas_server.identity.queries import bindings as binding_queries
 from gpuaas_server.identity.queries import logins as login_queries
 from gpuaas_server.identity.queries import users as queries
@@ -32,8 +33,8 @@ from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.work import leases
 
 Roles = frozenset[str]
-_TENANT_VERBS = ("tenant_user_update", "tenant_user_unlock", "tenant_member_set")
-_PLATFORM_VERBS = ("user_update", "user_unlock", "platform_role_set")
+_TENANT_VERBS = ("tenant_user_update", "tenant_user_unlock", "tenant_user_delete", "tenant_member_set")
+_PLATFORM_VERBS = ("user_update", "user_unlock", "user_delete", "platform_role_set")
 
 
 async def user_create(
@@ -101,6 +102,28 @@ async def user_update(
     await record(tx, AuditEntry(action, user_id, before["tenant_id"], details=details))
     tx.wakeups.add(TOPIC)
     return _with_password(_user(row, bindings, roles), password.text if password else None)
+
+
+async def user_delete(tx: Tx, action: str, tenant_id: str | None, user_id: str, require_match: RequireMatch) -> None:
+    """All ways in end now; the id stays, since audit rows name it, and nothing else of the person does."""
+    shown = _of_tenant(await queries.user_show(tx.connection, user_id), tenant_id, user_id)
+    if user_id == tx.actor.id:
+        raise Problem("conflict", "Nobody deletes themselves: ask another administrator.")
+    await binding_queries.admins_lock(tx.connection, shown["tenant_id"])
+    before = _of_tenant(await queries.user_hold(tx.connection, user_id), tenant_id, user_id)
+    require_match(before["generation"])
+    for binding in await binding_queries.user_bindings(tx.connection, [user_id]):
+        if binding["role"] in ("platform_admin", "tenant_admin"):
+            await members.refuse_last_admin(tx, user_id, binding["role"], binding["tenant_id"])
+    digest = username_digest(before["email"])
+    await login_queries.failures_clear(tx.connection, digest)
+    await login_queries.networks_clear(tx.connection, digest)
+    await queries.user_delete(tx.connection, user_id, tx.now)
+    await leases.enqueue(tx, ACCESS_END, [user_id])
+    await leases.enqueue(tx, SSH_KEYS_DELETE, [user_id])
+    await record(tx, AuditEntry(action, user_id, before["tenant_id"]))
+    await emit(tx, NewEvent("user.deleted", user_id, before["tenant_id"]))
+    tx.wakeups.add(TOPIC)
 
 
 async def user_unlock(tx: Tx, action: str, tenant_id: str | None, user_id: str, roles: Roles) -> User:

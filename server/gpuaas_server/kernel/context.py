@@ -25,6 +25,8 @@ class Actor:
     correlation_id: str = "-"
     traceparent: str = ""
     address: str = ""
+    user_agent: str = ""
+    source: str = "system"  # how the request came: api, console, cli, controller, agent; system: there was none
 
 
 def system_actor(name: str, correlation_id: str = "-") -> Actor:
@@ -41,6 +43,7 @@ class Tx:
     wakeups: set[str] = field(default_factory=set)
     audited: bool = False
     later: Later = field(default_factory=Later)
+    site: str = ""
 
     async def flush(self) -> None:
         """Write now what was left for later: for who reads it back, and at the end."""
@@ -64,7 +67,7 @@ class Platform:
     @asynccontextmanager
     async def transaction(self, scope: Scope, actor: Actor) -> AsyncIterator[Tx]:
         async with self.database.transaction(scope) as connection:
-            tx = Tx(connection=connection, actor=actor, now=self.clock())
+            tx = Tx(connection=connection, actor=actor, now=self.clock(), site=self.settings.site)
             yield tx
             await tx.flush()
         if tx.wakeups:

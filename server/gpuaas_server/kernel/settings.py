@@ -77,6 +77,12 @@ class Settings(BaseSettings):
     )
     streams_per_project: int = Field(default=1024, ge=1, description="The same of all callers in one project.")
     streams_per_tenant: int = Field(default=2048, ge=1, description="The same of all callers in one tenant.")
+    site: str = Field(
+        default="",
+        max_length=60,
+        pattern=r"^[A-Za-z0-9 ._-]*$",
+        description="Name of this installation, written into every audit row.",
+    )
     api_processes: int = Field(default=1, ge=1, le=64, description="Api processes that `up` starts.")
     pool_size: int = Field(default=8, ge=2, le=200, description="Database connections of one process.")
     token_minutes: int = Field(default=15, ge=1, le=60, description="Life of an access token.")

@@ -53,7 +53,7 @@ def head() -> str:
     built_on = {found for text in texts for found in _DOWN_REVISION.findall(text)}
     newest: str
     (newest,) = {found for text in texts for found in _REVISION.findall(text)} - built_on
-    return newest
+    return str(newest)
 
 
 def current(url: str) -> str | None:

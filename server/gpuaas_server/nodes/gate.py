@@ -19,6 +19,7 @@ from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http.call import Admission, Admitted
 from gpuaas_server.kernel.http.connections import mark_authenticated
 from gpuaas_server.kernel.http.edge import client_address
+from gpuaas_server.kernel.http.origin import user_agent
 from gpuaas_server.nodes import queries, signatures
 from gpuaas_server.nodes.batching import Batched
 from gpuaas_server.nodes.heartbeats import Heartbeats
@@ -181,4 +182,6 @@ def _actor(request: Request, node_id: str, name: str) -> Actor:
         correlation_id=state["correlation_id"],
         traceparent=state["traceparent"],
         address=client_address(request),
+        user_agent=user_agent(request),
+        source="agent",
     )

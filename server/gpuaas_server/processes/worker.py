@@ -9,7 +9,7 @@ import uvloop
 from prometheus_client import start_http_server
 
 from gpuaas_server.access import keys
-from gpuaas_server.access.machine import AccessEndMachine, OperationAccessEndMachine
+from gpuaas_server.access.machine import AccessEndMachine, OperationAccessEndMachine, SshKeysDeleteMachine
 from gpuaas_server.allocations.reconciler import AllocationMachine
 from gpuaas_server.artifacts.deletion import ArtifactDeleteMachine
 from gpuaas_server.artifacts.reconciler import ArtifactCheckMachine, PublishIntentMachine
@@ -51,6 +51,7 @@ def build_worker(platform: Platform) -> Worker:
             TerminalMachine(),
             AccessEndMachine(),
             OperationAccessEndMachine(),
+            SshKeysDeleteMachine(),
             PublishIntentMachine(platform.settings),
             ArtifactCheckMachine(),
             ArtifactDeleteMachine(platform.settings),

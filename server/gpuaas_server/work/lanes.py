@@ -25,6 +25,7 @@ LANE_OF_KIND: Mapping[str, Lane] = {
     "node_liveness": Lane.SAFETY,
     "access_end": Lane.SAFETY,
     "operation_access_end": Lane.SAFETY,
+    "ssh_keys_delete": Lane.SAFETY,
     "secret_erase": Lane.SAFETY,
     "instance_flag": Lane.SAFETY,
     "allocation": Lane.INTERACTIVE,

@@ -20,7 +20,7 @@ async def service_account_principal(connection: Connection, account_id: str) -> 
     cursor = await connection.execute(
         "SELECT s.id, s.name, s.tenant_id, s.project_id, s.scopes, s.app_slugs, s.disabled, s.expires_at,"
         " k.id AS key_id, k.expires_at AS key_expires_at"
-        " FROM service_accounts s LEFT JOIN service_account_keys k ON k.service_account_id = s.id"
+        " FROM service_accounts s LEFT JOIN service_account_keys k ON k.service_account_id = s.id AND NOT k.disabled"
         " WHERE s.id = %s",
         (account_id,),
     )

@@ -10,7 +10,7 @@ from gpuaas_server.kernel.database import Connection
 _COLUMNS = (
     "id, tenant_id, project_id, name, scopes, app_slugs, disabled, expires_at, created_by, created_at, generation"
 )
-_KEY = "id, created_at, expires_at, last_used_at"
+_KEY = "id, disabled, created_at, expires_at, last_used_at"
 
 
 async def service_account_insert(
@@ -115,6 +115,19 @@ async def key_count(connection: Connection, account_id: str, now: datetime) -> i
     return int(row["live"]) if row else 0
 
 
+async def key_update(connection: Connection, account_id: str, key_id: str, disabled: bool) -> DictRow | None:
+    cursor = await connection.execute(
+        f"UPDATE service_account_keys SET disabled = %s WHERE id = %s AND service_account_id = %s RETURNING {_KEY}",
+        (disabled, key_id, account_id),
+    )
+    return await cursor.fetchone()
+
+
+async def service_account_delete(connection: Connection, account_id: str) -> None:
+    await connection.execute("DELETE FROM service_account_keys WHERE service_account_id = %s", (account_id,))
+    await connection.execute("DELETE FROM service_accounts WHERE id = %s", (account_id,))
+
+
 async def key_delete(connection: Connection, account_id: str, key_id: str) -> bool:
     cursor = await connection.execute(
         "DELETE FROM service_account_keys WHERE id = %s AND service_account_id = %s RETURNING id",
@@ -128,7 +141,7 @@ async def sign_in_keys(connection: Connection, account_id: str, now: datetime) -
     cursor = await connection.execute(
         "SELECT k.id AS key_id, k.digest, s.name, s.tenant_id, s.project_id, s.scopes, s.disabled,"
         " s.expires_at FROM service_account_keys k JOIN service_accounts s ON s.id = k.service_account_id"
-        " WHERE s.id = %s AND (k.expires_at IS NULL OR k.expires_at > %s)",
+        " WHERE s.id = %s AND NOT k.disabled AND (k.expires_at IS NULL OR k.expires_at > %s)",
         (account_id, now),
     )
     return await cursor.fetchall()

@@ -31,6 +31,7 @@ async def user_insert(
 async def user_list(connection: Connection, tenant_id: str | None, after: str | None, limit: int) -> list[DictRow]:
     cursor = await connection.execute(
         f"SELECT {_COLUMNS} FROM users WHERE (%(tenant)s::text IS NULL OR tenant_id = %(tenant)s)"
+        " AND deleted_at IS NULL"
         " AND (%(after)s::text IS NULL OR id < %(after)s) ORDER BY id DESC LIMIT %(limit)s",
         {"tenant": tenant_id, "after": after, "limit": limit},
     )
@@ -38,13 +39,15 @@ async def user_list(connection: Connection, tenant_id: str | None, after: str | 
 
 
 async def user_show(connection: Connection, user_id: str) -> DictRow | None:
-    cursor = await connection.execute(f"SELECT {_COLUMNS} FROM users WHERE id = %s", (user_id,))
+    cursor = await connection.execute(f"SELECT {_COLUMNS} FROM users WHERE id = %s AND deleted_at IS NULL", (user_id,))
     return await cursor.fetchone()
 
 
 async def user_hold(connection: Connection, user_id: str) -> DictRow | None:
     """As user_show, held against concurrent changes."""
-    cursor = await connection.execute(f"SELECT {_COLUMNS} FROM users WHERE id = %s FOR UPDATE", (user_id,))
+    cursor = await connection.execute(
+        f"SELECT {_COLUMNS} FROM users WHERE id = %s AND deleted_at IS NULL FOR UPDATE", (user_id,)
+    )
     return await cursor.fetchone()
 
 
@@ -79,3 +82,16 @@ async def password_set(connection: Connection, user_id: str, password_hash: str,
 
 async def signed_in(connection: Connection, user_id: str, now: datetime) -> None:
     await connection.execute("UPDATE users SET last_sign_in_at = %s WHERE id = %s", (now, user_id))
+
+
+async def user_delete(connection: Connection, user_id: str, now: datetime) -> None:
+    """What is left is the id: nothing else says who it was. No hash is `!`, so no password opens it."""
+    await connection.execute("DELETE FROM role_bindings WHERE user_id = %s", (user_id,))
+    await connection.execute("DELETE FROM sessions WHERE user_id = %s", (user_id,))
+    await connection.execute("DELETE FROM browser_sessions WHERE user_id = %s", (user_id,))
+    await connection.execute(
+        "UPDATE users SET email = lower(id) || '@deleted.invalid', name = 'Deleted user', password_hash = '!',"
+        " disabled = true, auth_epoch = auth_epoch + 1, generation = generation + 1, last_sign_in_at = NULL,"
+        " deleted_at = %s WHERE id = %s",
+        (now, user_id),
+    )

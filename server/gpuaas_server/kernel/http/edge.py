@@ -15,6 +15,7 @@ from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.context import Actor
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http.direct import DirectRoute
+from gpuaas_server.kernel.http.origin import token_source, user_agent
 from gpuaas_server.kernel.http.problems import problem_response
 from gpuaas_server.kernel.logs import correlation_id
 
@@ -186,4 +187,6 @@ def anonymous_actor(request: Request) -> Actor:
         correlation_id=state["correlation_id"],
         traceparent=state["traceparent"],
         address=client_address(request),
+        user_agent=user_agent(request),
+        source=token_source(request),
     )
