@@ -16,6 +16,10 @@ def role(cast: Cast, caller: Caller, ids: Ids) -> Ids:
     return {"user_id": user.id}
 
 
+def tenant_user(cast: Cast, caller: Caller, ids: Ids) -> Ids:
+    return {"user_id": cast.admin.users.create(ids["tenant_id"], f"{secrets.token_hex(6)}@example.test", "Other").id}
+
+
 def tenant_admin(cast: Cast, caller: Caller, ids: Ids) -> Ids:
     cast.admin.tenants.set_member(ids["tenant_id"], ids["user_id"], "tenant_admin")
     return {}
@@ -34,6 +38,11 @@ def account(cast: Cast, caller: Caller, ids: Ids) -> Ids:
     """One account holds only so many keys."""
     account = cast.admin.service_accounts.create(ids["project_id"], slug(), ["projects:read"])
     return {"service_account_id": account.id}
+
+
+def account_key(cast: Cast, caller: Caller, ids: Ids) -> Ids:
+    account = cast.admin.service_accounts.create(ids["project_id"], slug(), ["projects:read"])
+    return {"service_account_id": account.id, "key_id": account.key.id}
 
 
 def token(cast: Cast, caller: Caller, ids: Ids) -> Ids:
