@@ -17,6 +17,7 @@ from gpuaas_agent.failures import TaskFailure
 from gpuaas_agent.host import processes, sshd
 from gpuaas_agent.identity import HostFacts, Identity, Trust
 from gpuaas_agent.loop import Backoff, TaskLoop
+from gpuaas_agent.node_key import NodeKeyRenewal
 from gpuaas_agent.state import TaskJournal
 from gpuaas_agent.terminals.desk import TerminalDesk
 from gpuaas_agent.trusted_anchors import TrustedAnchors
@@ -32,6 +33,7 @@ class Agent:
         self._who = who
         self._wire = who.open_wire()
         self._anchors = TrustedAnchors(config.state_dir, who.anchors, self._wire)
+        self._key = NodeKeyRenewal(config.state_dir, who.node_id, self._wire)
         self._ledger = AllocationLedger(config.state_dir)
         self._drivers = DriverRegistry(config, self._ledger)
         terminals = TerminalDesk(config.state_dir, self._wire.openings)
@@ -74,6 +76,8 @@ class Agent:
             except wire.Unreachable as problem:
                 log.warning("server_unreachable", message=str(problem))
             except wire.Refused as refusal:
+                if self._key.recover(refusal):
+                    continue
                 log.warning("server_refused", code=refusal.code, status=refusal.status)
             backoff.pause(self.loop.stop)
 
@@ -115,6 +119,16 @@ class Agent:
                         known_inventory = inventory
                 for driver in self._drivers.all():
                     driver.expire_grants(self._context(10.0))
+            self._renew_key()
+
+    def _renew_key(self) -> None:
+        try:
+            self._key.renew_when_due()
+        except wire.Refused as refusal:
+            if not self._key.recover(refusal):
+                log.warning("node_key_refused", code=refusal.code, status=refusal.status)
+        except (wire.Unreachable, OSError) as problem:
+            log.warning("node_key_not_renewed", message=str(problem))
 
     def _prepare_when_idle(self) -> None:
         for driver in self._drivers.all():

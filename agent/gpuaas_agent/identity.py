@@ -110,9 +110,9 @@ def _is_loopback(host: str) -> bool:
     return False
 
 
-def load_or_make_key(state_dir: Path) -> Ed25519PrivateKey:
+def load_or_make_key(state_dir: Path, name: str = "agent.key") -> Ed25519PrivateKey:
     """The agent's key is on disk, synced, before anyone hears of it."""
-    path = durable.make_private_folder(state_dir) / "agent.key"
+    path = durable.make_private_folder(state_dir) / name
     with contextlib.suppress(FileNotFoundError):
         loaded = serialization.load_pem_private_key(path.read_bytes(), password=None)
         if not isinstance(loaded, Ed25519PrivateKey):

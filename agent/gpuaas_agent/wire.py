@@ -157,6 +157,10 @@ class Wire:
             self._put_back(url, channel)
             return answer(status, data)
 
+    def use_signer(self, signer: Signer) -> None:
+        """Every call from now on is signed with this key."""
+        self._signer = signer
+
     def use_context(self, context: ssl.SSLContext) -> None:
         """Every new connection is verified by this one; those of before end when they have been used."""
         self._context = context

@@ -124,6 +124,7 @@ RECIPES: dict[str, Recipe] = {
     "node_update": Recipe({"labels": {"rack": "r1"}}),
     "node_cordon": Recipe(REASON, fresh.open_node),
     "node_uncordon": Recipe(fresh=fresh.closed_node),
+    "node_key_approve": Recipe(REASON, answers=NOT_NOW),  # its agent is there
     "node_drain": Recipe(REASON, fresh.open_node),
     "node_retire": Recipe(REASON, ids={"node_id": "doomed_node_id"}),
     "node_discover": Recipe(),
@@ -138,6 +139,7 @@ RECIPES: dict[str, Recipe] = {
         (
             "agent_enrol",
             "agent_heartbeat",
+            "agent_key_rotate",
             "agent_inventory",
             "agent_task_poll",
             "agent_task_progress",

@@ -16,6 +16,7 @@ from gpuaas_agent import __version__, phases, protocol, signing, specs, tasks
 from gpuaas_agent.failures import TaskFailure
 from gpuaas_agent.host import inspection
 from gpuaas_agent.identity import HostFacts, Trust, enrol_request
+from gpuaas_agent.node_key import KeyLife, life_from_answer, rotate_request
 from gpuaas_agent.protocol import Envelope, Failure, Phase, Result, SignedTask
 from gpuaas_agent.sim.http import Connection
 from gpuaas_agent.sim.inventory import make_address, make_inventory
@@ -78,6 +79,9 @@ class SimNode:
         self._poll = poll
         self._reports = reports
         self._key = _key_of(key_seed, index)
+        self._keeps_key = key_seed is not None  # a key from a seed stays, so that the node is known after a restart
+        self._key_life = KeyLife()
+        self._next_key: Ed25519PrivateKey | None = None
         self._clock = Clock()
         self._trust = Trust({}, [], [])
         self._generations: dict[str, int] = {}
@@ -96,6 +100,7 @@ class SimNode:
         while True:
             if time.monotonic() - said > HEARTBEAT_SECONDS:
                 await self._insist(self._heartbeat)
+                await self._insist(self.renew_key)
                 said = time.monotonic()
             await self._insist(self._poll_once)
 
@@ -119,8 +124,18 @@ class SimNode:
         answer = await self._call("POST", "/enrol", enrol_request(token, self._key, facts))
         self.node_id = str(answer["node_id"])
         self._trust = Trust.from_answer(answer)
+        self._key_life = life_from_answer(answer, self._clock.now())
         wait = answer.get("poll_wait_seconds")
         self._wait = wait if isinstance(wait, int) and 0 < wait <= 60 else 30
+
+    async def renew_key(self) -> None:
+        """Like a real agent, but for the disk."""
+        if self._keeps_key or not self._key_life.is_due(self._clock.now()):
+            return
+        self._next_key = self._next_key or Ed25519PrivateKey.generate()  # the same again, when an answer was lost
+        answer = await self._call("POST", "/key", rotate_request(self._next_key, self.node_id))
+        self._key, self._next_key = self._next_key, None
+        self._key_life = life_from_answer(answer, self._clock.now())
 
     async def _introduce(self) -> None:
         await self._heartbeat()

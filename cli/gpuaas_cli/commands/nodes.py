@@ -102,6 +102,12 @@ def cordon(session: Session, node: NodeArgument, reason: ReasonOption) -> None:
     _print(session, session.client.nodes.cordon(node_id(session.client, node), reason))
 
 
+@group.verb("approve-key")
+def approve_key(session: Session, node: NodeArgument, reason: ReasonOption) -> None:
+    """Let a node come back whose agent was away until its key had expired; the agent then renews it by itself."""
+    _print(session, session.client.nodes.key_approve(node_id(session.client, node), reason))
+
+
 @group.verb("uncordon")
 def uncordon(session: Session, node: NodeArgument) -> None:
     """Take allocations on a node again."""

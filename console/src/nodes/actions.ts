@@ -51,6 +51,21 @@ export const NODE_ACTIONS: ActionTable<Node> = {
     run: (one) => told(body(api.POST("/api/v1/nodes/{node_id}/uncordon", { params: at(one) }))),
     done: "In service again",
   },
+  node_key_approve: {
+    label: "Approve key",
+    says: () => "Its agent was away until its key had expired: it may come back, and renews the key by itself.",
+    form: REASON_FORM,
+    run: (one, values) =>
+      told(
+        body(
+          api.POST("/api/v1/nodes/{node_id}/key/approve", {
+            params: at(one),
+            body: { reason: String(values.reason) },
+          }),
+        ),
+      ),
+    done: "Approved",
+  },
   node_cordon: {
     label: "Cordon",
     says: () => "Nothing new lands here; what runs goes on.",

@@ -1015,6 +1015,10 @@ class Node(Resource):
     retired_at: datetime | None = None
     # Changes when the host boots.
     boot_id: str | None = None
+    # Which key its agent signs with, counted from 1.
+    key_generation: int = 0
+    # Its agent renews the key before then. In the past: it is refused until the key is approved. Null: the agent is of an older release, whose key has no end.
+    key_expires_at: datetime | None = None
     slots: SlotCounts
     # What the agent last reported: host, warnings.
     inventory: Mapping[str, object] = field(default_factory=dict)

@@ -1169,6 +1169,16 @@ class NodesCalls(Calls):
         )
         return self._read(Node, request)
 
+    def key_approve(self, node_id: str, reason: str, *, generation: int | None = None) -> Node:
+        """Let a node come back whose agent was away until its key had expired: good for a day, in which it is renewed."""
+        request = Request(
+            method="POST",
+            path=path_of("nodes", node_id, "key", "approve"),
+            body=body_of({"reason": reason}, {}),
+            headers=if_match(generation),
+        )
+        return self._read(Node, request)
+
     def retire(self, node_id: str, reason: str, *, generation: int | None = None) -> Node:
         """For good; needs a node without live claims. Its agent's key is refused from then on."""
         request = Request(

@@ -15,7 +15,7 @@ from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.http import idempotency
 from gpuaas_server.kernel.settings import Settings
-from gpuaas_server.nodes import enrolment, tasks
+from gpuaas_server.nodes import enrolment, node_keys, tasks
 from gpuaas_server.operations import forgetting
 from gpuaas_server.terminals import service as terminals
 
@@ -52,6 +52,7 @@ class HousekeepingMachine:
         return cutoffs(self._settings, now)
 
     async def apply(self, tx: Tx, snapshot: str, decision: Cutoffs) -> datetime:
+        await node_keys.count_ending(tx, node_keys.key_life(self._settings))
         keys = await idempotency.forget_expired(tx, PORTION_OF_KEYS)
         removed = (
             await identity.sessions_forget(tx, PORTION),

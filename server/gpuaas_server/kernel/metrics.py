@@ -54,6 +54,9 @@ certificate_expiry = Gauge(
 certificate_failures = Counter(
     "gpuaas_certificate_renewal_failures_total", "Renewals that did not succeed.", ["listener"], registry=registry
 )
+node_keys = Gauge(
+    "gpuaas_node_keys", "Keys of node agents that have ended, or are late to be renewed.", ["state"], registry=registry
+)
 work_done = Counter("gpuaas_work_total", "Work rows handled.", ["kind", "outcome"], registry=registry)
 work_lag = Histogram(
     "gpuaas_work_lag_seconds",

@@ -157,6 +157,12 @@ class Settings(BaseSettings):
     enrolment_rate_per_minute: int = Field(
         default=30, ge=1, description="Refused enrolments from one address in a minute, before it has to wait."
     )
+    node_key_days: int = Field(
+        default=30,
+        ge=1,
+        le=365,
+        description="Life of a node agent's key; the agent makes a new one after two thirds of it.",
+    )
     node_lost_seconds: int = Field(default=150, ge=5, description="Silence after which a node counts as lost.")
     provision_deadline_seconds: int = Field(default=600, ge=5, description="Provisioning must end by then.")
     release_deadline_seconds: int = Field(default=900, ge=5, description="Release must end by then.")

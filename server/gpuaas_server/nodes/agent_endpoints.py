@@ -16,7 +16,15 @@ from gpuaas_server.kernel.http.call import Call, admitted, reply
 from gpuaas_server.kernel.http.direct import DirectRoute
 from gpuaas_server.kernel.http.problems import problem_responses
 from gpuaas_server.kernel.ids import TaskId
-from gpuaas_server.nodes import agent_calls, enrolment, inventory, signatures, tasks
+from gpuaas_server.nodes import (
+    agent_calls,
+    enrolment,
+    inventory,
+    node_key_queries,
+    node_keys,
+    signatures,
+    tasks,
+)
 from gpuaas_server.nodes.agent_schemas import (
     Acknowledged,
     AgentCa,
@@ -26,16 +34,18 @@ from gpuaas_server.nodes.agent_schemas import (
     HostCertificate,
     HostCertificateRequest,
     Inventory,
+    NodeKey,
+    NodeKeyRotate,
     PlatformTrust,
     TaskBatch,
     TaskProgress,
     TaskResult,
 )
-from gpuaas_server.nodes.gate import AgentGate
+from gpuaas_server.nodes.gate import AgentGate, signed_by_key
 
 router = APIRouter(prefix="/agent", tags=["agent"])
 
-_SIGNED = ("agent_signature_invalid", "agent_clock_skew", "agent_replay", "node_retired")
+_SIGNED = ("agent_signature_invalid", "agent_clock_skew", "agent_replay", "node_retired", "node_key_expired")
 _WAIT = re.compile("[0-9]{1,2}")
 _HAVE = re.compile("(tsk_[0-9a-z]{26}(,tsk_[0-9a-z]{26}){0,199})?")
 _POLL_PARAMETERS = [
@@ -77,9 +87,11 @@ async def agent_enrol(body: Enrol, call: Annotated[Call, admitted("agent_enrol")
     trust = await _gate(call.request).heartbeats.trust()
     nonce = signatures.read_authorization(call.request.headers["authorization"]).nonce
     async with call.platform.transaction(call.admission.scope, call.actor) as tx:
-        node_id = await enrolment.node_enrol(tx, body, nonce)
+        node_id = await enrolment.node_enrol(tx, body, nonce, node_keys.key_life(call.platform.settings))
+        [row] = await node_key_queries.node_keys(tx.connection, [node_id])
+    key = {name: row[name] for name in ("key_generation", "key_expires_at")}
     wait = agent_calls.poll_wait_seconds(call.platform.settings.node_lost_seconds)
-    return reply(Enrolled(node_id=node_id, poll_wait_seconds=wait, **dict(trust)))
+    return reply(Enrolled(node_id=node_id, poll_wait_seconds=wait, **key, **dict(trust)))
 
 
 @router.post("/heartbeat", response_model=PlatformTrust, responses=problem_responses(*_SIGNED))
@@ -90,6 +102,17 @@ async def agent_heartbeat(body: Heartbeat, call: Annotated[Call, admitted("agent
         await _change(call, lambda tx: agent_calls.heartbeat(tx, call.actor.id, body))
         heartbeats.remember(call.actor.id, body)
     return reply(await heartbeats.trust())
+
+
+@router.post("/key", response_model=NodeKey, responses=problem_responses(*_SIGNED))
+async def agent_key_rotate(body: NodeKeyRotate, call: Annotated[Call, admitted("agent_key_rotate")]) -> Response:
+    """A new key for the node, brought in by its current one, which is good for ten more minutes. Repeatable."""
+    signed_by = await signed_by_key(call.request)
+    life = node_keys.key_life(call.platform.settings)
+    async with call.platform.transaction(call.admission.scope, call.actor) as tx:
+        made = await node_keys.node_key_rotate(tx, call.actor.id, body, life, signed_by)
+    _gate(call.request).forget_keys(call.actor.id)
+    return reply(made)
 
 
 @router.post("/inventory", response_model=Acknowledged, responses=problem_responses("inventory_invalid", *_SIGNED))

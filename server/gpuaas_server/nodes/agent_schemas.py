@@ -19,6 +19,7 @@ SshLine = Annotated[
 ]
 Version = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9.+_-]{0,49}$")]
 Sha256 = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
+AgentPublicKey = Annotated[str, StringConstraints(pattern="^[A-Za-z0-9+/]{43}=$")]
 Generation = Annotated[int, Field(ge=0, le=2**53 - 1)]
 SmallNumber = Annotated[int, Field(ge=0, le=4096)]
 
@@ -32,7 +33,7 @@ class Enrol(Body):
     token: Annotated[str, StringConstraints(pattern="^[A-Za-z0-9_-]{20,200}$")] = Field(
         description="From the enrolment bundle."
     )
-    public_key: Annotated[str, StringConstraints(pattern="^[A-Za-z0-9+/]{43}=$")] = Field(
+    public_key: AgentPublicKey = Field(
         description="The agent's Ed25519 key: base64 of the 32 raw bytes. Its requests are signed with it from now on."
     )
     hostname: Hostname
@@ -64,7 +65,21 @@ class PlatformTrust(BaseModel):
     tls_anchors: SignedAnchors
 
 
-class Enrolled(PlatformTrust):
+class NodeKey(BaseModel):
+    key_generation: int = Field(description="Which key of the node it is, counted from 1.")
+    key_expires_at: datetime | None = Field(description="Renew it before then; null: it has no end yet.")
+
+
+class NodeKeyRotate(Body):
+    """Signed with the current key, like every call."""
+
+    public_key: AgentPublicKey = Field(description="The new Ed25519 key: base64 of the 32 raw bytes.")
+    proof: Annotated[str, StringConstraints(pattern="^[A-Za-z0-9+/]{86}==$")] = Field(
+        description="Ed25519 of the new key over `gpuaas-node-key-v1\\n` and the node's id, base64."
+    )
+
+
+class Enrolled(PlatformTrust, NodeKey):
     node_id: str
     poll_wait_seconds: int = Field(description="How long to wait for tasks in one poll.")
 

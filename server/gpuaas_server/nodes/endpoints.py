@@ -13,7 +13,7 @@ from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
 from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
 from gpuaas_server.kernel.http.problems import problem_responses
 from gpuaas_server.kernel.ids import EnrolmentTokenId, NodeId, TaskId
-from gpuaas_server.nodes import drain, enrolment, service
+from gpuaas_server.nodes import drain, enrolment, node_keys, service
 from gpuaas_server.nodes.schemas import (
     EnrolmentToken,
     EnrolmentTokenCreate,
@@ -122,6 +122,19 @@ async def node_cordon(
 ) -> Response:
     """Nothing new lands here; what runs goes on."""
     return await _change(call, node_id, lambda tx: service.node_cordon(tx, node_id, body.reason))
+
+
+@router.post("/nodes/{node_id}/key/approve", response_model=Node, responses=problem_responses(*_CHANGE))
+async def node_key_approve(
+    node_id: NodeId, body: NodeReason, call: Annotated[Call, admitted_change("node_key_approve")]
+) -> Response:
+    """Let a node come back whose agent was away until its key had expired: good for a day, in which it is renewed."""
+
+    async def approve(tx: Tx) -> None:
+        await service.node_lock(tx, node_id, "node_key_approve")
+        await node_keys.node_key_approve(tx, node_id, body.reason)
+
+    return await _change(call, node_id, approve)
 
 
 @router.post("/nodes/{node_id}/uncordon", response_model=Node, responses=problem_responses(*_CHANGE))

@@ -17,7 +17,7 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
-from gpuaas_server.nodes import enrolment_queries, queries
+from gpuaas_server.nodes import enrolment_queries, node_key_queries, queries
 from gpuaas_server.nodes.agent_schemas import Enrol
 from gpuaas_server.nodes.schemas import EnrolmentToken, EnrolmentTokenCreate, EnrolmentTokenCreated
 from gpuaas_server.nodes.signatures import ENROLLING
@@ -56,15 +56,15 @@ async def enrolment_token_revoke(tx: Tx, token_id: str) -> None:
     await audit.record(tx, AuditEntry("enrolment_token_revoke", token_id))
 
 
-async def node_enrol(tx: Tx, body: Enrol, nonce: str) -> str:
+async def node_enrol(tx: Tx, body: Enrol, nonce: str, key_life: timedelta) -> str:
     """The node id. The nonce is spent only with a good token: strangers cannot make us remember anything."""
-    node_id = await _trade(tx, body)
+    node_id = await _trade(tx, body, tx.now + key_life)
     if not await queries.nonces_insert(tx.connection, [(ENROLLING, bytes.fromhex(nonce))], tx.now):
         raise Problem("agent_replay")
     return node_id
 
 
-async def _trade(tx: Tx, body: Enrol) -> str:
+async def _trade(tx: Tx, body: Enrol, key_expires_at: datetime) -> str:
     """The same token with the same key is the same host asking again: it gets the same id."""
     public_key = base64.b64decode(body.public_key)
     token = await enrolment_queries.token_lock(tx.connection, _digest(body.token))
@@ -77,7 +77,7 @@ async def _trade(tx: Tx, body: Enrol) -> str:
         raise Problem("enrolment_token_invalid", "The enrolment token has expired.")
     if token["uses"] >= token["max_uses"]:
         raise Problem("enrolment_token_used")
-    node_id = await _node_of_key(tx, public_key, body)
+    node_id = await _node_of_key(tx, public_key, body, key_expires_at)
     await enrolment_queries.use_insert(tx.connection, token["id"], public_key, node_id, tx.now)
     details: dict[str, object] = {"hostname": body.hostname, "address": body.address, "by": token["id"]}
     await audit.record(tx, AuditEntry("agent_enrol", node_id, details=details))
@@ -85,18 +85,20 @@ async def _trade(tx: Tx, body: Enrol) -> str:
     return node_id
 
 
-async def _node_of_key(tx: Tx, public_key: bytes, body: Enrol) -> str:
-    """A host that kept its key is the node it was before, also with a new token."""
+async def _node_of_key(tx: Tx, public_key: bytes, body: Enrol, key_expires_at: datetime) -> str:
+    """A host that kept its key is the node it was before, also with a new token; the key lives on."""
     before = await queries.node_by_key(tx.connection, public_key)
     if before is not None:
         if before["retired_at"] is not None:
             raise Problem("node_retired", "This key belonged to a retired node; make a new one.")
+        await node_key_queries.node_key_extend(tx.connection, before["id"], key_expires_at)
         return str(before["id"])
     node_id = new_id("nod")
     await queries.node_names_lock(tx.connection)
     taken = await queries.node_name_taken(tx.connection, body.hostname, node_id)
     name = f"{body.hostname}-{node_id[-6:]}" if taken else body.hostname
-    row = (node_id, name, body.hostname, body.address, public_key, body.ssh_host_public_key, body.agent_version)
+    place = (node_id, name, body.hostname, body.address)
+    row = (*place, public_key, body.ssh_host_public_key, body.agent_version, key_expires_at)
     await queries.node_insert(tx.connection, row, tx.now)
     await capacity.node_eligibility_set(tx, node_id, True)
     return node_id

@@ -3,13 +3,14 @@
 A node acts in PLATFORM scope because it serves several tenants; what it may touch is limited by its node id in every query.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from psycopg.rows import DictRow
 from starlette.requests import Request
 
 from gpuaas_server.access import keys
@@ -20,11 +21,12 @@ from gpuaas_server.kernel.http.call import Admission, Admitted
 from gpuaas_server.kernel.http.connections import mark_authenticated
 from gpuaas_server.kernel.http.edge import client_address
 from gpuaas_server.kernel.http.origin import user_agent
-from gpuaas_server.nodes import queries, signatures
+from gpuaas_server.nodes import node_key_queries, queries, signatures
 from gpuaas_server.nodes.batching import Batched
 from gpuaas_server.nodes.heartbeats import Heartbeats
 from gpuaas_server.nodes.inbox import TaskInbox
 from gpuaas_server.nodes.liveness import Liveness
+from gpuaas_server.nodes.node_keys import is_over
 from gpuaas_server.nodes.refusals import ENROL, AgentRefusals
 from gpuaas_server.nodes.signatures import ENROLLING, AgentSignature
 
@@ -32,10 +34,30 @@ NONCE_MEMORY = timedelta(milliseconds=2 * signatures.MAX_SKEW_MS)
 MOST_NONCES = 250_000
 
 
+# A key may have been renewed at another replica. Changing calls learn that with their nonce; polls look this often.
+KEY_MEMORY = timedelta(minutes=10)
+LOOK_AGAIN = timedelta(seconds=1)  # a stranger who sends wrong signatures costs a statement a second, not one each
+
+
 @dataclass(frozen=True, slots=True)
 class _KnownNode:
-    key: Ed25519PublicKey
+    """The keys of a node, the current one first, each with its end; and when they were read."""
+
+    keys: tuple[tuple[Ed25519PublicKey, datetime | None], ...]
     name: str
+    generation: int = 0
+    expires_at: datetime | None = None
+    read_at: datetime | None = None
+
+    def has_signed(self, request: Request, signature: AgentSignature, body: bytes, now: datetime) -> bool:
+        """Whether one of its keys did that is good now."""
+        for key, until in self.keys:
+            try:
+                signatures.check_signature(key, request.method, _target(request), signature, body)
+            except Problem:
+                continue
+            return until is None or now < until
+        return False
 
 
 class NonceVerdict(Enum):
@@ -68,6 +90,7 @@ class AgentGate:
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
         self._nodes: dict[str, _KnownNode] = {}
+        self._looked_again: dict[str, datetime] = {}
         self._unknown_nodes = Batched(self._look_up_nodes)
         self._nonces = NonceMemory()
         self._changing_nonces = Batched(self._mark_nonces)
@@ -105,20 +128,44 @@ class AgentGate:
         signatures.check_time(signature, self._platform.clock())
         body = await request.body()
         if signature.node_id == ENROLLING:
-            node = _KnownNode(await _key_in_body(request), "enrolling node")
-        else:
-            node = await self._node(signature.node_id)
-        signatures.check_signature(node.key, request.method, _target(request), signature, body)
-        if signature.node_id != ENROLLING:  # an enrolment's nonce is spent with its token, see enrolment.py
-            await self._check_nonce(request.method, signature)
+            node = _KnownNode(((await _key_in_body(request), None),), "enrolling node")
+            if not node.has_signed(request, signature, body, self._platform.clock()):
+                raise Problem("agent_signature_invalid")
+        else:  # an enrolment's nonce is spent with its token, see enrolment.py
+            node = await self._proven_node(request, signature, body)
+            await self._check_nonce(request, signature, body, node)
             self.liveness.seen(signature.node_id)
             mark_authenticated(request)
         return Admission(_actor(request, signature.node_id, node.name), PLATFORM, frozenset({"node"}))
 
-    async def _node(self, node_id: str) -> _KnownNode:
-        """The key of a node never changes, so it is kept; whether the node is retired is asked with every call."""
+    async def _proven_node(self, request: Request, signature: AgentSignature, body: bytes) -> _KnownNode:
+        """The node whose key signed this. What is remembered is read again before anybody is refused by it."""
+        now = self._platform.clock()
+        node = await self._node(signature.node_id, now - KEY_MEMORY)
+        if not node.has_signed(request, signature, body, now) or is_over(node.expires_at, now):
+            node = await self._node_again(signature.node_id, now)
+            if not node.has_signed(request, signature, body, now):
+                raise Problem("agent_signature_invalid")
+            if is_over(node.expires_at, now):
+                raise Problem("node_key_expired")
+        return node
+
+    async def _node_again(self, node_id: str, now: datetime) -> _KnownNode:
+        """Read anew, but not for every wrong signature that somebody sends."""
+        last = self._looked_again.get(node_id)
+        if last is None or not timedelta() <= now - last < LOOK_AGAIN:
+            self._looked_again[node_id] = now
+            self.forget_keys(node_id)
+        return await self._node(node_id, now - KEY_MEMORY)
+
+    def forget_keys(self, node_id: str) -> None:
+        """They have changed."""
+        self._nodes.pop(node_id, None)
+
+    async def _node(self, node_id: str, read_since: datetime) -> _KnownNode:
+        """Its keys, as they were at this moment or later; whether the node is retired is asked with every call."""
         known = self._nodes.get(node_id)
-        if known is None:
+        if known is None or known.read_at is None or known.read_at < read_since:
             known = await self._unknown_nodes.ask(node_id)
             if known is None:
                 raise Problem("agent_signature_invalid")
@@ -127,32 +174,62 @@ class AgentGate:
 
     async def _look_up_nodes(self, node_ids: Sequence[str]) -> dict[str, _KnownNode]:
         async with self._platform.database.connection(PLATFORM) as connection:
-            rows = await queries.node_keys(connection, node_ids)
-        return {
-            row["id"]: _KnownNode(Ed25519PublicKey.from_public_bytes(bytes(row["public_key"])), row["name"])
-            for row in rows
-        }
+            rows = await node_key_queries.node_keys(connection, node_ids)
+        return {row["id"]: _known(row, self._platform.clock()) for row in rows}
 
-    async def _check_nonce(self, method: str, signature: AgentSignature) -> None:
+    async def _check_nonce(self, request: Request, signature: AgentSignature, body: bytes, node: _KnownNode) -> None:
         """In this process's memory first; those of changing calls also in the database, for all replicas."""
         if not self._nonces.first_time(signature.node_id, signature.nonce, self._platform.clock()):
             raise Problem("agent_replay")
-        if method == "GET":
+        if request.method == "GET":
             return
         seen = await self._changing_nonces.ask((signature.node_id, bytes.fromhex(signature.nonce)))
-        if seen is NonceVerdict.RETIRED:
-            raise Problem("node_retired")
-        if seen is not NonceVerdict.FRESH:
+        if seen is None:
             raise Problem("agent_replay")
+        verdict, generation = seen
+        if verdict is NonceVerdict.RETIRED:
+            raise Problem("node_retired")
+        if generation != node.generation:  # another replica has heard of a new key
+            self.forget_keys(signature.node_id)
+            await self._proven_node(request, signature, body)
 
-    async def _mark_nonces(self, nonces: Sequence[tuple[str, bytes]]) -> dict[tuple[str, bytes], NonceVerdict]:
+    async def _mark_nonces(
+        self, nonces: Sequence[tuple[str, bytes]]
+    ) -> dict[tuple[str, bytes], tuple[NonceVerdict, int]]:
         now = self._platform.clock()
         async with self._platform.database.connection(PLATFORM) as connection:
             rows = await queries.nonces_insert(connection, nonces, now)
         return {
-            (row["node_id"], bytes(row["nonce"])): NonceVerdict.RETIRED if row["retired"] else NonceVerdict.FRESH
+            (row["node_id"], bytes(row["nonce"])): (
+                NonceVerdict.RETIRED if row["retired"] else NonceVerdict.FRESH,
+                row["key_generation"],
+            )
             for row in rows
         }
+
+
+def _known(row: DictRow, now: datetime) -> _KnownNode:
+    keys = [(Ed25519PublicKey.from_public_bytes(bytes(row["public_key"])), None)]
+    if row["previous_public_key"] is not None:
+        previous = Ed25519PublicKey.from_public_bytes(bytes(row["previous_public_key"]))
+        keys.append((previous, row["previous_key_until"]))
+    return _KnownNode(tuple(keys), row["name"], row["key_generation"], row["key_expires_at"], now)
+
+
+async def signed_by_key(request: Request) -> Callable[[bytes], bool]:
+    """A question about the request: whether this very key has signed it."""
+    signature = signatures.read_authorization(request.headers.get("authorization", ""))
+    body = await request.body()
+
+    def signed_by(public_key: bytes) -> bool:
+        key = Ed25519PublicKey.from_public_bytes(public_key)
+        try:
+            signatures.check_signature(key, request.method, _target(request), signature, body)
+        except Problem:
+            return False
+        return True
+
+    return signed_by
 
 
 def _target(request: Request) -> str:

@@ -11,7 +11,7 @@ from gpuaas_server.kernel.database import Connection
 _NODE = (
     "n.id, n.name, n.hostname, n.address, n.ssh_host_public_key, n.agent_version, n.boot_id, n.cordoned, n.draining,"
     " n.maintenance_reason, n.maintenance_since, n.maintenance_by, n.lost_since, n.retired_at, n.inventory, n.labels,"
-    " n.generation, n.created_at, h.last_seen_at"
+    " n.key_generation, n.key_expires_at, n.generation, n.created_at, h.last_seen_at"
 )
 _FROM = " FROM nodes n LEFT JOIN node_heartbeats h ON h.node_id = n.id"
 _APPROVED = "EXISTS (SELECT 1 FROM node_resource_slots s WHERE s.node_id = n.id AND s.approved_at IS NOT NULL)"
@@ -59,11 +59,6 @@ async def node_lock(connection: Connection, node_id: str) -> DictRow | None:
     return await cursor.fetchone()
 
 
-async def node_keys(connection: Connection, node_ids: Sequence[str]) -> list[DictRow]:
-    cursor = await connection.execute("SELECT id, public_key, name FROM nodes WHERE id = ANY(%s)", (list(node_ids),))
-    return await cursor.fetchall()
-
-
 async def nonces_insert(connection: Connection, nonces: Sequence[tuple[str, bytes]], now: datetime) -> list[DictRow]:
     """Those that nobody used before, and whether their node is retired. Sorted: two replicas lock in one order."""
     ordered = sorted(nonces)
@@ -71,7 +66,7 @@ async def nonces_insert(connection: Connection, nonces: Sequence[tuple[str, byte
         "WITH fresh AS (INSERT INTO agent_nonces (node_id, nonce, seen_at)"
         "   SELECT i, n, %s FROM unnest(%s::text[], %s::bytea[]) AS s(i, n) ON CONFLICT DO NOTHING"
         "   RETURNING node_id, nonce)"
-        " SELECT f.node_id, f.nonce, n.retired_at IS NOT NULL AS retired"
+        " SELECT f.node_id, f.nonce, n.retired_at IS NOT NULL AS retired, n.key_generation"
         " FROM fresh f LEFT JOIN nodes n ON n.id = f.node_id",
         (now, [node_id for node_id, _ in ordered], [nonce for _, nonce in ordered]),
     )
@@ -91,10 +86,10 @@ async def node_names_lock(connection: Connection) -> None:
 
 
 async def node_insert(connection: Connection, row: Sequence[object], now: datetime) -> None:
-    """Row of (id, name, hostname, address, public_key, ssh_host_public_key, agent_version)."""
+    """Row of (id, name, hostname, address, public_key, ssh_host_public_key, agent_version, key_expires_at)."""
     await connection.execute(
-        "INSERT INTO nodes (id, name, hostname, address, public_key, ssh_host_public_key, agent_version, created_at)"
-        " VALUES (%s, %s, %s, %s, %s, %s, %s, %s)",
+        "INSERT INTO nodes (id, name, hostname, address, public_key, ssh_host_public_key, agent_version, key_expires_at,"
+        " created_at) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)",
         [*row, now],
     )
     await connection.execute("INSERT INTO node_heartbeats (node_id, last_seen_at) VALUES (%s, %s)", (row[0], now))

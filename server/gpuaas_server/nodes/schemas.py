@@ -84,6 +84,11 @@ class Node(BaseModel):
     )
     retired_at: datetime | None
     boot_id: str | None = Field(description="Changes when the host boots.")
+    key_generation: int = Field(description="Which key its agent signs with, counted from 1.")
+    key_expires_at: datetime | None = Field(
+        description="Its agent renews the key before then. In the past: it is refused until the key is approved. Null: the"
+        " agent is of an older release, whose key has no end."
+    )
     slots: SlotCounts
     inventory: dict[str, object] = Field(description="What the agent last reported: host, warnings.")
     labels: dict[str, str]

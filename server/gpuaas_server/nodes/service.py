@@ -173,7 +173,7 @@ async def node_discover(tx: Tx, node_id: str) -> str:
 
 
 async def task_list(connection: Connection, node_id: str, after: str | None, limit: int) -> Page[Task]:
-    if not await queries.node_keys(connection, [node_id]):
+    if await queries.node_show(connection, node_id) is None:
         raise not_found("node", node_id)
     rows = await task_queries.task_list(connection, node_id, after, limit + 1)
     return Page[Task].of([Task(**row) for row in rows], limit)
@@ -233,6 +233,8 @@ _PLAIN = (
     "lost_since",
     "retired_at",
     "boot_id",
+    "key_generation",
+    "key_expires_at",
     "inventory",
     "labels",
     "generation",

@@ -63,6 +63,18 @@ def check_signature(key: Ed25519PublicKey, method: str, target: str, signature: 
         raise Problem("agent_signature_invalid") from error
 
 
+POSSESSION_PREFIX = b"gpuaas-node-key-v1\n"
+
+
+def check_possession(public_key: bytes, node_id: str, proof: str) -> None:
+    """Whoever brings a new key shows that the private side is there: it signs the node's id."""
+    try:
+        raw = base64.b64decode(proof, validate=True)
+        Ed25519PublicKey.from_public_bytes(public_key).verify(raw, POSSESSION_PREFIX + node_id.encode())
+    except (InvalidSignature, ValueError) as error:
+        raise Problem("agent_signature_invalid", "The new key did not sign the node's id.") from error
+
+
 def public_key_from_base64(text: object) -> Ed25519PublicKey:
     try:
         return Ed25519PublicKey.from_public_bytes(base64.b64decode(str(text), validate=True))

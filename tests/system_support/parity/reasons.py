@@ -21,6 +21,7 @@ ABSENCES = (
             "agent_heartbeat",
             "agent_host_certificate",
             "agent_inventory",
+            "agent_key_rotate",
             "agent_task_poll",
             "agent_task_progress",
             "agent_task_result",

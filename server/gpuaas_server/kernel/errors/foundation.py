@@ -156,6 +156,12 @@ FOUNDATION = [
         True,
     ),
     ErrorKind("agent_replay", 401, "This agent message was seen before", "Sign each message afresh with a new nonce."),
+    ErrorKind(
+        "node_key_expired",
+        403,
+        "The node's key has expired",
+        "An operator approves the key (gpuaas nodes approve-key); the agent then renews it by itself.",
+    ),
     ErrorKind("node_retired", 403, "The node is retired", "Enrol the host again as a new node."),
     ErrorKind("task_not_found", 404, "This node has no such task", "Drop the task."),
     ErrorKind(

@@ -1,0 +1,69 @@
+"""The key that a node's agent signs with: renewed by the agent itself before it ends, approved by an operator after.
+
+Every new key is a generation of the node. The one before stays good for a moment, so that an agent which did not hear the
+answer can ask again.
+"""
+
+import base64
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from gpuaas_server.audit import service as audit
+from gpuaas_server.audit.service import AuditEntry
+from gpuaas_server.events import service as events
+from gpuaas_server.events.service import NewEvent
+from gpuaas_server.kernel import metrics
+from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.settings import Settings
+from gpuaas_server.nodes import node_key_queries as queries
+from gpuaas_server.nodes import signatures
+from gpuaas_server.nodes.agent_schemas import NodeKey, NodeKeyRotate
+
+OVERLAP = timedelta(minutes=10)
+APPROVED_FOR = timedelta(days=1)
+
+
+def key_life(settings: Settings) -> timedelta:
+    return timedelta(days=settings.node_key_days)
+
+
+async def node_key_rotate(
+    tx: Tx, node_id: str, body: NodeKeyRotate, life: timedelta, signed_by: Callable[[bytes], bool]
+) -> NodeKey:
+    """The new key of the node. Asked again with the same key, the same answer; only the current key may bring another."""
+    public_key = base64.b64decode(body.public_key)
+    signatures.check_possession(public_key, node_id, body.proof)
+    row = await queries.node_key_lock(tx.connection, node_id)
+    if row is None:
+        raise Problem("agent_signature_invalid")
+    if bytes(row["public_key"]) != public_key:
+        if not signed_by(bytes(row["public_key"])):
+            raise Problem("agent_signature_invalid", "Only the node's current key brings in another.")
+        row = await queries.node_key_set(tx.connection, node_id, public_key, tx.now + life, tx.now + OVERLAP)
+        generation: dict[str, object] = {"key_generation": row["key_generation"]}
+        await audit.record(tx, AuditEntry("agent_key_rotate", node_id, details=generation))
+        await events.emit(tx, NewEvent("node.key_rotated", node_id, data=generation))
+    return NodeKey(key_generation=row["key_generation"], key_expires_at=row["key_expires_at"])
+
+
+async def node_key_approve(tx: Tx, node_id: str, reason: str) -> None:
+    """The key that the node has is good for one more day, in which its agent renews it."""
+    row = await queries.node_key_lock(tx.connection, node_id)
+    if row is None or row["key_expires_at"] is None or row["key_expires_at"] > tx.now + APPROVED_FOR:
+        raise Problem("conflict", "The node's key does not end within a day: there is nothing to approve.")
+    await queries.node_key_extend(tx.connection, node_id, tx.now + APPROVED_FOR)
+    details: dict[str, object] = {"expired_at": row["key_expires_at"].isoformat()}
+    await audit.record(tx, AuditEntry("node_key_approve", node_id, reason=reason, details=details))
+    await events.emit(tx, NewEvent("node.key_approved", node_id, data={}))
+
+
+async def count_ending(tx: Tx, life: timedelta) -> None:
+    """For monitoring: agents renew after two thirds of a key's life, so half of what is left then is late."""
+    found = await queries.keys_ending(tx.connection, tx.now, tx.now + life / 6)
+    metrics.node_keys.labels("expired").set(found["expired"])
+    metrics.node_keys.labels("late").set(found["late"])
+
+
+def is_over(expires_at: datetime | None, now: datetime) -> bool:
+    return expires_at is not None and expires_at <= now
