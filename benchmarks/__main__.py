@@ -17,6 +17,7 @@ from benchmarks import (
     operations,
     polling,
     reads,
+    recovery,
     report,
     slurm,
     soak,
@@ -47,6 +48,7 @@ ALL = {
     "slurm": Benchmark(slurm.run, slurm.HOW),
     "startup": Benchmark(startup.run, startup.HOW),
     "soak": Benchmark(soak.run, soak.HOW),
+    "recovery": Benchmark(recovery.run, recovery.HOW),
 }
 
 

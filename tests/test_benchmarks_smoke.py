@@ -11,6 +11,7 @@ from benchmarks import (
     machine,
     operations,
     reads,
+    recovery,
     report,
     slurm,
     soak,
@@ -85,6 +86,13 @@ def test_a_terminal_is_measured_against_ssh() -> None:
 @pytest.mark.slow
 def test_a_server_at_rest_is_measured() -> None:
     assert all(figure.value >= 0 for figure in startup.run(Size.smoke()))
+
+
+@pytest.mark.slow
+def test_api_and_worker_are_measured_after_a_database_that_was_killed_and_one_that_was_frozen() -> None:
+    figures = recovery.run(Size.smoke())
+    assert len(figures) == 4
+    assert all(0 < figure.value < recovery.GIVE_UP_SECONDS for figure in figures)
 
 
 @pytest.mark.lab

@@ -28,7 +28,7 @@ from gpuaas_server.identity.gate import IdentityGate
 from gpuaas_server.instances import endpoints as instances
 from gpuaas_server.introductions import introduce_rooms
 from gpuaas_server.kernel.context import Platform
-from gpuaas_server.kernel.database import NOBODY
+from gpuaas_server.kernel.database_health import NO_ANSWER
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http.call import reply
 from gpuaas_server.kernel.http.edge import Edge, is_local
@@ -89,13 +89,11 @@ async def health() -> Response:
 
 @status_router.get("/readyz", response_model=Health, responses=declared("unavailable"))
 async def ready(request: Request) -> Response:
-    """The process can serve: its database answers."""
+    """The process can serve: its database answers, and the last recurring write went well. Else `detail` says why not."""
     platform: Platform = request.app.state.platform
-    try:
-        async with platform.database.connection(NOBODY) as connection:
-            await connection.execute("SELECT 1")
-    except Exception as error:
-        raise Problem("unavailable", "The database does not answer.") from error
+    health = platform.database.health
+    if health.cause or not await platform.database.answers():
+        raise Problem("unavailable", health.cause or NO_ANSWER, headers={"Retry-After": "1"})
     return reply(Health(status="ready", version=__version__, warnings=sorted(platform.warnings.values())))
 
 

@@ -1,4 +1,7 @@
-"""`gpuaas-server`: up, api, worker, registry, init, migrate, settings, contract. Heavy imports wait for who needs them."""
+"""`gpuaas-server`: up, api, worker, registry, init, migrate, admin reset, settings, contract.
+
+Heavy imports wait for who needs them.
+"""
 
 import argparse
 import asyncio
@@ -12,6 +15,7 @@ from pathlib import Path
 
 from gpuaas_server.kernel.logs import configure_logs
 from gpuaas_server.kernel.settings import Settings, settings_reference
+from gpuaas_server.kernel.start import told_failures
 from gpuaas_server.processes.file_limit import raise_file_limit
 
 # Who waits for an answer goes first: when both want the same core, steps that nobody watches can wait for milliseconds.
@@ -74,22 +78,59 @@ def _registry(arguments: argparse.Namespace) -> int:
 
 
 def _init(arguments: argparse.Namespace) -> int:
-    """Migrate and create the first administrator; prints it as JSON, once."""
-    from gpuaas_server.identity.service import ensure_first_admin
+    """Migrate and create the first administrator; prints it as JSON, once, or writes it to a file."""
+    from gpuaas_server.identity.administrators import Administrator, ensure_first_admin
     from gpuaas_server.migrations import run as migrations
+    from gpuaas_server.processes.admin_file import admin_file_writer
     from gpuaas_server.runtime import database_url, running_platform
 
     settings = Settings()
     configure_logs(settings.log_level)
     migrations.upgrade(database_url(settings))
+    keep = admin_file_writer(arguments.admin_file)
 
-    async def first_admin() -> dict[str, str]:
+    async def first_admin() -> Administrator | None:
         async with running_platform(settings) as platform:
-            admin = await ensure_first_admin(platform)
-        return {} if admin is None else {"email": admin.email, "password": admin.password}
+            return await ensure_first_admin(platform, keep)
 
-    print(json.dumps(asyncio.run(first_admin())))
+    admin = asyncio.run(first_admin())
+    shown = {} if admin is None or keep is not None else {"email": admin.email, "password": admin.password}
+    print(json.dumps(shown))
     return 0
+
+
+def _admin_reset(arguments: argparse.Namespace) -> int:
+    """Print the new password as JSON, once, or write it to a file."""
+    from gpuaas_server.identity.administrators import Administrator, reset_admin
+    from gpuaas_server.processes.admin_file import admin_file_writer
+    from gpuaas_server.runtime import running_platform
+
+    settings = _settings_with_database()
+    configure_logs(settings.log_level)
+    keep = admin_file_writer(arguments.admin_file)
+
+    async def reset() -> Administrator:
+        async with running_platform(settings) as platform:
+            return await reset_admin(platform, arguments.email, keep)
+
+    admin = asyncio.run(reset())
+    if keep is None:
+        print(json.dumps({"email": admin.email, "password": admin.password}))
+    else:
+        print(f"The new password of {admin.email} is in {arguments.admin_file}.")
+    return 0
+
+
+def _settings_with_database() -> Settings:
+    """Those of the environment; the database is that of the `up` which runs on the data directory, unless one is named."""
+    from pydantic import SecretStr
+
+    from gpuaas_server.embedded import postgres
+
+    settings = Settings()
+    if settings.database_url is not None:
+        return settings
+    return settings.model_copy(update={"database_url": SecretStr(postgres.url_in(settings.data_dir))})
 
 
 def _migrate(arguments: argparse.Namespace) -> int:
@@ -143,7 +184,15 @@ def _parser() -> argparse.ArgumentParser:
     )
     for part in parts:
         part.add_argument("--held", action="store_true", help="Load, then wait for a line on standard input.")
-    command("init", _init, "Migrate the database and create the first administrator.")
+    init = command("init", _init, "Migrate the database and create the first administrator.")
+    init.add_argument("--admin-file", type=Path, help="Write the first administrator here instead of printing it.")
+    admin = commands.add_parser("admin", help="Administrators of the platform, from the server's own machine.")
+    verbs = admin.add_subparsers(dest="verb", required=True)
+    text = "Give an administrator a new password, end their sessions, enable them; create one when there is none."
+    reset = verbs.add_parser("reset", help=text, description=text)
+    reset.set_defaults(run=_admin_reset)
+    reset.add_argument("--email", help="Who. Default: the first administrator.")
+    reset.add_argument("--admin-file", type=Path, help="Write the password here (mode 0600) instead of printing it.")
     migrate = command("migrate", _migrate, "Bring the database to the newest revision.")
     migrate.add_argument("--down-to", help="Go down to this revision instead ('base': empty).")
     command("settings", _settings, "Print every setting with its default.")
@@ -156,8 +205,10 @@ def _parser() -> argparse.ArgumentParser:
 
 def main() -> None:
     arguments = _parser().parse_args()
+    configure_logs("INFO")  # until the settings say otherwise: what is wrong with them is told in the same form
     raise_file_limit()
-    sys.exit(arguments.run(arguments))
+    with told_failures():
+        sys.exit(arguments.run(arguments))
 
 
 if __name__ == "__main__":

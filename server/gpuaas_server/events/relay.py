@@ -16,6 +16,7 @@ from gpuaas_server.events.queries import EventFilter
 from gpuaas_server.events.schemas import Event
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.database import PLATFORM
+from gpuaas_server.kernel.database_health import CONNECT_OPTIONS
 from gpuaas_server.kernel.errors import Problem
 
 log = logging.getLogger(__name__)
@@ -63,13 +64,16 @@ async def relay(platform: Platform, sink: Sink) -> None:
     """Until cancelled. One relay per sink at a time: the others wait for its lock, and take over when it dies."""
     while True:
         try:
-            connection = await AsyncConnection.connect(platform.database.url, autocommit=True)
+            connection = await platform.database.health.connect(
+                lambda: AsyncConnection.connect(platform.database.url, autocommit=True, **CONNECT_OPTIONS)
+            )
             async with connection:
                 await connection.execute(_LOCK, (f"gpuaas relay {sink.name}",))
                 while True:
                     await _pass_on(platform, sink)
         except (OperationalError, Problem, OSError) as error:
-            log.warning("relay interrupted, trying again", extra={"sink": sink.name, "error": str(error)})
+            if not platform.database.health.explains(error):
+                log.info("relay interrupted, trying again", extra={"sink": sink.name, "error": str(error)})
             await asyncio.sleep(1)
 
 

@@ -1,11 +1,8 @@
 """The door of this room for other rooms: members, what a caller may do, the first administrator."""
 
-from dataclasses import dataclass
-
-from gpuaas_server.audit.service import AuditEntry, record
+from gpuaas_server.identity.administrators import Administrator, ensure_first_admin, reset_admin
 from gpuaas_server.identity.browser_sessions import browser_sessions_forget
 from gpuaas_server.identity.members import Place, member_list, member_remove, member_set
-from gpuaas_server.identity.passwords import hash_password, random_password
 from gpuaas_server.identity.policy import (
     PLATFORM_ROLES,
     allowed_actions,
@@ -17,20 +14,18 @@ from gpuaas_server.identity.policy import (
 from gpuaas_server.identity.principals import ACCESS_END, APP_ROLE, SERVICE_ACCOUNT, SSH_KEYS_DELETE
 from gpuaas_server.identity.queries import bindings as binding_queries
 from gpuaas_server.identity.queries import service_accounts as account_queries
-from gpuaas_server.identity.queries import users as user_queries
 from gpuaas_server.identity.schemas import Member, ProjectMemberSet, TenantMemberSet
 from gpuaas_server.identity.sessions import sessions_forget
 from gpuaas_server.identity.signing_keys import TOPIC
-from gpuaas_server.kernel.context import Actor, Platform, system_actor
-from gpuaas_server.kernel.database import PLATFORM, Connection
-from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.context import Actor
+from gpuaas_server.kernel.database import Connection
 
 __all__ = [
     "ACCESS_END",
     "PLATFORM_ROLES",
     "SSH_KEYS_DELETE",
     "TOPIC",
-    "FirstAdmin",
+    "Administrator",
     "Member",
     "Place",
     "ProjectMemberSet",
@@ -46,37 +41,10 @@ __all__ = [
     "needs",
     "needs_on_others",
     "reaches",
+    "reset_admin",
     "sessions_forget",
     "visible_projects",
 ]
-
-FIRST_ADMIN_EMAIL = "admin@gpuaas.local"
-
-
-@dataclass(frozen=True, slots=True)
-class FirstAdmin:
-    """Shown once on the terminal of whoever starts the platform for the first time."""
-
-    email: str
-    password: str
-
-
-async def ensure_first_admin(platform: Platform) -> FirstAdmin | None:
-    """When nobody is in charge, make somebody. The lock lets one of several starting replicas do it."""
-    password = random_password()
-    password_hash = await hash_password(password)
-    async with platform.transaction(PLATFORM, system_actor("identity/start")) as tx:
-        await binding_queries.first_admin_lock(tx.connection)
-        if await binding_queries.platform_admin_exists(tx.connection):
-            return None
-        user = await user_queries.user_insert(
-            tx.connection, new_id("usr"), None, FIRST_ADMIN_EMAIL, "Administrator", password_hash, tx.now
-        )
-        if user is None:
-            raise RuntimeError(f"{FIRST_ADMIN_EMAIL} exists but nobody holds platform_admin")
-        await binding_queries.member_set(tx.connection, new_id("rbd"), user["id"], "platform_admin", None, None, tx.now)
-        await record(tx, AuditEntry("user_create", user["id"], details={"first_admin": True}))
-    return FirstAdmin(FIRST_ADMIN_EMAIL, password)
 
 
 def bound_apps(roles: frozenset[str]) -> list[str]:

@@ -3,20 +3,30 @@
 A connection always has a scope before it is handed out; without one the policies show no row at all.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from typing import Any, Self
 
 import orjson
-from psycopg import AsyncConnection, DatabaseError
+from psycopg import AsyncConnection, DatabaseError, Error
 from psycopg.pq import TransactionStatus
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
+from gpuaas_server.kernel.database_health import CONNECT_OPTIONS, WRITE_FAILURES, DatabaseHealth
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.pipeline import pipeline
+from gpuaas_server.kernel.start import StartFailed
+from gpuaas_server.kernel.tasks import stop
+from gpuaas_server.kernel.write_probe import ANSWER_SECONDS, WriteProbe
 
 Connection = AsyncConnection[DictRow]
+
+GET_SECONDS = 10.0
+WAIT_SECONDS_AT_START = 1e8  # there is no deadline; three years are as good as none
+GET_SECONDS_WHILE_AWAY = 1.0  # a restart is waited for; who asks during a long outage is told so soon
 
 # What our own SQL functions raise to refuse: MESSAGE is a code of the error catalogue, DETAIL the sentence, HINT the details.
 REFUSED = "GP001"
@@ -35,41 +45,96 @@ PLATFORM = Scope(tenant_id="", platform=True)
 NOBODY = Scope(tenant_id="")
 
 
+class _PooledConnection(AsyncConnection[DictRow]):
+    @classmethod
+    async def connect(cls, conninfo: str = "", *, health: DatabaseHealth, **options: Any) -> Self:  # type: ignore[override]
+        """As the health of the database says: the pool's own attempts become rarer the longer an outage lasts."""
+        first = super().connect
+        return await health.connect(lambda: first(conninfo, **options))
+
+
 class Database:
     def __init__(self, url: str, pool_size: int) -> None:
         self.url = url
+        self.health = DatabaseHealth()
         self._pool = AsyncConnectionPool[Connection](
             url,
             min_size=1,
             max_size=pool_size,
             open=False,
-            timeout=10,
+            timeout=GET_SECONDS,
             max_idle=60,
-            connection_class=Connection,
-            kwargs={"row_factory": dict_row, "autocommit": True, "prepare_threshold": 1},
+            connection_class=_PooledConnection,
+            kwargs={
+                "row_factory": dict_row,
+                "autocommit": True,
+                "prepare_threshold": 1,
+                "health": self.health,
+                **CONNECT_OPTIONS,
+            },
             configure=_configure,
             check=None,
         )
+        self._probe = WriteProbe(self.health, lambda: self.connection(NOBODY))
+        self._looking: asyncio.Task[bool] | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
 
     async def open(self) -> None:
-        await self._pool.open(wait=True, timeout=30)
+        """Wait for the database for as long as it takes; the log and the health say so."""
+        await self._pool.open(wait=False)
+        await self._pool.putconn(await self._pool.getconn(timeout=WAIT_SECONDS_AT_START))
         async with self.connection(NOBODY) as connection:
             await refuse_all_seeing_role(connection)
             await refuse_other_encodings(connection)
+        self.health.on_return(self._replace_broken)
+        self._keep(asyncio.create_task(self._probe.run(), name="write-probe"))
 
     async def close(self) -> None:
+        self.health.closing = True
+        await stop(*self._tasks)
         await self._pool.close()
+
+    def _keep(self, task: asyncio.Task[None]) -> None:
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _replace_broken(self) -> None:
+        """Idle connections of before an outage are dead, and would fail whoever gets them."""
+        self._keep(asyncio.create_task(self._check(), name="pool-check"))
+
+    async def _check(self) -> None:
+        with suppress(Error):
+            await self._pool.check()
+
+    async def answers(self) -> bool:
+        """Whether a read is answered soon. Everybody who asks at the same time shares one look."""
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.create_task(self._look(), name="database-look")
+        done, _ = await asyncio.wait({self._looking}, timeout=ANSWER_SECONDS)
+        return bool(done) and await self._looking
+
+    async def _look(self) -> bool:
+        try:
+            async with self.connection(NOBODY) as connection:
+                await connection.execute("SELECT 1")
+        except (Error, Problem):
+            return False
+        return True
 
     @asynccontextmanager
     async def connection(self, scope: Scope) -> AsyncIterator[Connection]:
         """A connection in autocommit, for single reads."""
         try:
-            connection = await self._pool.getconn()
+            connection = await self._pool.getconn(GET_SECONDS_WHILE_AWAY if self.health.cause else GET_SECONDS)
         except PoolTimeout as error:
-            raise Problem("unavailable", "All database connections are busy.") from error
+            raise Problem("unavailable", self.health.cause or "All database connections are busy.") from error
         try:
             await _enter_scope(connection, scope)
             yield connection
+        except Error as error:
+            if error.sqlstate in WRITE_FAILURES:
+                self._probe.suspect()
+            raise
         finally:
             await self._pool.putconn(connection)
 
@@ -151,7 +216,7 @@ async def refuse_all_seeing_role(connection: Connection) -> None:
     )
     row = await cursor.fetchone()
     if row is None or row["sees_all"]:
-        raise RuntimeError(
+        raise StartFailed(
             "the database role is SUPERUSER or BYPASSRLS, which disables the tenant wall; "
             "connect as an ordinary role that owns the gpuaas schema"
         )
@@ -162,4 +227,4 @@ async def refuse_other_encodings(connection: Connection) -> None:
     cursor = await connection.execute("SELECT current_setting('server_encoding') AS encoding")
     row = await cursor.fetchone()
     if row is None or row["encoding"] != "UTF8":
-        raise RuntimeError("the database's encoding is not UTF8; create it with ENCODING 'UTF8' TEMPLATE template0")
+        raise StartFailed("the database's encoding is not UTF8; create it with ENCODING 'UTF8' TEMPLATE template0")

@@ -47,5 +47,7 @@ def configure_logs(level: str) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
-    for noisy in ("uvicorn.access", "httpx", "httpcore", "alembic", "psycopg.pool", "asyncio"):
+    for noisy in ("uvicorn.access", "httpx", "httpcore", "alembic", "asyncio"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
+    # What it warns of, one line for each connection, is told by database_health in one.
+    logging.getLogger("psycopg.pool").setLevel(logging.ERROR)

@@ -14,12 +14,13 @@ from typing import Generic, TypeVar
 
 from psycopg import AsyncConnection, OperationalError
 
+from gpuaas_server.kernel.database_health import CONNECT_OPTIONS, DatabaseHealth
 from gpuaas_server.kernel.tasks import stop
 
 log = logging.getLogger(__name__)
 
 CHANNEL = "gpuaas"
-RECONNECT_PAUSE = 0.25
+RECONNECT_PAUSE = 0.05
 SEND_PAUSE = 0.02  # the first goes at once; what comes on its heels goes together
 LONGEST_PAUSE = 15.0
 Found = TypeVar("Found")
@@ -37,14 +38,16 @@ class Look(Generic[Found]):
 class Wakeups:
     """`wake("task:nod_…")` here sets every `waiting("task:nod_…")` in every process."""
 
-    def __init__(self, database_url: str) -> None:
+    def __init__(self, database_url: str, health: DatabaseHealth | None = None) -> None:
         self._url = database_url
+        self._health = health or DatabaseHealth()
         self._waiters: dict[str, set[asyncio.Event]] = defaultdict(set)
         self._outgoing: set[str] = set()
         self._something_to_send = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._listeners_ready = asyncio.Event()
         self._sender = 0  # the backend of the connection that we send by
+        self._lost = False
         self.ending = False
 
     async def open(self) -> None:
@@ -112,11 +115,21 @@ class Wakeups:
             try:
                 await loop()
             except (OperationalError, OSError) as error:
-                log.warning("wake-up connection lost, reconnecting", extra={"error": str(error)})
+                log.info("wake-up connection lost, connecting again", extra={"error": str(error)})
             await asyncio.sleep(RECONNECT_PAUSE)
+            self._lost = True
+
+    async def _connect(self) -> AsyncConnection[tuple[object, ...]]:
+        connection = await self._health.connect(
+            lambda: AsyncConnection.connect(self._url, autocommit=True, **CONNECT_OPTIONS)
+        )
+        if self._lost:  # and so were others, perhaps, in an outage too short for anybody to fail to connect
+            self._lost = False
+            self._health.announce_return()
+        return connection
 
     async def _receive(self) -> None:
-        connection = await AsyncConnection.connect(self._url, autocommit=True)
+        connection = await self._connect()
         async with connection:
             await connection.execute(f"LISTEN {CHANNEL}")
             self._listeners_ready.set()
@@ -129,7 +142,7 @@ class Wakeups:
                     self._set(topic)
 
     async def _send(self) -> None:
-        connection = await AsyncConnection.connect(self._url, autocommit=True)
+        connection = await self._connect()
         async with connection:
             self._sender = connection.info.backend_pid
             while True:

@@ -56,6 +56,11 @@ def head() -> str:
     return str(newest)
 
 
+def is_known(revision: str) -> bool:
+    """Whether this version has the revision's file; one that it does not know is of a newer version."""
+    return any(revision in _REVISION.findall(path.read_text()) for path in (HERE / "versions").glob("[0-9]*.py"))
+
+
 def current(url: str) -> str | None:
     with psycopg.connect(url) as connection:
         if connection.execute("SELECT to_regclass('alembic_version')").fetchone() == (None,):

@@ -69,4 +69,5 @@ class Liveness:
             try:
                 await self.flush()
             except (OperationalError, Problem) as error:
-                log.warning("signs of life not written, will retry", extra={"error": str(error)})
+                if not self._platform.database.health.explains(error):
+                    log.info("signs of life not written, will retry", extra={"error": str(error)})

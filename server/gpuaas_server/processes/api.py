@@ -10,7 +10,6 @@ from functools import partial
 
 import uvicorn
 import uvloop
-from fastapi import FastAPI
 from starlette.types import ASGIApp
 
 from gpuaas_server.access import keys
@@ -26,7 +25,9 @@ from gpuaas_server.kernel.http.protocol import BoundedHttpProtocol, RequestBound
 from gpuaas_server.kernel.http.websocket import BoundedWebSocketProtocol
 from gpuaas_server.kernel.networks import Networks
 from gpuaas_server.kernel.settings import Settings
+from gpuaas_server.kernel.start import StartFailed
 from gpuaas_server.processes.certificates import Renew, https_certificate, keep_renewing, renew_https
+from gpuaas_server.processes.early_answers import EarlyAnswers
 from gpuaas_server.processes.file_limit import connection_limit
 from gpuaas_server.runtime import running_platform
 from gpuaas_server.secrets.private_keys import await_store
@@ -58,7 +59,12 @@ def _socket(bind: str) -> socket.socket:
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-    listener.bind((host, port))
+    try:
+        listener.bind((host, port))
+    except OSError as error:
+        raise StartFailed(
+            f"{bind} cannot be listened on ({error.strerror}); free it, or choose another address"
+        ) from error
     listener.listen(4096)
     return listener
 
@@ -109,21 +115,27 @@ def _config(app: ASGIApp, tls: TlsFiles | None) -> uvicorn.Config:
     return config
 
 
-async def _listeners(platform: Platform, app: FastAPI) -> list[tuple[Listener, socket.socket]]:
+def _served(app: ASGIApp, entrance: Entrance) -> ASGIApp:
+    return ForwardedClient(app, entrance.trusted_proxies) if entrance.trusted_proxies else app
+
+
+def _http_listeners(settings: Settings, app: ASGIApp, entrance: Entrance) -> list[tuple[Listener, socket.socket]]:
+    """They need nothing from the database, so that they answer while it is waited for."""
+    if not settings.http_bind:
+        return []
+    if not settings.http_bind.startswith(LOOPBACK):
+        raise StartFailed("GPUAAS_HTTP_BIND is plain HTTP and takes loopback addresses only; use GPUAAS_HTTPS_BIND")
+    return [(Listener(_config(app, None), entrance), _socket(settings.http_bind))]
+
+
+async def _https_listeners(
+    platform: Platform, app: ASGIApp, entrance: Entrance
+) -> list[tuple[Listener, socket.socket]]:
     settings = platform.settings
-    entrance = _entrance(settings)
-    served: ASGIApp = ForwardedClient(app, entrance.trusted_proxies) if entrance.trusted_proxies else app
-    listeners = []
-    if settings.http_bind:
-        if not settings.http_bind.startswith(LOOPBACK):
-            raise RuntimeError(
-                "GPUAAS_HTTP_BIND is plain HTTP and takes loopback addresses only; use GPUAAS_HTTPS_BIND"
-            )
-        listeners.append((Listener(_config(served, None), entrance), _socket(settings.http_bind)))
-    if settings.https_bind:
-        config = _config(served, await https_certificate(platform))
-        listeners.append((Listener(config, entrance), _socket(settings.https_bind)))
-    return listeners
+    if not settings.https_bind:
+        return []
+    config = _config(app, await https_certificate(platform))
+    return [(Listener(config, entrance), _socket(settings.https_bind))]
 
 
 async def _collect_garbage() -> None:
@@ -150,15 +162,22 @@ async def _open_keys(platform: Platform) -> None:
 
 
 async def serve(settings: Settings) -> None:
-    async with running_platform(settings) as platform:
+    front = EarlyAnswers()
+    entrance = _entrance(settings)
+    served = _served(front, entrance)
+    listeners = _http_listeners(settings, served, entrance)
+    servers = [asyncio.create_task(listener.serve([sock])) for listener, sock in listeners]
+    async with running_platform(settings, front.watch) as platform:
         app = build_app(platform)
         stopping = asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, stopping.set)
         await await_store(partial(_open_keys, platform))
-        listeners = await _listeners(platform, app)
+        secure = await _https_listeners(platform, served, entrance)
+        listeners += secure
         async with app.state.agent_gate.running(), app.state.gate.running(), app.state.terminals.running():
-            servers = [asyncio.create_task(listener.serve([sock])) for listener, sock in listeners]
+            front.app = app
+            servers += [asyncio.create_task(listener.serve([sock])) for listener, sock in secure]
             contexts = [listener.config.ssl for listener, _ in listeners if listener.config.ssl is not None]
             renew: list[tuple[str, Renew]] = [("peer", app.state.terminals.renew_certificate)]
             renew += [("https", partial(renew_https, platform, one)) for one in contexts]

@@ -25,6 +25,7 @@ from gpuaas_server.artifacts.registry_tokens import ISSUER, SERVICE
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.settings import Settings
+from gpuaas_server.kernel.start import StartFailed
 from gpuaas_server.runtime import running_platform
 
 PROGRAM = "docker-registry"
@@ -112,7 +113,7 @@ async def _prepare(platform: Platform) -> Path:
 
 async def serve(settings: Settings) -> None:
     if shutil.which(PROGRAM) is None:
-        raise RuntimeError(f"GPUAAS_REGISTRY_BIND is set, but {PROGRAM} is not installed (tools/setup does it)")
+        raise StartFailed(f"GPUAAS_REGISTRY_BIND is set, but {PROGRAM} is not installed (tools/setup does it)")
     async with running_platform(settings) as platform:
         stopping = asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -132,7 +133,7 @@ async def serve(settings: Settings) -> None:
         finally:
             await asyncio.to_thread(_stop, process)
         if not stopping.is_set():
-            raise RuntimeError(f"{PROGRAM} ended with {process.returncode}")
+            raise StartFailed(f"{PROGRAM} ended with {process.returncode}")
 
 
 async def _ended(process: subprocess.Popen[bytes], stopping: asyncio.Event) -> None:

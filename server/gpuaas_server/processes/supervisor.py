@@ -6,6 +6,7 @@ Loading is most of what a start takes, so children load while the database start
 
 import ctypes
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -16,12 +17,22 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import psycopg
+
 from gpuaas_server.embedded import postgres
+from gpuaas_server.kernel.database_health import describe_failure
+from gpuaas_server.kernel.logs import configure_logs
 from gpuaas_server.kernel.settings import Settings
+from gpuaas_server.kernel.start import StartFailed
 from gpuaas_server.migrations import run as migrations
+from gpuaas_server.processes.data_lock import DataDirectoryLock
+
+log = logging.getLogger(__name__)
 
 _PR_SET_PDEATHSIG = 1
 RESTART_PAUSE = 0.2
+DATABASE_PAUSE = 0.25
+LOOK_SECONDS = 0.1
 STOP_SECONDS = 10.0
 
 
@@ -59,15 +70,19 @@ class Supervisor:
     stopping: bool = False
 
     def run(self) -> int:
+        configure_logs(self.settings.log_level)
         signal.signal(signal.SIGTERM, self._stop)
         signal.signal(signal.SIGINT, self._stop)
+        lock = DataDirectoryLock(self.settings.data_dir)
+        lock.acquire()
         try:
             self._start()
             while not self.stopping:
                 self._revive()
-                time.sleep(0.25)
+                time.sleep(LOOK_SECONDS)
         finally:
             self._shut_down()
+            lock.release()
         return 0
 
     def _stop(self, *_: object) -> None:
@@ -80,8 +95,10 @@ class Supervisor:
             self._spawn(child)
         if self.settings.database_url is None:
             self.database = postgres.start(self.settings.data_dir)
-        if migrations.current(self._database_url()) != migrations.head() or not self._initialised().exists():
+        if self._found_revision() != migrations.head() or not self._initialised().exists():
             self._initialise()
+        if self.stopping:
+            return
         for child in first:
             child.let_go()
         for child in self.children:  # who answers comes first: what loads meanwhile would take its cores
@@ -89,6 +106,23 @@ class Supervisor:
                 self._spawn(child)
                 child.let_go()
         self.say(f"Console and API: {address(self.settings)}")
+
+    def _found_revision(self) -> str | None:
+        """Wait for the database as long as it takes, and say so once."""
+        since = 0.0
+        while not self.stopping:
+            try:
+                found = migrations.current(self._database_url())
+            except psycopg.OperationalError as error:
+                if not since:
+                    since = time.monotonic()
+                    log.warning(f"The database cannot be used: {describe_failure(error)} Waiting for it.")
+                time.sleep(DATABASE_PAUSE)
+            else:
+                if since:
+                    log.warning(f"The database can be used again after {time.monotonic() - since:.1f} s.")
+                return found
+        return None
 
     def _planned(self) -> list[Child]:
         command = [sys.executable, "-m", "gpuaas_server.main"]
@@ -114,19 +148,20 @@ class Supervisor:
     def _initialise(self) -> None:
         """Migrate, make keys and the first administrator; in a process of its own, since it is seldom needed."""
         self.settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if self.stopping:
+            return
         command = [sys.executable, "-m", "gpuaas_server.main", "init"]
-        result = subprocess.run(command, env=self._environment(), stdout=subprocess.PIPE, check=True)
+        if self.admin_file is not None:
+            command += ["--admin-file", str(self.admin_file)]
+        result = subprocess.run(command, env=self._environment(), stdout=subprocess.PIPE, check=False)
+        if result.returncode != 0:
+            raise StartFailed("the database could not be prepared; the lines above say why")
         admin = json.loads(result.stdout or b"{}")
         if admin:
             self._show_first_admin(admin)
         self._initialised().touch(mode=0o600)
 
     def _show_first_admin(self, admin: dict[str, str]) -> None:
-        if self.admin_file is not None:
-            descriptor = os.open(self.admin_file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-            with os.fdopen(descriptor, "w") as file:
-                json.dump(admin, file)
-            return
         self.say("First administrator (shown once, change it with `gpuaas password`):")
         self.say(f"  user      {admin['email']}")
         self.say(f"  password  {admin['password']}")
@@ -148,16 +183,16 @@ class Supervisor:
 
     def _revive(self) -> None:
         if self.database is not None and self.database.process.poll() is not None:
-            self.say("PostgreSQL ended; starting it again")
+            log.warning("PostgreSQL ended; starting it again", extra={"code": self.database.process.returncode})
             try:
                 self.database = postgres.start(self.settings.data_dir)
-            except RuntimeError as error:  # api and worker wait for it meanwhile; the next round tries again
-                self.say(str(error))
+            except StartFailed as error:  # api and worker wait for it meanwhile; the next round tries again
+                log.error(str(error))
         for child in self.children:
             if child.process is not None and child.process.poll() is not None and not self.stopping:
                 lived = time.monotonic() - child.started_at
                 child.restarts = 0 if lived > 10 else child.restarts + 1
-                self.say(f"{child.name} ended with {child.process.returncode}; starting it again")
+                log.warning(f"{child.name} ended with {child.process.returncode}; starting it again")
                 time.sleep(min(RESTART_PAUSE * 2**child.restarts, 5.0) if child.restarts > 1 else 0)
                 self._spawn(child)
                 child.let_go()

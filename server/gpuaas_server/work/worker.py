@@ -90,8 +90,9 @@ class Worker:
                 try:
                     wait = await self._round()
                 except AWAY as error:
-                    log.warning("database away, trying again", extra={"error": str(error)})
-                    wait = 0.5
+                    if not self._platform.database.health.explains(error):
+                        log.warning("no work could be taken, trying again", extra={"error": str(error)})
+                    wait = 0.25
                 await self._rest(wait)
 
     async def stop(self) -> None:
@@ -225,7 +226,8 @@ class Worker:
                     await self._handle(each)
                 return
             metrics.work_done.labels(lease.kind, "error").inc()
-            log.exception("work failed, will retry", extra={"kind": lease.kind, "subject": lease.subject})
+            if not self._platform.database.health.explains(error):  # else it has its own lines in the log
+                log.exception("work failed, will retry", extra={"kind": lease.kind, "subject": lease.subject})
             await self._fail(lease, error)
 
     async def _advance(self, *taken: Lease) -> None:

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from gpuaas_server.identity.passwords import password_matches, weakness
-from gpuaas_server.identity.service import FirstAdmin, ensure_first_admin
+from gpuaas_server.identity.service import Administrator, ensure_first_admin
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.settings import Settings
@@ -35,7 +35,7 @@ async def test_two_replicas_that_start_together_make_one_administrator_and_one_k
         made = await asyncio.gather(ensure_first_admin(one), ensure_first_admin(two), ensure_first_admin(one))
         async with serving(one) as first, serving(two) as second:
             keys = [(await client.get("/auth/jwks")).json()["keys"] for client in (first, second)]
-    assert len([admin for admin in made if isinstance(admin, FirstAdmin)]) == 1
+    assert len([admin for admin in made if isinstance(admin, Administrator)]) == 1
     assert keys[0] == keys[1]
     assert len(keys[0]) == 1
 

@@ -43,6 +43,20 @@ async def user_show(connection: Connection, user_id: str) -> DictRow | None:
     return await cursor.fetchone()
 
 
+async def user_of_email(connection: Connection, email: str) -> DictRow | None:
+    cursor = await connection.execute(f"SELECT {_COLUMNS} FROM users WHERE email = %s", (email.lower(),))
+    return await cursor.fetchone()
+
+
+async def oldest_admin(connection: Connection) -> DictRow | None:
+    """Of those who hold platform_admin, disabled ones too, the one who has been there for longest."""
+    cursor = await connection.execute(
+        f"SELECT {_COLUMNS} FROM users WHERE id IN (SELECT user_id FROM role_bindings WHERE role = 'platform_admin')"
+        " ORDER BY created_at, id LIMIT 1"
+    )
+    return await cursor.fetchone()
+
+
 async def user_hold(connection: Connection, user_id: str) -> DictRow | None:
     """As user_show, held against concurrent changes."""
     cursor = await connection.execute(

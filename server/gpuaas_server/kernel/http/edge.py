@@ -16,7 +16,7 @@ from gpuaas_server.kernel.context import Actor
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http.direct import DirectRoute
 from gpuaas_server.kernel.http.origin import token_source, user_agent
-from gpuaas_server.kernel.http.problems import problem_response
+from gpuaas_server.kernel.http.problems import away, problem_of_outage, problem_response
 from gpuaas_server.kernel.logs import correlation_id
 
 log = logging.getLogger("gpuaas.http")
@@ -80,6 +80,8 @@ class Edge:
     async def _fail(self, exchange: "_Exchange", error: Exception) -> None:
         if isinstance(error, ClientDisconnect):
             return  # nobody is there to be told
+        if isinstance(error, away):  # in the middle of an answer, such as a stream: its client comes again
+            error = problem_of_outage(error)
         problem = error if isinstance(error, Problem) else Problem("internal")
         if problem.code == "internal":
             log.error("unhandled error", exc_info=error)

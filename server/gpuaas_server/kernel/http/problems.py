@@ -12,6 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Match
 
 from gpuaas_server.kernel import metrics
+from gpuaas_server.kernel.database_health import describe_failure
 from gpuaas_server.kernel.errors import CATALOGUE, Problem
 from gpuaas_server.kernel.http.idempotency import PROBLEM_TYPE, KeyedRequest, is_answer
 
@@ -109,11 +110,12 @@ async def _tell_gate(request: Request, problem: Problem) -> None:
         return
     try:
         await request.app.state.gate.refused(request, admitted, problem)
-    except (pg.Error, PoolTimeout, Problem):
-        log.exception("a denial could not be written", extra={"action": admitted.action, "code": problem.code})
+    except (pg.Error, PoolTimeout, Problem) as error:
+        extra = {"action": admitted.action, "code": problem.code, "cause": describe_failure(error)}
+        log.warning("a denial could not be written", extra=extra)
 
 
-away = (pg.OperationalError, PoolTimeout)
+away = (pg.OperationalError, pg.ReadOnlySqlTransaction, PoolTimeout)
 
 
 def _answer(request: Request, problem: Problem) -> Response:
@@ -135,7 +137,11 @@ async def answer_problem(request: Request, problem: Problem) -> Response:
 
 
 def answer_away(request: Request, error: Exception) -> Response:
-    return _answer(request, Problem("unavailable", "The database did not answer.", headers={"Retry-After": "1"}))
+    return _answer(request, problem_of_outage(error))
+
+
+def problem_of_outage(error: Exception) -> Problem:
+    return Problem("unavailable", describe_failure(error), headers={"Retry-After": "1"})
 
 
 def install_problem_handlers(app: FastAPI) -> None:

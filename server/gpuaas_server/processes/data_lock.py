@@ -1,0 +1,38 @@
+"""One supervisor for a data directory: a second one would fight the first for its database and its ports."""
+
+import fcntl
+import os
+from pathlib import Path
+
+from gpuaas_server.kernel.start import StartFailed
+
+LOCK_FILE = "supervisor.lock"
+
+
+class DataDirectoryLock:
+    """Held by an open file for as long as the process lives, and not a moment longer, however it ends."""
+
+    def __init__(self, data_dir: Path) -> None:
+        data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._path = data_dir / LOCK_FILE
+        self._file: int | None = None
+
+    def acquire(self) -> None:
+        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.read(descriptor, 32).decode(errors="replace").strip() or "unknown"
+            os.close(descriptor)
+            raise StartFailed(
+                f"`gpuaas-server up` already runs on {self._path.parent.resolve()} (process {holder}); stop it first,"
+                " or set GPUAAS_DATA_DIR to another directory"
+            ) from None
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, f"{os.getpid()}\n".encode())
+        self._file = descriptor
+
+    def release(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None

@@ -1,0 +1,146 @@
+"""Api and worker wait for their database, say so once, name the cause, and go on when it is there."""
+
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from gpuaas_server.embedded import postgres
+from gpuaas_server.embedded.postgres import EmbeddedPostgres
+from gpuaas_server.migrations import run as migrations
+from tests_support.server_processes import ServerProcess, running, until
+
+HEALTH = "gpuaas.database"
+OPTIONS = {"fsync": "off", "max_wal_size": "32MB", "min_wal_size": "32MB", "shared_buffers": "16MB"}
+
+
+def free_port() -> int:
+    with closing(socket.socket()) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture
+def directory() -> Iterator[Path]:
+    made = Path(tempfile.mkdtemp(prefix="gpuaas-test-"))
+    os.chmod(made, 0o755)  # noqa: S103 - the database's own account must be able to enter
+    yield made
+    shutil.rmtree(made, ignore_errors=True)
+
+
+@pytest.fixture
+def stopped(directory: Path) -> EmbeddedPostgres:
+    """Migrated, and down."""
+    server = postgres.start(directory, OPTIONS)
+    migrations.upgrade(server.url)
+    server.stop()
+    return server
+
+
+def outage_lines(process: ServerProcess) -> list[str]:
+    return [message.split(":")[0].split(" after")[0] for message in process.messages(HEALTH)]
+
+
+def test_api_and_worker_wait_for_a_database_that_is_away_when_they_start(
+    directory: Path, stopped: EmbeddedPostgres
+) -> None:
+    with ExitStack() as stack:
+        api, worker = (stack.enter_context(running(p, directory, free_port(), database_url=stopped.url)) for p in PARTS)
+        assert until(api.cause, "an answer") in ("The process is starting.", "PostgreSQL does not accept connections.")
+        until(lambda: api.cause() == "PostgreSQL does not accept connections.", "the cause")
+        alive = api.answer("/healthz")
+        assert alive is not None
+        assert alive.status_code == 200
+        until(lambda: outage_lines(worker), "the worker's line")
+        server = postgres.start(directory, OPTIONS)
+        stack.callback(server.stop)
+        until(api.is_ready, "readiness")
+        until(lambda: len(outage_lines(worker)) == 2, "the worker's second line")
+        for process in (api, worker):
+            assert outage_lines(process) == ["The database cannot be used", "The database can be used again"]
+
+
+PARTS = ("api", "worker")
+
+
+def test_an_outage_is_two_lines_in_each_log_whatever_was_going_on(directory: Path, stopped: EmbeddedPostgres) -> None:
+    server = postgres.start(directory, OPTIONS)
+    with ExitStack() as stack:
+        api, worker = (stack.enter_context(running(p, directory, free_port(), database_url=server.url)) for p in PARTS)
+        until(api.is_ready, "readiness")
+        until(lambda: has_recurring_work(server), "the worker")
+        server.process.kill()
+        server.process.wait()
+        until(lambda: "PostgreSQL" in api.cause(), "the cause")
+        for _ in range(20):
+            answer = api.answer("/api/v1/auth/keys")
+            assert answer is None or answer.status_code in (401, 503)
+        until(lambda: outage_lines(worker), "the worker's line")
+        server = postgres.start(directory, OPTIONS)
+        stack.callback(server.stop)
+        until(api.is_ready, "readiness again")
+        for process in (api, worker):
+            until(lambda process=process: len(outage_lines(process)) == 2, "both lines")  # type: ignore[misc]
+            assert [line["message"] for line in process.lines() if line["logger"] != HEALTH] == []
+
+
+def has_recurring_work(server: EmbeddedPostgres) -> bool:
+    with psycopg.connect(server.url) as connection:
+        return connection.execute("SELECT 1 FROM work_items").fetchone() is not None
+
+
+def test_a_database_that_became_read_only_is_no_database_to_serve_from(
+    directory: Path, stopped: EmbeddedPostgres
+) -> None:
+    server = postgres.start(directory, OPTIONS)
+    with ExitStack() as stack:
+        stack.callback(server.stop)
+        api = stack.enter_context(running("api", directory, free_port(), database_url=server.url))
+        until(api.is_ready, "readiness")
+        set_read_only(server, "on")
+        until(lambda: api.cause() == "PostgreSQL is read-only: it is a standby, or was set so.", "the cause")
+        set_read_only(server, "off")
+        until(api.is_ready, "readiness again")
+
+
+def set_read_only(server: EmbeddedPostgres, value: str) -> None:
+    with psycopg.connect(server.superuser_url, autocommit=True) as connection:
+        connection.execute(f"ALTER SYSTEM SET default_transaction_read_only = {value}")
+        connection.execute("SELECT pg_reload_conf()")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a file system of its own needs root")
+def test_a_full_disk_is_named_and_forgotten_when_there_is_room_again(directory: Path) -> None:
+    disk = directory / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=160m,mode=755", "gpuaas-test", str(disk)], check=True)
+    with ExitStack() as stack:
+        stack.callback(subprocess.run, ["umount", "-l", str(disk)], check=False)
+        server = postgres.start(disk, OPTIONS)
+        stack.callback(server.stop)
+        migrations.upgrade(server.url)
+        api = stack.enter_context(running("api", directory, free_port(), database_url=server.url))
+        until(api.is_ready, "readiness")
+        fill(disk / "ballast")
+        until(lambda: api.cause() == "PostgreSQL has no disk space left.", "the cause")
+        (disk / "ballast").unlink()
+        until(api.is_ready, "readiness again")
+        assert any("no disk space left" in message for message in api.messages(HEALTH))
+
+
+def fill(path: Path) -> None:
+    """Until there is no room for another block."""
+    size = 1 << 20
+    with path.open("wb", buffering=0) as file:
+        while size >= 4096:
+            try:
+                file.write(bytes(size))
+            except OSError:
+                size //= 2
