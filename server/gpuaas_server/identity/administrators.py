@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from gpuaas_server.audit.service import AuditEntry, record
-from gpuaas_server.identity.logins import username_digest
+from gpuaas_server.identity.lockouts import username_digest
 from gpuaas_server.identity.passwords import hash_password, random_password
 from gpuaas_server.identity.queries import bindings as binding_queries
 from gpuaas_server.identity.queries import logins as login_queries
@@ -97,6 +97,6 @@ async def _reset(tx: Tx, found: dict[str, object], password_hash: str) -> str:
         raise StartFailed(f"{found['email']} is a user of a tenant, and cannot be an administrator of the platform")
     await user_queries.user_update(tx.connection, user_id, str(found["name"]), False)
     await user_queries.password_set(tx.connection, user_id, password_hash, None)
-    await login_queries.failure_clear(tx.connection, username_digest(str(found["email"])))
+    await login_queries.failures_clear(tx.connection, username_digest(str(found["email"])))
     await binding_queries.member_set(tx.connection, new_id("rbd"), user_id, ROLE, None, None, tx.now)
     return user_id
