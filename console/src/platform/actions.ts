@@ -250,7 +250,10 @@ export const platformRotateSpec: ActionSpec<null> = {
     type: "object",
     required: ["kind", "reason"],
     properties: {
-      kind: { type: "string", enum: ["task_signing", "ssh_user_ca", "ssh_host_ca", "tls_ca", "registry_token"] },
+      kind: {
+        type: "string",
+        enum: ["task_signing", "ssh_user_ca", "ssh_host_ca", "tls_ca", "registry_token"],
+      },
       reason: REASON,
     },
   },
@@ -276,7 +279,7 @@ export const platformRetireSpec: ActionSpec<PlatformKey> = {
       body(
         api.POST("/api/v1/platform-keys/{platform_key_id}/retire", {
           params: { path: { platform_key_id: one.id } },
-          body: { reason: String(values.reason) },
+          body: { reason: String(values.reason), force: false },
         }),
       ),
       "platform-keys",
