@@ -1284,7 +1284,7 @@ class Quota(Resource):
     artifact_bytes_used: int = 0
     # Null, of a project: none of its own, the tenant's counts.
     unproven_gpu_limit: int | None = None
-    # Released, but out of use until it is proven that they are clean. At the limit nothing more is given.
+    # Released, but out of use until it is proven that they are clean; not those that only wait for a lost host. At the limit nothing more is given.
     unproven_gpus: int = 0
     # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
     generation: int = 0

@@ -8,8 +8,10 @@ A failed allocation is cleaned up like a released one: its slots come back only 
 A release on a lost host is blocked at once (`host_lost`), and goes on by itself when the host is back.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from gpuaas_server.kernel.errors import CATALOGUE
 
@@ -281,6 +283,20 @@ def _next_cleanup(now: Snapshot, task: HostTask, clock: datetime) -> Step:
 def _block(reason: Failure, evidence: dict[str, object] | None = None) -> Step:
     """Not proven clean: the slots stay out of the pool until somebody retries, or forces with evidence."""
     return Step("release_failed", failure=reason, slots="cleanup_blocked", evidence=evidence, phase_done=True)
+
+
+def quota_marks(row: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, object]:
+    """Which quota an allocation counts against after the change, where that follows from it.
+
+    What has ended counts against none. What is blocked is in use no longer; it counts as not proven clean from the first
+    failure that is not the loss of its host, which is nobody's fault.
+    """
+    if changes.get("ended_at") is not None:
+        return {"counted": False, "unproven": False}
+    if changes.get("state") == "release_failed":
+        lost = (changes.get("failure") or {}).get("code") == HOST_LOST
+        return {"counted": False, "unproven": row["unproven"] or not lost}
+    return {}
 
 
 def possible_actions(state: str) -> list[str]:

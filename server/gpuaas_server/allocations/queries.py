@@ -12,7 +12,7 @@ COLUMNS = (
     "id, tenant_id, project_id, batch_id, name, sku_id, sku_name, shape, gpu_model, gpu_count, node_id, state,"
     " state_since, deadline_at, failure, phase, attempt, host_generation, access_wanted, access_sent, ssh_address,"
     " ssh_port, ssh_user, baseline_sha256, wipe_evidence, forced, created_by, correlation_id, created_at, active_at,"
-    " ended_at, generation, counted, release_by, release_reason"
+    " ended_at, generation, counted, unproven, release_by, release_reason"
 )
 # What the state of its host says about an allocation is derived when it is read, by primary key, in the same statement.
 _HOST = (

@@ -1,6 +1,6 @@
 """The verbs of allocations; one transaction each. The machine (see reconciler.py) does the rest."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -12,7 +12,7 @@ from gpuaas_server.access.service import NewGrants
 from gpuaas_server.allocations import queries
 from gpuaas_server.allocations.guests import allocation_guests
 from gpuaas_server.allocations.health import health_of
-from gpuaas_server.allocations.machine import CLEANUP, possible_actions
+from gpuaas_server.allocations.machine import CLEANUP, possible_actions, quota_marks
 from gpuaas_server.allocations.schemas import (
     Allocation,
     AllocationBatch,
@@ -240,10 +240,9 @@ async def start_release(tx: Tx, row: DictRow, reason: str | None) -> DictRow:
 async def change(tx: Tx, row: DictRow, changes: dict[str, object], reason: str | None) -> DictRow:
     """Of a row that this transaction has locked, with the transition and the event that belong to it.
 
-    What has ended counts against no quota. What is not proven clean counts as that, and never as GPUs in use again.
+    Which quota it counts against from now on is part of the change; `move_quota` moves the numbers.
     """
-    if changes.get("state") == "release_failed" or changes.get("ended_at") is not None:
-        changes = {**changes, "counted": False}
+    changes = {**changes, **quota_marks(row, changes)}
     await queries.allocation_change(tx.connection, row["id"], row["generation"], changes)
     changed = {**row, **changes, "generation": row["generation"] + 1}
     if changed["state"] != row["state"]:
@@ -294,21 +293,18 @@ async def end_claims(tx: Tx, before: DictRow) -> None:
     """GPUs of a host that its tenant reported as broken are proven clean, but do not return to the pool yet."""
     withheld = withheld_reason(before["report_id"]) if before["report_id"] else None
     await capacity.claims_end(tx, before["id"], before["node_id"], withheld)
-    await capacity.quota_give_back(tx, _scopes(before), before["gpu_count"], before["counted"])
+    await move_quota(tx, before, {"counted": False, "unproven": False})
 
 
 def withheld_reason(report_id: str) -> str:
     return f"reported broken ({report_id})"
 
 
-async def stop_counting(tx: Tx, before: DictRow) -> None:
-    """The release is blocked: the slots stay held, no longer as GPUs in use, but among those that are not proven clean."""
-    if before["counted"]:
-        await capacity.quota_count_unproven(tx, _scopes(before), before["gpu_count"])
-
-
-def _scopes(row: DictRow) -> tuple[str, str]:
-    return row["project_id"], row["tenant_id"]
+async def move_quota(tx: Tx, before: DictRow, after: Mapping[str, Any]) -> None:
+    """Bring the quotas in line with what the allocation counts as now. Last before the commit, since it holds their rows."""
+    in_use, unproven = (before["gpu_count"] * (after[name] - before[name]) for name in ("counted", "unproven"))
+    if in_use or unproven:
+        await capacity.quota_move(tx, (before["project_id"], before["tenant_id"]), in_use, unproven)
 
 
 async def _lock(tx: Tx, project_id: str, allocation_id: str) -> DictRow:

@@ -48,6 +48,8 @@ allocations = sa.Table(
     sa.Column("generation", sa.BigInteger, nullable=False, server_default="1"),
     # Whether it still counts against the quotas: until it ends, or until its release is blocked.
     sa.Column("counted", sa.Boolean, nullable=False, server_default="true"),
+    # Whether it counts among the GPUs that are not proven clean: from a wipe that failed until the end. A lost host is none.
+    sa.Column("unproven", sa.Boolean, nullable=False, server_default="false"),
     # When its transitions and host tasks were removed; the row itself, with the wipe's evidence, stays.
     sa.Column("history_removed_at", Timestamp),
     sa.CheckConstraint(

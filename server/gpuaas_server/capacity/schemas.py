@@ -128,7 +128,8 @@ class Quota(BaseModel):
     artifact_bytes_used: int = Field(description="Of artifacts, and reserved for publish intents that have not ended.")
     unproven_gpu_limit: int | None = Field(description="Null, of a project: none of its own, the tenant's counts.")
     unproven_gpus: int = Field(
-        description="Released, but out of use until it is proven that they are clean. At the limit nothing more is given."
+        description="Released, but out of use until it is proven that they are clean; not those that only wait for a lost host."
+        " At the limit nothing more is given."
     )
     generation: Generation
 

@@ -324,16 +324,11 @@ async def claims_end(tx: Tx, allocation_id: str, node_id: str, withheld: str | N
     await queries.refit(tx.connection, [node_id])
 
 
-async def quota_give_back(tx: Tx, scopes: Sequence[str], gpus: int, counted: bool) -> None:
-    """After the claims ended, last before the commit, as the counting is: it holds the quota's rows. What did not count any
-    more was among the unproven.
+async def quota_move(tx: Tx, scopes: Sequence[str], in_use: int, unproven: int) -> None:
+    """Add to the GPUs in use and to those that are not proven clean; either may be negative. After the claims ended, last
+    before the commit, as the counting is: it holds the quota's rows.
     """
-    await quota_queries.gpus_move(tx.connection, scopes, -gpus if counted else 0, 0 if counted else -gpus)
-
-
-async def quota_count_unproven(tx: Tx, scopes: Sequence[str], gpus: int) -> None:
-    """From GPUs in use to those that are not proven clean."""
-    await quota_queries.gpus_move(tx.connection, scopes, -gpus, gpus)
+    await quota_queries.gpus_move(tx.connection, scopes, in_use, unproven)
 
 
 async def slots_enable_withheld(tx: Tx, node_id: str, reason: str) -> None:

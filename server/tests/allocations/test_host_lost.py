@@ -6,6 +6,7 @@ import pytest
 
 from gpuaas_server.kernel.context import Platform
 from tests_support import agents
+from tests_support.agents import inventory, slot
 from tests_support.allocation_story import Story
 
 BLOCKED = [("cleanup_blocked", "host_lost")] * 2
@@ -44,7 +45,7 @@ async def test_a_release_on_a_lost_host_ends_at_once_for_the_tenant_and_keeps_th
     assert (shown["state"], shown["failure"]["code"], shown["ssh"]) == ("release_failed", "host_lost", None)
     assert shown["wipe_verified"] is False
     assert await story.slots() == BLOCKED
-    assert await story.used() == (0, 0)
+    assert await story.used() == await story.unproven() == (0, 0)
     assert await story.host.poll() == []
 
 
@@ -59,7 +60,7 @@ async def test_only_a_proven_wipe_frees_the_slots_when_the_host_is_back(story: S
     assert await story.settle(clean=True) == "released"
     assert [status for status, _ in await story.slots()] == ["available", "available"]
     assert (await story.show())["wipe_verified"] is True
-    assert await story.used() == (0, 0)
+    assert await story.used() == await story.unproven() == (0, 0)
 
 
 async def test_a_host_that_is_back_but_not_clean_stays_out_of_the_pool_for_a_person_to_look_at(story: Story) -> None:
@@ -69,10 +70,37 @@ async def test_a_host_that_is_back_but_not_clean_stays_out_of_the_pool_for_a_per
     await story.bring_host_back()
     assert await story.settle(clean=False) == "release_failed"
     assert await story.slots() == [("cleanup_blocked", "wipe_not_proven")] * 2
+    assert await story.unproven() == (2, 2)
     await story.lose_host()
     await story.bring_host_back()
     await story.work()
     assert (await story.show())["state"] == "release_failed"
+
+
+async def test_a_failed_wipe_still_counts_as_unproven_when_the_retry_meets_a_lost_host(story: Story) -> None:
+    await story.ask("release")
+    assert await story.settle(clean=False) == "release_failed"
+    await story.lose_host()
+    await story.ask("retry-release")
+    await story.work()
+    assert (await story.show())["failure"]["code"] == "host_lost"
+    assert await story.unproven() == (2, 2)
+    await story.bring_host_back()
+    assert await story.settle(clean=True) == "released"
+    assert await story.used() == await story.unproven() == (0, 0)
+
+
+async def test_a_replaced_allocation_on_a_lost_host_counts_as_unproven_only_if_its_wipe_fails(story: Story) -> None:
+    second = await story.site.host()
+    await second.call("POST", "/inventory", inventory(*(slot(n) for n in range(2))))
+    await story.site.admin.post(f"/nodes/{second.node_id}/slots/approve", {})
+    await story.lose_host()
+    await story.ask("replace")
+    await story.work()
+    assert (await story.used(), await story.unproven()) == ((2, 2), (0, 0))
+    await story.bring_host_back()
+    assert await story.settle(clean=False) == "release_failed"
+    assert (await story.used(), await story.unproven()) == ((2, 2), (2, 2))
 
 
 async def test_a_release_under_way_is_blocked_when_its_host_is_lost_and_goes_on_when_it_is_back(story: Story) -> None:
