@@ -186,6 +186,7 @@ def set_apart(admin: Client, nodes: list[Node], busy: set[str]) -> dict[str, str
         "doomed_node_id": doomed,
         "slot_id": admin.slots.list(spare)[0].id,
         "task_id": admin.nodes.discover(spare).id,
+        "host_report_id": "hrp_" + spare.removeprefix("nod_"),  # there is none
         "token_id": token.id,
         "sku_id": sku.id,
         "ssh_key_id": admin.ssh_keys.create("matrix", public_key()).id,

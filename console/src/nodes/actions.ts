@@ -53,7 +53,8 @@ export const NODE_ACTIONS: ActionTable<Node> = {
   },
   node_key_approve: {
     label: "Approve key",
-    says: () => "Its agent was away until its key had expired: it may come back, and renews the key by itself.",
+    says: () =>
+      "Its agent was away until its key had expired: it may come back, and renews the key by itself.",
     form: REASON_FORM,
     run: (one, values) =>
       told(

@@ -111,7 +111,7 @@ class Worker:
             crowded = lanes.left_behind(waiting, chosen) | self._full_lanes()
             taken = await self._take(connection, kinds, now, chosen, crowded)
             idle = [lane for lane in Lane if lane not in crowded]
-            due = None if taken else await leases.next_due(connection, kinds, idle)
+            due = await leases.next_due(connection, kinds, idle)  # also when some are taken: they may leave no row
             await self._show_backlog(connection, now)
         self._start(taken, now)
         self._short_of_slots = bool(crowded)

@@ -3,11 +3,13 @@
 import asyncio
 from datetime import datetime, timedelta
 
+import pytest
+
 from gpuaas_server.allocations.reconciler import AllocationMachine
 from gpuaas_server.kernel.clock import utc_now
 from gpuaas_server.kernel.context import Platform, Tx, system_actor
 from gpuaas_server.kernel.database import PLATFORM, Connection, Scope
-from gpuaas_server.work import leases
+from gpuaas_server.work import leases, worker
 from gpuaas_server.work.lanes import Lane
 from gpuaas_server.work.worker import Worker
 
@@ -152,3 +154,19 @@ async def _rows_read(connection: Connection) -> int:
     )
     found = await cursor.fetchone()
     return int(found["n"]) if found else 0
+
+
+async def test_a_row_that_is_due_soon_is_not_forgotten_over_one_that_is_due_now(
+    platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody wakes the worker for the second row, and its idle look would come long after this test has given up."""
+    monkeypatch.setattr(worker, "IDLE_LOOK", 3600.0)
+    errands = Gated("errand")
+    async with platform.transaction(PLATFORM, ACTOR) as tx:
+        await leases.enqueue(tx, "errand", ["now"])
+        await leases.enqueue(tx, "errand", ["soon"], tx.now + timedelta(seconds=1))
+    running = asyncio.create_task(Worker(platform, [errands]).run())
+    errands.go.release()
+    await errands.begins(2)
+    assert errands.begun == ["now", "soon"]
+    running.cancel()
