@@ -100,7 +100,7 @@ class AllocationMachine:
         if step.ends:
             await service.end_claims(tx, row)
         elif step.state == "release_failed":
-            await service.move_quota(tx, row, changed)
+            service.move_quota(tx, row, changed)
         return _again(changed, step, tx.now, loaded.snapshot.node_lost)
 
     async def _send(self, tx: Tx, loaded: Loaded, row: DictRow, step: Step) -> None:

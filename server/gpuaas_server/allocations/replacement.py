@@ -26,8 +26,8 @@ async def allocation_replace(
     asked = await capacity.ask(tx, wanted.sku, wanted.gpu_count, wanted.count)
     made = await service.allocation_create(tx, settings, asked, roles, row["tenant_id"], project_id, wanted)
     if row["host_lost_since"] is not None:
-        changed = await service.change(tx, released, {"counted": False}, None)
-        await service.move_quota(tx, row, changed)
+        await service.change(tx, released, {"counted": False}, None)
+        await capacity.quota_give_back_now(tx, (project_id, row["tenant_id"]), row["gpu_count"])
     replacement = made.items[0]
     details: dict[str, object] = {"replacement": replacement.id}
     entry = AuditEntry(

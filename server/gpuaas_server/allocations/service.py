@@ -293,18 +293,18 @@ async def end_claims(tx: Tx, before: DictRow) -> None:
     """GPUs of a host that its tenant reported as broken are proven clean, but do not return to the pool yet."""
     withheld = withheld_reason(before["report_id"]) if before["report_id"] else None
     await capacity.claims_end(tx, before["id"], before["node_id"], withheld)
-    await move_quota(tx, before, {"counted": False, "unproven": False})
+    move_quota(tx, before, {"counted": False, "unproven": False})
 
 
 def withheld_reason(report_id: str) -> str:
     return f"reported broken ({report_id})"
 
 
-async def move_quota(tx: Tx, before: DictRow, after: Mapping[str, Any]) -> None:
-    """Bring the quotas in line with what the allocation counts as now. Last before the commit, since it holds their rows."""
+def move_quota(tx: Tx, before: DictRow, after: Mapping[str, Any]) -> None:
+    """Bring the quotas in line with what the allocation counts as now, with the last statement of the transaction."""
     in_use, unproven = (before["gpu_count"] * (after[name] - before[name]) for name in ("counted", "unproven"))
     if in_use or unproven:
-        await capacity.quota_move(tx, (before["project_id"], before["tenant_id"]), in_use, unproven)
+        capacity.quota_move(tx, (before["project_id"], before["tenant_id"]), in_use, unproven)
 
 
 async def _lock(tx: Tx, project_id: str, allocation_id: str) -> DictRow:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from psycopg.rows import DictRow
 
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.json_text import as_json
 from gpuaas_server.kernel.later import Later
 
 _QUOTA = (
@@ -51,15 +52,27 @@ def gpus_take(later: Later, scopes: Sequence[tuple[str, str]], tenant_id: str, g
     later.call("take_gpu_quota(%s, %s, %s, %s, %s)", (ids, nouns, tenant_id, gpus, unproven_most))
 
 
-async def gpus_move(connection: Connection, scope_ids: Sequence[str], gpus: int, unproven: int) -> None:
-    """Add to what is in use, and to what is not proven clean; either may be negative."""
-    for scope_id in scope_ids:  # in the order in which gpus_take locks them
-        await connection.execute(
-            # What a worker of the release before blocked was never counted as unproven.
-            "UPDATE quotas SET gpus_used = gpus_used + %s, unproven_gpus = GREATEST(0, unproven_gpus + %s)"
-            " WHERE scope_id = %s",
-            (gpus, unproven, scope_id),
-        )
+# Locked in the order of their ids, which is that of `take_gpu_quota`: projects before tenants. What a worker of the release
+# before blocked was never counted as unproven.
+_MOVE = (
+    "UPDATE quotas q SET gpus_used = q.gpus_used + m.gpus, unproven_gpus = GREATEST(0, q.unproven_gpus + m.unproven) FROM"
+    " (SELECT l.scope_id, s.gpus, s.unproven FROM (SELECT scope_id, sum(gpus)::int AS gpus, sum(unproven)::int AS unproven"
+    "   FROM jsonb_to_recordset(%s::jsonb) AS r(scope_id text, gpus int, unproven int) GROUP BY scope_id) s"
+    "  JOIN quotas l USING (scope_id) ORDER BY l.scope_id FOR UPDATE OF l) m WHERE q.scope_id = m.scope_id"
+)
+
+
+def gpus_move(later: Later, scope_ids: Sequence[str], gpus: int, unproven: int) -> None:
+    """Add to what is in use, and to what is not proven clean; either may be negative. All moves of a transaction become one
+    statement, its last: whoever locked a quota and then a node would wait for a creation that waits for the quota.
+    """
+    later.insert(_MOVE, [{"scope_id": scope_id, "gpus": gpus, "unproven": unproven} for scope_id in scope_ids])
+
+
+async def gpus_move_now(connection: Connection, scope_ids: Sequence[str], gpus: int, unproven: int) -> None:
+    """As `gpus_move`, before the last statement. Caller locks no node after it."""
+    moves = [{"scope_id": scope_id, "gpus": gpus, "unproven": unproven} for scope_id in scope_ids]
+    await connection.execute(_MOVE, (as_json(moves),))
 
 
 async def artifacts_take(

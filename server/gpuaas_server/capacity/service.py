@@ -324,11 +324,14 @@ async def claims_end(tx: Tx, allocation_id: str, node_id: str, withheld: str | N
     await queries.refit(tx.connection, [node_id])
 
 
-async def quota_move(tx: Tx, scopes: Sequence[str], in_use: int, unproven: int) -> None:
-    """Add to the GPUs in use and to those that are not proven clean; either may be negative. After the claims ended, last
-    before the commit, as the counting is: it holds the quota's rows.
-    """
-    await quota_queries.gpus_move(tx.connection, scopes, in_use, unproven)
+def quota_move(tx: Tx, scopes: Sequence[str], in_use: int, unproven: int) -> None:
+    """Add to the GPUs in use and to those that are not proven clean, with the last statement; either may be negative."""
+    quota_queries.gpus_move(tx.later, scopes, in_use, unproven)
+
+
+async def quota_give_back_now(tx: Tx, scopes: Sequence[str], in_use: int) -> None:
+    """Return GPUs before what the transaction itself takes is counted. Caller locks no node after it."""
+    await quota_queries.gpus_move_now(tx.connection, scopes, -in_use, 0)
 
 
 async def slots_enable_withheld(tx: Tx, node_id: str, reason: str) -> None:

@@ -4,7 +4,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from gpuaas_server.kernel.context import Platform
+from gpuaas_server.allocations import queries, service
+from gpuaas_server.kernel.context import Platform, system_actor
+from gpuaas_server.kernel.database import PLATFORM
 from tests_support import agents
 from tests_support.agents import Site, inventory, slot
 from tests_support.allocation_story import Story
@@ -99,3 +101,18 @@ async def test_a_tenant_at_its_limit_of_unproven_gpus_gets_nothing_more_until_th
     assert await blocked.settle(clean=True) == "released"
     await blocked.site.admin.post(f"/projects/{blocked.project}/allocations", {"sku": "whole"})
     assert await blocked.unproven() == (0, 0)
+
+
+async def test_the_end_of_an_allocation_locks_no_quota_before_the_last_statement(blocked: Story) -> None:
+    """A creation locks its nodes and then the quota. Whoever ends several allocations in one transaction must not hold the
+    quota while it waits for the next one's node: the two would wait for each other.
+    """
+    platform = blocked.site.platform
+    async with platform.transaction(PLATFORM, system_actor("test")) as tx:
+        [row] = await queries.allocations_hold(tx.connection, [blocked.allocation])
+        await service.end_claims(tx, row)
+        await (await tx.connection.execute("SELECT 1")).fetchone()  # whoever waits for an answer sends all before it
+        async with platform.transaction(PLATFORM, system_actor("beside")) as beside:
+            locked = await beside.connection.execute("SELECT scope_id FROM quotas FOR UPDATE NOWAIT")
+            assert {row["scope_id"] for row in await locked.fetchall()} == {blocked.project, blocked.tenant}
+    assert await blocked.used() == (0, 0)
