@@ -20,9 +20,14 @@ COLUMNS: list[Column[AuditRecord]] = [
     Column("TIME", lambda one: short_moment(one.at), whole=True),
     Column("WHO", lambda one: one.actor_name or one.actor_id),
     Column("ACTION", lambda one: one.action if one.outcome == "done" else f"{one.action} ({one.outcome})"),
-    Column("FROM", lambda one: " ".join(part for part in (one.source, one.address) if part)),
     Column("RESOURCE", lambda one: one.resource_id, whole=True),
     Column("REASON", lambda one: one.reason),
+]
+ORIGIN: list[Column[AuditRecord]] = [
+    *COLUMNS[:3],
+    Column("SOURCE", lambda one: one.source, whole=True),
+    Column("ADDRESS", lambda one: one.address, whole=True),
+    Column("USER AGENT", lambda one: one.user_agent),
 ]
 
 PERIODS: list[Column[RetentionPeriod]] = [
@@ -54,6 +59,9 @@ def list_(
         str | None, typer.Option("--since", help="From then on: a span (90m, 12h, 30d) or a time.")
     ] = None,
     before: Annotated[str | None, typer.Option("--before", help="Earlier than this: a span or a time.")] = None,
+    origin: Annotated[
+        bool, typer.Option("--origin", help="Show where each request came from, instead of what it was about.")
+    ] = False,
     limit: LimitOption = 50,
 ) -> None:
     """List audit records, newest first."""
@@ -69,4 +77,4 @@ def list_(
         since=past(since),
         before=past(before),
     )
-    print_list(session, records.first(limit), COLUMNS)
+    print_list(session, records.first(limit), ORIGIN if origin else COLUMNS)
