@@ -10,7 +10,7 @@ from gpuaas_cli.failures import ExitCode
 from gpuaas_cli.progress import label_of, mark_of, style_of_mark
 from gpuaas_cli.rendering import Column, age, cell, print_card, print_json, print_list, short_moment
 from gpuaas_cli.session import Session
-from gpuaas_sdk import Allocation, HostGpu, Timeline, TimelineEntry
+from gpuaas_sdk import Allocation, AllocationHealthReason, HostGpu, Timeline, TimelineEntry
 
 
 def _ssh(allocation: Allocation) -> str | None:
@@ -104,9 +104,16 @@ def _reasons(allocation: Allocation) -> str:
     lines = []
     for reason in allocation.health_reasons:
         if reason.code != told:
-            since = f", since {short_moment(reason.since)}" if reason.since else ""
-            lines += [f"{reason.message} ({reason.code}{since})", f"  {reason.next_step}"]
+            lines += [f"{reason.message} ({reason.code}{_when(reason)})", f"  {reason.next_step}"]
     return "\n".join(lines)
+
+
+def _when(reason: AllocationHealthReason) -> str:
+    if reason.since is None:
+        return ""
+    if reason.until is None:
+        return f", since {short_moment(reason.since)}"
+    return f", {short_moment(reason.since)} – {short_moment(reason.until)}"
 
 
 def _wipe(allocation: Allocation) -> str | None:

@@ -292,3 +292,20 @@ def test_a_retired_node_is_listed_only_when_asked_for_and_has_nothing_free(opera
     for more in ("--all", "--status=retired"):
         [line] = [line for line in operator("nodes", "list", more).out.splitlines() if retired in line]
         assert line.split()[3:5] == ["8", "-"]
+
+
+def test_maintenance_is_planned_listed_and_called_off(operator: Any, fleet: str) -> None:
+    maintenance = ("nodes", "maintenance")
+    planned = operator(*maintenance, "plan", fleet, "--from", "1h", "--until", "2h", "--reason", "new riser")
+    assert planned.code == 0, planned.err
+    assert "planned" in planned.out
+    assert "new riser" in operator(*maintenance, "list", "--node", fleet).out
+    (window,) = operator(*maintenance, "list", "--node", fleet, "-o", "json").items
+    called_off = operator(*maintenance, "cancel", window["id"], "--reason", "no part", "-o", "json")
+    assert called_off.json["state"] == "cancelled"
+    assert operator(*maintenance, "list", "--node", fleet, "--state", "planned", "-o", "json").items == []
+    body = ("--until", "2h", "--reason", "now", "--cordon-from-now", "-o", "json")
+    window = operator(*maintenance, "plan", fleet, *body).json
+    wait_until(lambda: operator(*maintenance, "list", "--state", "active", "--node", fleet, "-o", "json").items != [])
+    assert operator(*maintenance, "end", window["id"], "--yes").code == 0
+    assert operator("nodes", "show", fleet, "-o", "json").json["schedulable"] is True

@@ -37,6 +37,7 @@ from gpuaas_server.kernel.http.streams import StreamLimits
 from gpuaas_server.kernel.metrics import registry
 from gpuaas_server.nodes import agent_endpoints
 from gpuaas_server.nodes import endpoints as nodes
+from gpuaas_server.nodes import maintenance_endpoints as maintenance
 from gpuaas_server.nodes.gate import AgentGate
 from gpuaas_server.openapi import describe
 from gpuaas_server.operations import endpoints as operations
@@ -62,6 +63,7 @@ ROOMS = (
     projects,
     identity,
     nodes,
+    maintenance,
     capacity,
     catalog,
     artifacts,

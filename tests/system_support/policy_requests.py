@@ -124,6 +124,13 @@ RECIPES: dict[str, Recipe] = {
     "node_update": Recipe({"labels": {"rack": "r1"}}),
     "node_cordon": Recipe(REASON, fresh.open_node),
     "node_uncordon": Recipe(fresh=fresh.closed_node),
+    "maintenance_window_plan": Recipe(
+        {**REASON, "starts_at": "2030-01-01T00:00:00Z", "ends_at": "2030-01-02T00:00:00Z"},
+        answers=frozenset({201, 409}),  # the node has one at a time
+    ),
+    "maintenance_window_list": READ,
+    "maintenance_window_cancel": Recipe(REASON, answers=frozenset({404})),
+    "maintenance_window_end": Recipe(answers=frozenset({404})),
     "node_key_approve": Recipe(REASON, answers=NOT_NOW),  # its agent is there
     "node_drain": Recipe(REASON, fresh.open_node),
     "node_retire": Recipe(REASON, ids={"node_id": "doomed_node_id"}),

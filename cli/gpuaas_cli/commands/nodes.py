@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from gpuaas_cli.command_group import CommandGroup
-from gpuaas_cli.commands import node_labels, node_reports
+from gpuaas_cli.commands import node_labels, node_maintenance, node_reports
 from gpuaas_cli.options import DeadlineOption, LimitOption, ReasonOption, WatchOption, YesOption
 from gpuaas_cli.progress import Progress
 from gpuaas_cli.references import node_id
@@ -18,6 +18,7 @@ group = CommandGroup("Nodes: hosts of the platform, their enrolment and maintena
 tokens = CommandGroup("Enrolment tokens that were handed out.")
 group.add_typer(tokens, name="enrolment-tokens")
 group.add_typer(node_labels.group, name="labels")
+group.add_typer(node_maintenance.group, name="maintenance")
 group.add_typer(node_reports.group, name="reports")
 
 NodeArgument = Annotated[str, typer.Argument(help="Node: id, name or hostname.")]

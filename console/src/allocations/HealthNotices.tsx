@@ -3,6 +3,7 @@ import type { ActionTable } from "../actions/spec";
 import type { Allocation } from "../api/types";
 import { ProblemPanel } from "../parts/ProblemPanel";
 import { RelativeTime } from "../parts/RelativeTime";
+import { exactTime } from "../parts/time";
 import { ALLOCATION_ACTIONS, nameOf } from "./actions";
 
 type Reason = Allocation["health_reasons"][number];
@@ -11,6 +12,8 @@ const TITLES: Record<string, string> = {
   host_lost: "The host is lost",
   host_draining: "The host is being emptied",
   host_cordoned: "Maintenance of the host",
+  maintenance_planned: "Planned maintenance of the host",
+  maintenance_active: "The host is in maintenance",
   reported_broken: "Reported as broken",
 };
 
@@ -24,11 +27,7 @@ export function HealthNotices({ allocation }: { allocation: Allocation }) {
       title={TITLES[reason.code]}
       problem={reason}
     >
-      {reason.since && (
-        <span>
-          Since <RelativeTime at={reason.since} />
-        </span>
-      )}
+      <Span reason={reason} />
       <ActionBar
         resource={allocation}
         name={nameOf(allocation)}
@@ -37,6 +36,22 @@ export function HealthNotices({ allocation }: { allocation: Allocation }) {
       />
     </ProblemPanel>
   ));
+}
+
+/** When it began; or, of what has a plan, from when until when. */
+function Span({ reason }: { reason: Reason }) {
+  if (!reason.since) return null;
+  if (reason.until)
+    return (
+      <span>
+        {exactTime(reason.since)} – {exactTime(reason.until)}
+      </span>
+    );
+  return (
+    <span>
+      Since <RelativeTime at={reason.since} />
+    </span>
+  );
 }
 
 function choicesOf(reason: Reason): ActionTable<Allocation> {

@@ -23,6 +23,7 @@ export type ReceiptLine = Schemas["ReceiptLine"];
 export type TimelineEvent = Schemas["TimelineEvent"];
 export type Event = Schemas["Event"];
 export type AuditRecord = Schemas["AuditRecord"];
+export type MaintenanceWindow = Schemas["MaintenanceWindow"];
 export type HostReport = Schemas["HostReport"];
 export type Node = Schemas["Node"];
 export type ServiceAccountCreate = Schemas["ServiceAccountCreate"];

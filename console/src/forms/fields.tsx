@@ -48,7 +48,7 @@ export function Field(props: FieldProps) {
       const set = (event: { currentTarget: { value: string } }) => onChange(event.currentTarget.value);
       if (schema.format === "password") return <PasswordInput {...text} onChange={set} autoComplete="off" />;
       if (schema["x-ui"]?.multiline) return <Textarea {...text} rows={3} onChange={set} />;
-      return <TextInput {...text} onChange={set} />;
+      return <TextInput {...text} onChange={set} type={schema["x-ui"]?.moment ? "datetime-local" : "text"} />;
     }
     case "number":
       return (

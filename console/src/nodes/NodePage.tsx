@@ -14,6 +14,7 @@ import { Holders } from "./Holders";
 import { HostFacts } from "./HostFacts";
 import { HostReports } from "./HostReports";
 import { HostTasks } from "./HostTasks";
+import { MaintenanceWindows } from "./MaintenanceWindows";
 import { NodeSlots } from "./NodeSlots";
 import { PLATFORM, useNode, useSlots } from "./queries";
 import { SlotMap } from "./SlotMap";
@@ -62,6 +63,7 @@ function Shown({ node }: { node: Node }) {
             }
           </Loaded>
         </Panel>
+        <MaintenanceWindows node={node.id} />
         <HostReports node={node.id} />
         <NodeSlots slots={wholeListing(slots)} />
         <div className="columns">

@@ -5,6 +5,7 @@ import { thenStale } from "../api/stale";
 import type { EnrolmentToken, HostReport, Node, Slot } from "../api/types";
 import { queries } from "../app/queries";
 import type { Secret } from "../parts/ShownOnce";
+import { planSpec } from "./maintenanceActions";
 import { MAP_KEY, PLATFORM } from "./queries";
 
 function told<T>(answer: Promise<T>): Promise<T> {
@@ -82,6 +83,7 @@ export const NODE_ACTIONS: ActionTable<Node> = {
       ),
     done: "Cordoned",
   },
+  maintenance_window_plan: planSpec,
   node_discover: {
     label: "Discover",
     says: () => "Asks the agent to look at its hardware again.",

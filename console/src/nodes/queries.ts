@@ -48,6 +48,17 @@ export function useTask(task_id: string) {
   });
 }
 
+export function useMaintenanceWindows(node_id: string) {
+  return useListing(keys.of("nodes", PLATFORM, node_id, "maintenance"), (after, signal) =>
+    body(
+      api.GET("/api/v1/maintenance-windows", {
+        params: { query: { node_id, limit: PAGE_SIZE, after } },
+        signal,
+      }),
+    ),
+  );
+}
+
 export function useHostReports(node_id: string) {
   return useListing(keys.of("nodes", PLATFORM, node_id, "reports"), (after, signal) =>
     body(

@@ -54,6 +54,7 @@ __all__ = [
     "LeaseRenewed",
     "MachineAccess",
     "Maintenance",
+    "MaintenanceWindow",
     "MappedSlot",
     "Me",
     "Member",
@@ -224,6 +225,8 @@ class AllocationHealthReason(Resource):
     next_step: str = ""
     # What makes sense now; `replace` is a release, and an allocation of the same SKU elsewhere.
     choices: list[str] = field(default_factory=list)
+    # Until when it is to last, where that is known.
+    until: datetime | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -880,6 +883,28 @@ class Maintenance(Resource):
     since: datetime | None = None
     # Id of the person.
     by: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaintenanceWindow(Resource):
+    id: str
+    node_id: str = ""
+    state: str = ""
+    starts_at: datetime | None = None
+    ends_at: datetime | None = None
+    reason: str = ""
+    # When it cordoned the node. Null: not yet, or the node was cordoned already.
+    cordoned_at: datetime | None = None
+    # Id of the person.
+    planned_by: str = ""
+    created_at: datetime | None = None
+    started_at: datetime | None = None
+    # When it ended or was cancelled.
+    finished_at: datetime | None = None
+    finished_by: str | None = None
+    finished_reason: str | None = None
+    # What you may ask for now, given your roles and its state: names of operations.
+    allowed_actions: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)

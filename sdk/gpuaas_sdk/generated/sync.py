@@ -32,6 +32,7 @@ from gpuaas_sdk.generated.models import (
     IssuedSshCertificate,
     LeaseRenewed,
     MachineAccess,
+    MaintenanceWindow,
     Me,
     Member,
     MemberHealth,
@@ -1126,6 +1127,53 @@ class InstancesCalls(Calls):
         return self._pages(InstanceSummary, request)
 
 
+class MaintenanceWindowsCalls(Calls):
+    def cancel(self, maintenance_window_id: str, reason: str, *, generation: int | None = None) -> MaintenanceWindow:
+        """Call off a window that has not begun; the projects are told. A cordon that the window made ends with it."""
+        request = Request(
+            method="POST",
+            path=path_of("maintenance-windows", maintenance_window_id, "cancel"),
+            body=body_of({"reason": reason}, {}),
+            headers=if_match(generation),
+        )
+        return self._read(MaintenanceWindow, request)
+
+    def end(self, maintenance_window_id: str, *, generation: int | None = None) -> MaintenanceWindow:
+        """End a window before its time. The host takes allocations again, unless it is cordoned for another reason."""
+        request = Request(
+            method="POST",
+            path=path_of("maintenance-windows", maintenance_window_id, "end"),
+            headers=if_match(generation),
+        )
+        return self._read(MaintenanceWindow, request)
+
+    def plan(
+        self,
+        node_id: str,
+        starts_at: datetime,
+        ends_at: datetime,
+        reason: str,
+        *,
+        cordon_from_now: bool | None = None,
+        generation: int | None = None,
+    ) -> MaintenanceWindow:
+        """Announce work on a host to the projects there. The host is cordoned when it begins, and opened again when it ends."""
+        request = Request(
+            method="POST",
+            path=path_of("nodes", node_id, "maintenance-windows"),
+            body=body_of(
+                {"starts_at": starts_at, "ends_at": ends_at, "reason": reason}, {"cordon_from_now": cordon_from_now}
+            ),
+            headers=if_match(generation),
+        )
+        return self._read(MaintenanceWindow, request)
+
+    def list(self, *, node_id: str | None = None, state: str | None = None) -> Pages[MaintenanceWindow]:
+        """Maintenance of hosts: planned, going on and over, newest first."""
+        request = Request(method="GET", path=path_of("maintenance-windows"), query={"node_id": node_id, "state": state})
+        return self._pages(MaintenanceWindow, request)
+
+
 class MeCalls(Calls):
     def change_password(self, current_password: str, new_password: str, *, generation: int | None = None) -> None:
         """Ends all tokens of the user: sign in again."""
@@ -2148,6 +2196,7 @@ class Nouns:
         self.events = EventsCalls(transport)
         self.host_reports = HostReportsCalls(transport)
         self.instances = InstancesCalls(transport)
+        self.maintenance_windows = MaintenanceWindowsCalls(transport)
         self.me = MeCalls(transport)
         self.nodes = NodesCalls(transport)
         self.operations = OperationsCalls(transport)

@@ -36,9 +36,12 @@ def _findings(row: DictRow) -> Iterator[tuple[HealthStatus, AllocationHealthReas
         return
     if row["report_id"] is not None:
         yield "degraded", _REPORTED.model_copy(update={"since": row["reported_at"]})
+    announced = row["window_state"] is not None
+    if announced:
+        yield "degraded" if row["window_state"] == "active" else "healthy", _announced(row)
     if row["host_draining"]:
         yield "degraded", _maintenance(row, "host_draining", "The host is being emptied; this allocation is released.")
-    elif row["host_cordoned"]:
+    elif row["host_cordoned"] and not (announced and row["window_cordoned_at"] == row["host_cordoned_since"]):
         yield "healthy", _maintenance(row, "host_cordoned", "The host takes no new allocations; this one stays.")
 
 
@@ -67,6 +70,19 @@ def _failed(row: DictRow, failure: dict[str, str]) -> AllocationHealthReason:
         since=row["state_since"],
         next_step=failure.get("next_step", "Read its timeline."),
         choices=["wait"],
+    )
+
+
+def _announced(row: DictRow) -> AllocationHealthReason:
+    going_on = row["window_state"] == "active"
+    sentence = "The host is in maintenance and may be away." if going_on else "Maintenance of the host is planned."
+    return AllocationHealthReason(
+        code="maintenance_active" if going_on else "maintenance_planned",
+        message=f"{sentence} Reason: {row['window_reason']}.",
+        since=row["window_starts_at"],
+        until=row["window_ends_at"],
+        next_step="Save what you need, or replace the allocation. It goes on afterwards if the host comes back as it was.",
+        choices=["wait", "release", "replace"],
     )
 
 

@@ -18,12 +18,14 @@ COLUMNS = (
 _HOST = (
     "n.lost_since AS host_lost_since, n.cordoned AS host_cordoned, n.draining AS host_draining,"
     " n.maintenance_since AS host_cordoned_since, n.maintenance_reason AS host_cordon_reason,"
-    " r.id AS report_id, r.created_at AS reported_at"
+    " r.id AS report_id, r.created_at AS reported_at, m.state AS window_state, m.starts_at AS window_starts_at,"
+    " m.ends_at AS window_ends_at, m.reason AS window_reason, m.cordoned_at AS window_cordoned_at"
 )
 _OWN = ", ".join(f"a.{column}" for column in COLUMNS.split(", "))
 _ALLOCATION = (
     f"SELECT {_OWN}, {_HOST} FROM allocations a LEFT JOIN nodes n ON n.id = a.node_id"
     " LEFT JOIN host_reports r ON r.allocation_id = a.id AND r.cleared_at IS NULL"
+    " LEFT JOIN maintenance_windows m ON m.node_id = a.node_id AND (m.state = 'planned' OR m.state = 'active')"
 )
 
 ALLOCATION_INSERT = (

@@ -67,6 +67,7 @@ class AllocationHealthReason(BaseModel):
     code: str = Field(description="Stable, for programs: host_lost, host_draining, host_cordoned and so on.")
     message: str = Field(description="For a person.")
     since: datetime | None = Field(description="Since when it is so, or from when it will be.")
+    until: datetime | None = Field(default=None, description="Until when it is to last, where that is known.")
     next_step: str = Field(description="What a person should do.")
     choices: list[Literal["wait", "release", "replace"]] = Field(
         description="What makes sense now; `replace` is a release, and an allocation of the same SKU elsewhere."

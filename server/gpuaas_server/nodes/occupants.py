@@ -11,7 +11,7 @@ from gpuaas_server.kernel.ports import Port
 class HostChange:
     """The kind completes the name of the event that projects get: `lost` becomes `allocation.host_lost`."""
 
-    kind: str  # lost, back, cordoned, uncordoned, draining
+    kind: str  # lost, back, cordoned, uncordoned, draining, maintenance_planned (_started, _ended, _cancelled)
     node_ids: Sequence[str]
     reason: str | None = None
     data: dict[str, object] = field(default_factory=dict)

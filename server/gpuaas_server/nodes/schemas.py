@@ -6,7 +6,16 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field, StringConstraints
 
 from gpuaas_server.capacity.schemas import MappedSlot
-from gpuaas_server.kernel.http.schemas import AllowedActions, Body, CorrelationId, Generation, Name, Reason
+from gpuaas_server.kernel.http.schemas import (
+    AllowedActions,
+    Body,
+    CorrelationId,
+    Generation,
+    Moment,
+    Name,
+    Reason,
+    examples,
+)
 
 NodeStatus = Literal["enrolled", "ready", "lost", "retired"]
 TaskStatus = Literal["pending", "succeeded", "failed", "refused", "expired", "superseded"]
@@ -54,6 +63,41 @@ class Maintenance(BaseModel):
     reason: str
     since: datetime
     by: str = Field(description="Id of the person.")
+
+
+WindowState = Literal["planned", "active", "ended", "cancelled"]
+
+
+class MaintenanceWindowPlan(Body):
+    """Work on a host that its tenants are told of in advance."""
+
+    model_config = examples(
+        {"starts_at": "2030-03-01T08:00:00Z", "ends_at": "2030-03-01T10:00:00Z", "reason": "kernel update"}
+    )
+
+    starts_at: Moment = Field(description="From then on nothing new lands there. In the past: now.")
+    ends_at: Moment = Field(description="In the future. The host takes allocations again then.")
+    reason: Reason = Field(description="Tenants read it.")
+    cordon_from_now: bool = Field(default=False, description="Nothing new lands there already before it begins.")
+
+
+class MaintenanceWindow(BaseModel):
+    id: str
+    node_id: str
+    state: WindowState
+    starts_at: datetime
+    ends_at: datetime
+    reason: str
+    cordoned_at: datetime | None = Field(
+        description="When it cordoned the node. Null: not yet, or the node was cordoned already."
+    )
+    planned_by: str = Field(description="Id of the person.")
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None = Field(description="When it ended or was cancelled.")
+    finished_by: str | None
+    finished_reason: str | None
+    allowed_actions: AllowedActions = []
 
 
 class SlotCounts(BaseModel):

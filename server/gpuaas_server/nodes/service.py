@@ -19,7 +19,7 @@ from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
-from gpuaas_server.nodes import machine, queries, task_queries, tasks
+from gpuaas_server.nodes import machine, maintenance_queries, queries, task_queries, tasks
 from gpuaas_server.nodes.occupants import HostChange, node_occupants
 from gpuaas_server.nodes.schemas import Maintenance, Node, NodeSlots, NodeUpdate, SlotCounts, Task
 from gpuaas_server.nodes.status import NodeState, node_status, possible_actions
@@ -148,6 +148,10 @@ async def node_retire(tx: Tx, node_id: str, reason: str) -> None:
     if claims:
         raise Problem("node_busy", details={"allocations": claims[:50]})
     await queries.node_retire(tx.connection, node_id, tx.now)
+    window = await maintenance_queries.window_live(tx.connection, node_id)
+    if window is not None:
+        by = (tx.actor.id, "the node is retired", tx.now)
+        await maintenance_queries.window_finish(tx.connection, window["id"], "cancelled", *by)
     tx.wakeups.add(tasks.topic(node_id))  # its long poll ends now, with node_retired
     await _changed(tx, node_id, "node_retire", "node.retired", reason=reason)
 

@@ -60,6 +60,7 @@ def possible_actions(state: NodeState) -> list[str]:
         ("node_cordon", not state.cordoned or state.draining),
         ("node_uncordon", state.cordoned),
         ("node_drain", not state.draining),
+        ("maintenance_window_plan", True),
         ("node_key_approve", state.lost),
         ("node_discover", not state.lost),
         ("node_retire", not state.claimed),

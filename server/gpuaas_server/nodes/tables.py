@@ -5,6 +5,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from gpuaas_server.kernel.tables import Timestamp, id_column, metadata, text_id
 
+WINDOW_STATES = ("planned", "active", "ended", "cancelled")
 TASK_STATUSES = ("pending", "succeeded", "failed", "refused", "expired", "superseded")
 
 nodes = sa.Table(
@@ -40,6 +41,34 @@ nodes = sa.Table(
     sa.Column("created_at", Timestamp, nullable=False),
     sa.Index("nodes_by_key_expiry", "key_expires_at", postgresql_where=sa.text("retired_at IS NULL")),
     sa.Index("nodes_name", "name", unique=True, postgresql_where=sa.text("retired_at IS NULL")),
+)
+
+maintenance_windows = sa.Table(
+    "maintenance_windows",
+    metadata,
+    id_column("mtw"),
+    sa.Column("node_id", text_id(), sa.ForeignKey("nodes.id"), nullable=False),
+    sa.Column("state", sa.Text, nullable=False, server_default="planned"),
+    sa.Column("starts_at", Timestamp, nullable=False),
+    sa.Column("ends_at", Timestamp, nullable=False),
+    sa.Column("reason", sa.Text, nullable=False),
+    # When the window cordoned its node: a cordon that was there before, or came after it, is not the window's to end.
+    sa.Column("cordoned_at", Timestamp),
+    sa.Column("planned_by", text_id(), nullable=False),
+    sa.Column("created_at", Timestamp, nullable=False),
+    sa.Column("started_at", Timestamp),
+    sa.Column("finished_at", Timestamp),
+    sa.Column("finished_by", text_id()),
+    sa.Column("finished_reason", sa.Text),
+    sa.CheckConstraint(f"state IN {WINDOW_STATES}", name="maintenance_windows_state"),
+    sa.CheckConstraint("starts_at < ends_at", name="maintenance_windows_span"),
+    sa.Index(
+        "maintenance_windows_live",
+        "node_id",
+        unique=True,
+        postgresql_where=sa.text("state = 'planned' OR state = 'active'"),
+    ),
+    sa.Index("maintenance_windows_by_node", "node_id", "id"),
 )
 
 node_heartbeats = sa.Table(

@@ -24,6 +24,7 @@ from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.metrics import registry
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.nodes import machine as liveness
+from gpuaas_server.nodes.maintenance_machine import MaintenanceMachine
 from gpuaas_server.operations.reconciler import OperationMachine
 from gpuaas_server.runtime import running_platform
 from gpuaas_server.secrets.custody_machine import KeyCustodyMachine
@@ -56,6 +57,7 @@ def build_worker(platform: Platform) -> Worker:
             ArtifactCheckMachine(),
             ArtifactDeleteMachine(platform.settings),
             liveness.NodeLivenessMachine(platform),
+            MaintenanceMachine(),
             housekeeping.HousekeepingMachine(platform),
             SecretRewrapMachine(platform),
             SecretEraseMachine(),

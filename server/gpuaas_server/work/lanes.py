@@ -23,6 +23,7 @@ class Lane(IntEnum):
 # who may enter it are asked for in the safety lane.
 LANE_OF_KIND: Mapping[str, Lane] = {
     "node_liveness": Lane.SAFETY,
+    "node_maintenance": Lane.SAFETY,  # nothing new may land on a host that is about to be switched off
     "access_end": Lane.SAFETY,
     "operation_access_end": Lane.SAFETY,
     "ssh_keys_delete": Lane.SAFETY,

@@ -1,0 +1,43 @@
+import { barColumn } from "../actions/columns";
+import type { MaintenanceWindow } from "../api/types";
+import { dimColumn, stateColumn, textColumn } from "../parts/columns";
+import type { Column } from "../parts/ResourceTable";
+import { TablePanel } from "../parts/TablePanel";
+import { exactTime } from "../parts/time";
+import { WINDOW_ACTIONS } from "./maintenanceActions";
+import { useMaintenanceWindows } from "./queries";
+
+const COLUMNS: Column<MaintenanceWindow>[] = [
+  textColumn("reason", "Reason", (one) => one.reason, "minmax(12rem, 3fr)"),
+  // Not the words of the API: an active allocation is a good thing, maintenance that goes on is a warning.
+  stateColumn(
+    "state",
+    "State",
+    (one) => (one.state === "active" ? "in_maintenance" : one.state),
+    "9rem",
+    (one) => one.state,
+  ),
+  textColumn(
+    "from",
+    "From",
+    (one) => one.starts_at,
+    "12rem",
+    (one) => exactTime(one.starts_at),
+  ),
+  textColumn(
+    "until",
+    "Until",
+    (one) => one.ends_at,
+    "12rem",
+    (one) => exactTime(one.ends_at),
+  ),
+  dimColumn("note", "Note", (one) => one.finished_reason, "minmax(8rem, 2fr)"),
+  barColumn({ table: WINDOW_ACTIONS, name: (one) => one.id }, "7rem"),
+];
+
+/** Planned, going on and over. Nothing is shown of a node that never had any. */
+export function MaintenanceWindows({ node }: { node: string }) {
+  const listing = useMaintenanceWindows(node);
+  if (listing.rows.length === 0) return null;
+  return <TablePanel title="Maintenance" columns={COLUMNS} listing={listing} empty={null} />;
+}

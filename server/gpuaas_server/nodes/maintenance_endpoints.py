@@ -1,0 +1,71 @@
+"""Planned maintenance of nodes, over HTTP."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
+from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
+from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.ids import MaintenanceWindowId, NodeId
+from gpuaas_server.nodes import maintenance
+from gpuaas_server.nodes.schemas import MaintenanceWindow, MaintenanceWindowPlan, NodeReason, WindowState
+
+router = APIRouter(tags=["nodes"])
+_CHANGE = ("conflict", "idempotency_mismatch", "idempotency_in_progress")
+
+
+@router.post(
+    "/nodes/{node_id}/maintenance-windows",
+    status_code=201,
+    response_model=MaintenanceWindow,
+    responses=problem_responses("already_exists", *_CHANGE),
+)
+async def maintenance_window_plan(
+    node_id: NodeId, body: MaintenanceWindowPlan, call: Annotated[Call, admitted_change("maintenance_window_plan")]
+) -> Response:
+    """Announce work on a host to the projects there. The host is cordoned when it begins, and opened again when it ends."""
+    roles = call.admission.roles
+    return await call.change(lambda tx: maintenance.window_plan(tx, roles, node_id, body), status=201)
+
+
+@router.get("/maintenance-windows", response_model=Page[MaintenanceWindow], responses=problem_responses())
+async def maintenance_window_list(
+    call: Annotated[Call, admitted("maintenance_window_list")],
+    node_id: Annotated[NodeId | None, Query()] = None,
+    state: Annotated[WindowState | None, Query()] = None,
+    after: PageAfter = None,
+    limit: PageLimit = 50,
+) -> Response:
+    """Maintenance of hosts: planned, going on and over, newest first."""
+    roles = call.admission.roles
+    return await call.read(lambda c: maintenance.window_list(c, roles, node_id, state, after, limit))
+
+
+@router.post(
+    "/maintenance-windows/{maintenance_window_id}/cancel",
+    response_model=MaintenanceWindow,
+    responses=problem_responses(*_CHANGE),
+)
+async def maintenance_window_cancel(
+    maintenance_window_id: MaintenanceWindowId,
+    body: NodeReason,
+    call: Annotated[Call, admitted_change("maintenance_window_cancel")],
+) -> Response:
+    """Call off a window that has not begun; the projects are told. A cordon that the window made ends with it."""
+    roles = call.admission.roles
+    return await call.change(lambda tx: maintenance.window_cancel(tx, roles, maintenance_window_id, body.reason))
+
+
+@router.post(
+    "/maintenance-windows/{maintenance_window_id}/end",
+    response_model=MaintenanceWindow,
+    responses=problem_responses(*_CHANGE),
+)
+async def maintenance_window_end(
+    maintenance_window_id: MaintenanceWindowId, call: Annotated[Call, admitted_change("maintenance_window_end")]
+) -> Response:
+    """End a window before its time. The host takes allocations again, unless it is cordoned for another reason."""
+    roles = call.admission.roles
+    return await call.change(lambda tx: maintenance.window_end(tx, roles, maintenance_window_id))
