@@ -187,6 +187,7 @@ def set_apart(admin: Client, nodes: list[Node], busy: set[str]) -> dict[str, str
         "slot_id": admin.slots.list(spare)[0].id,
         "task_id": admin.nodes.discover(spare).id,
         "host_report_id": "hrp_" + spare.removeprefix("nod_"),  # there is none
+        "maintenance_window_id": "mtw_" + spare.removeprefix("nod_"),  # nor this
         "token_id": token.id,
         "sku_id": sku.id,
         "ssh_key_id": admin.ssh_keys.create("matrix", public_key()).id,
