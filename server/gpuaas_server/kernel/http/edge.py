@@ -65,6 +65,8 @@ class Edge:
             await self._fail(exchange, error)
         finally:
             exchange.finish()
+            # What a request leaves for whoever refuses it refers to the request: a circle, which only the collector would find.
+            scope["state"].clear()
             correlation_id.reset(token)
 
     async def _open(self, scope: Scope, receive: Receive, send: Send) -> None:
