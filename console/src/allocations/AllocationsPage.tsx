@@ -36,10 +36,10 @@ const COLUMNS: Column<Allocation>[] = [
   ),
   STATE,
   HEALTH,
-  textColumn("sku", "SKU", (one) => one.sku_name, "minmax(7rem, 1fr)"),
-  gpusColumn("4.5rem"),
-  dimColumn("model", "GPU", (one) => one.gpu_model, "minmax(7rem, 1.5fr)"),
-  dimColumn("reason", "What to know", newsOf, "minmax(9rem, 3fr)"),
+  textColumn("sku", "SKU", (one) => one.sku_name, "minmax(6rem, 1fr)"),
+  gpusColumn("3rem"),
+  dimColumn("model", "GPU", (one) => one.gpu_model, "minmax(5.5rem, 1fr)"),
+  dimColumn("reason", "What to know", newsOf, "minmax(8rem, 4fr)"),
   SINCE,
 ];
 

@@ -18,13 +18,13 @@ export function gpusColumn(width = "4rem"): Column<Allocation> {
   return countColumn("gpus", "GPUs", (one) => one.gpu_count, width);
 }
 
-export const STATE: Column<Allocation> = stateColumn("state", "State", (one) => one.state, "9rem");
+export const STATE: Column<Allocation> = stateColumn("state", "State", (one) => one.state, "8.5rem");
 
 export const HEALTH: Column<Allocation> = stateColumn(
   "health",
   "Health",
   (one) => one.health ?? "",
-  "7.5rem",
+  "6.5rem",
 );
 
 /** The sentence that says most about it now. */

@@ -27,7 +27,7 @@ export function HostFacts({ node }: { node: Node }) {
             ["Enrolled", <RelativeTime key="enrolled" at={node.created_at} />],
             ["Boot", node.boot_id && <Mono key="boot" text={node.boot_id} />],
             ["Id", <Mono key="id" text={node.id} copy="Copy id" />],
-            ...Object.entries(node.labels).map(([key, value]) => [key, value] as [string, string]),
+            ...Object.entries(node.labels).map(([key, value]) => [`Label ${key}`, value] as [string, string]),
           ]}
         />
         {Object.keys(node.inventory).length > 0 && (

@@ -8,31 +8,31 @@ import { WINDOW_ACTIONS } from "./maintenanceActions";
 import { useMaintenanceWindows } from "./queries";
 
 const COLUMNS: Column<MaintenanceWindow>[] = [
-  textColumn("reason", "Reason", (one) => one.reason, "minmax(12rem, 3fr)"),
+  textColumn("reason", "Reason", (one) => one.reason, "minmax(9rem, 3fr)"),
   // Not the words of the API: an active allocation is a good thing, maintenance that goes on is a warning.
   stateColumn(
     "state",
     "State",
     (one) => (one.state === "active" ? "in_maintenance" : one.state),
-    "9rem",
+    "8.5rem",
     (one) => one.state,
   ),
   textColumn(
     "from",
     "From",
     (one) => one.starts_at,
-    "12rem",
+    "11rem",
     (one) => exactTime(one.starts_at),
   ),
   textColumn(
     "until",
     "Until",
     (one) => one.ends_at,
-    "12rem",
+    "11rem",
     (one) => exactTime(one.ends_at),
   ),
-  dimColumn("note", "Note", (one) => one.finished_reason, "minmax(8rem, 2fr)"),
-  barColumn({ table: WINDOW_ACTIONS, name: (one) => one.id }, "7rem"),
+  dimColumn("note", "Note", (one) => one.finished_reason, "minmax(4rem, 2fr)"),
+  barColumn({ table: WINDOW_ACTIONS, name: (one) => one.id }, "6rem"),
 ];
 
 /** Planned, going on and over. Nothing is shown of a node that never had any. */

@@ -11,7 +11,8 @@ from gpuaas_server.kernel.database import Connection
 _NODE = (
     "n.id, n.name, n.hostname, n.address, n.ssh_host_public_key, n.agent_version, n.boot_id, n.cordoned, n.draining,"
     " n.maintenance_reason, n.maintenance_since, n.maintenance_by, n.lost_since, n.retired_at, n.inventory, n.labels,"
-    " n.key_generation, n.key_expires_at, n.generation, n.created_at, h.last_seen_at"
+    " n.key_generation, n.key_expires_at, n.generation, n.created_at, h.last_seen_at, EXISTS (SELECT 1 FROM"
+    " maintenance_windows m WHERE m.node_id = n.id AND (m.state = 'planned' OR m.state = 'active')) AS window_live"
 )
 _FROM = " FROM nodes n LEFT JOIN node_heartbeats h ON h.node_id = n.id"
 _APPROVED = "EXISTS (SELECT 1 FROM node_resource_slots s WHERE s.node_id = n.id AND s.approved_at IS NOT NULL)"

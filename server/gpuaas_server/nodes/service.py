@@ -216,9 +216,14 @@ def _node(row: DictRow, summary: SlotSummary, roles: frozenset[str]) -> Node:
         drained=state.draining and not summary.claimed,
         maintenance=maintenance,
         slots=counts,
-        allowed_actions=allowed_actions(roles, [*possible_actions(state), *_approval(state, counts)]),
+        allowed_actions=allowed_actions(roles, [*_possible(row, state), *_approval(state, counts)]),
         **{name: row[name] for name in _PLAIN},
     )
+
+
+def _possible(row: DictRow, state: NodeState) -> list[str]:
+    """A node has one maintenance window at a time."""
+    return [name for name in possible_actions(state) if name != "maintenance_window_plan" or not row["window_live"]]
 
 
 def _approval(state: NodeState, counts: SlotCounts) -> list[str]:

@@ -84,6 +84,7 @@ async def test_a_window_is_announced_cordons_its_host_and_opens_it_again(story: 
     await story.work()
     assert (planned["state"], planned["allowed_actions"]) == ("planned", ["maintenance_window_cancel"])
     assert await story.node_facts() == (False, True)
+    assert "maintenance_window_plan" not in (await story.site.admin.get(story.node))["allowed_actions"]
     (reason,) = (await story.show())["health_reasons"]
     assert (reason["code"], reason["since"], reason["until"]) == (
         "maintenance_planned",
@@ -101,6 +102,7 @@ async def test_a_window_is_announced_cordons_its_host_and_opens_it_again(story: 
     assert (ended["state"], ended["allowed_actions"], ended["finished_at"] is None) == ("ended", [], False)
     assert await story.node_facts() == (False, True)
     assert await story.health() == ("healthy", [])
+    assert "maintenance_window_plan" in (await story.site.admin.get(story.node))["allowed_actions"]
     assert await story.told() == ["maintenance_planned", "maintenance_started", "maintenance_ended"]
     audited = [one["action"] for one in (await story.site.admin.get("/audit?limit=200"))["items"]]
     assert {"maintenance_window_plan", "maintenance_window_start", "maintenance_window_end"} <= set(audited)
