@@ -279,7 +279,9 @@ async def artifact_delete(
     `deleting` until its bytes are gone; then its quota is free again.
     """
     roles, settings = call.admission.roles, call.platform.settings
-    return await call.change(lambda tx: deletion.artifact_delete(tx, settings, project_id, artifact_id, roles))
+    return await call.change(
+        lambda tx: deletion.artifact_delete(tx, settings, project_id, artifact_id, roles), status=202
+    )
 
 
 router.include_router(trust_endpoints.router)

@@ -180,7 +180,7 @@ class _Request:
     method = "GET"
     client = None
     path_params: dict[str, str] = {}
-    scope = {"state": {"correlation_id": "test-correlation", "traceparent": ""}}
+    scope = {"path": "/api/v1/me", "state": {"correlation_id": "test-correlation", "traceparent": ""}}
 
     def __init__(self, token: str) -> None:
         self.headers = {"authorization": f"Bearer {token}"}

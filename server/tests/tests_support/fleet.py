@@ -76,4 +76,4 @@ async def give_back(platform: Platform, allocation_id: str, gpus: int) -> None:
         row = await cursor.fetchone()
         assert row is not None
         await service.claims_end(tx, allocation_id, row["node_id"])
-        await service.quota_give_back(tx, (PROJECT, TENANT), gpus, counted=True)
+        service.quota_move(tx, (PROJECT, TENANT), -gpus, 0)

@@ -25,7 +25,7 @@ def token_source(request: Request) -> str:
     for prefix, source in _DECLARED.items():
         if said.startswith(prefix):
             return source
-    return "console" if request.url.path.endswith(_BROWSER_SESSION) else "api"
+    return "console" if request.scope["path"].endswith(_BROWSER_SESSION) else "api"
 
 
 def cookie_source(request: Request) -> str:

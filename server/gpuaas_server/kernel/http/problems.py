@@ -196,9 +196,12 @@ _EVERY_CALL = (
     "method_not_allowed",
     "conflict",
     "precondition_failed",
+    "request_timeout",
     "body_too_large",
+    "target_too_long",
     "invalid_request",
     "rate_limited",
+    "header_too_large",
     "internal",
     "unavailable",
 )
