@@ -42,7 +42,7 @@ Reason = Annotated[
 
 def _spelled_out(value: object) -> object:
     """A bare number would be taken for seconds since 1970, which the contract does not say and nobody means."""
-    if isinstance(value, str) and not re.match(r"\d{4}-\d{2}-\d{2}", value):
+    if isinstance(value, int | float) or (isinstance(value, str) and not re.match(r"\d{4}-\d{2}-\d{2}", value)):
         raise ValueError("a date begins like 2026-01-31")
     return value
 
