@@ -41,6 +41,12 @@ async def assert_consistent(platform: Platform) -> None:
         " AND NOT EXISTS (SELECT 1 FROM allocations a WHERE a.id = c.allocation_id AND NOT a.counted))",
     )
     assert used == []
+    unproven = await rows(
+        platform,
+        "SELECT q.scope_id, q.unproven_gpus FROM quotas q WHERE q.unproven_gpus <> (SELECT coalesce(sum(a.gpu_count), 0)"
+        " FROM allocations a WHERE a.unproven AND q.scope_id IN (a.project_id, a.tenant_id))",
+    )
+    assert unproven == []
     before = await rows(platform, "SELECT * FROM node_fits ORDER BY node_id, gpu_model, shape, size")
     async with platform.transaction(PLATFORM, ACTOR) as tx:
         await tx.connection.execute("SELECT refit_nodes(array_agg(node_id)) FROM node_capacity")
