@@ -66,6 +66,8 @@ REFUSALS_OF_MEANING = {
     "publish_intent_create": {"body_too_large"},
     "trust_key_create": {"trust_key_refused"},
     "app_version_register": {"manifest_invalid"},
+    "maintenance_window_plan": {"invalid_request"},  # a window that is over, or ends before it begins
+    "placement_list": {"target_too_long"},  # 256 places with the longest names
     "instance_create": {"placement_refused", "inputs_invalid", "document_invalid"},
     **{f"instance_{verb}": {"options_invalid", "document_invalid"} for verb in VERBS},
     "member_list": {"invalid_cursor"},  # the id of a member that is not there

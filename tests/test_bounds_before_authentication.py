@@ -86,7 +86,7 @@ TOO_MUCH = {
     "a hundred and one fields": (b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 101 + b"\r\n", 431, "header_too_large"),
     "a long field": (b"GET / HTTP/1.1\r\nX: " + b"y" * 8_001 + b"\r\n\r\n", 431, "header_too_large"),
     "a long name": (b"GET / HTTP/1.1\r\n" + b"y" * 40_000 + b": x\r\n\r\n", 431, "header_too_large"),
-    "a long target": (b"GET /" + b"y" * 8_001 + b" HTTP/1.1\r\n\r\n", 414, "target_too_long"),
+    "a long target": (b"GET /" + b"y" * 16_001 + b" HTTP/1.1\r\n\r\n", 414, "target_too_long"),
     "a very long target": (b"GET /" + b"y" * 100_000 + b" HTTP/1.1\r\n\r\n", 414, "target_too_long"),
     "empty lines": (b"\r\n" * 40_000, 431, "header_too_large"),
     "no HTTP": (b"hello\r\n\r\n", 400, "malformed_request"),

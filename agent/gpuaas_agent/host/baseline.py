@@ -28,7 +28,7 @@ COPIED = (
     "/home/",
 )
 _LARGEST_COPY = 4 << 20
-_OURS = {"agent.key", "node.json", "resources", "allocations", "baseline"}
+_OURS = {"agent.key", "agent.key.next", "node.json", "resources", "allocations", "baseline"}
 
 
 @dataclass(frozen=True)

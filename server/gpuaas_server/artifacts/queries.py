@@ -89,25 +89,30 @@ async def artifact_check_wanted(
     return one_row(await cursor.fetchone())
 
 
+# A check ends the wish that it was made for. One that came meanwhile, with a further signature perhaps, is still open.
+_NO_LONGER_WANTED = "check_until = CASE WHEN check_until IS DISTINCT FROM %s THEN check_until END"
+
+
 async def artifact_checked(
-    connection: Connection, artifact_id: str, trust: str, detail: str, signed_by: list[str], now: datetime
+    connection: Connection, checked: DictRow, trust: str, detail: str, signed_by: list[str], now: datetime
 ) -> DictRow | None:
-    """A revocation that came meanwhile stands: the check does not undo it."""
+    """Store what was found out about the artifact as it was loaded. A revocation that came meanwhile stands."""
     cursor = await connection.execute(
         "UPDATE artifacts SET trust = CASE WHEN trust = 'revoked' THEN trust ELSE %s END,"
         " trust_detail = CASE WHEN trust = 'revoked' THEN trust_detail ELSE %s END,"
-        " signed_by = %s, check_until = NULL, checked_at = %s, generation = generation + 1"
+        f" signed_by = %s, {_NO_LONGER_WANTED}, checked_at = %s, generation = generation + 1"
         f" WHERE id = %s RETURNING {_ARTIFACT}",
-        (trust, detail, signed_by, now, artifact_id),
+        (trust, detail, signed_by, checked["check_until"], now, checked["id"]),
     )
     return await cursor.fetchone()
 
 
-async def artifact_check_given_up(connection: Connection, artifact_id: str, detail: str) -> None:
+async def artifact_check_given_up(connection: Connection, checked: DictRow, detail: str) -> None:
     await connection.execute(
-        "UPDATE artifacts SET check_until = NULL, trust_detail = CASE WHEN trust = 'revoked' THEN trust_detail ELSE %s END,"
+        f"UPDATE artifacts SET {_NO_LONGER_WANTED},"
+        " trust_detail = CASE WHEN trust = 'revoked' THEN trust_detail ELSE %s END,"
         " generation = generation + 1 WHERE id = %s",
-        (detail, artifact_id),
+        (checked["check_until"], detail, checked["id"]),
     )
 
 

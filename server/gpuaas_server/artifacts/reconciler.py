@@ -238,7 +238,7 @@ class ArtifactCheckMachine:
             return await self._delayed(tx, artifact, decision.failure or failure_of(Problem("internal")))
         found = decision.verdict
         after = await queries.artifact_checked(
-            tx.connection, artifact["id"], found.trust, found.detail, sorted(found.signed_by), tx.now
+            tx.connection, artifact, found.trust, found.detail, sorted(found.signed_by), tx.now
         )
         if after is None:
             return None
@@ -260,7 +260,7 @@ class ArtifactCheckMachine:
         if until is not None and tx.now + RETRY_PAUSE < until:
             return tx.now + RETRY_PAUSE
         detail = f"the last check could not be made: {failure.code}"
-        await queries.artifact_check_given_up(tx.connection, artifact["id"], detail)
+        await queries.artifact_check_given_up(tx.connection, artifact, detail)
         return None
 
 

@@ -30,7 +30,7 @@ async def test_a_deleted_artifact_is_gone_with_its_bytes_and_evidence(shop: Work
     await shop.evidence(artifact, "lint")
     path = f"{shop.path}/artifacts/{artifact['id']}"
     answer = await shop.admin.call("DELETE", path)
-    assert (answer.status_code, answer.json()["deleting"], answer.json()["allowed_actions"]) == (200, True, [])
+    assert (answer.status_code, answer.json()["deleting"], answer.json()["allowed_actions"]) == (202, True, [])
     await shop.work()
     assert (await shop.admin.call("GET", path)).status_code == 404
     assert stored(settings) == []
@@ -44,7 +44,7 @@ async def test_while_it_is_being_deleted_nothing_is_handed_out_and_asking_again_
     path = f"{shop.path}/artifacts/{artifact['id']}"
     await shop.admin.call("DELETE", path)
     again = await shop.admin.call("DELETE", path)
-    assert (again.status_code, again.json()["stage"]) == (200, "retired")
+    assert (again.status_code, again.json()["stage"]) == (202, "retired")
     assert (await shop.admin.call("GET", f"{path}/content")).status_code == 409
 
 

@@ -23,7 +23,7 @@ from gpuaas_server.kernel.http.problems import problem_response
 MOST_FIELDS = 100
 # websockets, which reads the header of an upgrade once more, takes lines of 8,192 bytes.
 LONGEST_FIELD = 8_000
-LONGEST_TARGET = 8_000
+LONGEST_TARGET = 16_000  # a preview of 256 placements names them all in its query
 MOST_PIPELINED = 8
 BODY_BYTES_A_SECOND = 1024
 # Chunk sizes, their extensions and trailers may be so many times the payload, and a header's worth beyond it.
