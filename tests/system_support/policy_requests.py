@@ -193,7 +193,7 @@ RECIPES: dict[str, Recipe] = {
     "artifact_evidence_list": READ,
     "artifact_move": Recipe({"stage": "active", **REASON}, answers=NOT_NOW),  # no draft goes there
     "artifact_verify": Recipe({}),
-    "artifact_delete": Recipe(fresh=fresh.artifact),
+    "artifact_delete": Recipe(fresh=fresh.artifact, answers=frozenset({202})),
     "artifact_revoke": Recipe(REASON, answers=SUCCESS | NOT_NOW, ids={"artifact_id": "doomed_artifact_id"}),
     "artifact_pull": Recipe(answers=frozenset({401})),  # by a runtime secret, which nobody here has
     # Nobody here holds a lease: for who may ask at all, there is no such operation.

@@ -54,7 +54,7 @@ async def test_an_artifact_counts_from_its_intent_to_its_deletion(shop: Workshop
     await shop.work()
     artifact_id = (await shop.intent(intent))["artifact_id"]
     assert await used(shop) == [(1, len(CONTENT))] * 2
-    assert (await shop.admin.call("DELETE", f"{shop.path}/artifacts/{artifact_id}")).status_code == 200
+    assert (await shop.admin.call("DELETE", f"{shop.path}/artifacts/{artifact_id}")).status_code == 202
     await shop.work()
     assert await used(shop) == [(0, 0)] * 2
 
