@@ -17,7 +17,7 @@ from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.database import PLATFORM
 from tests_support import agents
 from tests_support.agents import Person, Site
-from tests_support.freezing import Freezer
+from tests_support.freezer import Freezer
 
 MOST_AWAITS = 200  # no request has as many; it is only an end for the loop
 BLOCK = "INSERT INTO tenants (id, slug, name, created_at) VALUES ('tnt_' || %s, %s, 'blocker', now()) ON CONFLICT DO NOTHING"

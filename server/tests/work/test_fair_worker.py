@@ -124,7 +124,7 @@ async def test_the_backlog_of_each_lane_is_known(platform: Platform) -> None:
 
 
 async def test_the_cost_of_a_look_does_not_grow_with_the_backlog(platform: Platform) -> None:
-    """Counted in the rows that this session reads, by PostgreSQL itself."""
+    """Counted in the rows that this connection reads, by PostgreSQL itself."""
     await ask(platform, "errand", "a", *(f"a{n}" for n in range(2000)))
     await ask(platform, "errand", "b", "b0")
     now = utc_now() + timedelta(seconds=1)
@@ -148,7 +148,7 @@ async def test_rows_of_two_tenants_are_never_in_one_transaction(platform: Platfo
 
 
 async def _rows_read(connection: Connection) -> int:
-    """Of this session alone, and complete while a transaction lasts: what others read is told later, at any moment."""
+    """Of this connection alone, and complete while a transaction lasts: what others read is told later, at any moment."""
     cursor = await connection.execute(
         "SELECT (idx_tup_fetch + seq_tup_read)::int AS n FROM pg_stat_xact_user_tables WHERE relname = 'work_items'"
     )
