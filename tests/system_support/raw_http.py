@@ -51,23 +51,23 @@ def _tls(plain: socket.socket) -> ssl.SSLSocket:
 
 
 def read_answer(connection: socket.socket) -> Answer:
-    """One answer with a Content-Length, as all short ones have."""
-    received = b""
-    while b"\r\n\r\n" not in received:
-        received += _more(connection)
-    head, _, body = received.partition(b"\r\n\r\n")
-    status, *lines = head.decode("latin-1").split("\r\n")
+    """One answer with a Content-Length, as all short ones have. What comes behind it is left for the next reading."""
+    head = b""
+    while not head.endswith(b"\r\n\r\n"):
+        head += _read(connection, 1)
+    status, *lines = head.decode("latin-1").rstrip("\r\n").split("\r\n")
     headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
-    while len(body) < int(headers.get("content-length", "0")):
-        body += _more(connection)
-    return Answer(int(status.split(" ")[1]), headers, body)
+    return Answer(int(status.split(" ")[1]), headers, _read(connection, int(headers.get("content-length", "0"))))
 
 
-def _more(connection: socket.socket) -> bytes:
-    more = connection.recv(65_536)
-    if not more:
-        raise ConnectionError("closed without a whole answer")
-    return more
+def _read(connection: socket.socket, count: int) -> bytes:
+    received = b""
+    while len(received) < count:
+        more = connection.recv(count - len(received))
+        if not more:
+            raise ConnectionError("closed without a whole answer")
+        received += more
+    return received
 
 
 def is_closed(connection: socket.socket) -> bool:
