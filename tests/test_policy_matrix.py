@@ -12,7 +12,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from gpuaas_server.identity.policy import RULES, Level
+from gpuaas_server.identity.policy import RULES
+from gpuaas_server.identity.rules import Level
 from system_support.policy_cast import RELATIONS, Caller, Cast, gathered
 from system_support.policy_requests import RECIPES, Recipe
 from system_support.server import RunningServer

@@ -14,9 +14,10 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from gpuaas_sdk import Client, NewAllocation, NewSku, NewSshGrant, Node, PasswordCredentials, ServiceAccountCredentials
 from gpuaas_sdk.signing import digest_of
-from gpuaas_server.identity.policy import RULES, SCOPES, Level, decide
+from gpuaas_server.identity.policy import RULES, decide
 from gpuaas_server.identity.policy_document import expected
 from gpuaas_server.identity.principals import ServiceAccountState, service_account_principal
+from gpuaas_server.identity.rules import SCOPES, Level
 from system_support.policy_catalog import furnish_catalog
 from system_support.policy_instances import furnish_instances
 from system_support.policy_receipts import furnish_receipts

@@ -13,8 +13,9 @@ from gpuaas_server.identity import refusals
 from gpuaas_server.identity.browser_sessions import session_slide
 from gpuaas_server.identity.cookies import CookieSecret, refuse_forged
 from gpuaas_server.identity.directory import Directory
-from gpuaas_server.identity.policy import RULES, Level, Rule, Verdict, decide
+from gpuaas_server.identity.policy import RULES, decide
 from gpuaas_server.identity.principals import Principal
+from gpuaas_server.identity.rules import Level, Rule, Verdict
 from gpuaas_server.identity.signing_keys import ensure_signing_key
 from gpuaas_server.kernel.context import Actor, Platform
 from gpuaas_server.kernel.database import NOBODY

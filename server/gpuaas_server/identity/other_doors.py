@@ -3,8 +3,9 @@
 from typing import Protocol
 
 from gpuaas_server.identity.logins import auth_token
-from gpuaas_server.identity.policy import RULES, Verdict, decide
+from gpuaas_server.identity.policy import RULES, decide
 from gpuaas_server.identity.principals import Principal
+from gpuaas_server.identity.rules import Verdict
 from gpuaas_server.identity.schemas import ClientCredentialsGrant
 from gpuaas_server.kernel.context import Actor, Platform
 from gpuaas_server.projects.service import ProjectPlace

@@ -6,7 +6,7 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute, APIWebSocketRoute
 from starlette.routing import BaseRoute
 
-from gpuaas_server.identity.policy import RULES, SCOPES, Level, Rule, Verdict, decide
+from gpuaas_server.identity.policy import RULES, decide
 from gpuaas_server.identity.principals import (
     SERVICE_ACCOUNT,
     USER,
@@ -17,6 +17,7 @@ from gpuaas_server.identity.principals import (
     service_account_principal,
     user_principal,
 )
+from gpuaas_server.identity.rules import SCOPES, Level, Rule, Verdict
 
 ROLES = (
     "platform_admin",

@@ -3,17 +3,11 @@
 from gpuaas_server.identity.administrators import Administrator, ensure_first_admin, reset_admin
 from gpuaas_server.identity.browser_sessions import browser_sessions_forget
 from gpuaas_server.identity.members import Place, member_list, member_remove, member_set
-from gpuaas_server.identity.policy import (
-    PLATFORM_ROLES,
-    allowed_actions,
-    needs,
-    needs_on_others,
-    reaches,
-    sees_every_app,
-)
+from gpuaas_server.identity.policy import allowed_actions, needs, needs_on_others, reaches, sees_every_app
 from gpuaas_server.identity.principals import ACCESS_END, APP_ROLE, SERVICE_ACCOUNT, SSH_KEYS_DELETE
 from gpuaas_server.identity.queries import bindings as binding_queries
 from gpuaas_server.identity.queries import service_accounts as account_queries
+from gpuaas_server.identity.rules import PLATFORM_ROLES
 from gpuaas_server.identity.schemas import Member, ProjectMemberSet, TenantMemberSet
 from gpuaas_server.identity.sessions import sessions_forget
 from gpuaas_server.identity.signing_keys import TOPIC

@@ -7,17 +7,7 @@ from fastapi import APIRouter, FastAPI
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuaas_server.identity.policy import (
-    RULES,
-    SCOPES,
-    Level,
-    Verdict,
-    allowed_actions,
-    decide,
-    needs,
-    needs_on_others,
-    reaches,
-)
+from gpuaas_server.identity.policy import RULES, allowed_actions, decide, needs, needs_on_others, reaches
 from gpuaas_server.identity.policy_document import (
     RELATIONS,
     ROLES,
@@ -34,6 +24,7 @@ from gpuaas_server.identity.principals import (
     service_account_principal,
     user_principal,
 )
+from gpuaas_server.identity.rules import SCOPES, Level, Verdict
 
 TENANT_ROLES = ["tenant_admin", "project_admin", "project_member", "project_viewer"]
 PLACED = [a for a, rule in RULES.items() if rule.level in (Level.TENANT, Level.PROJECT)]
