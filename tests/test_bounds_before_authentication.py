@@ -200,14 +200,15 @@ def upload(site: Site) -> Callable[[int], bytes]:
 
 
 def test_an_upload_that_is_slow_but_comes_on_is_taken(place: Place, upload: Callable[[int], bytes]) -> None:
-    """Three times as long as a body may stall, at twice the slowest rate."""
+    """Three times as long as a body may stall; each piece is enough for as long as one may, should this process wait."""
+    size = 12 * 4096
     with place.connect() as connection:
-        connection.sendall(upload(12 * 1024))
+        connection.sendall(upload(size))
         for _ in range(12):
             time.sleep(0.5)
-            connection.sendall(b"x" * 1024)
+            connection.sendall(b"x" * 4096)
         answer = read_answer(connection)
-    assert (answer.status, json.loads(answer.body)["size_bytes"]) == (200, 12 * 1024), answer
+    assert (answer.status, json.loads(answer.body)["size_bytes"]) == (200, size), answer
 
 
 def test_an_upload_that_stalls_ends_with_a_timeout(place: Place, upload: Callable[[int], bytes]) -> None:
