@@ -9,9 +9,9 @@ from contextlib import AbstractAsyncContextManager, suppress
 from typing import Any
 
 from psycopg import AsyncConnection, Error
-from psycopg_pool import PoolTimeout
 
 from gpuaas_server.kernel.database_health import NO_ANSWER, DatabaseHealth, describe_failure
+from gpuaas_server.kernel.errors import Problem
 
 PROBE_SECONDS = 10.0
 AGAIN_SECONDS = 1.0  # while it fails
@@ -68,8 +68,8 @@ class WriteProbe:
         try:
             async with self._borrow() as connection:
                 await connection.execute(_PROBE, prepare=False)
-        except PoolTimeout:
-            return None
+        except Problem:
+            return None  # no connection to be had: the health says why already
         except Error as error:
             if error.sqlstate is None:
                 return None  # the connection is lost; whoever connects again finds out

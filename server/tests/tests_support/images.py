@@ -23,6 +23,8 @@ from gpuaas_server.kernel.settings import Settings
 from tests_support.artifacts import Json, Workshop, digest_of, workshop
 from tests_support.parts import part
 
+HANG_SECONDS = 180.0  # a guard against hanging: a registry starts slowly where the machine is busy
+
 
 @dataclass
 class RegistrySite:
@@ -99,7 +101,7 @@ async def listening(platform: Platform, port: int) -> AsyncIterator[None]:
 
 
 async def _answers(registry: str) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + HANG_SECONDS
     async with httpx.AsyncClient() as client:
         while True:
             with suppress(httpx.TransportError):
