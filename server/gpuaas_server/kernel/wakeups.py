@@ -23,6 +23,7 @@ CHANNEL = "gpuaas"
 RECONNECT_PAUSE = 0.05
 SEND_PAUSE = 0.02  # the first goes at once; what comes on its heels goes together
 LONGEST_PAUSE = 15.0
+READ_SECONDS = 1.0  # of what has arrived; more than that is there only when it was no notification
 Found = TypeVar("Found")
 
 
@@ -135,11 +136,13 @@ class Wakeups:
             self._listeners_ready.set()
             for event in [e for waiters in self._waiters.values() for e in waiters]:
                 event.set()  # whatever was sent while we were deaf: let everybody look
-            async for notification in connection.notifies():
-                if notification.pid == self._sender:
-                    continue  # our own, coming back: our waiters were woken when it was sent
-                for topic in notification.payload.split(" "):
-                    self._set(topic)
+            while True:
+                await _await_data(connection.fileno())
+                async for notification in connection.notifies(timeout=READ_SECONDS, stop_after=1):
+                    if notification.pid == self._sender:
+                        continue  # our own, coming back: our waiters were woken when it was sent
+                    for topic in notification.payload.split(" "):
+                        self._set(topic)
 
     async def _send(self) -> None:
         connection = await self._connect()
@@ -167,6 +170,17 @@ class Wakeups:
         if line:
             payloads.append(line)
         await connection.execute("SELECT pg_notify(%s, p) FROM unnest(%s::text[]) p", (CHANNEL, payloads))
+
+
+async def _await_data(fileno: int) -> None:
+    """Until there is something to read. The driver's own wait looks ten times a second, also when nothing comes."""
+    loop = asyncio.get_running_loop()
+    arrived = asyncio.Event()
+    loop.add_reader(fileno, arrived.set)
+    try:
+        await arrived.wait()
+    finally:
+        loop.remove_reader(fileno)
 
 
 async def _rest(woken: asyncio.Event, seconds: float) -> bool:

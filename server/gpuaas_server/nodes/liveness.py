@@ -1,4 +1,4 @@
-"""When each agent was last heard: kept in memory, written for all of them together once a second.
+"""When each agent was last heard: kept in memory, written for all of them together once a second, when any was.
 
 A sign of life may be lost with the process (at most a second of them); the next poll brings another.
 """
@@ -21,6 +21,7 @@ from gpuaas_server.nodes import liveness_queries as queries
 log = logging.getLogger(__name__)
 
 FLUSH_SECONDS = 1.0
+LISTENING_SECONDS = 3.0  # so often it is written down that somebody listens, when nobody is heard
 DEAF_AFTER = timedelta(seconds=10)  # a longer gap between two flushes means that nobody was listening
 
 
@@ -63,9 +64,15 @@ class Liveness:
             raise
         self._flushed_at = now
 
+    def _is_due(self) -> bool:
+        written = self._flushed_at
+        return written is None or self._platform.clock() - written >= timedelta(seconds=LISTENING_SECONDS)
+
     async def _run(self) -> None:
         while True:
             await asyncio.sleep(FLUSH_SECONDS)
+            if not self._seen and not self._is_due():
+                continue
             try:
                 await self.flush()
             except (OperationalError, Problem) as error:

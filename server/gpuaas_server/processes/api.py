@@ -187,7 +187,7 @@ async def serve(settings: Settings) -> None:
             await asyncio.wait([*servers, ended], return_when=asyncio.FIRST_COMPLETED)
             platform.wakeups.end_waits()
             for listener, _ in listeners:
-                listener.should_exit = True
+                listener.end()
             await asyncio.gather(*servers, return_exceptions=True)
             for task in [*upkeep, ended]:
                 task.cancel()
