@@ -11,7 +11,7 @@ import socket
 from contextlib import suppress
 from datetime import datetime, timedelta
 
-from psycopg import OperationalError
+from psycopg import Error
 
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.database import PLATFORM
@@ -45,7 +45,7 @@ class Liveness:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
-        with suppress(OperationalError, Problem):
+        with suppress(Error, Problem):
             await self.flush()
 
     async def flush(self) -> None:
@@ -75,6 +75,6 @@ class Liveness:
                 continue
             try:
                 await self.flush()
-            except (OperationalError, Problem) as error:
+            except (Error, Problem) as error:
                 if not self._platform.database.health.explains(error):
                     log.info("signs of life not written, will retry", extra={"error": str(error)})

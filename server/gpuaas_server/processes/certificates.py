@@ -9,7 +9,7 @@ from contextlib import suppress
 from datetime import datetime
 from urllib.parse import urlsplit
 
-from psycopg import OperationalError
+from psycopg import Error
 
 from gpuaas_server.access import keys
 from gpuaas_server.access.tls import TlsFiles, ensure_server_certificate
@@ -56,7 +56,7 @@ async def renew_once(platform: Platform, listener: str, renew: Renew) -> None:
     subject = f"certificate of {listener}"
     try:
         expires = await renew()
-    except (OSError, ValueError, OperationalError, Problem) as error:
+    except (OSError, ValueError, Error, Problem) as error:
         metrics.certificate_failures.labels(listener).inc()
         if subject not in platform.warnings:
             log.warning("a server certificate could not be renewed", extra={"listener": listener, "error": str(error)})

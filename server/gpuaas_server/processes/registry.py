@@ -16,7 +16,7 @@ import subprocess
 from contextlib import suppress
 from pathlib import Path
 
-from psycopg import OperationalError
+from psycopg import Error
 
 from gpuaas_server.access import keys
 from gpuaas_server.access.tls import TlsFiles, ensure_server_certificate
@@ -125,7 +125,7 @@ async def serve(settings: Settings) -> None:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(_ended(process, stopping), LOOK_SECONDS)
                     continue
-                with suppress(OperationalError, Problem):  # the database is away: the keys are what they were
+                with suppress(Error, Problem):  # the database is away: the keys are what they were
                     if reads != (reads := await _reads(platform)):
                         log.info("the registry's trusted keys or its certificate changed; starting it again")
                         await asyncio.to_thread(_stop, process)

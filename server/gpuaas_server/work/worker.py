@@ -15,7 +15,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
-from psycopg import OperationalError
+from psycopg import Error
 from psycopg.errors import DeadlockDetected
 
 from gpuaas_server.kernel import metrics
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 Snapshot = TypeVar("Snapshot")
 Decision = TypeVar("Decision")
 
-AWAY = (OperationalError, Problem)  # the database, or a free connection to it
+AWAY = (Error, Problem)  # the database, or a free connection to it
 ROUND_PAUSE = 0.03  # the first goes at once; what comes on its heels goes together
 BACKLOG_PAUSE = timedelta(seconds=5)  # between two looks at what the metrics say about the lanes
 FLOWS_REMEMBERED = 1000  # of those whose turn was lately; one that is forgotten has waited longest

@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
+from datetime import UTC, datetime
 from pathlib import Path
 
 import psycopg
@@ -108,6 +109,14 @@ def test_a_database_that_became_read_only_is_no_database_to_serve_from(
         until(lambda: api.cause() == "PostgreSQL is read-only: it is a standby, or was set so.", "the cause")
         set_read_only(server, "off")
         until(api.is_ready, "readiness again")
+        again = datetime.now(UTC)
+        until(lambda: hears_agents_since(server, again), "signs of life of agents")
+
+
+def hears_agents_since(server: EmbeddedPostgres, moment: datetime) -> bool:
+    with psycopg.connect(server.url) as connection:
+        row = connection.execute("SELECT max(flushed_at) FROM agent_listeners").fetchone()
+    return row is not None and row[0] is not None and row[0] > moment
 
 
 def set_read_only(server: EmbeddedPostgres, value: str) -> None:
