@@ -8,8 +8,6 @@ from gpuaas_server.operations import departures
 from gpuaas_server.operations.ending import call_off, fail_without_hosts
 from gpuaas_server.operations.machine import failure
 
-NOTHING_RUNS = ("drained", "removed")
-
 
 async def allocation_guests(connection: Connection, allocation_id: str) -> bool:
     """Whether something still has to leave the allocation: an operation works there, or will."""
@@ -23,7 +21,7 @@ async def allocation_wants_release(tx: Tx, allocation_id: str) -> bool:
         held = await hold_any(tx, instance_id)
         if held is None:
             continue
-        leaving = [m for m in held.living() if m["allocation_id"] == allocation_id and m["status"] not in NOTHING_RUNS]
+        leaving = [member for member in held.living() if member["allocation_id"] == allocation_id]
         await call_off(held, leaving)
         for member in leaving:
             held.member_change(member, leaving=True)

@@ -122,7 +122,7 @@ async def instance_timeline(
     """What happened to the instance, its members and operations, oldest first; with `wait`, live."""
     who = call.admission
     place = (project_id, instance_id)
-    with call.waiting(wait):
+    async with call.waiting(wait):
         return reply(await timeline.instance_timeline(call.platform, who.scope, who.roles, *place, after, wait, limit))
 
 

@@ -45,6 +45,7 @@ async def finish(
     ended = await queries.operation_change(held.tx.connection, operation["id"], {**changes, **_CLEARED})
     data = {"failure": reason.code} if reason else {}
     held.news(f"operation.{status}", ended["id"], kind=ended["kind"], member_id=ended["member_id"], **data)
+    leaving = departures.leaving_members(held)
     if status == "succeeded" or (forced is not None and operation["kind"] in TEARDOWNS):
         succeeded(held, operation, verified)
     else:
@@ -53,7 +54,7 @@ async def finish(
         await certificates.end(held.tx, operation["id"])
     if follow and operation["parent_id"] is not None:
         await bulk_follow(held, operation["parent_id"])
-    await departures.released(held, operation)
+    await departures.wake_allocations(held, operation, leaving)
     if follow:
         await departures.go_on(held)
     return ended

@@ -77,7 +77,7 @@ async def operation_show(
     """To follow it, say which generation you know, and how long you would wait for the next."""
     who = call.admission
     place = (project_id, operation_id)
-    with call.waiting(wait):
+    async with call.waiting(wait):
         return reply(await following.operation_follow(call.platform, who.scope, who.roles, *place, newer_than, wait))
 
 
@@ -115,7 +115,7 @@ async def controller_work(
 ) -> Response:
     """Operations of the apps that this service account is bound to and that nobody works on, oldest first."""
     admission = call.admission
-    with call.waiting(wait):
+    async with call.waiting(wait):
         return reply(
             await controller.controller_work(call.platform, admission.scope, admission.roles, project_id, wait)
         )
