@@ -90,6 +90,7 @@ class Agent:
                 "agent_version": __version__,
                 "boot_id": processes.boot_id(),
                 "address": facts.address,
+                "slice_addresses": list(facts.slice_addresses),
                 "ssh_host_public_key": facts.ssh_host_public_key,
                 "allocations": [
                     {"allocation_id": record.allocation_id, "generation": record.generation}
@@ -168,6 +169,7 @@ def host_facts(config: Config) -> HostFacts:
         hostname=config.effective_hostname(),
         address=config.effective_address(),
         ssh_host_public_key=sshd.SshFiles(sshd.ROOT).host_public_key(),
+        slice_addresses=tuple(str(address.ip) for address in config.slice_addresses),
     )
 
 

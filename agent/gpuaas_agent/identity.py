@@ -38,6 +38,7 @@ class HostFacts:
     hostname: str
     address: str
     ssh_host_public_key: str
+    slice_addresses: tuple[str, ...] = ()
 
 
 @dataclass
@@ -161,6 +162,7 @@ def enrol_request(token: str, key: Ed25519PrivateKey, facts: HostFacts) -> dict[
         "hostname": facts.hostname,
         "address": facts.address,
         "ssh_host_public_key": facts.ssh_host_public_key,
+        "slice_addresses": list(facts.slice_addresses),
         "agent_version": __version__,
     }
 

@@ -2,13 +2,15 @@
 
 import os
 import sys
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 
 import typer
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 
 from gpuaas_cli import __version__
 from gpuaas_cli.configuration import Configuration, CredentialStore, StoredSignIn, effective
@@ -20,6 +22,7 @@ from gpuaas_sdk import (
     ServiceAccountCredentials,
     Token,
 )
+from gpuaas_sdk.host_text import printable_text
 
 PLAIN_WIDTH = 100
 
@@ -29,10 +32,21 @@ class Output(StrEnum):
     JSON = "json"
 
 
+class HarmlessConsole(Console):
+    """Everything that is printed passes here: what a host put into a name or a message never reaches the terminal raw."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        for segment in super().render(renderable, options):
+            if segment.control or segment.text.isprintable():
+                yield segment
+            else:
+                yield Segment(printable_text(segment.text), segment.style)
+
+
 def console(stderr: bool = False) -> Console:
     """Colour only on a terminal and without NO_COLOR (Rich's own rule); a fixed width elsewhere."""
     terminal = (sys.stderr if stderr else sys.stdout).isatty()
-    return Console(stderr=stderr, highlight=False, width=None if terminal else PLAIN_WIDTH)
+    return HarmlessConsole(stderr=stderr, highlight=False, width=None if terminal else PLAIN_WIDTH)
 
 
 @dataclass(frozen=True)

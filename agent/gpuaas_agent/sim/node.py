@@ -8,7 +8,7 @@ import json
 import random
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -19,7 +19,7 @@ from gpuaas_agent.identity import HostFacts, Trust, enrol_request
 from gpuaas_agent.node_key import KeyLife, life_from_answer, rotate_request
 from gpuaas_agent.protocol import Envelope, Failure, Phase, Result, SignedTask
 from gpuaas_agent.sim.http import Connection
-from gpuaas_agent.sim.inventory import make_address, make_inventory
+from gpuaas_agent.sim.inventory import make_address, make_inventory, make_other_address
 from gpuaas_agent.wire import API, Clock, Refused, Unreachable
 
 HEARTBEAT_SECONDS = 60.0
@@ -72,6 +72,7 @@ class SimNode:
         key_seed: str | None = None,
     ) -> None:
         self.index = index
+        self.address = make_address(index)
         self.node_id = "-"
         self.ready = asyncio.Event()
         self._gpus = gpus
@@ -120,13 +121,24 @@ class SimNode:
             pause = min(pause * 2, 30.0)
 
     async def _enrol(self, token: str) -> None:
-        facts = HostFacts(f"sim-{self.index:05d}", make_address(self.index), _HOST_KEY)
-        answer = await self._call("POST", "/enrol", enrol_request(token, self._key, facts))
+        answer = await self._ask_to_enrol(token)
         self.node_id = str(answer["node_id"])
         self._trust = Trust.from_answer(answer)
         self._key_life = life_from_answer(answer, self._clock.now())
         wait = answer.get("poll_wait_seconds")
         self._wait = wait if isinstance(wait, int) and 0 < wait <= 60 else 30
+
+    async def _ask_to_enrol(self, token: str) -> dict[str, object]:
+        """A fleet that starts anew beside the nodes of an earlier one takes other addresses than those have."""
+        facts = HostFacts(f"sim-{self.index:05d}", self.address, _HOST_KEY)
+        try:
+            return await self._call("POST", "/enrol", enrol_request(token, self._key, facts))
+        except Refused as refusal:
+            if refusal.code != "address_taken":
+                raise
+        self.address = make_other_address(signing.raw_public_key(self._key))
+        facts = replace(facts, address=self.address)
+        return await self._call("POST", "/enrol", enrol_request(token, self._key, facts))
 
     async def renew_key(self) -> None:
         """Like a real agent, but for the disk."""
@@ -148,7 +160,8 @@ class SimNode:
             {
                 "agent_version": __version__,
                 "boot_id": f"00000000-0000-4000-8000-{self.index:012d}",
-                "address": make_address(self.index),
+                "address": self.address,
+                "slice_addresses": [],
                 "ssh_host_public_key": _HOST_KEY,
                 "allocations": [],
                 "tls_anchors": self._poll.target.anchors.digests,
@@ -212,7 +225,7 @@ class SimNode:
         body = {
             "allocation_id": envelope.spec["allocation_id"],
             "public_key": _HOST_KEY,
-            "address": make_address(self.index),
+            "address": self.address,
         }
         connection = self._reports[self.index % len(self._reports)]
         await self._call("POST", "/host-certificates", body, connection)
@@ -220,8 +233,7 @@ class SimNode:
     def _answer_to(self, envelope: Envelope) -> dict[str, object]:
         spec = envelope.spec
         if envelope.kind == "provision":
-            address = make_address(self.index)
-            return {"ssh": {"address": address, "port": 22, "user": spec.get("login_user")}}
+            return {"ssh": {"address": self.address, "port": 22, "user": spec.get("login_user")}}
         if envelope.kind == "discover":
             return {"inventory": make_inventory(self.index, self._gpus)}
         if envelope.kind == "wipe":

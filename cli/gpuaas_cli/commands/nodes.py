@@ -202,6 +202,14 @@ def _watch_drain(session: Session, node: Node, deadline: float) -> Node:
     return found
 
 
+@group.verb("set-address")
+def set_address(
+    session: Session, node: NodeArgument, address: Annotated[str, typer.Argument(help="IP address or name.")]
+) -> None:
+    """Say where a node can be reached after a move. While a tenant is on it, its agent cannot change that."""
+    _print(session, session.client.nodes.update(node_id(session.client, node), address=address))
+
+
 def _print(session: Session, node: Node) -> None:
     slots = {name: count for name, count in vars(node.slots).items() if count}
     fields = [
@@ -211,6 +219,7 @@ def _print(session: Session, node: Node) -> None:
         ("Maintenance", node.maintenance.reason if node.maintenance else None),
         ("Hostname", node.hostname),
         ("Address", node.address),
+        ("Slice addresses", node.slice_addresses),
         ("Slots", slots),
         ("Labels", dict(node.labels)),
         ("Agent", node.agent_version),

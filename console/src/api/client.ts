@@ -3,6 +3,7 @@
 import createClient, { type Middleware } from "openapi-fetch";
 import { randomId } from "./ids";
 import { ApiProblem, awayProblem, problemOf } from "./problem";
+import { printableJson } from "./printable";
 import type { paths } from "./schema";
 
 const SAFE = new Set(["GET", "HEAD", "OPTIONS"]);
@@ -35,11 +36,17 @@ const conventions: Middleware = {
     return request;
   },
   async onResponse({ request, response, schemaPath }) {
-    if (response.ok) return response;
+    if (response.ok) return await printable(response);
     if (response.status === 401 && !schemaPath.startsWith("/api/v1/auth/")) whenSessionEnds();
     throw await problemOf(response, request.headers.get("X-Correlation-ID") ?? "");
   },
 };
+
+async function printable(response: Response): Promise<Response> {
+  if (!response.headers.get("Content-Type")?.includes("json")) return response;
+  const { status, statusText, headers } = response;
+  return new Response(printableJson(await response.text()), { status, statusText, headers });
+}
 
 /** A request whose answer was lost is sent again, with the same key: the API does it once. */
 async function send(request: Request): Promise<Response> {

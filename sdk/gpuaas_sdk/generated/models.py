@@ -1019,8 +1019,10 @@ class Node(Resource):
     id: str
     name: str = ""
     hostname: str = ""
-    # Where its agent says that it can be reached.
+    # Where it can be reached. It belongs to no other node.
     address: str = ""
+    # Addresses that slices on it may have. Null: its agent is of an older release and has not said.
+    slice_addresses: list[str] | None = None
     status: str = ""
     # Alive, approved and not cordoned: new allocations may land here.
     schedulable: bool = False

@@ -84,6 +84,6 @@ def known_hosts(target: SshTarget, allocation_id: str, host_ca_keys: list[str]) 
 
 
 def target_of(place: AllocationAccess) -> SshTarget:
-    if place.state != "active" or place.ssh_address is None or place.ssh_port is None or place.ssh_user is None:
+    if place.state != "active" or place.ssh is None:
         raise Problem("not_active", f"The allocation is {place.state}.")
-    return SshTarget(address=place.ssh_address, port=place.ssh_port, user=place.ssh_user)
+    return SshTarget(address=place.ssh.address, port=place.ssh.port, user=place.ssh.user)

@@ -94,7 +94,7 @@ async def _place(tx: Tx, leased: LeasedOperation, allocation_id: str) -> Allocat
 
 
 def _reachable(place: AllocationAccess) -> bool:
-    return place.state == "active" and place.ssh_address is not None
+    return place.state == "active" and place.ssh is not None
 
 
 async def certificates_end(tx: Tx, operation_id: str) -> None:

@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from gpuaas_server.kernel.errors import CATALOGUE
+from gpuaas_server.kernel.ssh_targets import SshEndpoint, check_reported_endpoint
 
 # Which states may follow which; the docs' diagram and the property tests read this table.
 TRANSITIONS: dict[str, frozenset[str]] = {
@@ -27,6 +28,8 @@ TRANSITIONS: dict[str, frozenset[str]] = {
 }
 # Host tasks that end an allocation, in order. The last one proves; only its proof frees the slots.
 ACCESS_FIRST_PAUSE, ACCESS_LONGEST_PAUSE = timedelta(seconds=1), timedelta(minutes=5)
+# The account that hosts are asked to make for tenants.
+LOGIN_USER = "gpu"
 CLEANUP = ("deprovision", "wipe", "verify_wipe")
 # Why a release is blocked that nobody has to answer for: it goes on by itself when the host is back.
 HOST_LOST = "host_lost"
@@ -81,6 +84,8 @@ class Snapshot:
     guests: bool = False
     # The code of the failure, while the release is blocked.
     blocked_by: str | None = None
+    # The addresses that belong to the node: a host is believed no other.
+    addresses: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +114,7 @@ class Step:
     slots: str | None = None  # what the claimed slots become
     ends: bool = False  # claims end, slots return to the pool
     evidence: dict[str, object] | None = None  # what the wipe verification saw
-    ssh: dict[str, object] | None = None
+    ssh: SshEndpoint | None = None
     access_sent: int | None = None
     baseline: str | None = None
     phase_done: bool = False  # nothing is in flight any more
@@ -166,10 +171,10 @@ def _reported_failure(now: Snapshot, task: HostTask) -> Failure:
 def _provisioning(now: Snapshot, clock: datetime) -> Step | Wait:
     task = _in_flight(now)
     if task is not None and task.status == "succeeded":
-        ssh = task.result.get("ssh")
-        if isinstance(ssh, dict):
+        ssh = check_reported_endpoint(task.result.get("ssh"), now.addresses, LOGIN_USER)
+        if isinstance(ssh, SshEndpoint):
             return Step("active", ssh=ssh, baseline=task.baseline, phase_done=True)
-        return _give_up(now, clock, failure("host_task_failed", "The host reported no way in.", task.kind, False))
+        return _give_up(now, clock, failure("ssh_target_refused", ssh, task.kind))
     overdue = _overdue(now, clock)
     if overdue is not None:
         return _give_up(now, clock, overdue)

@@ -22,11 +22,14 @@ _HOST = (
     " m.ends_at AS window_ends_at, m.reason AS window_reason, m.cordoned_at AS window_cordoned_at"
 )
 _OWN = ", ".join(f"a.{column}" for column in COLUMNS.split(", "))
-_ALLOCATION = (
-    f"SELECT {_OWN}, {_HOST} FROM allocations a LEFT JOIN nodes n ON n.id = a.node_id"
+_FROM = (
+    " FROM allocations a LEFT JOIN nodes n ON n.id = a.node_id"
     " LEFT JOIN host_reports r ON r.allocation_id = a.id AND r.cleared_at IS NULL"
     " LEFT JOIN maintenance_windows m ON m.node_id = a.node_id AND (m.state = 'planned' OR m.state = 'active')"
 )
+_ALLOCATION = f"SELECT {_OWN}, {_HOST}{_FROM}"
+# What the machine compares reports of the host with.
+_NODE_FACTS = "ARRAY(SELECT x.address FROM node_addresses x WHERE x.node_id = a.node_id) AS node_addresses"
 
 ALLOCATION_INSERT = (
     "INSERT INTO allocations (id, node_id, name, tenant_id, project_id, batch_id, sku_id, sku_name, shape, gpu_model,"
@@ -70,7 +73,8 @@ async def allocation_lock(connection: Connection, project_id: str, allocation_id
 async def allocations_hold(connection: Connection, allocation_ids: Sequence[str]) -> list[DictRow]:
     """For the machine, whoever's they are; nobody changes them until the step is stored."""
     cursor = await connection.execute(
-        f"{_ALLOCATION} WHERE a.id = ANY(%s) ORDER BY a.id FOR UPDATE OF a", (list(allocation_ids),)
+        f"SELECT {_OWN}, {_HOST}, {_NODE_FACTS}{_FROM} WHERE a.id = ANY(%s) ORDER BY a.id FOR UPDATE OF a",
+        (list(allocation_ids),),
     )
     return await cursor.fetchall()
 

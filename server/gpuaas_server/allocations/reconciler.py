@@ -10,15 +10,13 @@ from gpuaas_server.access import service as access
 from gpuaas_server.access.service import Grant
 from gpuaas_server.allocations import queries, service
 from gpuaas_server.allocations.guests import allocation_guests
-from gpuaas_server.allocations.machine import CLEANUP, HostTask, Limits, Snapshot, Step, Wait, decide
+from gpuaas_server.allocations.machine import CLEANUP, LOGIN_USER, HostTask, Limits, Snapshot, Step, Wait, decide
 from gpuaas_server.capacity import service as capacity
 from gpuaas_server.capacity.schemas import Slot
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.nodes import tasks
-
-LOGIN_USER = "gpu"
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +169,7 @@ def _snapshot(row: DictRow, task: tasks.TaskRecord | None, limits: Limits, guest
         release_by=row["release_by"],
         guests=guests,
         blocked_by=(row["failure"] or {}).get("code"),
+        addresses=frozenset(row["node_addresses"]),
     )
 
 
@@ -192,7 +191,7 @@ def _changes(row: DictRow, step: Step, now: datetime) -> dict[str, object]:
     if step.failure is not None:
         changes["failure"] = step.failure.document()
     if step.ssh is not None:
-        changes |= {"ssh_address": step.ssh["address"], "ssh_port": step.ssh["port"], "ssh_user": step.ssh["user"]}
+        changes |= {"ssh_address": step.ssh.address, "ssh_port": step.ssh.port, "ssh_user": step.ssh.user}
     if step.baseline is not None:
         changes["baseline_sha256"] = step.baseline
     if step.evidence is not None:

@@ -34,6 +34,7 @@ from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.settings import Settings
+from gpuaas_server.kernel.ssh_targets import SshEndpoint, read_endpoint
 from gpuaas_server.nodes import tasks
 from gpuaas_server.work import leases
 from gpuaas_server.work.lanes import Lane
@@ -51,9 +52,7 @@ class AllocationAccess:
     allocation_id: str
     state: str
     node_id: str
-    ssh_address: str | None
-    ssh_port: int | None
-    ssh_user: str | None
+    ssh: SshEndpoint | None
     tenant_id: str
     project_id: str
     created_by: str
@@ -149,8 +148,8 @@ def allocation_event(kind: str, row: DictRow | dict[str, object], **data: object
 
 def allocation_of(row: DictRow, roles: Roles) -> Allocation:
     ssh = None
-    if row["ssh_address"] is not None and row["state"] == "active":
-        ssh = SshWayIn(address=row["ssh_address"], port=row["ssh_port"], user=row["ssh_user"])
+    if row["state"] == "active" and (stored := _endpoint(row)) is not None:
+        ssh = SshWayIn(address=stored.address, port=stored.port, user=stored.user)
     verified = None
     if row["forced"] is not None:
         verified = False
@@ -343,13 +342,16 @@ async def allocation_access(connection: Connection, project_id: str, allocation_
         allocation_id,
         row["state"],
         row["node_id"],
-        row["ssh_address"],
-        row["ssh_port"],
-        row["ssh_user"],
+        _endpoint(row),
         row["tenant_id"],
         row["project_id"],
         row["created_by"],
     )
+
+
+def _endpoint(row: DictRow) -> SshEndpoint | None:
+    """Read again, since an older release stored whatever a host reported."""
+    return read_endpoint(row["ssh_address"], row["ssh_port"], row["ssh_user"])
 
 
 async def access_not_applied(tx: Tx, row: DictRow) -> None:

@@ -11,7 +11,8 @@ from gpuaas_server.events.service import NewEvent
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.errors import Problem
-from gpuaas_server.nodes import held, inventory, queries, tasks
+from gpuaas_server.nodes import addresses, held, inventory, queries, tasks
+from gpuaas_server.nodes.addresses import NodeAddresses
 from gpuaas_server.nodes.agent_schemas import Heartbeat, Phase, PlatformTrust, TaskKey, TaskResult
 from gpuaas_server.nodes.tasks import TaskReport
 from gpuaas_server.nodes.tls_anchors import AnchorDocuments
@@ -38,11 +39,13 @@ def poll_wait_seconds(node_lost_seconds: int) -> int:
     return max(1, min(30, node_lost_seconds // 3))
 
 
-async def heartbeat(tx: Tx, node_id: str, body: Heartbeat) -> None:
+async def heartbeat(tx: Tx, node_id: str, body: Heartbeat, has_moved: bool) -> None:
     """The sign of life was taken at the gate; this keeps the facts, and says so when one of them changed."""
+    if has_moved:
+        await addresses.addresses_report(tx, node_id, NodeAddresses.read(body.address, body.slice_addresses))
     await held.end_overstayers(tx, node_id, [entry.allocation_id for entry in body.allocations])
     anchors = None if body.tls_anchors is None else sorted(body.tls_anchors)
-    facts = (body.agent_version, body.boot_id, body.address, body.ssh_host_public_key, anchors)
+    facts = (body.agent_version, body.boot_id, body.ssh_host_public_key, anchors)
     before = await queries.node_facts_set(tx.connection, node_id, facts)
     if before is None:
         return

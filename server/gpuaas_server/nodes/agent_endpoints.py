@@ -80,7 +80,7 @@ async def agent_ca(request: Request) -> Response:
 @router.post(
     "/enrol",
     response_model=Enrolled,
-    responses=problem_responses("enrolment_token_invalid", "enrolment_token_used", *_SIGNED),
+    responses=problem_responses("enrolment_token_invalid", "enrolment_token_used", "address_taken", *_SIGNED),
 )
 async def agent_enrol(body: Enrol, call: Annotated[Call, admitted("agent_enrol")]) -> Response:
     """Trade an enrolment token for a node's identity. The same token with the same key gets the same node."""
@@ -99,7 +99,8 @@ async def agent_heartbeat(body: Heartbeat, call: Annotated[Call, admitted("agent
     """A sign of life, with what the agent holds. The answer renews what it trusts: task keys and SSH authorities."""
     heartbeats = _gate(call.request).heartbeats
     if heartbeats.is_news(call.actor.id, body):
-        await _change(call, lambda tx: agent_calls.heartbeat(tx, call.actor.id, body))
+        has_moved = heartbeats.has_moved(call.actor.id, body)
+        await _change(call, lambda tx: agent_calls.heartbeat(tx, call.actor.id, body, has_moved))
         heartbeats.remember(call.actor.id, body)
     return reply(await heartbeats.trust())
 

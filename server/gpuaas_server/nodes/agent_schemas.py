@@ -8,14 +8,18 @@ from pydantic import BaseModel, Field, StringConstraints
 from gpuaas_server.kernel.http.schemas import Body, Moment
 from gpuaas_server.kernel.ids import AllocationId
 from gpuaas_server.nodes.reported import ReportedObject, ReportedText, ReportedWord
+from gpuaas_server.nodes.schemas import Address
 
-Address = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]([A-Za-z0-9.:-]{0,251}[A-Za-z0-9])?$")]
 Hostname = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$")]
 SshLine = Annotated[
     str,
     StringConstraints(
         pattern=r"^(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521)) [A-Za-z0-9+/=]{16,4000}( [ -~]{0,200})?$"
     ),
+]
+SliceAddresses = Annotated[
+    list[Address],
+    Field(max_length=1024, description="Addresses that slices on the host may have. Absent: of an older release."),
 ]
 Version = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9.+_-]{0,49}$")]
 Sha256 = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
@@ -40,6 +44,7 @@ class Enrol(Body):
     address: Address = Field(description="Where people and controllers reach the host's sshd.")
     ssh_host_public_key: SshLine
     agent_version: Version
+    slice_addresses: SliceAddresses | None = None
 
 
 class TaskKey(BaseModel):
@@ -97,6 +102,7 @@ class Heartbeat(Body):
     allocations: Annotated[list[HeldAllocation], Field(max_length=64)] = Field(
         default=[], description="What is provisioned here; what should be gone is told to end."
     )
+    slice_addresses: SliceAddresses | None = None
     tls_anchors: Annotated[list[Sha256], Field(max_length=16)] | None = Field(
         default=None,
         description="SHA-256 (DER) of the CAs that the agent trusts for TLS; none where it needs no TLS. Absent: of an"

@@ -17,7 +17,8 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
-from gpuaas_server.nodes import enrolment_queries, node_key_queries, queries
+from gpuaas_server.nodes import addresses, enrolment_queries, node_key_queries, queries
+from gpuaas_server.nodes.addresses import NodeAddresses
 from gpuaas_server.nodes.agent_schemas import Enrol
 from gpuaas_server.nodes.schemas import EnrolmentToken, EnrolmentTokenCreate, EnrolmentTokenCreated
 from gpuaas_server.nodes.signatures import ENROLLING
@@ -97,9 +98,11 @@ async def _node_of_key(tx: Tx, public_key: bytes, body: Enrol, key_expires_at: d
     await queries.node_names_lock(tx.connection)
     taken = await queries.node_name_taken(tx.connection, body.hostname, node_id)
     name = f"{body.hostname}-{node_id[-6:]}" if taken else body.hostname
-    place = (node_id, name, body.hostname, body.address)
+    where = NodeAddresses.read(body.address, body.slice_addresses)
+    place = (node_id, name, body.hostname, where.host, None if where.slices is None else list(where.slices))
     row = (*place, public_key, body.ssh_host_public_key, body.agent_version, key_expires_at)
     await queries.node_insert(tx.connection, row, tx.now)
+    await addresses.addresses_create(tx, node_id, where)
     await capacity.node_eligibility_set(tx, node_id, True)
     return node_id
 

@@ -29,6 +29,11 @@ class Heartbeats:
         known = self._facts.get(node_id)
         return bool(body.allocations) or known is None or known[0] != _facts(body) or known[1] <= self._platform.clock()
 
+    def has_moved(self, node_id: str, body: Heartbeat) -> bool:
+        """Whether its addresses must be compared with the recorded ones: they changed, or that was long ago."""
+        known = self._facts.get(node_id)
+        return known is None or known[0][-1] != _addresses(body) or known[1] <= self._platform.clock()
+
     def remember(self, node_id: str, body: Heartbeat) -> None:
         self._facts[node_id] = (_facts(body), self._platform.clock() + FACTS_LIFE)
 
@@ -45,4 +50,8 @@ class Heartbeats:
 
 def _facts(body: Heartbeat) -> tuple[str, ...]:
     anchors = "unknown" if body.tls_anchors is None else ",".join(sorted(body.tls_anchors))
-    return (body.agent_version, body.boot_id, body.address, body.ssh_host_public_key, anchors)
+    return (body.agent_version, body.boot_id, body.ssh_host_public_key, anchors, _addresses(body))
+
+
+def _addresses(body: Heartbeat) -> str:
+    return ",".join((body.address, *(("unknown",) if body.slice_addresses is None else sorted(body.slice_addresses))))

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, Field, StringConstraints
 
 from gpuaas_server.capacity.schemas import MappedSlot
 from gpuaas_server.kernel.http.schemas import (
@@ -16,7 +16,21 @@ from gpuaas_server.kernel.http.schemas import (
     Reason,
     examples,
 )
+from gpuaas_server.kernel.ssh_targets import normal_target_address
 
+
+def _normal(text: str) -> str:
+    normal = normal_target_address(text)
+    if normal is None:
+        raise ValueError("neither an IP address nor a DNS name")
+    return normal
+
+
+Address = Annotated[
+    str,
+    StringConstraints(pattern=r"^([A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?|[0-9A-Fa-f:.]{2,45})$"),
+    AfterValidator(_normal),
+]
 NodeStatus = Literal["enrolled", "ready", "lost", "retired"]
 TaskStatus = Literal["pending", "succeeded", "failed", "refused", "expired", "superseded"]
 LabelKey = Annotated[str, StringConstraints(pattern="^[a-z0-9]([a-z0-9./_-]{0,61}[a-z0-9])?$")]
@@ -53,6 +67,9 @@ class EnrolmentTokenCreated(BaseModel):
 class NodeUpdate(Body):
     name: Name | None = None
     labels: Labels | None = Field(default=None, description="In place of all labels until now.")
+    address: Address | None = Field(
+        default=None, description="Where the host can be reached, after a move. No other node may have it."
+    )
 
 
 class NodeReason(Body):
@@ -114,7 +131,10 @@ class Node(BaseModel):
     id: str
     name: str
     hostname: str
-    address: str = Field(description="Where its agent says that it can be reached.")
+    address: str = Field(description="Where it can be reached. It belongs to no other node.")
+    slice_addresses: list[str] | None = Field(
+        description="Addresses that slices on it may have. Null: its agent is of an older release and has not said."
+    )
     status: NodeStatus
     schedulable: bool = Field(description="Alive, approved and not cordoned: new allocations may land here.")
     cordoned: bool = Field(description="Nothing new lands here.")

@@ -19,7 +19,7 @@ from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
-from gpuaas_server.nodes import machine, maintenance_queries, queries, task_queries, tasks
+from gpuaas_server.nodes import addresses, machine, maintenance_queries, queries, task_queries, tasks
 from gpuaas_server.nodes.occupants import HostChange, node_occupants
 from gpuaas_server.nodes.schemas import Maintenance, Node, NodeSlots, NodeUpdate, SlotCounts, Task
 from gpuaas_server.nodes.status import NodeState, node_status, possible_actions
@@ -27,32 +27,14 @@ from gpuaas_server.nodes.status import NodeState, node_status, possible_actions
 DISCOVER_SECONDS = 300
 
 
-@dataclass(frozen=True, slots=True)
-class NodeAddress:
-    node_id: str
-    hostname: str
-    address: str
-    ssh_host_public_key: str
-
-
-async def node_addresses(connection: Connection, node_ids: Sequence[str]) -> dict[str, NodeAddress]:
-    rows = await queries.node_addresses(connection, node_ids)
-    return {
-        row["id"]: NodeAddress(row["id"], row["hostname"], row["address"], row["ssh_host_public_key"]) for row in rows
-    }
-
-
 async def nodes_lost(connection: Connection, node_ids: Sequence[str]) -> set[str]:
     """Which of them have not been heard of for too long."""
     return await queries.nodes_lost(connection, node_ids)
 
 
-async def address_is_free_for(connection: Connection, node_id: str, address: str) -> bool:
-    """Its own address, or one (of a slice) that no other node goes by."""
-    known = await queries.node_addresses(connection, [node_id])
-    if known and known[0]["address"] == address:
-        return True
-    return await queries.address_owner(connection, address) is None
+async def address_is_of_node(tx: Tx, node_id: str, address: str) -> bool:
+    """Its own address, or that of a slice on it."""
+    return await addresses.address_is_of_node(tx, node_id, address)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +101,11 @@ async def node_update(tx: Tx, node_id: str, row: DictRow, body: NodeUpdate) -> N
     if await queries.node_name_taken(tx.connection, name, node_id):
         raise Problem("already_exists", f"Another node is called {name}.")
     await queries.node_update(tx.connection, node_id, name, orjson.dumps(labels).decode())
-    details: dict[str, object] = {"before": {"name": row["name"], "labels": row["labels"]}}
-    await _changed(tx, node_id, "node_update", "node.updated", details | {"after": {"name": name, "labels": labels}})
+    before, after = {"name": row["name"], "labels": row["labels"]}, {"name": name, "labels": labels}
+    if body.address is not None:
+        await addresses.address_set(tx, node_id, body.address)
+        before, after = before | {"address": row["address"]}, after | {"address": body.address}
+    await _changed(tx, node_id, "node_update", "node.updated", {"before": before, "after": after})
 
 
 async def node_cordon(tx: Tx, node_id: str, reason: str) -> None:
@@ -148,6 +133,7 @@ async def node_retire(tx: Tx, node_id: str, reason: str) -> None:
     if claims:
         raise Problem("node_busy", details={"allocations": claims[:50]})
     await queries.node_retire(tx.connection, node_id, tx.now)
+    await addresses.addresses_forget(tx, node_id)
     window = await maintenance_queries.window_live(tx.connection, node_id)
     if window is not None:
         by = (tx.actor.id, "the node is retired", tx.now)
@@ -235,6 +221,7 @@ _PLAIN = (
     "name",
     "hostname",
     "address",
+    "slice_addresses",
     "cordoned",
     "draining",
     "agent_version",

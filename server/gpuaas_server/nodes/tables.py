@@ -24,6 +24,8 @@ nodes = sa.Table(
     sa.Column("previous_key_until", Timestamp),
     # SHA-256 of the CAs that its agent trusts for TLS; empty: it needs none; null: it has never said.
     sa.Column("tls_anchors", sa.ARRAY(sa.Text)),
+    # Addresses that slices on it may have, as its agent said; null: it has never said.
+    sa.Column("slice_addresses", sa.ARRAY(sa.Text)),
     sa.Column("agent_version", sa.Text, nullable=False),
     sa.Column("boot_id", sa.Text),
     sa.Column("cordoned", sa.Boolean, nullable=False, server_default="false"),
@@ -41,6 +43,20 @@ nodes = sa.Table(
     sa.Column("created_at", Timestamp, nullable=False),
     sa.Index("nodes_by_key_expiry", "key_expires_at", postgresql_where=sa.text("retired_at IS NULL")),
     sa.Index("nodes_name", "name", unique=True, postgresql_where=sa.text("retired_at IS NULL")),
+)
+
+ADDRESS_KINDS = ("host", "slice")
+
+node_addresses = sa.Table(
+    "node_addresses",
+    metadata,
+    # An address belongs to one node, also when two ask for it at the same moment.
+    sa.Column("address", sa.Text, primary_key=True),
+    sa.Column("node_id", text_id(), sa.ForeignKey("nodes.id"), nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("created_at", Timestamp, nullable=False),
+    sa.CheckConstraint(f"kind IN {ADDRESS_KINDS}", name="node_addresses_kind"),
+    sa.Index("node_addresses_by_node", "node_id"),
 )
 
 maintenance_windows = sa.Table(

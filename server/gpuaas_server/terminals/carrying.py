@@ -15,6 +15,7 @@ from psycopg_pool import PoolTimeout
 from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.printable import printable_text
 from gpuaas_server.kernel.tasks import stop
 from gpuaas_server.terminals import holding, machine, service
 from gpuaas_server.terminals.lines import Line, LineGone, Message, StreamLine
@@ -190,7 +191,7 @@ def _reason(done: Collection[asyncio.Future[End]]) -> End:
 def _said_by_host(message: dict[str, object]) -> End:
     status = message.get("exit_status")
     if message.get("failed"):
-        return end("not_opened", str(message.get("sentence") or "")[:300])
+        return end("not_opened", printable_text(str(message.get("sentence") or ""))[:300])
     return machine.exited(status if isinstance(status, int) and 0 <= status <= 255 else None)
 
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +18,7 @@ from gpuaas_server.allocations.machine import (
     Wait,
     decide,
 )
+from gpuaas_server.kernel.ssh_targets import SshEndpoint
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LIMITS = Limits(timedelta(minutes=10), timedelta(minutes=15), attempts=3)
@@ -25,6 +27,7 @@ SSH = {"ssh": {"address": "10.0.0.1", "port": 22, "user": "gpu"}}
 
 def snapshot(**given: object) -> Snapshot:
     base = Snapshot("alc_1", "requested", 1, 0, None, 0, None, False, 0, 0, None, None, LIMITS)
+    base = replace(base, addresses=frozenset({"10.0.0.1"}))
     return replace(base, **given)  # type: ignore[arg-type]
 
 
@@ -49,7 +52,32 @@ def test_a_request_is_provisioned_with_a_deadline() -> None:
 
 def test_a_provisioned_host_makes_it_active_with_a_way_in() -> None:
     step = decide(provisioning(task=task("provision", "succeeded", result=SSH)), NOW)
-    assert step == Step("active", ssh=SSH["ssh"], phase_done=True)
+    assert step == Step("active", ssh=SshEndpoint("10.0.0.1", 22, "gpu"), phase_done=True)
+
+
+@pytest.mark.parametrize(
+    "reported",
+    [
+        {"address": "-oProxyCommand=id", "port": 22, "user": "gpu"},
+        {"address": "10.0.0.1\n10.0.0.2", "port": 22, "user": "gpu"},
+        {"address": "10.0.0.1", "port": 22, "user": "gpu\n"},
+        {"address": "10.0.0.1", "port": 22, "user": "root"},
+        {"address": "10.0.0.1", "port": "22", "user": "gpu"},
+        {"address": "10.0.0.1", "port": True, "user": "gpu"},
+        {"address": "10.0.0.1", "port": 65536, "user": "gpu"},
+        {"address": "10.0.0.2", "port": 22, "user": "gpu"},
+        {"address": "fe80::1%-oX", "port": 22, "user": "gpu"},
+        {"port": 22},
+        "10.0.0.1",
+        [],
+    ],
+)
+def test_a_way_in_that_is_not_the_hosts_own_is_refused_and_cleaned_up(reported: object) -> None:
+    step = decide(provisioning(task=task("provision", "succeeded", result={"ssh": reported})), NOW)
+    assert isinstance(step, Step)
+    assert step.failure is not None
+    assert (step.state, step.send, step.failure.code, step.ssh) == ("failed", "deprovision", "ssh_target_refused", None)
+    assert step.failure.message.isprintable()
 
 
 def test_success_without_a_way_in_is_a_failure() -> None:

@@ -57,6 +57,11 @@ class Person:
         return found
 
 
+def _address_of_nobody() -> str:
+    """An address belongs to one node: two hosts of a test do not meet in it by chance."""
+    return f"2001:db8:{secrets.token_hex(2)}:{secrets.token_hex(2)}::1"
+
+
 @dataclass
 class Host:
     """One host with its own key."""
@@ -65,7 +70,7 @@ class Host:
     key: Ed25519PrivateKey = field(default_factory=Ed25519PrivateKey.generate)
     node_id: str = "-"
     hostname: str = "host-1"
-    address: str = "10.0.0.1"
+    address: str = field(default_factory=_address_of_nobody)
     clock: Clock = utc_now
 
     def sign(self, method: str, target: str, body: bytes, ts_ms: int | None = None, nonce: str = "") -> str:
@@ -114,13 +119,16 @@ class Site:
     platform: Platform
     client: httpx.AsyncClient
     admin: Person
+    hosts: int = 0
 
     async def token(self, **options: object) -> str:
         made = await self.admin.post("/enrolment-tokens", options)
         return token_of(str(made["bundle"]))
 
-    async def host(self, name: str = "host-1", address: str = "10.0.0.1") -> Host:
-        host = Host(self.client, hostname=name, address=address)
+    async def host(self, name: str = "host-1", address: str | None = None) -> Host:
+        """The first is 10.0.0.1."""
+        self.hosts += 1
+        host = Host(self.client, hostname=name, address=address or f"10.0.0.{self.hosts}")
         answer = await host.enrol(await self.token())
         assert answer.status_code == 200, answer.text
         return host

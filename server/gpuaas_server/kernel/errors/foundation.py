@@ -162,6 +162,12 @@ FOUNDATION = [
         "The node's key has expired",
         "An operator approves the key (gpuaas nodes approve-key); the agent then renews it by itself.",
     ),
+    ErrorKind(
+        "address_taken",
+        409,
+        "Another node has this address",
+        "Retire the other node, or give one of them another address.",
+    ),
     ErrorKind("node_retired", 403, "The node is retired", "Enrol the host again as a new node."),
     ErrorKind("task_not_found", 404, "This node has no such task", "Drop the task."),
     ErrorKind(
@@ -177,6 +183,12 @@ FOUNDATION = [
     ErrorKind("node_busy", 409, "The node has live claims", "Release or drain its allocations first."),
     ErrorKind(
         "slot_not_approvable", 409, "The slot cannot be approved in its state", "Read the slot's status and reason."
+    ),
+    ErrorKind(
+        "ssh_target_refused",
+        409,
+        "The host reported an SSH address, port or user that is not its own",
+        "An operator compares the node's addresses (gpuaas nodes show) with the host, and looks at who is on it.",
     ),
     # Capacity
     ErrorKind(

@@ -1,0 +1,63 @@
+"""Where `ssh` goes: address, port and user, in the only forms that may reach a command line or a file of a client.
+
+A host says where it can be reached. Whatever it says ends as an argument of `ssh` on somebody's workstation and as a line of
+their `known_hosts`, so nothing passes that could be an option, a second line or another word. Pure.
+"""
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from gpuaas_server.kernel.networks import parse_address
+
+_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*")
+_USER = re.compile(r"[a-z_][a-z0-9_-]{0,31}")
+_LONGEST_NAME = 253
+
+
+@dataclass(frozen=True, slots=True)
+class SshEndpoint:
+    address: str
+    port: int
+    user: str
+
+    def document(self) -> dict[str, object]:
+        return {"address": self.address, "port": self.port, "user": self.user}
+
+
+def normal_target_address(text: object) -> str | None:
+    """The usual spelling of an IP address or DNS name; None for everything else."""
+    if not isinstance(text, str) or "%" in text:  # a zone may have any letter in it
+        return None
+    try:
+        return str(parse_address(text))
+    except ValueError:
+        pass
+    return text.lower() if len(text) <= _LONGEST_NAME and _NAME.fullmatch(text) else None
+
+
+def read_endpoint(address: object, port: object, user: object) -> SshEndpoint | None:
+    """None when a part of it has a form that no client may be given."""
+    where = normal_target_address(address)
+    if where is None or not isinstance(user, str) or not _USER.fullmatch(user):
+        return None
+    if not isinstance(port, int) or isinstance(port, bool) or not 1 <= port <= 65535:
+        return None
+    return SshEndpoint(where, port, user)
+
+
+def check_reported_endpoint(reported: object, addresses: Collection[str], user: str) -> SshEndpoint | str:
+    """The endpoint that a host reported for an allocation, or a sentence why it is refused.
+
+    `addresses` are those that belong to the node; `user` is the account that the platform asked for.
+    """
+    if not isinstance(reported, dict):
+        return "The host reported no way in."
+    found = read_endpoint(reported.get("address"), reported.get("port"), reported.get("user"))
+    if found is None:
+        return "The host reported an SSH address, port or user of a wrong form."
+    if found.address not in addresses:
+        return f"The host reported the SSH address {found.address}, which does not belong to its node."
+    if found.user != user:
+        return f"The host reported the SSH user {found.user} instead of {user}."
+    return found

@@ -1,0 +1,53 @@
+"""SQL of the addresses that belong to nodes."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from psycopg.rows import DictRow
+
+from gpuaas_server.kernel.database import Connection
+
+
+async def addresses_of_node(connection: Connection, node_id: str) -> DictRow | None:
+    """The node's row, locked, with the addresses that are recorded as its own, each with its kind."""
+    cursor = await connection.execute(
+        "SELECT n.address, n.slice_addresses, coalesce((SELECT jsonb_object_agg(a.address, a.kind) FROM node_addresses a"
+        " WHERE a.node_id = n.id), '{}') AS recorded FROM nodes n WHERE n.id = %s FOR NO KEY UPDATE OF n",
+        (node_id,),
+    )
+    return await cursor.fetchone()
+
+
+async def address_owners(connection: Connection, addresses: Sequence[str]) -> dict[str, str]:
+    cursor = await connection.execute(
+        "SELECT address, node_id FROM node_addresses WHERE address = ANY(%s)", (list(addresses),)
+    )
+    return {row["address"]: row["node_id"] for row in await cursor.fetchall()}
+
+
+async def addresses_delete(connection: Connection, node_id: str, addresses: Sequence[str]) -> None:
+    await connection.execute(
+        "DELETE FROM node_addresses WHERE node_id = %s AND address = ANY(%s)", (node_id, list(addresses))
+    )
+
+
+async def addresses_insert(connection: Connection, node_id: str, kinds: Mapping[str, str], now: datetime) -> bool:
+    """False when one of them belongs to another node. Sorted, so that two who insert lock in one order."""
+    ordered = sorted(kinds)
+    cursor = await connection.execute(
+        "INSERT INTO node_addresses (address, node_id, kind, created_at) SELECT a, %s, k, %s"
+        " FROM unnest(%s::text[], %s::text[]) AS u(a, k) ON CONFLICT (address) DO NOTHING RETURNING address",
+        (node_id, now, ordered, [kinds[address] for address in ordered]),
+    )
+    return len(await cursor.fetchall()) == len(ordered)
+
+
+async def addresses_store(connection: Connection, node_id: str, address: str, slices: Sequence[str] | None) -> None:
+    await connection.execute(
+        "UPDATE nodes SET address = %s, slice_addresses = %s, generation = generation + 1 WHERE id = %s",
+        (address, None if slices is None else list(slices), node_id),
+    )
+
+
+async def addresses_delete_of_node(connection: Connection, node_id: str) -> None:
+    await connection.execute("DELETE FROM node_addresses WHERE node_id = %s", (node_id,))
