@@ -2,8 +2,8 @@
 // it safe to send twice, and a correlation id.
 import createClient, { type Middleware } from "openapi-fetch";
 import { randomId } from "./ids";
-import { ApiProblem, awayProblem, problemOf } from "./problem";
 import { printableJson } from "./printable";
+import { ApiProblem, awayProblem, problemOf } from "./problem";
 import type { paths } from "./schema";
 
 const SAFE = new Set(["GET", "HEAD", "OPTIONS"]);
