@@ -17,6 +17,7 @@ from gpuaas_cli.configuration import Configuration, CredentialStore, StoredSignI
 from gpuaas_cli.failures import CommandFailed, ExitCode
 from gpuaas_sdk import (
     Client,
+    ClientCertificate,
     Credentials,
     PasswordCredentials,
     ServiceAccountCredentials,
@@ -105,6 +106,12 @@ class Session:
         return effective("ca_file", self.configuration.ca_file)[0]
 
     @property
+    def certificate(self) -> ClientCertificate | None:
+        path = effective("certificate_file", self.configuration.certificate_file)[0]
+        key = effective("certificate_key_file", self.configuration.certificate_key_file)[0]
+        return None if path is None else ClientCertificate(path, key)
+
+    @property
     def project_wanted(self) -> str | None:
         return effective("project", self.configuration.project)[0]
 
@@ -134,6 +141,7 @@ class Session:
                 token=token,
                 credentials=None if stored is None else self._renewal(stored),
                 ca_file=self.ca_file,
+                certificate=self.certificate,
                 user_agent=f"gpuaas-cli/{__version__}",
                 store=None if stored is None else StoredTokens(self.store, self.server, stored),
             )

@@ -2,6 +2,7 @@
 
 from gpuaas_sdk.aio.client import AsyncClient
 from gpuaas_sdk.credentials import (
+    ClientCertificate,
     Credentials,
     PasswordCredentials,
     ServiceAccountCredentials,
@@ -38,6 +39,7 @@ __all__ = [
     "AsyncClient",
     "CapacityRefused",
     "Client",
+    "ClientCertificate",
     "Conflict",
     "Credentials",
     "DeadlineExceeded",

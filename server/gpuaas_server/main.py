@@ -48,10 +48,9 @@ def _api(arguments: argparse.Namespace) -> int:
     with _nothing_to_collect():
         from gpuaas_server.processes import api
 
-    _wait_until_let_go(arguments)
     settings = Settings()
     configure_logs(settings.log_level)
-    api.run(settings)
+    api.run(settings, arguments.held)
     return 0
 
 
@@ -183,7 +182,7 @@ def _parser() -> argparse.ArgumentParser:
         command("registry", _registry, "Run the image registry of GPUAAS_REGISTRY_BIND."),
     )
     for part in parts:
-        part.add_argument("--held", action="store_true", help="Load, then wait for a line on standard input.")
+        part.add_argument("--held", action="store_true", help="Load, then wait for an empty line on standard input.")
     init = command("init", _init, "Migrate the database and create the first administrator.")
     init.add_argument("--admin-file", type=Path, help="Write the first administrator here instead of printing it.")
     admin = commands.add_parser("admin", help="Administrators of the platform, from the server's own machine.")

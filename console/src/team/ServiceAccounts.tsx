@@ -15,6 +15,7 @@ import { type Secret, ShownOnce, shows } from "../parts/ShownOnce";
 import { SideDrawer } from "../parts/SideDrawer";
 import { StateBadge } from "../parts/StateBadge";
 import { TablePanel } from "../parts/TablePanel";
+import { AccountCertificates } from "./AccountCertificates";
 import {
   ACCOUNT_CHANGES,
   accountCreateSpec,
@@ -23,6 +24,7 @@ import {
   accountKeyUpdateSpec,
   changesFor,
 } from "./accountActions";
+import { certificateCreateSpec } from "./certificateActions";
 import { useAccountKeys, useServiceAccounts } from "./queries";
 import classes from "./Team.module.css";
 
@@ -138,6 +140,7 @@ function AccountDrawer(props: {
             ["State", <StateBadge key="state" state={account.disabled ? "disabled" : "active"} />],
             ["Client id", <Mono key="id" text={account.id} copy="Copy client id" />],
             ["Made", <RelativeTime key="made" at={account.created_at} />],
+            ["Client certificate", account.certificate_required ? "required" : "optional"],
             account.app_slugs.length > 0 && ["Apps", account.app_slugs.join(", ")],
           ]}
         />
@@ -146,6 +149,13 @@ function AccountDrawer(props: {
           {may.has("service_account_key_create") && (
             <ActionButton
               spec={shows(accountKeySpec, props.onSecret)}
+              resource={account}
+              name={account.name}
+            />
+          )}
+          {may.has("service_account_certificate_create") && (
+            <ActionButton
+              spec={shows(certificateCreateSpec, props.onSecret)}
               resource={account}
               name={account.name}
             />
@@ -165,6 +175,7 @@ function AccountDrawer(props: {
           rowId={(one) => one.id}
           empty={<Empty icon="key" title="It has no key" />}
         />
+        <AccountCertificates account={account} />
       </Stack>
     </SideDrawer>
   );

@@ -45,6 +45,7 @@ from gpuaas_sdk.generated.models import (
     NewInstance,
     NewMemberOperation,
     NewServiceAccount,
+    NewServiceAccountCertificate,
     NewServiceAccountKey,
     NewSku,
     NewSshGrant,
@@ -67,6 +68,7 @@ from gpuaas_sdk.generated.models import (
     SecretKey,
     ServedProjects,
     ServiceAccount,
+    ServiceAccountCertificate,
     ServiceAccountKey,
     SigningKey,
     Sku,
@@ -1631,6 +1633,13 @@ class SecretKeysCalls(Calls):
 
 
 class ServiceAccountsCalls(Calls):
+    def certificates(self, project_id: str, service_account_id: str) -> Pages[ServiceAccountCertificate]:
+        """Client certificates of the account, newest first, and when each was last used."""
+        request = Request(
+            method="GET", path=path_of("projects", project_id, "service-accounts", service_account_id, "certificates")
+        )
+        return self._pages(ServiceAccountCertificate, request)
+
     async def create(
         self,
         project_id: str,
@@ -1649,6 +1658,24 @@ class ServiceAccountsCalls(Calls):
             headers=if_match(generation),
         )
         return await self._read(NewServiceAccount, request)
+
+    async def create_certificate(
+        self,
+        project_id: str,
+        service_account_id: str,
+        certificate_request: str,
+        *,
+        days: int | None = None,
+        generation: int | None = None,
+    ) -> NewServiceAccountCertificate:
+        """Sign a certificate request of the program, whose private key stays with it. Older certificates stay good."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "service-accounts", service_account_id, "certificates"),
+            body=body_of({"certificate_request": certificate_request}, {"days": days}),
+            headers=if_match(generation),
+        )
+        return await self._read(NewServiceAccountCertificate, request)
 
     async def create_key(
         self,
@@ -1672,6 +1699,19 @@ class ServiceAccountsCalls(Calls):
         request = Request(
             method="DELETE",
             path=path_of("projects", project_id, "service-accounts", service_account_id),
+            headers=if_match(generation),
+        )
+        await self._discard(request)
+
+    async def delete_certificate(
+        self, project_id: str, service_account_id: str, certificate_id: str, *, generation: int | None = None
+    ) -> None:
+        """End a client certificate now, with the tokens that are bound to it."""
+        request = Request(
+            method="DELETE",
+            path=path_of(
+                "projects", project_id, "service-accounts", service_account_id, "certificates", certificate_id
+            ),
             headers=if_match(generation),
         )
         await self._discard(request)
@@ -1705,6 +1745,7 @@ class ServiceAccountsCalls(Calls):
         service_account_id: str,
         *,
         app_slugs: Sequence[str] | None = None,
+        certificate_required: bool | None = None,
         disabled: bool | None = None,
         expires_at: datetime | None = None,
         scopes: Sequence[str] | None = None,
@@ -1715,7 +1756,14 @@ class ServiceAccountsCalls(Calls):
             method="PATCH",
             path=path_of("projects", project_id, "service-accounts", service_account_id),
             body=body_of(
-                {}, {"app_slugs": app_slugs, "disabled": disabled, "expires_at": expires_at, "scopes": scopes}
+                {},
+                {
+                    "app_slugs": app_slugs,
+                    "certificate_required": certificate_required,
+                    "disabled": disabled,
+                    "expires_at": expires_at,
+                    "scopes": scopes,
+                },
             ),
             headers=if_match(generation),
         )

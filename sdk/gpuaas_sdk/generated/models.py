@@ -66,6 +66,7 @@ __all__ = [
     "NewInstance",
     "NewMemberOperation",
     "NewServiceAccount",
+    "NewServiceAccountCertificate",
     "NewServiceAccountKey",
     "NewSku",
     "NewSshGrant",
@@ -105,6 +106,7 @@ __all__ = [
     "ServedProject",
     "ServedProjects",
     "ServiceAccount",
+    "ServiceAccountCertificate",
     "ServiceAccountKey",
     "SigningKey",
     "Sku",
@@ -980,6 +982,8 @@ class ServiceAccount(Resource):
     app_slugs: list[str] = field(default_factory=list)
     # It gets no token, and its tokens are refused.
     disabled: bool = False
+    # Tokens are given and taken only over connections with one of its client certificates.
+    certificate_required: bool = False
     # Null: it does not expire.
     expires_at: datetime | None = None
     # Id of the user.
@@ -995,6 +999,27 @@ class ServiceAccount(Resource):
 class NewServiceAccount(ServiceAccount):
     # The first key, with its secret.
     key: NewServiceAccountKey
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServiceAccountCertificate(Resource):
+    id: str
+    # `x5t#S256` of RFC 8705: SHA-256 of the certificate, in base64url.
+    thumbprint: str = ""
+    # The platform key that signed it, of kind `client_ca`.
+    authority_id: str = ""
+    expires_at: datetime | None = None
+    # Id of who asked for it.
+    created_by: str = ""
+    created_at: datetime | None = None
+    # When a token was last bound to it.
+    last_used_at: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewServiceAccountCertificate(ServiceAccountCertificate):
+    # PEM. It is no secret; it is not kept, so that it is shown only now.
+    certificate: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1220,7 +1245,7 @@ class PlatformKey(Resource):
     public_key: str = ""
     # Of the public key: SHA256:…, as ssh-keygen -l shows it.
     fingerprint: str = ""
-    # PEM; of the TLS CA, and of the key that the registry trusts.
+    # PEM; of the TLS and the client CA, and of the key that the registry trusts.
     certificate: str | None = None
     # What the private side is under: a key of the secret store (builtin, or openbao, where it needs that store to open), or still the master key alone. destroyed: it is gone, since the key signs no more.
     custody: str = ""

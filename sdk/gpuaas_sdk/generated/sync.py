@@ -43,6 +43,7 @@ from gpuaas_sdk.generated.models import (
     NewInstance,
     NewMemberOperation,
     NewServiceAccount,
+    NewServiceAccountCertificate,
     NewServiceAccountKey,
     NewSku,
     NewSshGrant,
@@ -65,6 +66,7 @@ from gpuaas_sdk.generated.models import (
     SecretKey,
     ServedProjects,
     ServiceAccount,
+    ServiceAccountCertificate,
     ServiceAccountKey,
     SigningKey,
     Sku,
@@ -1619,6 +1621,13 @@ class SecretKeysCalls(Calls):
 
 
 class ServiceAccountsCalls(Calls):
+    def certificates(self, project_id: str, service_account_id: str) -> Pages[ServiceAccountCertificate]:
+        """Client certificates of the account, newest first, and when each was last used."""
+        request = Request(
+            method="GET", path=path_of("projects", project_id, "service-accounts", service_account_id, "certificates")
+        )
+        return self._pages(ServiceAccountCertificate, request)
+
     def create(
         self,
         project_id: str,
@@ -1637,6 +1646,24 @@ class ServiceAccountsCalls(Calls):
             headers=if_match(generation),
         )
         return self._read(NewServiceAccount, request)
+
+    def create_certificate(
+        self,
+        project_id: str,
+        service_account_id: str,
+        certificate_request: str,
+        *,
+        days: int | None = None,
+        generation: int | None = None,
+    ) -> NewServiceAccountCertificate:
+        """Sign a certificate request of the program, whose private key stays with it. Older certificates stay good."""
+        request = Request(
+            method="POST",
+            path=path_of("projects", project_id, "service-accounts", service_account_id, "certificates"),
+            body=body_of({"certificate_request": certificate_request}, {"days": days}),
+            headers=if_match(generation),
+        )
+        return self._read(NewServiceAccountCertificate, request)
 
     def create_key(
         self,
@@ -1660,6 +1687,19 @@ class ServiceAccountsCalls(Calls):
         request = Request(
             method="DELETE",
             path=path_of("projects", project_id, "service-accounts", service_account_id),
+            headers=if_match(generation),
+        )
+        self._discard(request)
+
+    def delete_certificate(
+        self, project_id: str, service_account_id: str, certificate_id: str, *, generation: int | None = None
+    ) -> None:
+        """End a client certificate now, with the tokens that are bound to it."""
+        request = Request(
+            method="DELETE",
+            path=path_of(
+                "projects", project_id, "service-accounts", service_account_id, "certificates", certificate_id
+            ),
             headers=if_match(generation),
         )
         self._discard(request)
@@ -1693,6 +1733,7 @@ class ServiceAccountsCalls(Calls):
         service_account_id: str,
         *,
         app_slugs: Sequence[str] | None = None,
+        certificate_required: bool | None = None,
         disabled: bool | None = None,
         expires_at: datetime | None = None,
         scopes: Sequence[str] | None = None,
@@ -1703,7 +1744,14 @@ class ServiceAccountsCalls(Calls):
             method="PATCH",
             path=path_of("projects", project_id, "service-accounts", service_account_id),
             body=body_of(
-                {}, {"app_slugs": app_slugs, "disabled": disabled, "expires_at": expires_at, "scopes": scopes}
+                {},
+                {
+                    "app_slugs": app_slugs,
+                    "certificate_required": certificate_required,
+                    "disabled": disabled,
+                    "expires_at": expires_at,
+                    "scopes": scopes,
+                },
             ),
             headers=if_match(generation),
         )

@@ -8,6 +8,7 @@ from starlette.responses import Response
 from gpuaas_server.access import (
     allocation_access,
     certificates,
+    client_certificate_endpoints,
     credential_endpoints,
     keys,
     operation_endpoints,
@@ -175,5 +176,6 @@ async def ssh_grant_delete(
 
 
 router.include_router(platform_key_endpoints.router)
+router.include_router(client_certificate_endpoints.router)
 router.include_router(credential_endpoints.router)
 router.include_router(operation_endpoints.router)

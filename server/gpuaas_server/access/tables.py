@@ -4,7 +4,7 @@ import sqlalchemy as sa
 
 from gpuaas_server.kernel.tables import Timestamp, id_column, metadata, text_id
 
-PLATFORM_KEY_KINDS = ("task_signing", "ssh_user_ca", "ssh_host_ca", "tls_ca", "registry_token")
+PLATFORM_KEY_KINDS = ("task_signing", "ssh_user_ca", "ssh_host_ca", "tls_ca", "client_ca", "registry_token")
 
 platform_keys = sa.Table(
     "platform_keys",
@@ -14,7 +14,7 @@ platform_keys = sa.Table(
     # Under the master key, of an older release. Null: the private side is in custody, or was destroyed at retirement.
     sa.Column("sealed_private_key", sa.LargeBinary),
     sa.Column("public_key", sa.Text, nullable=False),  # as an OpenSSH line
-    sa.Column("certificate", sa.Text),  # PEM; of the tls_ca only
+    sa.Column("certificate", sa.Text),  # PEM; of an authority
     # A rotated-in key is published first and signs later, when everybody has had time to learn it.
     sa.Column("signs_from", Timestamp, nullable=False),
     sa.Column("retired_at", Timestamp),

@@ -13,6 +13,7 @@ from gpuaas_server.identity.principals import Principal
 from gpuaas_server.kernel.context import Actor, Platform
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.http.client_certificates import ShownCertificate
 from gpuaas_server.kernel.ids import is_id
 from gpuaas_server.projects import service as projects
 
@@ -46,7 +47,12 @@ def read_authorization(header: str | None) -> Shown | None:
 
 
 async def registry_token_issue(
-    platform: Platform, believer: Believer, caller: Actor, authorization: str | None, scopes: list[str]
+    platform: Platform,
+    believer: Believer,
+    caller: Actor,
+    authorization: str | None,
+    scopes: list[str],
+    certificate: ShownCertificate,
 ) -> RegistryToken:
     """Without any credentials the token opens nothing, which is how a client finds out that it needs some."""
     places.require_registry(platform.settings)
@@ -58,22 +64,23 @@ async def registry_token_issue(
         subject, granted = shown.name, [one for one in asked if one.repository == pulled.location]
         granted = [Access(one.repository, one.actions & {PULL}) for one in granted]
     else:
-        principal = await _principal(platform, believer, caller, shown)
+        principal = await _principal(platform, believer, caller, shown, certificate)
         subject, granted = principal.id, [await _granted(platform, principal, one) for one in asked]
     now = platform.clock()
     token = registry_token(await places.registry_key(platform), subject, granted, now)
     return RegistryToken(token=token, access_token=token, expires_in=int(LIFE.total_seconds()), issued_at=now)
 
 
-async def _principal(platform: Platform, believer: Believer, caller: Actor, shown: Shown) -> Principal:
+async def _principal(
+    platform: Platform, believer: Believer, caller: Actor, shown: Shown, certificate: ShownCertificate
+) -> Principal:
     if is_id("sva", shown.name):
-        return await believer.principal_of(
-            await other_doors.account_token(platform, caller, shown.name, shown.password)
-        )
+        token = await other_doors.account_token(platform, caller, shown.name, shown.password, certificate)
+        return await believer.principal_of(token, certificate)
     if shown.name != TOKEN_USER:
         detail = f"The user is a service account's id with its key, or '{TOKEN_USER}' with an access token."
         raise Problem("bad_credentials", detail)
-    return await believer.principal_of(shown.password)
+    return await believer.principal_of(shown.password, certificate)
 
 
 async def _granted(platform: Platform, principal: Principal, asked: Access) -> Access:

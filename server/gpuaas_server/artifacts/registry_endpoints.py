@@ -10,6 +10,7 @@ from gpuaas_server.artifacts.schemas import RegistryToken, RuntimeSecret, Runtim
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change, reply
+from gpuaas_server.kernel.http.client_certificates import shown_certificate
 from gpuaas_server.kernel.http.problems import declared, problem_responses
 from gpuaas_server.kernel.ids import ArtifactId, OperationId, ProjectId
 from gpuaas_server.operations import service as operations
@@ -27,6 +28,8 @@ Scope = Annotated[str, Query(max_length=1000)]
         "token_expired",
         "token_invalid",
         "account_disabled",
+        "client_certificate_required",
+        "client_certificate_refused",
         "rate_limited",
         "registry_not_configured",
         "internal",
@@ -46,7 +49,10 @@ async def registry_token(
     account with its key, or as a runtime secret. What was asked for and is not allowed is left out of the token.
     """
     gate, header = request.app.state.gate, request.headers.get("authorization")
-    return reply(await registry_access.registry_token_issue(call.platform, gate, call.actor, header, scope or []))
+    issued = await registry_access.registry_token_issue(
+        call.platform, gate, call.actor, header, scope or [], shown_certificate(request)
+    )
+    return reply(issued)
 
 
 @router.post(

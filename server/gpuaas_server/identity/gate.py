@@ -21,6 +21,7 @@ from gpuaas_server.kernel.context import Actor, Platform
 from gpuaas_server.kernel.database import NOBODY
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http.call import Admission, Admitted, Gate
+from gpuaas_server.kernel.http.client_certificates import ShownCertificate, shown_certificate
 from gpuaas_server.kernel.http.connections import mark_authenticated
 from gpuaas_server.kernel.http.edge import anonymous_actor, client_address
 from gpuaas_server.kernel.http.origin import cookie_source, user_agent
@@ -90,7 +91,7 @@ class IdentityGate:
             scheme, _, token = (header or "").partition(" ")
             if scheme.lower() != "bearer" or not token:
                 raise Problem("token_invalid", "Authorization must be: Bearer, a blank, the token.")
-            return await self._believe(token, again)
+            return await self._believe(token, shown_certificate(request), again)
         except Problem as problem:
             if problem.kind.status in (401, 403):
                 await self._refusals.token_refused(anonymous_actor(request), action, problem.code)
@@ -112,11 +113,11 @@ class IdentityGate:
             sessions.drop(name)
         return user
 
-    async def principal_of(self, token: str) -> Principal:
+    async def principal_of(self, token: str, shown: ShownCertificate) -> Principal:
         """For doors where the token comes in another way than this API's header (other_doors.py)."""
-        return await self._believe(token)
+        return await self._believe(token, shown)
 
-    async def _believe(self, token: str, again: bool = False) -> Principal:
+    async def _believe(self, token: str, shown: ShownCertificate, again: bool = False) -> Principal:
         """The principal a token stands for, if the token is genuine and nothing has ended it since.
 
         `again`: it was believed before, in time; that its own time is over since then is no end of it.
@@ -139,6 +140,7 @@ class IdentityGate:
             key_expires_at = principal.live_keys[key_id]
             if key_expires_at is not None and key_expires_at <= now:
                 raise Problem("token_expired", "The key behind this token has expired.")
+            principal.certificates.check_token(claims.certificate, shown, now)
         return principal
 
     async def _place(self, request: Request, rule: Rule) -> ProjectPlace | None:

@@ -21,6 +21,7 @@ from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.context import Actor, Platform, Tx
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.http.client_certificates import ShownCertificate
 
 Begun = TypeVar("Begun")
 
@@ -35,13 +36,16 @@ class ProvenPerson:
 
 
 async def auth_token(
-    platform: Platform, caller: Actor, grant: PasswordGrant | RefreshGrant | ClientCredentialsGrant
+    platform: Platform,
+    caller: Actor,
+    grant: PasswordGrant | RefreshGrant | ClientCredentialsGrant,
+    shown: ShownCertificate,
 ) -> AccessToken:
     if isinstance(grant, PasswordGrant):
         return await password_sign_in(platform, caller, grant, ACTION, lambda tx, who: _begin(platform, tx, who))
     if isinstance(grant, RefreshGrant):
         return await _session_sign_in(platform, caller, RefreshToken.read(grant.refresh_token))
-    return await account_logins.account_sign_in(platform, caller, grant)
+    return await account_logins.account_sign_in(platform, caller, grant, shown)
 
 
 async def password_sign_in(

@@ -120,6 +120,9 @@ RULES: dict[str, Rule] = {
     "service_account_key_list": _READ_ADMIN_PARTS,
     "service_account_key_update": _END_IN_PROJECT,
     "service_account_key_delete": _END_IN_PROJECT,
+    "service_account_certificate_create": _ADMINISTER_PROJECT,
+    "service_account_certificate_list": _READ_ADMIN_PARTS,
+    "service_account_certificate_delete": _END_IN_PROJECT,
     # What happened
     "audit_list": _OPERATE,
     "retention_show": _ANYBODY,

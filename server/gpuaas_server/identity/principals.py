@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from gpuaas_server.identity.certificate_rules import NO_RULES, CertificateRules
 from gpuaas_server.kernel.database import PLATFORM, Scope
 
 NOTHING: frozenset[str] = frozenset()
@@ -48,6 +49,7 @@ class Principal:
     database_scope: Scope
     expires_at: datetime | None = None
     live_keys: Mapping[str, datetime | None] | None = None
+    certificates: CertificateRules = NO_RULES
 
     def roles_at(self, tenant_id: str | None, project_id: str | None) -> frozenset[str]:
         """What the caller holds in a tenant or a project; nothing means that it is hidden from them."""
@@ -111,6 +113,7 @@ class ServiceAccountState:
     expires_at: datetime | None
     keys: Mapping[str, datetime | None]
     app_slugs: frozenset[str] = frozenset()
+    certificates: CertificateRules = NO_RULES
 
 
 def service_account_principal(account: ServiceAccountState) -> Principal:
@@ -133,4 +136,5 @@ def service_account_principal(account: ServiceAccountState) -> Principal:
         database_scope=Scope(account.tenant_id),
         expires_at=account.expires_at,
         live_keys=account.keys,
+        certificates=account.certificates,
     )

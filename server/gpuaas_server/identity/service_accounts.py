@@ -38,6 +38,8 @@ _VERBS = (
     "service_account_key_create",
     "service_account_key_update",
     "service_account_key_delete",
+    "service_account_certificate_create",
+    "service_account_certificate_delete",
 )
 
 
@@ -94,18 +96,28 @@ async def service_account_update(
     app_slugs = before["app_slugs"] if body.app_slugs is None else sorted(set(body.app_slugs))
     _require_apps(scopes, app_slugs)
     disabled = before["disabled"] if body.disabled is None else body.disabled
+    required = before["certificate_required"] if body.certificate_required is None else body.certificate_required
     if disabled:
         await leases.enqueue(tx, ACCESS_END, [account_id])
     expires_at = body.expires_at if "expires_at" in body.model_fields_set else before["expires_at"]
-    row = await queries.service_account_update(tx.connection, account_id, scopes, app_slugs, disabled, expires_at)
+    row = await queries.service_account_update(
+        tx.connection, account_id, scopes, app_slugs, disabled, required, expires_at
+    )
     changes: dict[str, object] = {
         "before": {
             "scopes": before["scopes"],
             "app_slugs": before["app_slugs"],
             "disabled": before["disabled"],
+            "certificate_required": before["certificate_required"],
             "expires_at": before["expires_at"],
         },
-        "after": {"scopes": scopes, "app_slugs": app_slugs, "disabled": disabled, "expires_at": expires_at},
+        "after": {
+            "scopes": scopes,
+            "app_slugs": app_slugs,
+            "disabled": disabled,
+            "certificate_required": required,
+            "expires_at": expires_at,
+        },
     }
     await _recorded(tx, "service_account_update", row, changes)
     return _account(row, roles)

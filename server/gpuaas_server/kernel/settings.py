@@ -23,6 +23,11 @@ class Settings(BaseSettings):
     )
     http_bind: str = Field(default="127.0.0.1:8080", description="Plain HTTP, loopback addresses only. Empty: off.")
     https_bind: str = Field(default="", description="HTTPS with a certificate of the platform's own CA. Empty: off.")
+    client_certificate_bind: str = Field(
+        default="",
+        description="HTTPS that also asks programs for a client certificate, which stays optional. An address of its own, or"
+        " that of GPUAAS_HTTPS_BIND: then browsers that have certificates ask people which one to show. Empty: off.",
+    )
     tls_certificate_days: int = Field(
         default=60,
         ge=1,

@@ -46,11 +46,18 @@ class Child:
     started_at: float = 0.0
     restarts: int = 0
 
-    def let_go(self) -> None:
-        """It is loaded, or loads yet: from now on it may use the database."""
+    def tell(self, cause: str) -> None:
+        """Why it is still held: it answers this to who asks whether it is ready."""
         if self.process is not None and self.process.stdin is not None:
             with suppress(BrokenPipeError):  # it ended; the next look starts it again
-                self.process.stdin.write(b"\n")
+                self.process.stdin.write(" ".join(cause.split()).encode() + b"\n")
+                self.process.stdin.flush()
+
+    def let_go(self) -> None:
+        """It is loaded, or loads yet: from now on it may use the database."""
+        self.tell("")
+        if self.process is not None and self.process.stdin is not None:
+            with suppress(BrokenPipeError):
                 self.process.stdin.close()
 
 
@@ -128,14 +135,19 @@ class Supervisor:
 
     def _found_revision(self) -> str | None:
         """Wait for the database as long as it takes, and say so once."""
-        since = 0.0
+        since, told = 0.0, ""
         while not self.stopping:
             try:
                 found = migrations.current(self._database_url())
             except psycopg.OperationalError as error:
+                cause = describe_failure(error)
                 if not since:
                     since = time.monotonic()
-                    log.warning(f"The database cannot be used: {describe_failure(error)} Waiting for it.")
+                    log.warning(f"The database cannot be used: {cause} Waiting for it.")
+                if cause != told:
+                    told = cause
+                    for child in self.children:
+                        child.tell(cause)
                 time.sleep(DATABASE_PAUSE)
             else:
                 if since:

@@ -16,9 +16,11 @@ async def user_principal(connection: Connection, user_id: str) -> DictRow | None
 
 
 async def service_account_principal(connection: Connection, account_id: str) -> list[DictRow]:
-    """One row for each key, at least one."""
+    """One row for each key, at least one; `certificates` is a list of [thumbprint, end in seconds], or null."""
     cursor = await connection.execute(
         "SELECT s.id, s.name, s.tenant_id, s.project_id, s.scopes, s.app_slugs, s.disabled, s.expires_at,"
+        " s.certificate_required, (SELECT jsonb_agg(jsonb_build_array(c.thumbprint, extract(epoch FROM c.expires_at)))"
+        "  FROM service_account_certificates c WHERE c.service_account_id = s.id) AS certificates,"
         " k.id AS key_id, k.expires_at AS key_expires_at"
         " FROM service_accounts s LEFT JOIN service_account_keys k ON k.service_account_id = s.id AND NOT k.disabled"
         " WHERE s.id = %s",

@@ -84,6 +84,25 @@ FOUNDATION = [
     ),
     ErrorKind("token_expired", 401, "The token has expired", "Get a new token."),
     ErrorKind("token_invalid", 401, "The token is not valid", "Get a new token."),
+    ErrorKind(
+        "client_certificate_required",
+        401,
+        "This needs a client certificate",
+        "Connect with the account's certificate to the address of GPUAAS_CLIENT_CERTIFICATE_BIND; a load balancer in front"
+        " must pass TLS through.",
+    ),
+    ErrorKind(
+        "client_certificate_refused",
+        401,
+        "The client certificate is not a valid one of this account",
+        "Use a certificate that is registered for the account and has not expired, or register another one.",
+    ),
+    ErrorKind(
+        "certificate_request_invalid",
+        422,
+        "The certificate request cannot be signed",
+        "Send one PKCS#10 request in PEM, signed by its own key: ECDSA (P-256, P-384), Ed25519, or RSA of 2048 to 4096 bits.",
+    ),
     ErrorKind("session_ended", 401, "The session has ended", "Sign in again."),
     ErrorKind(
         "csrf_token_wrong",
