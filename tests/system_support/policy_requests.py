@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from system_support import policy_bodies as bodies
 from system_support import policy_fresh as fresh
-from system_support.policy_cast import Caller, Cast, Ids, public_key, trust_key
+from system_support.policy_cast import Caller, Cast, Ids, certificate_request, public_key, trust_key
 
 Body = Callable[[Caller, Ids], object]
 Fresh = Callable[[Cast, Caller, Ids], Ids]
@@ -107,6 +107,11 @@ RECIPES: dict[str, Recipe] = {
     "service_account_key_update": Recipe({"disabled": True}, fresh.account_key),
     "service_account_key_list": READ,
     "service_account_key_delete": Recipe(fresh=fresh.key),
+    "service_account_certificate_create": Recipe(
+        lambda caller, ids: {"certificate_request": certificate_request()}, fresh.account
+    ),
+    "service_account_certificate_list": READ,
+    "service_account_certificate_delete": Recipe(fresh=fresh.certificate),
     "audit_list": READ,
     "retention_show": READ,
     "tenant_audit_list": READ,

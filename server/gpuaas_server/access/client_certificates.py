@@ -11,7 +11,7 @@ from gpuaas_server.access import keys
 from gpuaas_server.access.client_authority import client_certificate, read_request
 from gpuaas_server.access.schemas import NewServiceAccountCertificate, ServiceAccountCertificateCreate
 from gpuaas_server.identity import certificates
-from gpuaas_server.identity.queries.certificates import NewCertificate
+from gpuaas_server.identity.certificates import NewCertificate
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.http.client_certificates import thumbprint_of
 from gpuaas_server.kernel.ids import new_id

@@ -16,6 +16,15 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 
+__all__ = [
+    "NewCertificate",
+    "certificate_delete",
+    "certificate_list",
+    "certificate_register",
+    "certificates_end",
+    "certificates_of_authority",
+]
+
 MAX_LIVE_CERTIFICATES = 10
 
 
