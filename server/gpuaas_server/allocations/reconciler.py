@@ -41,6 +41,7 @@ class AllocationMachine:
         return (await self.load_many(connection, [subject])).get(subject)
 
     async def load_many(self, connection: Connection, subjects: Sequence[str]) -> dict[str, Loaded]:
+        """Ordered by host: the end of an allocation locks its host, and two workers must lock hosts in one order."""
         rows = await queries.allocations_hold(connection, subjects)
         newest = await tasks.newest_tasks(connection, subjects)
         slots = await capacity.claimed_slots(connection, subjects)
@@ -57,7 +58,7 @@ class AllocationMachine:
                 grants.get(row["id"], []),
                 ca_keys,
             )
-            for row in rows
+            for row in sorted(rows, key=lambda row: str(row["node_id"]))
         }
 
     async def _snapshot(self, connection: Connection, row: DictRow, newest: tasks.TaskRecord | None) -> Snapshot:

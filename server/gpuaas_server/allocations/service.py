@@ -64,9 +64,20 @@ async def allocation_ask(tx: Tx, body: AllocationCreate) -> Asked:
 
 
 async def allocation_create(
-    tx: Tx, settings: Settings, asked: Asked, roles: Roles, tenant_id: str, project_id: str, body: AllocationCreate
+    tx: Tx,
+    settings: Settings,
+    asked: Asked,
+    roles: Roles,
+    tenant_id: str,
+    project_id: str,
+    body: AllocationCreate,
+    *,
+    given_back: int = 0,
 ) -> AllocationBatch:
-    """Claim, write the rows, ask the machine for attention; count against the quota last (it holds a hot row)."""
+    """Claim, write the rows, ask the machine for attention; count against the quota last (it holds a hot row).
+
+    `given_back` is the number of GPUs that stop counting in the same transaction.
+    """
     wish = await capacity.wish_asked(asked, tenant_id, project_id)
     claimed = await capacity.claim(tx, wish, asked)
     rows = _new_rows(tx, wish, body.name, claimed)
@@ -82,7 +93,7 @@ async def allocation_create(
     await record(tx, *(AuditEntry("allocation_create", i, tenant_id, project_id, details=details) for i in ids))
     await emit(tx, *(allocation_event("allocation.requested", row) for row in rows))
     leases.enqueue_new(tx, WORK, ids, tenant_id)
-    capacity.count_against_quota(tx, wish, settings.quota_unproven_gpus)
+    capacity.count_against_quota(tx, wish, settings.quota_unproven_gpus, given_back)
     metrics.allocations_ended.labels("requested").inc(len(ids))
     return AllocationBatch(items=[_fresh(row, roles) for row in rows])
 

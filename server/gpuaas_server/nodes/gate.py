@@ -27,12 +27,9 @@ from gpuaas_server.nodes.heartbeats import Heartbeats
 from gpuaas_server.nodes.inbox import TaskInbox
 from gpuaas_server.nodes.liveness import Liveness
 from gpuaas_server.nodes.node_keys import is_over
+from gpuaas_server.nodes.nonces import NonceMemory
 from gpuaas_server.nodes.refusals import ENROL, AgentRefusals
 from gpuaas_server.nodes.signatures import ENROLLING, AgentSignature
-
-NONCE_MEMORY = timedelta(milliseconds=2 * signatures.MAX_SKEW_MS)
-MOST_NONCES = 250_000
-
 
 # A key may have been renewed at another replica. Changing calls learn that with their nonce; polls look this often.
 KEY_MEMORY = timedelta(minutes=10)
@@ -63,25 +60,6 @@ class _KnownNode:
 class NonceVerdict(Enum):
     FRESH = "fresh"
     RETIRED = "retired"
-
-
-class NonceMemory:
-    """Nonces that this process has seen: two generations, each as long as a signature can be valid."""
-
-    def __init__(self) -> None:
-        self._current: set[str] = set()
-        self._previous: set[str] = set()
-        self._turn_at: datetime | None = None
-
-    def first_time(self, node_id: str, nonce: str, now: datetime) -> bool:
-        if self._turn_at is None or now >= self._turn_at or len(self._current) >= MOST_NONCES:
-            self._previous, self._current = self._current, set()
-            self._turn_at = now + NONCE_MEMORY
-        mark = node_id + nonce
-        if mark in self._current or mark in self._previous:
-            return False
-        self._current.add(mark)
-        return True
 
 
 class AgentGate:
@@ -179,7 +157,7 @@ class AgentGate:
 
     async def _check_nonce(self, request: Request, signature: AgentSignature, body: bytes, node: _KnownNode) -> None:
         """In this process's memory first; those of changing calls also in the database, for all replicas."""
-        if not self._nonces.first_time(signature.node_id, signature.nonce, self._platform.clock()):
+        if not self._nonces.first_time(signature, self._platform.clock()):
             raise Problem("agent_replay")
         if request.method == "GET":
             return

@@ -10,7 +10,7 @@ import os
 import random
 import socket
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
@@ -58,7 +58,10 @@ class ActingMachine(Machine[Snapshot, Decision], Protocol):
 
 @runtime_checkable
 class ManyMachine(Machine[Snapshot, Decision], Protocol):
-    """One whose rows are many and small: it loads what it needs for all of them at once."""
+    """One whose rows are many and small: it loads what it needs for all of them at once.
+
+    They are stored in the order of the answer, so that a machine decides in which order it locks what they share.
+    """
 
     async def load_many(self, connection: Connection, subjects: Sequence[str]) -> dict[str, Snapshot]: ...
 
@@ -239,7 +242,7 @@ class Worker:
             loaded = await self._load(tx.connection, taken) if acted is None else {}  # the guard's answer comes with it
             ours = await leases.ours(guarded)
             ends = []
-            for lease in taken:
+            for lease in _in_order_of(loaded, taken):
                 if lease.id in ours:
                     tx.actor = system_actor(f"worker/{kind}", lease.correlation_id)
                     ends.append((lease, await self._apply(tx, lease, loaded.get(lease.subject), acted)))
@@ -300,3 +303,8 @@ class Worker:
                 again_at = self._platform.clock() + timedelta(seconds=pause)
                 await leases.fail(connection, lease, f"{type(error).__name__}: {error}", again_at)
             self._platform.wakeups.wake(leases.TOPIC)  # the loop may be resting until the lease would have lapsed
+
+
+def _in_order_of(loaded: Mapping[str, object], taken: Sequence[Lease]) -> list[Lease]:
+    places = {subject: place for place, subject in enumerate(loaded)}
+    return sorted(taken, key=lambda lease: places.get(lease.subject, len(places)))
