@@ -6,6 +6,7 @@ A lost wake-up (process killed between commit and NOTIFY) costs time, never work
 
 import asyncio
 import logging
+import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
@@ -21,7 +22,10 @@ log = logging.getLogger(__name__)
 
 CHANNEL = "gpuaas"
 RECONNECT_PAUSE = 0.05
-SEND_PAUSE = 0.02  # the first goes at once; what comes on its heels goes together
+# The first goes at once; what comes on its heels goes together. How long that is follows from what sending takes, so that
+# it takes a tenth of the time at most: short while there is room, longer when the database or this process is busy.
+LONGEST_SEND_PAUSE = 0.02
+PAUSE_PER_SEND = 9.0
 LONGEST_PAUSE = 15.0
 READ_SECONDS = 1.0  # of what has arrived; more than that is there only when it was no notification
 Found = TypeVar("Found")
@@ -152,13 +156,14 @@ class Wakeups:
                 await self._something_to_send.wait()
                 self._something_to_send.clear()
                 topics, self._outgoing = sorted(self._outgoing), set()
+                begun = time.monotonic()
                 try:
                     await self._notify(connection, topics)
                 except BaseException:
                     self._outgoing.update(topics)
                     self._something_to_send.set()
                     raise
-                await asyncio.sleep(SEND_PAUSE)
+                await asyncio.sleep(min(LONGEST_SEND_PAUSE, PAUSE_PER_SEND * (time.monotonic() - begun)))
 
     async def _notify(self, connection: AsyncConnection[tuple[object, ...]], topics: list[str]) -> None:
         payloads, line = [], ""

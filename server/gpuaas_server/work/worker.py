@@ -9,6 +9,7 @@ import logging
 import os
 import random
 import socket
+import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -33,7 +34,10 @@ Snapshot = TypeVar("Snapshot")
 Decision = TypeVar("Decision")
 
 AWAY = (Error, Problem)  # the database, or a free connection to it
-ROUND_PAUSE = 0.03  # the first goes at once; what comes on its heels goes together
+# The first goes at once; what comes on its heels goes together, after a pause that follows from what a round takes: rounds
+# get a third of the time at most, and a row of somebody else never waits longer than that for its turn.
+LONGEST_ROUND_PAUSE = 0.03
+PAUSE_PER_ROUND = 2.0
 BACKLOG_PAUSE = timedelta(seconds=5)  # between two looks at what the metrics say about the lanes
 FLOWS_REMEMBERED = 1000  # of those whose turn was lately; one that is forgotten has waited longest
 IDLE_LOOK = 30.0  # a wake-up may be lost with a killed process; look anyway
@@ -106,7 +110,7 @@ class Worker:
 
     async def _round(self) -> float:
         """Lease what is due and start it; the answer is how long there is nothing to do."""
-        self._freed = False
+        self._freed, begun = False, time.monotonic()
         kinds, now = list(self._machines), self._platform.clock()
         async with self._platform.database.connection(PLATFORM) as connection:
             waiting = await self._waiting(connection, kinds, now)
@@ -119,7 +123,7 @@ class Worker:
         self._start(taken, now)
         self._short_of_slots = bool(crowded)
         if taken:
-            await asyncio.sleep(ROUND_PAUSE)
+            await asyncio.sleep(min(LONGEST_ROUND_PAUSE, PAUSE_PER_ROUND * (time.monotonic() - begun)))
         if (crowded and self._freed) or len(taken) < sum(map(len, chosen.values())):
             return 0.0  # a slot is free again, or another worker took what we chose
         return IDLE_LOOK if due is None else min(IDLE_LOOK, max(0.001, (due - now).total_seconds()))
