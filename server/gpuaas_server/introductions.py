@@ -22,7 +22,8 @@ def introduce_rooms() -> None:
             live_instances=instances.live_on_digest,
             active_versions=catalog.active_versions_on_digest,
             versions=catalog.versions_on_digest,
-            no_longer_trusted=instances.artifact_flagged,
+            standing_changed=instances.artifact_flagged,
+            tenant_trust_changed=instances.tenant_trust_changed,
         )
     )
     allocation_guests.give(
@@ -33,4 +34,4 @@ def introduce_rooms() -> None:
         )
     )
     node_occupants.give(NodeOccupants(host_changed=announce_host_change))
-    version_users.give(VersionUsers(live_instances=instances.live_on_version))
+    version_users.give(VersionUsers(live_instances=instances.live_on_version, retired=instances.version_retired))

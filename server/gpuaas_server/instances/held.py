@@ -14,6 +14,7 @@ from gpuaas_server.allocations.placements import Place
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.instances import queries
 from gpuaas_server.instances.machine import SETTLED, TRANSITIONS, InstanceView, MemberView, Report, counted, judge
+from gpuaas_server.instances.version_gate import NOT_RUNNING
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import not_found
@@ -227,7 +228,7 @@ class Held:
             minimum={one["key"]: int(one.get("min", 0)) for one in row["manifest"].get("components", ())},
             members=members,
             report=self._report(),
-            flags=[*row["flags"], *_unfinished(row)],
+            flags=[*(flag for flag in row["flags"] if flag["code"] not in NOT_RUNNING), *_unfinished(row)],
         )
 
     def _report(self) -> Report | None:

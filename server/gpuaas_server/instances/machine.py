@@ -50,6 +50,8 @@ MEMBER_DONE = {
     "replace": "removed",
     "recover": "ready",
 }
+# Operations that bring the bytes of the version that the instance has to a host, first or once more.
+BRINGS_CURRENT = frozenset({"deploy", "reconcile", "repair", "add", "replace", "recover"})
 IN_BETWEEN = ("pending", "joining", "draining", "removing")
 # What a member may be for a member operation to begin.
 MEMBER_FROM = {
@@ -127,10 +129,10 @@ def possible_actions(
 ) -> list[str]:
     """As actions of the policy: nothing that would be refused. `live`: what operations work on, `instance` or `member`.
 
-    `untrusted`: its bytes go to no further host. Here a member operation means a new member; see possible_member_kinds.
+    `untrusted`: its bytes are brought to no host. Here a member operation means a new member; see possible_member_kinds.
     """
     verbs = possible_verbs(status, deployed, gone, live is not None, can_roll_back)
-    actions = [f"instance_{verb}" for verb in verbs if verb != "deploy" or not untrusted]
+    actions = [f"instance_{verb}" for verb in verbs if verb not in BRINGS_CURRENT or not untrusted]
     if not untrusted and members_changeable(status, deployed, gone, live):
         actions.append("member_operation_create")
     return actions
@@ -139,7 +141,7 @@ def possible_actions(
 def possible_member_kinds(status: str, busy: bool, changeable: bool, untrusted: bool = False) -> list[str]:
     """Kinds of operations that could be asked for on a member; `changeable`: members_changeable of its instance."""
     possible = [kind for kind, before in MEMBER_FROM.items() if changeable and not busy and status in before]
-    return [kind for kind in possible if kind != "replace" or not untrusted]
+    return [kind for kind in possible if kind not in BRINGS_CURRENT or not untrusted]
 
 
 @dataclass(frozen=True, slots=True)

@@ -330,14 +330,38 @@ async def live_instances(connection: Connection, digest: str | None, version_id:
     return int(row["live"]) if row else 0
 
 
-async def ids_to_flag(
-    connection: Connection, digest: str, publisher_project_id: str, code: str, limit: int
+async def ids_with_artifact(
+    connection: Connection, digest: str, publisher_project_id: str, after: str, limit: int
 ) -> list[str]:
-    """Of all tenants: those that run from this project's artifact and do not say so yet."""
+    """Of all tenants: those that run from this project's artifact, or could return to it."""
+    theirs = " OR ".join(
+        f"({column} ->> 'digest' = %(digest)s AND {column} ->> 'publisher_project_id' = %(publisher)s)"
+        for column in ("previous", "attempted")
+    )
     cursor = await connection.execute(
-        "SELECT id FROM app_instances WHERE digest = %s AND publisher_project_id = %s AND decommissioned_at IS NULL"
-        " AND NOT flags @> %s ORDER BY id LIMIT %s",
-        (digest, publisher_project_id, Jsonb([{"code": code}]), limit),
+        "SELECT id FROM app_instances WHERE decommissioned_at IS NULL AND id > %(after)s"
+        f" AND ((digest = %(digest)s AND publisher_project_id = %(publisher)s) OR {theirs}) ORDER BY id LIMIT %(limit)s",
+        {"digest": digest, "publisher": publisher_project_id, "after": after, "limit": limit},
+    )
+    return [row["id"] for row in await cursor.fetchall()]
+
+
+async def ids_with_version(connection: Connection, version_id: str, after: str, limit: int) -> list[str]:
+    """Of all tenants: those that run this version, or could return to it."""
+    cursor = await connection.execute(
+        "SELECT id FROM app_instances WHERE decommissioned_at IS NULL AND id > %(after)s AND (version_id = %(version)s"
+        " OR previous ->> 'version_id' = %(version)s OR attempted ->> 'version_id' = %(version)s)"
+        " ORDER BY id LIMIT %(limit)s",
+        {"version": version_id, "after": after, "limit": limit},
+    )
+    return [row["id"] for row in await cursor.fetchall()]
+
+
+async def ids_of_tenant(connection: Connection, tenant_id: str, after: str, limit: int) -> list[str]:
+    cursor = await connection.execute(
+        "SELECT id FROM app_instances WHERE tenant_id = %s AND decommissioned_at IS NULL AND id > %s"
+        " ORDER BY id LIMIT %s",
+        (tenant_id, after, limit),
     )
     return [row["id"] for row in await cursor.fetchall()]
 

@@ -67,6 +67,17 @@ app_instances = sa.Table(
     sa.Index("app_instances_by_app", "project_id", "app_slug", "id"),
     sa.Index("app_instances_by_digest", "digest", postgresql_where=sa.text("decommissioned_at IS NULL")),
     sa.Index("app_instances_by_version", "version_id", postgresql_where=sa.text("decommissioned_at IS NULL")),
+    sa.Index("app_instances_by_tenant", "tenant_id", "id", postgresql_where=sa.text("decommissioned_at IS NULL")),
+    # Versions that an instance could return to, or was to change to: a revocation looks at them too.
+    *(
+        sa.Index(
+            f"app_instances_by_{column}_{key}",
+            sa.text(f"({column} ->> '{key}')"),
+            postgresql_where=sa.text(f"decommissioned_at IS NULL AND {column} IS NOT NULL"),
+        )
+        for column in ("previous", "attempted")
+        for key in ("digest", "version_id")
+    ),
     sa.Index(
         "app_instances_one_per_name",
         "project_id",

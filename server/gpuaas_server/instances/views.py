@@ -5,7 +5,6 @@ from typing import Any
 from psycopg.rows import DictRow
 
 from gpuaas_server.identity import service as identity
-from gpuaas_server.instances.flags import untrusted
 from gpuaas_server.instances.machine import SETTLED, members_changeable, possible_actions, possible_member_kinds
 from gpuaas_server.instances.modes import VERBS, closed, open_kinds
 from gpuaas_server.instances.schemas import (
@@ -17,6 +16,7 @@ from gpuaas_server.instances.schemas import (
     InstanceVersion,
     PlacementIntent,
 )
+from gpuaas_server.instances.version_gate import can_roll_back, runs_refused
 from gpuaas_server.operations.schemas import OperationFailure
 
 _DERIVED = {"failure", "health_reasons", "allowed_actions"}
@@ -62,8 +62,7 @@ def _shared(row: DictRow, roles: frozenset[str]) -> dict[str, Any]:
 
 
 def _allowed(row: DictRow, roles: frozenset[str]) -> list[str]:
-    back = row["previous"] is not None or row["attempted"] is not None
-    actions = possible_actions(row["status"], *_standing(row), back, untrusted(row))
+    actions = possible_actions(row["status"], *_standing(row), can_roll_back(row), runs_refused(row))
     shut = {f"instance_{kind}" for kind in VERBS if closed(row["mode"], kind)}
     shut |= {"member_operation_create"} if closed(row["mode"], "add") else set()
     return identity.allowed_actions(roles, [action for action in actions if action not in shut])
@@ -94,7 +93,7 @@ def member_of(row: DictRow, instance: DictRow, roles: frozenset[str]) -> Instanc
     """`allowed_actions` are kinds of member operations, for those who may ask for them."""
     failure = row["failure"]
     changeable = members_changeable(instance["status"], *_standing(instance))
-    kinds = possible_member_kinds(row["status"], row["operation_id"] is not None, changeable, untrusted(instance))
+    kinds = possible_member_kinds(row["status"], row["operation_id"] is not None, changeable, runs_refused(instance))
     if not row["host_gone"]:  # one without a machine must be able to go
         kinds = open_kinds(instance["mode"], kinds, row["component_key"])
     may = bool(identity.allowed_actions(roles, ["member_operation_create"]))

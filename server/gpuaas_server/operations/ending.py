@@ -7,6 +7,8 @@ from psycopg.rows import DictRow
 
 from gpuaas_server.instances.held import Held
 from gpuaas_server.instances.machine import member_broken, member_done, status_broken, status_done
+from gpuaas_server.instances.version_gate import flags_of, refuse_version, version_brought
+from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.operations import certificates, departures, queries
 from gpuaas_server.operations.machine import LIVE, TEARDOWNS, Failure, decide_bulk, failure
 from gpuaas_server.operations.starting import controller_topic
@@ -50,6 +52,8 @@ async def finish(
         succeeded(held, operation, verified)
     else:
         _broken(held, operation, status, told)
+    if operation["kind"] in ("upgrade", "rollback"):  # it has other versions now: what is said of them is derived anew
+        held.change(flags=await flags_of(held.tx.connection, held.row))
     if operation["attempt"] > 0:
         await certificates.end(held.tx, operation["id"])
     if follow and operation["parent_id"] is not None:
@@ -90,7 +94,7 @@ def _change_version(held: Held) -> None:
     if wanted is None or wanted["version_id"] == held.row["version_id"]:
         return  # the version that was there before a failed upgrade is there again
     before = {name: held.row[name] for name in wanted}
-    held.change(previous=before, flags=[], **wanted)  # what was flagged were the bytes of the version before
+    held.change(previous=before, **wanted)
     held.news("instance.version_changed", before=before["version"], after=wanted["version"])
 
 
@@ -144,6 +148,23 @@ async def fail_without_hosts(held: Held, why: Failure) -> None:
         if (touched := concerned(held, operation)) and all(member["host_gone"] for member in touched)
     ]
     await _finish_all(held, hopeless, "failed", why)
+
+
+async def refuse_unclaimed(held: Held) -> None:
+    """End what nobody has begun and would bring bytes to a host that may not be brought there any more."""
+    refused: list[DictRow] = []
+    why: Failure | None = None
+    for operation in await queries.live_lock(held.tx.connection, held.id):
+        version = version_brought(held.row, operation["kind"])
+        if version is None or (operation["status"], operation["attempt"]) != ("pending", 0):
+            continue
+        try:
+            await refuse_version(held.tx.connection, held.row, version)
+        except Problem as problem:
+            why = failure(problem.code, problem.detail)
+            refused.append(operation)
+    if why is not None:
+        await _finish_all(held, refused, "failed", why)
 
 
 async def _finish_all(held: Held, operations: Sequence[DictRow], status: str, why: Failure) -> None:

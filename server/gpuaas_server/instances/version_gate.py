@@ -1,0 +1,97 @@
+"""The gate for every version that an instance takes, keeps on further hosts or returns to, and the flags that follow from it.
+
+The catalogue decides (catalog.service.version_refusals): the same function for a launch, an upgrade and everything here.
+Start and restart run what is on the hosts already, so they bring no bytes and are not asked about.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from psycopg.rows import DictRow
+
+from gpuaas_server.catalog import service as catalog
+from gpuaas_server.catalog.machine import Reason
+from gpuaas_server.instances.machine import BRINGS_CURRENT
+from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.errors import Problem
+
+_TO_ANOTHER_VERSION = frozenset({"upgrade", "rollback"})
+
+PREVIOUS_REFUSED = "previous_version_refused"
+ATTEMPTED_REFUSED = "attempted_version_refused"
+# The code that a refusal has, and the flag of an instance that runs such bytes: the first of these that is among the reasons.
+_CODES = ("artifact_revoked", "artifact_untrusted")
+_OTHERWISE = "version_refused"
+RUNNING_REFUSED = frozenset({*_CODES, _OTHERWISE})
+# What a broken version change left to run may be on hosts; what it could only return to is not.
+NOT_RUNNING = frozenset({PREVIOUS_REFUSED})
+
+_LEAVE = "Upgrade it (start it first, if it does not run), or decommission it."
+
+
+def rollback_target(row: DictRow) -> dict[str, Any] | None:
+    """After a version change that broke off: the one from before it. Otherwise the one before the last upgrade."""
+    if row["attempted"] is not None:
+        return {name: row[name] for name in row["attempted"]}
+    return None if row["previous"] is None else dict(row["previous"])
+
+
+def version_brought(row: DictRow, kind: str) -> Mapping[str, Any] | None:
+    """The version whose bytes an operation of this kind brings to hosts; None for one that brings none."""
+    if kind in _TO_ANOTHER_VERSION:
+        attempted: Mapping[str, Any] | None = row["attempted"]
+        return attempted
+    return row if kind in BRINGS_CURRENT else None
+
+
+async def refuse_version(connection: Connection, row: DictRow, version: Mapping[str, Any]) -> None:
+    """Raise the problem with every reason why the instance may not have the bytes of this version brought to a host."""
+    reasons = await _refusals(connection, row, version)
+    if reasons:
+        details: dict[str, object] = {"version": version["version"], "reasons": catalog.spelled(reasons)}
+        raise Problem(refusal_code(reasons), f"{_sentence(reasons)} {_LEAVE}", details)
+
+
+def refusal_code(reasons: Sequence[Reason]) -> str:
+    found = {reason.code for reason in reasons}
+    return next((code for code in _CODES if code in found), _OTHERWISE)
+
+
+async def flags_of(connection: Connection, row: DictRow) -> list[dict[str, str]]:
+    """What the instance has to say about the version that it runs, and about those that it could return to."""
+    flags = []
+    current = await _refusals(connection, row, row)
+    if current:
+        flags.append({"code": refusal_code(current), "message": f"{_sentence(current)} {_LEAVE}"})
+    for column, code, advice in (
+        ("attempted", ATTEMPTED_REFUSED, "Roll back, or upgrade to another version."),
+        ("previous", PREVIOUS_REFUSED, "A rollback to it is refused; upgrade to another version instead."),
+    ):
+        version = row[column]
+        reasons = [] if version is None else await _refusals(connection, row, version)
+        if reasons:
+            named = f"The {column} version {version['version']} may not be used any more:"
+            flags.append({"code": code, "message": f"{named} {_sentence(reasons)} {advice}"})
+    return flags
+
+
+async def _refusals(connection: Connection, row: DictRow, version: Mapping[str, Any]) -> list[Reason]:
+    place = (row["tenant_id"], row["project_id"])
+    known = (version["version_id"], version["digest"], version["publisher_project_id"])
+    return await catalog.version_refusals(connection, *place, *known, returning=True)
+
+
+def _sentence(reasons: Sequence[Reason]) -> str:
+    return " ".join(reason.message for reason in reasons)
+
+
+def runs_refused(row: DictRow) -> bool:
+    """By the code: how an older release put it into words says the same."""
+    return any(flag["code"] in RUNNING_REFUSED for flag in row["flags"])
+
+
+def can_roll_back(row: DictRow) -> bool:
+    """Whether there is a version to go back to that is not known to be refused."""
+    if row["attempted"] is not None:
+        return not runs_refused(row)
+    return row["previous"] is not None and all(flag["code"] != PREVIOUS_REFUSED for flag in row["flags"])
