@@ -61,7 +61,8 @@ class Wakeups:
             asyncio.create_task(self._forever(self._send), name="wakeups-send"),
         ]
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._listeners_ready.wait(), 10)
+            async with asyncio.timeout(10):
+                await self._listeners_ready.wait()
 
     async def close(self) -> None:
         await stop(*self._tasks)

@@ -123,7 +123,8 @@ async def serve(settings: Settings) -> None:
         try:
             while process.poll() is None and not stopping.is_set():
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(_ended(process, stopping), LOOK_SECONDS)
+                    async with asyncio.timeout(LOOK_SECONDS):
+                        await _ended(process, stopping)
                     continue
                 with suppress(Error, Problem):  # the database is away: the keys are what they were
                     if reads != (reads := await _reads(platform)):

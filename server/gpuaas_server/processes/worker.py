@@ -3,7 +3,6 @@
 import asyncio
 import gc
 import signal
-from contextlib import suppress
 
 import uvloop
 from prometheus_client import start_http_server
@@ -23,6 +22,7 @@ from gpuaas_server.kernel.context import Platform, system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.metrics import registry
 from gpuaas_server.kernel.settings import Settings
+from gpuaas_server.kernel.tasks import stop
 from gpuaas_server.nodes import machine as liveness
 from gpuaas_server.nodes.maintenance_machine import MaintenanceMachine
 from gpuaas_server.operations.reconciler import OperationMachine
@@ -100,10 +100,10 @@ async def serve(settings: Settings) -> None:
         ended = asyncio.create_task(stopping.wait())
         await asyncio.wait([*jobs, ended], return_when=asyncio.FIRST_COMPLETED)
         await worker.stop()
-        for job in [*jobs, ended]:
-            job.cancel()
-            with suppress(asyncio.CancelledError):
-                await job
+        await stop(*jobs, ended)
+        for job in jobs:
+            if not job.cancelled():
+                job.result()  # one that failed ends the process with its error
 
 
 def run(settings: Settings) -> None:

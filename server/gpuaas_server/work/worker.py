@@ -220,7 +220,8 @@ class Worker:
     async def _rest(self, seconds: float) -> None:
         self._next_look = self._platform.clock() + timedelta(seconds=seconds)
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._woken.wait(), max(seconds, 0.001))
+            async with asyncio.timeout(max(seconds, 0.001)):
+                await self._woken.wait()
 
     async def _handle(self, *taken: Lease) -> None:
         lease = taken[0]
