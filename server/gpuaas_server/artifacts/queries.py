@@ -261,9 +261,10 @@ async def key_revoked(connection: Connection, key_id: str, reason: str, now: dat
     return one_row(await cursor.fetchone())
 
 
-async def artifact_to_pull(connection: Connection, digest: str, project_id: str) -> DictRow | None:
+async def artifact_to_pull(connection: Connection, digest: str, publisher_project_id: str) -> DictRow | None:
     cursor = await connection.execute(
-        "SELECT id, kind, digest, location, trust, trust_detail FROM artifact_to_pull(%s, %s)", (digest, project_id)
+        "SELECT id, kind, digest, location, trust, trust_detail FROM artifact_to_pull(%s, %s)",
+        (digest, publisher_project_id),
     )
     return await cursor.fetchone()
 

@@ -5,7 +5,7 @@ import binascii
 from dataclasses import dataclass
 
 from gpuaas_server.artifacts import places, pulling
-from gpuaas_server.artifacts.registry_tokens import LIFE, PULL, PUSH, Access, parse_scopes, registry_token
+from gpuaas_server.artifacts.registry_tokens import HOST_LIFE, LIFE, PULL, PUSH, Access, parse_scopes, registry_token
 from gpuaas_server.artifacts.schemas import RegistryToken
 from gpuaas_server.identity import other_doors
 from gpuaas_server.identity.other_doors import Believer
@@ -57,18 +57,19 @@ async def registry_token_issue(
     """Without any credentials the token opens nothing, which is how a client finds out that it needs some."""
     places.require_registry(platform.settings)
     shown, asked = read_authorization(authorization), parse_scopes(scopes)
+    life = LIFE
     if shown is None:
         subject, granted = "", list[Access]()
     elif is_id("rts", shown.name):
         pulled = await pulling.secret_opened(platform, shown.name, shown.password)
-        subject, granted = shown.name, [one for one in asked if one.repository == pulled.location]
+        life, subject, granted = HOST_LIFE, shown.name, [one for one in asked if one.repository == pulled.location]
         granted = [Access(one.repository, one.actions & {PULL}) for one in granted]
     else:
         principal = await _principal(platform, believer, caller, shown, certificate)
         subject, granted = principal.id, [await _granted(platform, principal, one) for one in asked]
     now = platform.clock()
-    token = registry_token(await places.registry_key(platform), subject, granted, now)
-    return RegistryToken(token=token, access_token=token, expires_in=int(LIFE.total_seconds()), issued_at=now)
+    token = registry_token(await places.registry_key(platform), subject, granted, now, life)
+    return RegistryToken(token=token, access_token=token, expires_in=int(life.total_seconds()), issued_at=now)
 
 
 async def _principal(

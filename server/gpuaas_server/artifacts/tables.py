@@ -3,6 +3,7 @@
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
+from gpuaas_server.kernel import digests
 from gpuaas_server.kernel.tables import Timestamp, id_column, metadata, text_id
 
 artifacts = sa.Table(
@@ -36,7 +37,7 @@ artifacts = sa.Table(
     # Its bytes are being removed; the row goes last.
     sa.Column("deleting_since", Timestamp),
     sa.CheckConstraint("kind IN ('oci', 'blob')", name="artifacts_kind"),
-    sa.CheckConstraint("digest ~ '^sha256:[0-9a-f]{64}$'", name="artifacts_digest"),
+    sa.CheckConstraint(f"digest ~ '{digests.PATTERN}'", name="artifacts_digest"),
     sa.CheckConstraint(
         "stage IN ('draft', 'staged', 'canary', 'active', 'deprecated', 'retired')", name="artifacts_stage"
     ),

@@ -285,6 +285,7 @@ class LeasedOperation:
     allocation_ids: tuple[str, ...]
     owners: Mapping[str, str]  # whose each of them is: the instance's own project, or one that it serves
     digest: str | None
+    publisher_project_id: str
     deadline_at: datetime
     lease_until: datetime
 
@@ -309,6 +310,7 @@ async def lease_of(
         allocations_opened((version or instance)["manifest"]["components"], members, mine),
         {member["allocation_id"]: member["place_project_id"] or project_id for member in members},
         (version or instance)["digest"],
+        (version or instance)["publisher_project_id"],
         operation["deadline_at"],
         operation["lease_until"],
     )
