@@ -1557,7 +1557,7 @@ class SigningKey(Resource):
 class Sku(Resource):
     id: str
     name: str = ""
-    # `baremetal`: a whole host. `gpu_slice`: some GPUs of a host.
+    # `baremetal`: a whole host. `gpu_slice`: some GPUs of a host; on lab hosts it isolates nothing.
     shape: str = ""
     gpu_model: str = ""
     # How many GPUs one allocation may have.

@@ -71,7 +71,9 @@ async def runtime_secret_create(
     settings, actor = call.platform.settings, call.actor
 
     async def issue(tx: Tx) -> RuntimeSecret:
-        leased = await operations.lease_of(tx.connection, project_id, operation_id, body.lease_token, actor, tx.now)
+        leased = await operations.lease_of(
+            tx.connection, call.admission.roles, project_id, operation_id, body.lease_token, actor, tx.now
+        )
         return await pulling.runtime_secret_create(tx, settings, leased, body)
 
     return await call.change(issue, status=201)

@@ -78,7 +78,9 @@ class SlotDisable(Body):
 class Sku(BaseModel):
     id: str
     name: str
-    shape: Shape = Field(description="`baremetal`: a whole host. `gpu_slice`: some GPUs of a host.")
+    shape: Shape = Field(
+        description="`baremetal`: a whole host. `gpu_slice`: some GPUs of a host; on lab hosts it isolates nothing."
+    )
     gpu_model: str
     gpu_counts: list[int] = Field(description="How many GPUs one allocation may have.")
     price_per_gpu_hour_minor: int = Field(description="In minor units of the currency.")

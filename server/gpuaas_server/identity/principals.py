@@ -17,6 +17,8 @@ APP_ROLE = "app:"
 
 # Work for the access room: the subject may no longer log in anywhere (disabled, or out of the tenant's administration).
 ACCESS_END = "access_end"
+# Work for whoever leases operations to controllers: this service account may have lost an app, its scope, or everything.
+CONTROLLER_LEASES_END = "controller_leases_end"
 # Work for the access room: the subject is a user that was deleted, whose stored SSH keys go too.
 SSH_KEYS_DELETE = "ssh_keys_delete"
 

@@ -146,7 +146,10 @@ async def operation_report(
     call: Annotated[Call, admitted_change("operation_report")],
 ) -> Response:
     """Steps and progress. Each report renews the lease, an empty one too."""
-    return await call.change(lambda tx: controller.operation_report(tx, _limits(call), project_id, operation_id, body))
+    roles = call.admission.roles
+    return await call.change(
+        lambda tx: controller.operation_report(tx, _limits(call), roles, project_id, operation_id, body)
+    )
 
 
 @router.post(

@@ -25,6 +25,7 @@ from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.kernel.tasks import stop
 from gpuaas_server.nodes import machine as liveness
 from gpuaas_server.nodes.maintenance_machine import MaintenanceMachine
+from gpuaas_server.operations.controller_leases import ControllerLeasesMachine
 from gpuaas_server.operations.reconciler import OperationMachine
 from gpuaas_server.runtime import running_platform
 from gpuaas_server.secrets.custody_machine import KeyCustodyMachine
@@ -49,6 +50,7 @@ def build_worker(platform: Platform) -> Worker:
             OperationMachine(platform),
             InstanceHealthMachine(),
             InstanceFlagMachine(),
+            ControllerLeasesMachine(),
             TerminalMachine(),
             AccessEndMachine(),
             OperationAccessEndMachine(),

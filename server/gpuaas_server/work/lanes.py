@@ -29,6 +29,7 @@ LANE_OF_KIND: Mapping[str, Lane] = {
     "ssh_keys_delete": Lane.SAFETY,
     "secret_erase": Lane.SAFETY,
     "instance_flag": Lane.SAFETY,
+    "controller_leases_end": Lane.SAFETY,
     "allocation": Lane.INTERACTIVE,
     "operation": Lane.INTERACTIVE,
     "instance_health": Lane.INTERACTIVE,

@@ -37,6 +37,15 @@ async def service_account_insert(
     return await cursor.fetchone()
 
 
+async def apps_controlled(connection: Connection, account_id: str) -> list[str]:
+    cursor = await connection.execute(
+        "SELECT app_slugs FROM service_accounts WHERE id = %s AND NOT disabled AND 'apps:control' = ANY(scopes)",
+        (account_id,),
+    )
+    row = await cursor.fetchone()
+    return list(row["app_slugs"]) if row else []
+
+
 async def service_account_list(connection: Connection, project_id: str, after: str | None, limit: int) -> list[DictRow]:
     cursor = await connection.execute(
         f"SELECT {_COLUMNS} FROM service_accounts WHERE project_id = %(project)s"

@@ -9,6 +9,9 @@ CREATE INDEX app_instances_by_attempted_digest ON app_instances ((attempted ->> 
 CREATE INDEX app_instances_by_attempted_version_id ON app_instances ((attempted ->> 'version_id'))
   WHERE decommissioned_at IS NULL AND attempted IS NOT NULL;
 
+-- The leases of a controller that was unbound from an app.
+CREATE INDEX app_operations_leased ON app_operations (controller_id) WHERE lease_digest IS NOT NULL;
+
 -- What is pulled is the publisher's artifact. Another project's copy of the same bytes has a trust of its own.
 DROP FUNCTION artifact_to_pull(text, text);
 CREATE FUNCTION artifact_to_pull(wanted text, publisher text)
