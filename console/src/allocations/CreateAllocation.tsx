@@ -103,7 +103,9 @@ function Form({ project, skus, onClose }: { project: Project; skus: Sku[]; onClo
       <Stack gap="md">
         <Select
           label="SKU"
-          description={sku && `${sku.gpu_model}, ${shapeWords(sku.shape)}. ${isolationNote(sku.shape)}`.trim()}
+          description={
+            sku && `${sku.gpu_model}, ${shapeWords(sku.shape)}. ${isolationNote(sku.shape)}`.trim()
+          }
           data={skus.map((one) => ({ value: one.name, label: one.name }))}
           value={wish.sku}
           allowDeselect={false}
