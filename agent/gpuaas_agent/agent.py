@@ -8,6 +8,7 @@ import time
 
 from gpuaas_agent import __version__, durable, identity, log, tasks, wire
 from gpuaas_agent.allocations import AllocationLedger
+from gpuaas_agent.claims import HostClaims
 from gpuaas_agent.commands import Deadline
 from gpuaas_agent.config import Config
 from gpuaas_agent.discovery import discover
@@ -18,6 +19,7 @@ from gpuaas_agent.host import processes, sshd
 from gpuaas_agent.identity import HostFacts, Identity, Trust
 from gpuaas_agent.loop import Backoff, TaskLoop
 from gpuaas_agent.node_key import NodeKeyRenewal
+from gpuaas_agent.own_state import OwnState
 from gpuaas_agent.state import TaskJournal
 from gpuaas_agent.terminals.desk import TerminalDesk
 from gpuaas_agent.trusted_anchors import TrustedAnchors
@@ -35,14 +37,23 @@ class Agent:
         self._anchors = TrustedAnchors(config.state_dir, who.anchors, self._wire)
         self._key = NodeKeyRenewal(config.state_dir, who.node_id, self._wire)
         self._ledger = AllocationLedger(config.state_dir)
+        self._claims = HostClaims(config.source)
         self._drivers = DriverRegistry(config, self._ledger)
         terminals = TerminalDesk(config.state_dir, self._wire.openings)
-        executor = tasks.TaskExecutor(config, self._drivers, self._certify_host, self._wire.clock.now, terminals)
+        journal = TaskJournal(config.state_dir)
+        executor = tasks.TaskExecutor(
+            config,
+            self._drivers,
+            self._certify_host,
+            self._wire.clock.now,
+            terminals,
+            own_state=OwnState(config, self._ledger, journal, self._identity_in_memory),
+        )
         self.loop = TaskLoop(
             who.node_id,
             who.trust,
             self._wire,
-            TaskJournal(config.state_dir),
+            journal,
             executor,
             self._heartbeat,
             poll_wait_seconds=who.poll_wait_seconds,
@@ -59,6 +70,7 @@ class Agent:
 
     def _introduce(self) -> None:
         self.loop.trust = self._heartbeat()
+        self._ledger.confirm(self.loop.verify_stored)
         self._wire.call("POST", "/inventory", discover(self._config.hw_root))
         for driver in self._drivers.all():
             try:
@@ -81,11 +93,14 @@ class Agent:
                 log.warning("server_refused", code=refusal.code, status=refusal.status)
             backoff.pause(self.loop.stop)
 
+    def _identity_in_memory(self) -> dict[str, object]:
+        """Who this node is and whom it trusts now, as it belongs into node.json."""
+        return identity.stored_form(self._who, self.loop.trust, self._anchors.known)
+
     def _heartbeat(self) -> Trust:
         facts = host_facts(self._config)
-        answer = self._wire.call(
-            "POST",
-            "/heartbeat",
+        answer = self._claims.send(
+            lambda body: self._wire.call("POST", "/heartbeat", body),
             {
                 "agent_version": __version__,
                 "boot_id": processes.boot_id(),
@@ -94,8 +109,7 @@ class Agent:
                 "ssh_host_public_key": facts.ssh_host_public_key,
                 "allocations": [
                     {"allocation_id": record.allocation_id, "generation": record.generation}
-                    for record in self._ledger.all()
-                    if not record.released
+                    for record in self._ledger.served()
                 ],
                 **self._anchors.confirmation(),
             },

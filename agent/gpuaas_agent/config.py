@@ -39,6 +39,8 @@ class Config:
     workers: int = 8
     erase_drives: bool = True  # False only where drives are pretended, as in the lab
     unknown_keys: tuple[str, ...] = ()
+    source: Path = DEFAULT_PATH  # the file, and its text when the agent started
+    text: str | None = None
 
     def effective_hostname(self) -> str:
         return self.hostname or socket.gethostname()
@@ -50,22 +52,24 @@ class Config:
 _PATHS = {"state_dir", "bundle_path", "hw_root", "golden_root", "slice_base", "slice_dir"}
 _NUMBERS = {"ssh_port", "workers"}
 _SWITCHES = {"erase_drives"}
+_NO_KEYS = {"unknown_keys", "source", "text"}
 
 
 def load(path: Path = DEFAULT_PATH) -> Config:
     try:
-        raw = json.loads(path.read_bytes())
+        text = path.read_text()
+        raw = json.loads(text)
     except FileNotFoundError:
-        return Config()
+        return Config(source=path)
     except (OSError, ValueError) as problem:
         raise ConfigInvalid(f"{path} cannot be read: {problem}") from problem
     if not isinstance(raw, dict):
         raise ConfigInvalid(f"{path} does not hold a JSON object")
-    return from_mapping(raw)
+    return dataclasses.replace(from_mapping(raw), source=path, text=text)
 
 
 def from_mapping(raw: dict[str, object]) -> Config:
-    known = {field.name for field in dataclasses.fields(Config)} - {"unknown_keys"}
+    known = {field.name for field in dataclasses.fields(Config)} - _NO_KEYS
     values: dict[str, object] = {key: _typed(key, value) for key, value in raw.items() if key in known}
     values["unknown_keys"] = tuple(sorted(set(raw) - known))
     return dataclasses.replace(Config(), **values)  # type: ignore[arg-type]

@@ -195,6 +195,22 @@ def _from_stored(stored: dict[str, object], key: Ed25519PrivateKey) -> Identity:
     )
 
 
+def stored_form(who: Identity, trust: Trust, known: Anchors) -> dict[str, object]:
+    """What node.json should say of an agent that runs."""
+    return {
+        "node_id": who.node_id,
+        "urls": who.urls,
+        "ca_pem": known.bundle,
+        "anchors_issued_at_ms": known.issued_at_ms,
+        "task_keys": [
+            {"kid": kid, "public_key": base64.b64encode(key).decode()} for kid, key in trust.task_keys.items()
+        ],
+        "user_ca_keys": trust.user_ca_keys,
+        "host_ca_keys": trust.host_ca_keys,
+        "poll_wait_seconds": who.poll_wait_seconds,
+    }
+
+
 def store_anchors(state_dir: Path, said: Anchors) -> None:
     """On disk before the agent acts on it: after a restart it trusts whom it has told the platform that it trusts."""
     stored = durable.read_json(state_dir / "node.json") or {}

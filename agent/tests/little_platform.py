@@ -70,7 +70,10 @@ class LittlePlatform:
             chain = make_server_certificate(ca_key, ca, self.address, self.folder)
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(chain)
-            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
+            # The handshake is each connection's own affair: a host that loses its power in it must not hold up the others.
+            self._server.socket = context.wrap_socket(
+                self._server.socket, server_side=True, do_handshake_on_connect=False
+            )
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
         return self
 
@@ -166,6 +169,28 @@ class LittlePlatform:
             "user_ca_keys": [self.public("user_ca")],
             "host_ca_keys": [self.public("host_ca")],
         }
+
+    def wipe_order(self) -> JsonObject:
+        """What the platform says of the node in a wipe: facts that it has recorded before a tenant came."""
+        trust = self.trust()
+        identity: JsonObject = {
+            "node_id": next(iter(self.nodes)),
+            "urls": [self.url],
+            "poll_wait_seconds": 5,
+            **{key: trust[key] for key in ("task_keys", "user_ca_keys", "host_ca_keys")},
+        }
+        if self.tls:
+            identity["tls_anchors"] = [self.ca_pem.decode()]
+        first = self.heartbeats[0]
+        configuration = str(first["configuration"])
+        canonical = json.dumps(identity, sort_keys=True, separators=(",", ":"))
+        expected = {
+            "configuration_sha256": hashlib.sha256(configuration.encode()).hexdigest(),
+            "trust_sha256": hashlib.sha256(canonical.encode()).hexdigest(),
+            "agent_sha256": first["agent_sha256"],
+        }
+        restore = {"configuration": configuration, "identity": identity}
+        return {"erase_drives": True, "expected": expected, "restore": restore}
 
     def enrol(self, body: JsonObject) -> JsonObject:
         self.enrolments.append(body)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from signed_tasks import TaskSigner
 
 from gpuaas_agent import config
 from gpuaas_agent.allocations import AllocationLedger, AllocationRecord
@@ -18,7 +19,7 @@ from gpuaas_agent.failures import TaskFailure
 from gpuaas_agent.host import drives, marker
 from gpuaas_agent.specs import ReleaseSpec, Slot, parse_provision, parse_release
 
-OFF = "erasing drives is off on this host (erase_drives in agent.json)"
+OFF = "1 drives of the slots are not erased on this node"
 
 
 def context(generation: int = 1) -> TaskContext:
@@ -67,7 +68,9 @@ def test_a_file_in_the_place_of_a_drive_is_absence_too(tmp_path: Path) -> None:
 
 def test_where_erasing_is_off_the_check_says_so_and_examines_nothing() -> None:
     found = drives.inspect(("/dev/nvme987n1",), erased_here=False).wire()
-    assert found == {"name": "drives", "clean": True, "found": [], "examined": 0, "detail": OFF}
+    expected = {"name": "drives", "status": "not_examined", "clean": False, "found": [], "examined": 0}
+    assert found == {**expected, "relies_on": "kernel", "detail": OFF}
+    assert drives.inspect((), erased_here=False).status == "clean"  # no drive was anybody's
 
 
 def test_erasing_is_on_unless_an_operator_turns_it_off() -> None:
@@ -95,11 +98,14 @@ def test_a_mounted_drive_or_partition_is_known_by_its_whole_name(source: str, he
 def test_the_drives_of_an_allocation_are_remembered_across_a_restart(
     settings: Config, ledger: AllocationLedger
 ) -> None:
-    ledger.put(old(drives=("/dev/nvme987n1",)))
+    platform = TaskSigner()
+    made = platform.sign("provision", {**wish(nvme="/dev/nvme987n1"), "allocation_id": "alc_old", "principal": "p"})
+    ledger.put(old(drives=("/dev/nvme987n1",), principal="p").with_proof(made))
     known = AllocationLedger(settings.state_dir)
+    known.confirm(platform.verify)
     assert known.get("alc_old") == ledger.get("alc_old")
     release = ReleaseSpec("alc_old", "baremetal", "gpu", (Slot(0, "0000:10:00.0", None, "/dev/nvme986n1"),))
-    assert HostDriver(settings, known)._drives(release) == ("/dev/nvme986n1", "/dev/nvme987n1")
+    assert HostDriver(settings, known)._release.drives(release) == ("/dev/nvme986n1", "/dev/nvme987n1")
 
 
 def test_bare_metal_is_refused_beside_an_allocation_that_is_not_proven_clean(

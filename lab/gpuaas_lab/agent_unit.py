@@ -24,7 +24,7 @@ StartLimitIntervalSec=0
 [Service]
 ExecStart=/usr/bin/python3 -m gpuaas_agent run
 Environment=PYTHONPATH={AGENT_PATH}
-Environment=PYTHONPYCACHEPREFIX=/var/cache/gpuaas-agent
+Environment=PYTHONDONTWRITEBYTECODE=1
 Restart=always
 RestartSec=0.3
 TimeoutStopSec=5

@@ -25,8 +25,8 @@ from gpuaas_agent.drivers.seam import Plan, TaskContext, WayIn
 from gpuaas_agent.drivers.slice_place import SlicePlace
 from gpuaas_agent.failures import TaskFailure
 from gpuaas_agent.host import cgroups, drives, inspection, marker, mounts, processes, units
+from gpuaas_agent.host.checks import Check, Finding, check, wire
 from gpuaas_agent.host.sessions import end_sessions
-from gpuaas_agent.host.verify import Check, Finding, check, wire
 from gpuaas_agent.phases import Step
 from gpuaas_agent.specs import AccessSpec, InspectSpec, ProvisionSpec, ReleaseSpec
 
@@ -44,9 +44,9 @@ class LabContainerDriver:
 
     def prepare(self, context: TaskContext) -> None:
         """After a power cut of the host, bring back the slices that should be here."""
-        for record in self._ledger.unproven():
+        for record in self._ledger.served():
             slice_ = self._find(record.allocation_id)
-            if record.shape != "gpu_slice" or record.released:
+            if record.shape != "gpu_slice":
                 continue
             if not (slice_.layer / "etc/gpuaas/slice.json").exists():
                 continue  # its provision was cut short and will be repeated
@@ -66,8 +66,8 @@ class LabContainerDriver:
 
     def _expire_grants(self) -> None:
         now = datetime.now(UTC)
-        for record in self._ledger.unproven():
-            if record.shape != "gpu_slice" or record.released:
+        for record in self._ledger.served():
+            if record.shape != "gpu_slice":
                 continue
             grants, slice_ = live_grants(record, now), self._find(record.allocation_id)
             if len(grants) < len(record.grants):
@@ -85,7 +85,7 @@ class LabContainerDriver:
     def provision(self, spec: ProvisionSpec, context: TaskContext) -> Plan:
         plan = Plan()
         access, deadline = spec.access, context.deadline
-        slice_ = LabSlice(self._config, spec.allocation_id, self._lease(spec, context.generation))
+        slice_ = LabSlice(self._config, spec.allocation_id, self._lease(spec, context))
 
         def write_files() -> None:
             slice_.write_layer(spec)
@@ -122,13 +122,13 @@ class LabContainerDriver:
 
     def sync_access(self, spec: AccessSpec, context: TaskContext) -> Plan:
         def write() -> str:
-            record = self._ledger.require_served(spec.allocation_id)
+            record = self._ledger.require_here(spec.allocation_id)
             slice_ = self._find(spec.allocation_id)
             slice_.ssh.revoke_serials(spec, context.deadline)
             with self._access:
                 slice_.ssh.admit(spec, datetime.now(UTC))
                 ended = end_sessions(spec.revoked_serials, keys_taken_back(record, spec.grants))
-                self._ledger.change(spec.allocation_id, principal=spec.principal, grants=stored_grants(spec.grants))
+                self._ledger.put(record.with_access(spec, context.task))
             return f"{len(spec.grants)} grants, {len(spec.revoked_serials)} revoked serials, {ended} sessions ended"
 
         return Plan(steps=[Step("write_access", write)])
@@ -177,7 +177,7 @@ class LabContainerDriver:
 
         plan.steps = [
             Step("delete", delete),
-            Step("erase_drives", erase_drives, when=self._config.erase_drives),
+            Step("erase_drives", erase_drives, when=drives.are_erased(spec, self._config)),
         ]
         return plan
 
@@ -227,20 +227,20 @@ class LabContainerDriver:
             return len(found), sorted({unit for unit in found if slice_.name in unit} | files)
 
         return [
-            check("marker", look_for_marker),
-            check("files", lambda: _existing([slice_.folder])),
-            check("processes", look_for_processes),
-            check("mounts", look_for_mounts),
-            check("units", look_for_units),
-            check("slice", lambda: _existing(_traces(slice_))),
-            drives.inspect(self._drives(spec), erased_here=self._config.erase_drives),
+            check("marker", look_for_marker, "agent"),
+            check("files", lambda: _existing([slice_.folder]), "kernel"),
+            check("processes", look_for_processes, "kernel"),
+            check("mounts", look_for_mounts, "kernel"),
+            check("units", look_for_units, "kernel"),
+            check("slice", lambda: _existing(_traces(slice_)), "kernel"),
+            drives.inspect(self._drives(spec), erased_here=drives.are_erased(spec, self._config)),
         ]
 
     def _drives(self, spec: ReleaseSpec) -> tuple[str, ...]:
         record = self._ledger.get(spec.allocation_id)
         return drives.expected(drives.named(spec.slots), record.drives if record else ())
 
-    def _lease(self, spec: ProvisionSpec, generation: int) -> ipaddress.IPv4Interface:
+    def _lease(self, spec: ProvisionSpec, context: TaskContext) -> ipaddress.IPv4Interface:
         """The allocation's address: the one it has, or the lowest that is free."""
         with self._lock:
             self._ledger.forget_verified(spec.allocation_id)
@@ -260,14 +260,14 @@ class LabContainerDriver:
                 AllocationRecord(
                     allocation_id=spec.allocation_id,
                     shape="gpu_slice",
-                    generation=generation,
+                    generation=context.generation,
                     login_user=user,
                     principal=spec.access.principal,
                     address=str(address.ip),
                     marker=(known.marker if known else None) or marker.choose(f"/home/{user}"),
                     grants=stored_grants(spec.access.grants),
                     drives=drives.named(spec.slots),
-                )
+                ).with_proof(context.task)
             )
             return address
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gpuaas_agent import durable
 from gpuaas_agent.commands import Deadline
-from gpuaas_agent.host import manifest, mounts, ports, processes, units
+from gpuaas_agent.host import kernel_state, manifest, mounts, ports, processes, units
 
 COPIED = (
     "/etc/",
@@ -25,10 +25,12 @@ COPIED = (
     "/usr/lib/udev/",
     "/var/lib/dpkg/",
     "/var/lib/pam/",
+    "/var/lib/systemd/",
+    "/var/lib/logrotate/",
+    "/var/lib/dbus/",
     "/home/",
 )
 _LARGEST_COPY = 4 << 20
-_OURS = {"agent.key", "agent.key.next", "node.json", "resources", "allocations", "baseline"}
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,7 @@ class LiveState:
     mounts: tuple[str, ...]
     units: frozenset[str]
     run_entries: frozenset[str]
+    kernel: frozenset[str] | None = None  # None: the baseline is of an older release
 
 
 @dataclass(frozen=True)
@@ -73,14 +76,13 @@ class Surroundings:
         return self.state_dir, self.slice_dir
 
     def hidden(self) -> list[str]:
-        """What the agent did not put there. A bare-metal host has no slices."""
-        found = [entry.path for entry in os.scandir(self.state_dir) if entry.name not in _OURS]
-        if os.path.isdir(self.slice_dir):
-            found += [entry.path for entry in os.scandir(self.slice_dir)]
-        return sorted(found)
+        """Left slices: a bare-metal host has none. What lies in the state folder has a check of its own."""
+        if not os.path.isdir(self.slice_dir):
+            return []
+        return sorted(entry.path for entry in os.scandir(self.slice_dir))
 
     def mount_points(self) -> list[mounts.Mount]:
-        return mounts.stable(mounts.table(), (*self.excluded, "/run/netns"))
+        return mounts.stable(mounts.table(), ("/run/netns",))
 
 
 def observe_live(surroundings: Surroundings, deadline: Deadline) -> LiveState:
@@ -93,6 +95,7 @@ def observe_live(surroundings: Surroundings, deadline: Deadline) -> LiveState:
         mounts=tuple(sorted(mount.label for mount in surroundings.mount_points())),
         units=frozenset(units.present(deadline)),
         run_entries=frozenset(os.listdir("/run")),
+        kernel=kernel_state.observe(deadline),
     )
 
 
@@ -142,11 +145,7 @@ class BaselineStore:
         return digest
 
     def _copy_contents(self, files: manifest.Manifest) -> None:
-        wanted = {
-            entry.content: path
-            for path, entry in files.items()
-            if entry.kind == "file" and entry.content and entry.size <= _LARGEST_COPY and path.startswith(COPIED)
-        }
+        wanted = copied_contents(files)
         for name in os.listdir(self.blobs):
             if name not in wanted:
                 (self.blobs / name).unlink()
@@ -154,8 +153,18 @@ class BaselineStore:
             target = self.blobs / digest
             if not target.exists():
                 shutil.copyfile(path, target.with_suffix(".new"))
+                target.with_suffix(".new").chmod(0o600)
                 os.replace(target.with_suffix(".new"), target)
         durable.sync_folder(self.blobs)
+
+
+def copied_contents(files: manifest.Manifest) -> dict[str, str]:
+    """Digest and path of each content that is kept to be put back."""
+    return {
+        entry.content: path
+        for path, entry in files.items()
+        if entry.kind == "file" and entry.content and entry.size <= _LARGEST_COPY and path.startswith(COPIED)
+    }
 
 
 def _encode(baseline: Baseline) -> bytes:
@@ -186,5 +195,6 @@ def _decode(data: bytes) -> Baseline:
             mounts=tuple(live["mounts"]),
             units=frozenset(live["units"]),
             run_entries=frozenset(live["run_entries"]),
+            kernel=frozenset(live["kernel"]) if live.get("kernel") is not None else None,
         ),
     )

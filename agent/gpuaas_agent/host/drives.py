@@ -13,10 +13,11 @@ from collections.abc import Iterable
 
 from gpuaas_agent import commands
 from gpuaas_agent.commands import Deadline
+from gpuaas_agent.config import Config
 from gpuaas_agent.failures import TaskFailure
 from gpuaas_agent.host import mounts
-from gpuaas_agent.host.verify import Check, check
-from gpuaas_agent.specs import Slot
+from gpuaas_agent.host.checks import Check, Finding, NotExamined, check
+from gpuaas_agent.specs import ReleaseSpec, Slot
 
 _SAMPLE = 1 << 20
 _SAMPLES = 64
@@ -24,6 +25,11 @@ _SAMPLES = 64
 
 def named(slots: Iterable[Slot]) -> tuple[str, ...]:
     return tuple(slot.nvme_device for slot in slots if slot.nvme_device is not None)
+
+
+def are_erased(spec: ReleaseSpec, config: Config) -> bool:
+    """Whether drives are erased here is the platform's fact; one of an older release leaves it to agent.json."""
+    return config.erase_drives if spec.terms.erase_drives is None else spec.terms.erase_drives
 
 
 def expected(*given: tuple[str, ...]) -> tuple[str, ...]:
@@ -66,17 +72,17 @@ def holds(device: str, source: str) -> bool:
 
 
 def inspect(devices: tuple[str, ...], *, erased_here: bool) -> Check:
-    """The check `drives`. Where the operator has turned erasing off, it says so and proves nothing."""
-    if not erased_here:
-        return Check("drives", True, [], 0, "erasing drives is off on this host (erase_drives in agent.json)")
+    """The check `drives`. Where drives are not erased, it did not look, and proves nothing."""
 
-    def look() -> tuple[int, list[str]]:
+    def look() -> Finding:
+        if devices and not erased_here:
+            raise NotExamined(f"{len(devices)} drives of the slots are not erased on this node")
         found = []
         for device in devices:
             found += leftovers(device) if is_here(device) else [f"{device} is absent: nobody saw it erased"]
         return len(devices), found
 
-    return check("drives", look)
+    return check("drives", look, "kernel")
 
 
 def leftovers(device: str) -> list[str]:

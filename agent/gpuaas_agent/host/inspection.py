@@ -16,6 +16,7 @@ from gpuaas_agent.failures import TaskFailure
 from gpuaas_agent.footprint import Footprint, matching, under, unit_matching
 from gpuaas_agent.host import app_processes, containers
 from gpuaas_agent.host.place import Place
+from gpuaas_agent.printable import printable
 from gpuaas_agent.specs import InspectSpec
 
 Depth = Literal["stopped", "gone"]
@@ -278,8 +279,7 @@ class Inspection:
 
 
 def _plain(text: str) -> str:
-    """A tenant chooses the names of files and processes: what reaches somebody's terminal is printable, and short."""
-    return "".join(letter if letter.isprintable() else "?" for letter in text[:_LONGEST])
+    return printable(text, _LONGEST)
 
 
 def asked(footprint: Footprint, depth: Depth, revoked_serials: tuple[int, ...]) -> list[Look]:

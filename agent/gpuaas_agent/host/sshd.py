@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import os
 import signal
@@ -27,6 +28,7 @@ CLOSED = "etc/ssh/sshd_config.d/00-gpuaas-closed.conf"
 HOST_KEY = "etc/ssh/ssh_host_ed25519_key"
 _OURS = "etc/gpuaas/ssh"
 REVOKED = f"{_OURS}/revoked.krl"
+HOST_CERTIFICATE = f"{_OURS}/host_key-cert.pub"
 ROOT = Path("/")
 _PID_FILE = Path("/run/sshd.pid")
 
@@ -43,7 +45,7 @@ ExposeAuthInfo yes
 HostKey /etc/ssh/ssh_host_ed25519_key
 HostCertificate /etc/gpuaas/ssh/host_key-cert.pub
 """
-_CLOSED_TEXT = """\
+CLOSED_TEXT = """\
 # Written by the node agent between a release and the proof that the host is clean.
 DenyUsers *
 """
@@ -113,7 +115,7 @@ class SshFiles:
     def shut_out(self) -> None:
         """Nobody is admitted any more, whatever a tenant put into home folders."""
         self.dismiss()
-        self._write(CLOSED, _CLOSED_TEXT)
+        self._write(CLOSED, CLOSED_TEXT)
 
     def reopen(self) -> bool:
         closed = (self._root / CLOSED).exists()
@@ -141,8 +143,21 @@ class SshFiles:
         self._write(f"{HOST_KEY}.pub", public.decode() + "\n")
         return public.decode()
 
+    def key_faults(self) -> list[str]:
+        """Where the host key's two halves and its certificate do not belong together."""
+        private = serialization.load_ssh_private_key((self._root / HOST_KEY).read_bytes(), password=None)
+        encoding, form = serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH
+        public = private.public_key().public_bytes(encoding, form).decode()
+        found = []
+        if " ".join((self._root / f"{HOST_KEY}.pub").read_text().split()[:2]) != public:
+            found.append(f"changed /{HOST_KEY}.pub: it is not the key's own half")
+        certificate = (self._root / HOST_CERTIFICATE).read_text().split()
+        if len(certificate) < 2 or base64.b64decode(public.split()[1])[-32:] not in base64.b64decode(certificate[1]):
+            found.append(f"changed /{HOST_CERTIFICATE}: it is not for the host's key")
+        return found
+
     def write_host_certificate(self, certificate: str) -> bool:
-        return self._write(f"{_OURS}/host_key-cert.pub", certificate.strip() + "\n")
+        return self._write(HOST_CERTIFICATE, certificate.strip() + "\n")
 
     def _write(self, relative: str, text: str, mode: int = 0o644) -> bool:
         """Replace a file in one move; False when it already says this."""

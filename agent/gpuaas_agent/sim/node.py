@@ -13,21 +13,19 @@ from dataclasses import dataclass, field, replace
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from gpuaas_agent import __version__, phases, protocol, signing, specs, tasks
+from gpuaas_agent.claims import NOT_UNDERSTOOD
 from gpuaas_agent.failures import TaskFailure
 from gpuaas_agent.host import inspection
 from gpuaas_agent.identity import HostFacts, Trust, enrol_request
 from gpuaas_agent.node_key import KeyLife, life_from_answer, rotate_request
 from gpuaas_agent.protocol import Envelope, Failure, Phase, Result, SignedTask
+from gpuaas_agent.sim.answers import SimHost
 from gpuaas_agent.sim.http import Connection
 from gpuaas_agent.sim.inventory import make_address, make_inventory, make_other_address
 from gpuaas_agent.wire import API, Clock, Refused, Unreachable
 
 HEARTBEAT_SECONDS = 60.0
 _HOST_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI" + "A" * 43
-_CHECKS = (
-    *("marker", "files", "users", "processes", "ports"),
-    *("authorized_keys", "crontabs", "mounts", "units"),
-)
 
 
 @dataclass(frozen=True)
@@ -89,6 +87,8 @@ class SimNode:
         self._in_hand: set[str] = set()
         self._running: set[asyncio.Task[None]] = set()
         self._wait = 30
+        self._host = SimHost(index)
+        self._claims_wanted = True
         self.trouble = ""  # why it does not get through at the moment
 
     async def enter(self, token: str) -> None:
@@ -154,19 +154,23 @@ class SimNode:
         await self._call("POST", "/inventory", make_inventory(self.index, self._gpus))
 
     async def _heartbeat(self) -> None:
-        answer = await self._call(
-            "POST",
-            "/heartbeat",
-            {
-                "agent_version": __version__,
-                "boot_id": f"00000000-0000-4000-8000-{self.index:012d}",
-                "address": self.address,
-                "slice_addresses": [],
-                "ssh_host_public_key": _HOST_KEY,
-                "allocations": [],
-                "tls_anchors": self._poll.target.anchors.digests,
-            },
-        )
+        body: dict[str, object] = {
+            "agent_version": __version__,
+            "boot_id": self._host.boot_id,
+            "address": self.address,
+            "slice_addresses": [],
+            "ssh_host_public_key": _HOST_KEY,
+            "allocations": [],
+            "tls_anchors": self._poll.target.anchors.digests,
+        }
+        try:
+            claims = self._host.claims() if self._claims_wanted else {}
+            answer = await self._call("POST", "/heartbeat", {**body, **claims})
+        except Refused as refusal:
+            if refusal.status not in NOT_UNDERSTOOD or not self._claims_wanted:
+                raise
+            self._claims_wanted = False
+            answer = await self._call("POST", "/heartbeat", body)
         self._poll.target.learn(answer, self._trust.task_keys)
         self._trust = Trust.from_answer(answer)
 
@@ -217,6 +221,11 @@ class SimNode:
         if envelope.kind == "provision" and self._behaviour.host_certificates:
             await self._certify(envelope)
         try:
+            if envelope.kind == "verify_wipe":
+                found, evidence = self._host.verify(envelope.spec)
+                return Result(envelope.generation, "succeeded", [phase], found, evidence)
+            if envelope.kind == "wipe" and self._host.wipe(envelope.spec):
+                await self._insist(self._heartbeat)  # as a host that comes back from a restart does
             return Result(envelope.generation, "succeeded", [phase], self._answer_to(envelope))
         except TaskFailure as problem:
             return Result(envelope.generation, "failed", [phase], failure=phases.failure_of(problem))
@@ -238,10 +247,6 @@ class SimNode:
             return {"inventory": make_inventory(self.index, self._gpus)}
         if envelope.kind == "wipe":
             return {"removed": 0, "restored": 0}
-        if envelope.kind == "verify_wipe":
-            names = [*_CHECKS, "slice"] if spec.get("shape") == "gpu_slice" else [*_CHECKS]
-            checks = [{"name": n, "clean": True, "found": [], "examined": 1} for n in names]
-            return {"clean": True, "checks": checks}
         if envelope.kind == "terminal":
             raise TaskFailure(
                 "terminal_not_offered",

@@ -1,0 +1,208 @@
+"""How a bare-metal host is wiped and looked at: restored from the baseline and from what the platform signs, restarted where
+the task asks for it, and then verified by other code than the wipe's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gpuaas_agent.allocations import AllocationLedger, AllocationRecord
+from gpuaas_agent.commands import Deadline
+from gpuaas_agent.config import Config
+from gpuaas_agent.drivers.seam import Plan, TaskContext
+from gpuaas_agent.failures import TaskFailure
+from gpuaas_agent.host import drives, marker, processes, restart, sshd, verify
+from gpuaas_agent.host.agent_checks import AgentFiles
+from gpuaas_agent.host.baseline import Baseline, BaselineStore, Surroundings, copied_contents, observe_live
+from gpuaas_agent.host.checks import Check, Finding, NotExamined, check, wire
+from gpuaas_agent.host.restart import WipeProgress, WipeProgressStore
+from gpuaas_agent.host.wipe import Wiper
+from gpuaas_agent.phases import Step
+from gpuaas_agent.specs import ReleaseSpec
+
+
+@dataclass(frozen=True)
+class HostRelease:
+    config: Config
+    ledger: AllocationLedger
+    ssh: sshd.SshFiles
+    store: BaselineStore
+    surroundings: Surroundings
+    load_baseline: Callable[[], tuple[str, Baseline]]
+    end_strangers: Callable[[Deadline], int]
+
+    @property
+    def _progress(self) -> WipeProgressStore:
+        return WipeProgressStore(self.config.state_dir)
+
+    def wipe(self, spec: ReleaseSpec, context: TaskContext) -> Plan:
+        """In two halves. Where the host restarts, the first ends with it, and the second begins after the boot."""
+        self._refuse_beside_served(spec)
+        _, before = self.load_baseline()
+        progress = self._progress.begin(spec.allocation_id, context.generation)
+        restarts = spec.terms.grade == "rebooted"
+        plan, deadline = Plan(), context.deadline
+        wiper = Wiper(before, self.surroundings, self.store.blobs, self.config.golden_root)
+        steps = _WipeSteps(self, spec, context, plan, wiper, before)
+        first = not (restarts and restart.has_restarted(progress))
+        if first:
+            plan.steps += [
+                Step("end_processes", lambda: f"{self.end_strangers(deadline)} ended"),
+                Step("unmount", lambda: wiper.unmount_extra(deadline)),
+                Step("restore_files", wiper.restore_files),
+            ]
+        if first and restarts:
+            plan.steps += [
+                Step("restore_agent_state", steps.restore_agent_state),
+                Step("restart", lambda: steps.restart(self._progress, progress)),
+            ]
+        plan.steps += [
+            Step("end_replaced", lambda: wiper.end_replaced(deadline)),
+            Step("end_strangers", lambda: f"{self.end_strangers(deadline)} ended"),
+            Step("empty_scratch", wiper.empty_scratch),
+            Step("restore_kernel", lambda: wiper.restore_kernel(deadline)),
+            Step("erase_drives", steps.erase_drives, when=drives.are_erased(spec, self.config)),
+            Step("clean_logs", lambda: wiper.clean_logs(deadline)),
+            Step("renew_host_key", steps.renew_host_key),
+            Step("rotate_node_key", context.rotate_node_key),
+            Step("restore_agent_state", steps.restore_agent_state),
+            Step("settle_units", lambda: wiper.settle_units(deadline)),
+            Step("restart_ssh", steps.restart_ssh),
+        ]
+        return plan
+
+    def verify(self, spec: ReleaseSpec, context: TaskContext) -> Plan:
+        plan = Plan()
+
+        def look() -> str:
+            digest, before = self.load_baseline()
+            record, progress = self.ledger.get(spec.allocation_id), self._progress.find(spec.allocation_id)
+            checks = self._checks(spec, context, digest, before)
+            restarted = progress is not None and restart.has_restarted(progress)
+            grade = "rebooted" if spec.terms.grade == "rebooted" and restarted else "inspected"
+            plan.result.update(wire(checks, grade))
+            plan.evidence.update(
+                {
+                    "baseline_sha256": digest,
+                    "baseline_at_provision": record.baseline_digest if record else None,
+                    "boot_id": processes.boot_id(),
+                    "boot_id_before_wipe": progress.boot_id if progress else None,
+                    **self._agent_files().digests(spec.terms),
+                }
+            )
+            return "clean" if plan.result["clean"] else "not clean"
+
+        def settle() -> str:
+            if not plan.result["clean"]:
+                return "kept closed"
+            for record in self.ledger.others_unproven(spec.allocation_id):
+                self.ledger.change(record.allocation_id, verified=True)
+            self.ledger.change(spec.allocation_id, verified=True, released=True)
+            if self.ssh.reopen():
+                sshd.reload(context.deadline)
+            self.store.refresh_live(observe_live(self.surroundings, context.deadline))
+            return "baseline refreshed"
+
+        plan.steps = [Step("look", look), Step("settle", settle)]
+        return plan
+
+    def drives(self, spec: ReleaseSpec) -> tuple[str, ...]:
+        """The drives of this allocation, and those of others whose end is not proven yet."""
+        record = self.ledger.get(spec.allocation_id)
+        others = [other.drives for other in self.ledger.others_unproven(spec.allocation_id)]
+        return drives.expected(drives.named(spec.slots), record.drives if record else (), *others)
+
+    def _checks(self, spec: ReleaseSpec, context: TaskContext, digest: str, before: Baseline) -> list[Check]:
+        record = self.ledger.get(spec.allocation_id)
+        text = spec.terms.restore.configuration
+        told = {} if text is None else {str(self.config.source): hashlib.sha256(text.encode()).hexdigest()}
+        planted = record.marker if record else None
+        checks = verify.Verifier(before, self.surroundings, planted, context.deadline, spec.provisioned, told).checks()
+        blobs = copied_contents(before.files)
+        checks.append(check("agent_state", lambda: _look_at_state(context, blobs, digest), "agent"))
+        checks += self._agent_files().checks(spec.terms)
+        checks.append(drives.inspect(self.drives(spec), erased_here=drives.are_erased(spec, self.config)))
+        if spec.terms.grade == "rebooted":
+            checks.append(
+                check("restart", lambda: _look_for_restart(self._progress.find(spec.allocation_id)), "kernel")
+            )
+        others = self.ledger.others_unproven(spec.allocation_id)
+        if others:
+            checks.append(check("other_allocations", lambda: _look_for_others(others), "agent"))
+        return checks
+
+    def _agent_files(self) -> AgentFiles:
+        return AgentFiles(self.config.source, self.config.state_dir)
+
+    def _refuse_beside_served(self, spec: ReleaseSpec) -> None:
+        """A wipe takes the whole host, so it never runs under somebody who has it now, whoever signed it and when."""
+        others = [one.allocation_id for one in self.ledger.served() if one.allocation_id != spec.allocation_id]
+        if others:
+            raise TaskFailure(
+                "another_allocation_served",
+                f"This host serves {', '.join(others)}"[:300],
+                "Release that allocation first; this task was for an earlier one.",
+            )
+
+
+@dataclass(frozen=True)
+class _WipeSteps:
+    release: HostRelease
+    spec: ReleaseSpec
+    context: TaskContext
+    plan: Plan
+    wiper: Wiper
+    before: Baseline
+
+    def restore_agent_state(self) -> str:
+        if self.context.own_state is None:
+            return "no agent around"
+        blobs = copied_contents(self.before.files)
+        return self.context.own_state.rewrite(self.spec.allocation_id, self.spec.terms.restore, blobs)
+
+    def restart(self, store: WipeProgressStore, progress: WipeProgress) -> None:
+        self.release.ssh.shut_out()
+        restart.restart(store, progress, self.context.deadline)
+
+    def erase_drives(self) -> str:
+        expected = self.release.drives(self.spec)
+        absent = drives.erase_all(expected, self.context.deadline)
+        self.plan.evidence["drives_absent"] = absent
+        return f"{len(expected) - len(absent)} drives erased, {len(absent)} absent"
+
+    def renew_host_key(self) -> None:
+        ssh, address = self.release.ssh, self.release.config.effective_address()
+        ssh.write_host_certificate(self.context.certify_host(None, ssh.renew_host_key(), address))
+        ssh.install()
+        ssh.shut_out()
+
+    def restart_ssh(self) -> str:
+        sshd.check_configuration(self.context.deadline)
+        sshd.reload(self.context.deadline)
+        self.plan.result.update({"removed": self.wiper.removed, "restored": self.wiper.restored})
+        return sshd.wait_until_answering("127.0.0.1", self.release.config.ssh_port, self.context.deadline)
+
+
+def _look_at_state(context: TaskContext, blobs: dict[str, str], baseline_sha256: str) -> Finding:
+    if context.own_state is None:
+        raise NotExamined("there is no agent around")
+    return context.own_state.strangers(blobs, baseline_sha256)
+
+
+def _look_for_restart(progress: WipeProgress | None) -> Finding:
+    if progress is None:
+        return 0, ["no wipe of this allocation has run here"]
+    return 1, [] if restart.has_restarted(progress) else ["the host has not restarted since the wipe began"]
+
+
+def _look_for_others(others: list[AllocationRecord]) -> Finding:
+    """A forced release leaves a record behind; it is proven gone with the host, unless somebody is still served."""
+    found = []
+    for record in others:
+        if record.shape != "baremetal" or not record.released or record.marker is None:
+            found.append(f"{record.allocation_id} was not released on this host")
+        else:
+            found += marker.still_there(record.marker)
+    return len(others), found

@@ -1,0 +1,193 @@
+"""What lives in the running kernel and not in a file: modules, settings, packet filters, routes, namespaces, device nodes.
+
+Each fact is one line of text. The lines of now are compared with those of the baseline; what this host itself cannot change
+(settings that it may not write, modules where it may load none) is not its state and not in the list.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from gpuaas_agent import commands
+from gpuaas_agent.commands import Deadline
+
+_SETTINGS = Path("/proc/sys")
+_CAP_SYS_MODULE = 16
+# They count or name what happens, and nobody sets them.
+_COUNTING = (
+    "kernel/ns_last_pid",
+    "kernel/random/",
+    "kernel/tainted",
+    "kernel/pty/",
+    "fs/binfmt_misc/",
+    "net/ipv4/route/flush",
+    "net/ipv6/route/flush",
+    "net/netfilter/nf_conntrack_buckets",
+    "net/nf_conntrack_max",
+    "net/netfilter/nf_conntrack_max",
+    "vm/compact_memory",
+    "vm/drop_caches",
+)
+# Written by whoever uses a terminal or shares memory; scratch folders have a check of their own.
+_OTHER_DEVICES = ("/dev/pts", "/dev/shm", "/dev/mqueue", "/dev/hugepages")  # noqa: S108
+_LISTINGS = {
+    "binfmt": "/proc/sys/fs/binfmt_misc",
+    "bpf": "/sys/fs/bpf",
+    "network namespace": "/run/netns",
+}
+_TEXTS = {
+    "security module": "/sys/kernel/security/lsm",
+    "apparmor profile": "/sys/kernel/security/apparmor/profiles",
+    "kernel probe": "/sys/kernel/tracing/kprobe_events",
+    "swap": "/proc/swaps",
+    "packet filter table": "/proc/net/ip_tables_names",
+    "packet filter table (6)": "/proc/net/ip6_tables_names",
+}
+
+
+def observe(deadline: Deadline) -> frozenset[str]:
+    return frozenset(
+        [*_modules(), *_settings(), *_network(deadline), *_devices(), *_listed(), *_texts()],
+    )
+
+
+def differences(before: frozenset[str], now: frozenset[str]) -> list[str]:
+    return [f"now: {line}" for line in sorted(now - before)] + [f"before: {line}" for line in sorted(before - now)]
+
+
+def may_load_modules(status: str) -> bool:
+    """From /proc/1/status: whether anything on this host can load a module at all."""
+    bounds = [line.split()[1] for line in status.splitlines() if line.startswith("CapBnd:")]
+    return any(int(bound, 16) >> _CAP_SYS_MODULE & 1 for bound in bounds)
+
+
+def unseen() -> str:
+    """What this host cannot show, for the evidence."""
+    hidden = [] if may_load_modules(Path("/proc/1/status").read_text()) else ["kernel modules (this host loads none)"]
+    if not os.access(_SETTINGS / "kernel/core_pattern", os.W_OK):
+        hidden.append("settings outside of the network (read-only here)")
+    hidden += [name for name, path in (*_LISTINGS.items(), *_TEXTS.items()) if not os.path.exists(path)]
+    return "not to be seen here: " + ", ".join(hidden) if hidden else ""
+
+
+def _modules() -> Iterator[str]:
+    if may_load_modules(Path("/proc/1/status").read_text()):
+        yield from (f"module {line.split()[0]}" for line in Path("/proc/modules").read_text().splitlines())
+
+
+def _settings() -> Iterator[str]:
+    for folder, _, names in os.walk(_SETTINGS):
+        for name in names:
+            path = os.path.join(folder, name)
+            short = path.removeprefix(f"{_SETTINGS}/")
+            if short.startswith(_COUNTING) or not os.access(path, os.R_OK | os.W_OK):
+                continue
+            try:
+                yield f"setting {short} = {' '.join(Path(path).read_text(errors='replace').split())[:200]}"
+            except OSError:
+                continue  # one of those that can only be written, or has no value
+
+
+def _network(deadline: Deadline) -> Iterator[str]:
+    yield from (f"packet filter {line}" for line in _said(["nft", "--stateless", "list", "ruleset"], deadline))
+    for family in ("-4", "-6"):
+        for rule in _objects(["ip", family, "-json", "rule", "show"], deadline):
+            yield f"rule {family} {_chosen(rule, ('priority', 'src', 'dst', 'fwmark', 'table', 'action', 'iif', 'oif'))}"
+        for route in _objects(["ip", family, "-json", "route", "show", "table", "all"], deadline):
+            if family == "-4" or not str(route.get("dst", "")).startswith(("fe80:", "ff00:")):
+                yield f"route {family} {_chosen(route, ('type', 'dst', 'gateway', 'dev', 'table', 'prefsrc', 'via'))}"
+    for link in _objects(["ip", "-json", "-details", "link", "show"], deadline):
+        kind = link.get("linkinfo")
+        made = kind.get("info_kind", "") if isinstance(kind, dict) else ""
+        yield f"link {made} {_chosen(link, ('ifname', 'address', 'master', 'xdp', 'mtu'))}"
+
+
+def _chosen(entry: dict[str, object], keys: Iterable[str]) -> str:
+    return " ".join(f"{key} {entry[key]}" for key in keys if key in entry)
+
+
+def _objects(argv: list[str], deadline: Deadline) -> list[dict[str, object]]:
+    said = json.loads(commands.run(argv, deadline) or "[]")
+    return [entry for entry in said if isinstance(entry, dict)]
+
+
+def _said(argv: list[str], deadline: Deadline) -> list[str]:
+    """Each line with the lines that it stands in, so that a rule of another chain is another fact."""
+    lines, within = [], list[str]()
+    for line in commands.run(argv, deadline).splitlines():
+        text = line.strip()
+        if text == "}":
+            within = within[:-1]
+        elif text:
+            lines.append(" / ".join([*within, text])[:300])
+            within = [*within, text.removesuffix("{").strip()] if text.endswith("{") else within
+    return lines
+
+
+def _devices() -> Iterator[str]:
+    for folder, folders, names in os.walk("/dev"):
+        folders[:] = [name for name in folders if os.path.join(folder, name) not in _OTHER_DEVICES]
+        for name in names + folders:
+            path = os.path.join(folder, name)
+            try:
+                status = os.lstat(path)
+            except FileNotFoundError:
+                continue
+            if stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode):
+                number = f"{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}"
+                mode = (
+                    "" if "tty" in name or "console" in name else f" {stat.S_IMODE(status.st_mode):o} {status.st_uid}"
+                )
+                yield f"device {path} {stat.filemode(status.st_mode)[0]} {number}{mode}"
+            elif stat.S_ISLNK(status.st_mode):
+                yield f"device {path} -> {os.readlink(path)}"
+            elif not stat.S_ISDIR(status.st_mode):
+                yield f"device {path} is no device"
+
+
+def _listed() -> Iterator[str]:
+    for name, folder in _LISTINGS.items():
+        if os.path.isdir(folder):
+            yield from (f"{name} {entry}" for entry in os.listdir(folder))
+
+
+def _texts() -> Iterator[str]:
+    for name, path in _TEXTS.items():
+        try:
+            text = Path(path).read_text(errors="replace")
+        except OSError:
+            continue
+        yield from (f"{name} {line[:200]}" for line in text.splitlines())
+
+
+def restore(before: frozenset[str], deadline: Deadline) -> str:
+    """Take away what was added and can be taken away by itself; the verification names the rest."""
+    now = observe(deadline)
+    added = sorted(now - before)
+    if any(line.startswith("packet filter ") for line in added) and not any(
+        line.startswith("packet filter ") for line in before
+    ):
+        commands.attempt(["nft", "flush", "ruleset"], deadline)
+    for line in added:
+        words = line.split()
+        if line.startswith("network namespace "):
+            commands.attempt(["ip", "netns", "del", words[2]], deadline)
+        elif line.startswith("device ") and os.path.lexists(words[1]):
+            os.unlink(words[1])
+        elif line.startswith("link ") and "ifname" in words:
+            commands.attempt(["ip", "link", "del", words[words.index("ifname") + 1]], deadline)
+    for line in sorted(before - now):
+        if line.startswith("setting "):
+            name, _, value = line.removeprefix("setting ").partition(" = ")
+            _write_setting(name, value)
+    return f"{len(added)} added, {len(before - now)} missing"
+
+
+def _write_setting(name: str, value: str) -> None:
+    with contextlib.suppress(OSError):
+        (_SETTINGS / name).write_text(value)

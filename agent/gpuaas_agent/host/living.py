@@ -1,0 +1,103 @@
+"""The few files that may differ from the baseline after a wipe, each with a rule of its own.
+
+A path without a rule must be exactly what it was. A rule never says "whatever it holds": it says what the file must be now.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from fnmatch import fnmatchcase
+
+from gpuaas_agent.host.manifest import Difference, Entry, Manifest
+from gpuaas_agent.host.sshd import CLOSED, CLOSED_TEXT, HOST_CERTIFICATE, HOST_KEY
+
+# As much as a host writes into a log between being wiped and being looked at. What a tenant wrote was emptied before.
+FRESH_BYTES = 64 << 10
+LOGS = ("/var/log/*", "/var/lib/dhcp/*")
+# The system makes them when it boots or lets somebody in.
+_LOGIN_RECORDS = ("/var/log/wtmp", "/var/log/btmp", "/var/log/lastlog")
+_NO_FILE = Entry("absent", 0, 0, 0, 0, 0, "", "")
+
+Rule = Callable[[str, Entry, Entry], bool]
+
+
+def is_log(path: str) -> bool:
+    return any(fnmatchcase(path, pattern) for pattern in LOGS)
+
+
+def _fresh_log(path: str, before: Entry, now: Entry) -> bool:
+    if path in _LOGIN_RECORDS and "absent" in (before.kind, now.kind):
+        return now.kind == "absent" or (now.kind == "file" and now.uid == 0 and now.size <= FRESH_BYTES)
+    return now.kind == "file" and before.same_but_content(now) and now.size <= FRESH_BYTES
+
+
+def _fresh_journal(path: str, before: Entry, now: Entry) -> bool:
+    """journald's one open journal. Archived ones and those of users are gone after a wipe."""
+    if now.kind == "absent":
+        return path.endswith((".journal", ".journal~"))
+    place = path.split("/")
+    return (
+        now.kind == "file"
+        and now.uid == 0
+        and now.mode & 0o133 == 0
+        and len(place) == 6
+        and place[5] == "system.journal"
+    )
+
+
+def _small_secret(path: str, before: Entry, now: Entry) -> bool:
+    return now.kind == "file" and (now.mode, now.uid, now.gid) == (0o600, 0, 0) and now.size <= 4096
+
+
+def _empty(path: str, before: Entry, now: Entry) -> bool:
+    return now.kind == "absent" or (now.kind == "file" and now.uid == 0 and now.size == 0 and now.mode & 0o133 == 0)
+
+
+def _gone(path: str, before: Entry, now: Entry) -> bool:
+    """A cache is what it was, or empty."""
+    return now.kind == "absent" and before.kind in ("file", "link")
+
+
+def _renewed(path: str, before: Entry, now: Entry) -> bool:
+    """The key is new after each wipe; that its halves and its certificate belong together is a check of its own."""
+    wanted = 0o600 if path == f"/{HOST_KEY}" else 0o644
+    return now.kind == "file" and (now.mode, now.uid, now.gid) == (wanted, 0, 0) and not now.attributes
+
+
+def _shut(path: str, before: Entry, now: Entry) -> bool:
+    """The agent's own "nobody comes in" while a host is not proven clean."""
+    text = hashlib.sha256(CLOSED_TEXT.encode()).hexdigest()
+    return now.kind == "absent" or (now.kind == "file" and (now.content, now.uid, now.mode) == (text, 0, 0o644))
+
+
+RULES: tuple[tuple[str, Rule], ...] = (
+    ("/var/log/journal/*", _fresh_journal),
+    *((pattern, _fresh_log) for pattern in LOGS),
+    ("/var/lib/systemd/random-seed", _small_secret),
+    ("/var/lib/systemd/timers/stamp-*", _empty),
+    ("/var/lib/systemd/timesync/clock", _empty),
+    ("/etc/.pwd.lock", _empty),
+    ("/var/cache/*", _gone),
+    (f"/{HOST_KEY}", _renewed),
+    (f"/{HOST_KEY}.pub", _renewed),
+    (f"/{HOST_CERTIFICATE}", _renewed),
+    (f"/{CLOSED}", _shut),
+)
+
+
+def unexplained(before: Manifest, now: Manifest, difference: Difference, told: Mapping[str, str] = {}) -> Difference:
+    """What of a difference no rule explains. `told`: digests of files whose content the platform itself has sent."""
+
+    def explained(path: str) -> bool:
+        old, new = before.get(path, _NO_FILE), now.get(path, _NO_FILE)
+        if path in told:
+            return new.kind == "file" and new.content == told[path] and new.uid == 0 and new.mode & 0o022 == 0
+        rule = next((rule for pattern, rule in RULES if fnmatchcase(path, pattern)), None)
+        return rule is not None and rule(path, old, new)
+
+    return Difference(
+        added=[path for path in difference.added if not explained(path)],
+        changed=[path for path in difference.changed if not explained(path)],
+        removed=[path for path in difference.removed if not explained(path)],
+    )

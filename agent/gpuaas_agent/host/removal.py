@@ -1,0 +1,64 @@
+"""Removing files and folders that resist: marked immutable, or locked in a folder that is."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import struct
+from collections.abc import Callable
+
+from gpuaas_agent import log
+
+_FS_IOC_GETFLAGS, _FS_IOC_SETFLAGS = 0x80086601, 0x40086602
+_IMMUTABLE_OR_APPEND = 0x10 | 0x20
+
+
+def remove(path: str) -> bool:
+    """Remove a file or a whole folder. False when something of it stays; verify will see it."""
+    try:
+        return insist(path, lambda: _remove_once(path))
+    except FileNotFoundError:
+        return True
+    except OSError as problem:
+        log.warning("file_not_removed", path=path, message=str(problem))
+        return False
+
+
+def _remove_once(path: str) -> None:
+    if os.path.isdir(path) and not os.path.islink(path):
+        shutil.rmtree(path)
+    else:
+        os.unlink(path)
+
+
+def insist(path: str, action: Callable[[], None]) -> bool:
+    """Try; when the file is marked immutable, take the mark away and try again."""
+    try:
+        action()
+    except PermissionError:
+        unlock_below(path)
+        clear_flags(os.path.dirname(path))
+        action()
+    return True
+
+
+def unlock_below(path: str) -> None:
+    """Take the marks "immutable" and "append-only" from a file, or from a folder and all that is in it."""
+    for folder, _, names in os.walk(path):
+        for name in names:
+            clear_flags(os.path.join(folder, name))
+        clear_flags(folder)
+    clear_flags(path)
+
+
+def clear_flags(path: str) -> None:
+    with contextlib.suppress(OSError):
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            raw = fcntl.ioctl(descriptor, _FS_IOC_GETFLAGS, b"\0" * 8)
+            flags = struct.unpack("l", raw)[0] & ~_IMMUTABLE_OR_APPEND
+            fcntl.ioctl(descriptor, _FS_IOC_SETFLAGS, struct.pack("l", flags))
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,97 @@
+"""The restart of a host inside its wipe: asked of the kernel, not of programs that a tenant could have replaced.
+
+Where a wipe is, is on disk before the host goes down: after the boot, or a power cut, the wipe goes on behind the restart.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpuaas_agent import durable, log
+from gpuaas_agent.commands import Deadline
+from gpuaas_agent.failures import TaskFailure
+from gpuaas_agent.host import processes
+
+NAME = "wipe.json"
+MOST_ATTEMPTS = 3
+_RB_AUTOBOOT = 0x01234567
+_SECONDS_TO_GO_DOWN = 60.0
+
+
+@dataclass(frozen=True)
+class WipeProgress:
+    """Which wipe is under way, in which boot of the host it began, and how often a restart was asked for."""
+
+    allocation_id: str
+    generation: int
+    boot_id: str
+    attempts: int = 0
+
+
+class WipeProgressStore:
+    def __init__(self, state_dir: Path) -> None:
+        self._path = state_dir / NAME
+
+    def begin(self, allocation_id: str, generation: int) -> WipeProgress:
+        """The progress of this very wipe, or a fresh one: what another task has left behind counts for nothing."""
+        known = self.find(allocation_id)
+        if known is not None and known.generation == generation:
+            return known
+        progress = WipeProgress(allocation_id, generation, processes.boot_id())
+        self._write(progress)
+        return progress
+
+    def note_attempt(self, progress: WipeProgress) -> WipeProgress:
+        again = WipeProgress(progress.allocation_id, progress.generation, progress.boot_id, progress.attempts + 1)
+        self._write(again)
+        return again
+
+    def find(self, allocation_id: str) -> WipeProgress | None:
+        try:
+            raw = durable.read_json(self._path) or {}
+            progress = WipeProgress(
+                str(raw["allocation_id"]), int(str(raw["generation"])), str(raw["boot_id"]), int(str(raw["attempts"]))
+            )
+        except (OSError, ValueError, KeyError):
+            return None
+        return progress if progress.allocation_id == allocation_id else None
+
+    def _write(self, progress: WipeProgress) -> None:
+        durable.write_json(self._path, vars(progress))
+
+
+def has_restarted(progress: WipeProgress) -> bool:
+    """Whether it came up again after the wipe has asked for it. A power cut before that began from what the tenant left."""
+    return progress.attempts > 0 and progress.boot_id != processes.boot_id()
+
+
+def restart(store: WipeProgressStore, progress: WipeProgress, deadline: Deadline) -> None:
+    """Does not return when it works. No service is asked to stop: whoever was root may have chosen what it does then."""
+    if progress.attempts >= MOST_ATTEMPTS:
+        raise _failure(f"the host did not restart in {progress.attempts} attempts")
+    store.note_attempt(progress)
+    log.event("restarting_host", allocation_id=progress.allocation_id)
+    os.sync()
+    _ask_kernel()
+    limit = deadline.at_most(_SECONDS_TO_GO_DOWN)
+    while limit.remaining() > 0:
+        time.sleep(0.1)
+    raise _failure("the kernel was asked to restart the host, and it still runs")
+
+
+def _ask_kernel() -> None:
+    library = ctypes.CDLL(None, use_errno=True)
+    if library.reboot(ctypes.c_int(_RB_AUTOBOOT)) != 0:
+        raise _failure(f"the kernel refuses to restart the host: {os.strerror(ctypes.get_errno())}")
+
+
+def _failure(message: str) -> TaskFailure:
+    return TaskFailure(
+        "restart_failed",
+        message[:1].upper() + message[1:],
+        "Restart the host from outside and retry the release, or reinstall it.",
+    )
