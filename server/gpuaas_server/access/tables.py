@@ -141,7 +141,7 @@ credential_deliveries = sa.Table(
     id_column("dlv"),
     sa.Column("tenant_id", text_id(), nullable=False),
     sa.Column("project_id", text_id(), nullable=False),
-    sa.Column("credential_id", text_id(), sa.ForeignKey("access_credentials.id"), nullable=False),
+    sa.Column("credential_id", text_id(), nullable=False),  # no foreign key: the log outlives the credential
     sa.Column("version", sa.Integer, nullable=False),
     sa.Column("delivered_to", text_id(), nullable=False),
     sa.Column("recipient_fingerprint", sa.Text, nullable=False),

@@ -52,6 +52,8 @@ allocations = sa.Table(
     sa.Column("unproven", sa.Boolean, nullable=False, server_default="false"),
     # When its transitions and host tasks were removed; the row itself, with the wipe's evidence, stays.
     sa.Column("history_removed_at", Timestamp),
+    # Since when only what a bill and the proof of the wipe need is left, because its project was deleted.
+    sa.Column("purged_at", Timestamp),
     sa.CheckConstraint(
         "state IN ('requested', 'provisioning', 'active', 'releasing', 'released', 'failed', 'release_failed')",
         name="allocations_state",

@@ -18,6 +18,7 @@ class AuditFilter:
     correlation_id: str | None = None
     action: str | None = None
     outcome: str | None = None
+    source: str | None = None
     since: datetime | None = None
     before: datetime | None = None
 

@@ -58,6 +58,8 @@ async def account_sign_in(
     known = acting(caller, {**key.row, "id": grant.client_id}, SERVICE_ACCOUNT)
     if key.row["disabled"] or key.expired(now):
         raise await refuse(platform, known, "account_disabled")
+    if key.row["deleting"]:
+        raise await refuse(platform, known, "deletion_scheduled")
     bound_to = await _bind(platform, known, key, shown)
     async with platform.transaction(PLATFORM, known) as tx:
         await queries.key_used(tx.connection, key.row["key_id"], tx.now)

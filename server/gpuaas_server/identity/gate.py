@@ -131,6 +131,8 @@ class IdentityGate:
             raise Problem("token_invalid", "The token was ended.")
         if principal.disabled:
             raise Problem("account_disabled")
+        if principal.deleting:
+            raise Problem("deletion_scheduled")
         if principal.expires_at is not None and principal.expires_at <= now:
             raise Problem("token_expired", "The service account has expired.")
         if principal.live_keys is not None:
@@ -164,8 +166,11 @@ class IdentityGate:
         verdict = decide(principal, action, place.tenant_id or None, place.project_id)
         if verdict is not Verdict.ALLOWED:
             raise await self._refusals.denied(request, actor, action, verdict, place)
-        if place.disabled and request.method not in _READS and not _may_while_disabled(principal, action):
-            raise await self._refusals.place_disabled(request, actor, action, place)
+        if request.method not in _READS:
+            if place.deleting and not RULES[action].while_disabled:
+                raise await self._refusals.place_deleting(request, actor, action, place)
+            if place.disabled and not _may_while_disabled(principal, action):
+                raise await self._refusals.place_disabled(request, actor, action, place)
         if place.tenant_id:
             roles = principal.roles_at(place.tenant_id, place.project_id)
         else:

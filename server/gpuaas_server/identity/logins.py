@@ -65,11 +65,11 @@ async def password_sign_in(
         raise await lockouts.count_failure(platform, known, attempt, action)
     async with platform.transaction(PLATFORM, known) as tx:
         await lockouts.refuse_locked(tx, attempt)
-        if not found["disabled"]:
+        if not found["disabled"] and not found["deleting"]:
             await lockouts.note_success(platform, tx, attempt)
             await user_queries.signed_in(tx.connection, known.id, tx.now)
             return await begin(tx, ProvenPerson(known, found["tenant_id"], found["auth_epoch"]))
-    raise await refuse(platform, known, "account_disabled", action)
+    raise await refuse(platform, known, "account_disabled" if found["disabled"] else "deletion_scheduled", action)
 
 
 async def _begin(platform: Platform, tx: Tx, person: ProvenPerson) -> AccessToken:

@@ -27,7 +27,11 @@ async def account_token(
 
 
 def may(principal: Principal, action: str, place: ProjectPlace) -> bool:
-    """Whether the policy would admit the action there; in a disabled place, only what ends something."""
+    """Whether the policy would admit the action there; in a disabled place, or one that is to be deleted, only what ends
+    something.
+    """
+    if place.deleting and not RULES[action].while_disabled:
+        return False
     if place.disabled and not RULES[action].while_disabled and not principal.platform_roles:
         return False
     return decide(principal, action, place.tenant_id, place.project_id) is Verdict.ALLOWED

@@ -80,6 +80,13 @@ RULES: dict[str, Rule] = {
     "tenant_list": _PEOPLE,
     "tenant_show": Rule(Level.TENANT, _TENANT_READERS | {USER}),
     "tenant_update": Rule(Level.TENANT, _ADMIN, while_disabled=True),
+    # Deletion: asking, undoing, and taking everything along before or during the grace period
+    "tenant_delete": Rule(Level.TENANT, _ADMIN, while_disabled=True),
+    "tenant_undelete": Rule(Level.TENANT, _ADMIN, while_disabled=True),
+    "tenant_export": _ADMINISTER_TENANT,
+    "project_delete": Rule(Level.PROJECT, _TENANT_ADMINS, while_disabled=True),
+    "project_undelete": Rule(Level.PROJECT, _TENANT_ADMINS, while_disabled=True),
+    "project_export": Rule(Level.PROJECT, _TENANT_ADMINS),
     "user_create": _ADMINISTER,
     "user_list": _OPERATE,
     "user_show": _OPERATE,

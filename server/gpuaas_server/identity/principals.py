@@ -52,6 +52,7 @@ class Principal:
     expires_at: datetime | None = None
     live_keys: Mapping[str, datetime | None] | None = None
     certificates: CertificateRules = NO_RULES
+    deleting: bool = False  # the tenant, or a service account's project, is to be deleted
 
     def roles_at(self, tenant_id: str | None, project_id: str | None) -> frozenset[str]:
         """What the caller holds in a tenant or a project; nothing means that it is hidden from them."""
@@ -74,6 +75,7 @@ class Account:
     tenant_id: str | None
     disabled: bool = False
     auth_epoch: int = 1
+    deleting: bool = False
 
 
 def user_principal(account: Account, bindings: Iterable[Binding]) -> Principal:
@@ -99,6 +101,7 @@ def user_principal(account: Account, bindings: Iterable[Binding]) -> Principal:
         everywhere=platform | own | {USER},
         # A user of the platform has no tenant's rows; without a role the policy shows them only themselves.
         database_scope=Scope(account.tenant_id) if account.tenant_id else PLATFORM,
+        deleting=account.deleting,
     )
 
 
@@ -116,6 +119,7 @@ class ServiceAccountState:
     keys: Mapping[str, datetime | None]
     app_slugs: frozenset[str] = frozenset()
     certificates: CertificateRules = NO_RULES
+    deleting: bool = False
 
 
 def service_account_principal(account: ServiceAccountState) -> Principal:
@@ -139,4 +143,5 @@ def service_account_principal(account: ServiceAccountState) -> Principal:
         expires_at=account.expires_at,
         live_keys=account.keys,
         certificates=account.certificates,
+        deleting=account.deleting,
     )

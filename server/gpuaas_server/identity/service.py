@@ -17,6 +17,7 @@ from gpuaas_server.identity.rules import PLATFORM_ROLES
 from gpuaas_server.identity.schemas import Member, ProjectMemberSet, TenantMemberSet
 from gpuaas_server.identity.sessions import sessions_forget
 from gpuaas_server.identity.signing_keys import TOPIC
+from gpuaas_server.identity.users import forget_sign_ins
 from gpuaas_server.kernel.context import Actor
 from gpuaas_server.kernel.database import Connection
 
@@ -37,6 +38,7 @@ __all__ = [
     "bound_apps",
     "browser_sessions_forget",
     "ensure_first_admin",
+    "forget_sign_ins",
     "member_list",
     "member_remove",
     "member_set",

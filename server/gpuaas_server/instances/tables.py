@@ -175,6 +175,7 @@ instance_projects = sa.Table(
         "instance_id",
         postgresql_where=sa.text("NOT home AND until IS NULL"),
     ),
+    sa.Index("instance_projects_by_project", "project_id", "instance_id"),
 )
 
 # The timeline. The same things are in the event log of the project, which forgets sooner.

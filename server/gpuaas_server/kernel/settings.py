@@ -228,6 +228,12 @@ class Settings(BaseSettings):
     enrolment_retention_days: int = Field(
         default=30, ge=1, description="How long enrolment tokens and their uses are listed after they have expired."
     )
+    deletion_grace_days: int = Field(
+        default=7,
+        ge=0,
+        le=365,
+        description="How long the deletion of a tenant or project can be undone before everything in it is removed.",
+    )
     event_sink_file: Path | None = Field(
         default=None, description="Append every event as a JSON line to this file (at least once)."
     )

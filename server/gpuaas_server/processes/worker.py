@@ -12,6 +12,7 @@ from gpuaas_server.access.machine import AccessEndMachine, OperationAccessEndMac
 from gpuaas_server.allocations.reconciler import AllocationMachine
 from gpuaas_server.artifacts.deletion import ArtifactDeleteMachine
 from gpuaas_server.artifacts.reconciler import ArtifactCheckMachine, PublishIntentMachine
+from gpuaas_server.deletions.reconciler import DeletionMachine
 from gpuaas_server.events.relay import JsonLinesSink, relay
 from gpuaas_server.housekeeping import machine as housekeeping
 from gpuaas_server.identity import signing_keys
@@ -58,6 +59,7 @@ def build_worker(platform: Platform) -> Worker:
             PublishIntentMachine(platform.settings),
             ArtifactCheckMachine(),
             ArtifactDeleteMachine(platform.settings),
+            DeletionMachine(platform.settings),
             liveness.NodeLivenessMachine(platform),
             MaintenanceMachine(),
             housekeeping.HousekeepingMachine(platform),

@@ -1,14 +1,20 @@
 """Wire types of tenants and projects."""
 
 from datetime import datetime
+from typing import Annotated
 
 from pydantic import BaseModel, Field
 
 from gpuaas_server.kernel.http.schemas import AllowedActions, Body, Generation, Name, Slug
 
+DeleteAfter = Annotated[
+    datetime | None,
+    Field(description="Its deletion was asked for: until then it can be undone, then everything in it is removed."),
+]
+
 
 class TenantCreate(Body):
-    slug: Slug = Field(description="Unique on the platform, and for good.")
+    slug: Slug = Field(description="Unique on the platform. It does not change; after a deletion it can be used again.")
     name: Name
 
 
@@ -24,13 +30,14 @@ class Tenant(BaseModel):
     slug: str
     name: str
     disabled: bool
+    delete_after: DeleteAfter
     created_at: datetime
     generation: Generation
     allowed_actions: AllowedActions
 
 
 class ProjectCreate(Body):
-    slug: Slug = Field(description="Unique in the tenant, and for good.")
+    slug: Slug = Field(description="Unique in the tenant. It does not change; after a deletion it can be used again.")
     name: Name
 
 
@@ -47,6 +54,7 @@ class Project(BaseModel):
     slug: str
     name: str
     disabled: bool
+    delete_after: DeleteAfter
     created_at: datetime
     generation: Generation
     allowed_actions: AllowedActions

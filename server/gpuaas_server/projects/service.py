@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from psycopg.rows import DictRow
 
@@ -27,6 +28,9 @@ Roles = frozenset[str]
 RequireMatch = Callable[[int], None]
 _TENANT_VERBS = (
     "tenant_update",
+    "tenant_delete",
+    "tenant_undelete",
+    "tenant_export",
     "tenant_user_create",
     "tenant_member_set",
     "tenant_member_remove",
@@ -40,6 +44,9 @@ _TENANT_VERBS = (
 )
 _PROJECT_VERBS = (
     "project_update",
+    "project_delete",
+    "project_undelete",
+    "project_export",
     "project_member_set",
     "project_member_remove",
     "project_quota_set",
@@ -53,11 +60,14 @@ _PROJECT_VERBS = (
 
 @dataclass(frozen=True, slots=True)
 class ProjectPlace:
-    """Where a call goes: a project of a tenant, or a tenant. `disabled` names which of the two is, if any."""
+    """Where a call goes: a project of a tenant, or a tenant. `disabled` names which of the two is, if any; `deleting` which
+    of them is to be deleted.
+    """
 
     tenant_id: str
     project_id: str | None = None
     disabled: str = ""
+    deleting: str = ""
 
 
 async def project_place(connection: Connection, project_id: str) -> ProjectPlace | None:
@@ -65,12 +75,13 @@ async def project_place(connection: Connection, project_id: str) -> ProjectPlace
     if row is None:
         return None
     disabled = "tenant" if row["tenant_disabled"] else "project" if row["project_disabled"] else ""
-    return ProjectPlace(row["tenant_id"], project_id, disabled)
+    deleting = "tenant" if row["tenant_deleting"] else "project" if row["project_deleting"] else ""
+    return ProjectPlace(row["tenant_id"], project_id, disabled, deleting)
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectFacts:
-    """What other rooms may keep of a project: its slug never changes."""
+    """What other rooms may keep of a project: its slug never changes. `disabled`: also one that is to be deleted."""
 
     id: str
     slug: str
@@ -85,7 +96,10 @@ async def project_facts(connection: Connection, tenant_id: str, project_ids: Seq
 
 async def tenant_place(connection: Connection, tenant_id: str) -> ProjectPlace | None:
     row = await queries.tenant_show(connection, tenant_id)
-    return None if row is None else ProjectPlace(tenant_id, None, "tenant" if row["disabled"] else "")
+    if row is None:
+        return None
+    deleting = "tenant" if row["delete_after"] is not None else ""
+    return ProjectPlace(tenant_id, None, "tenant" if row["disabled"] else "", deleting)
 
 
 async def tenant_create(tx: Tx, body: TenantCreate, roles: Roles) -> Tenant:
@@ -166,6 +180,43 @@ async def project_update(
     await emit(tx, NewEvent("project.updated", project_id, tenant_id, project_id, {"disabled": disabled}))
     tx.wakeups.add(identity.TOPIC)
     return _project(row, roles)
+
+
+@dataclass(frozen=True, slots=True)
+class DeletablePlace:
+    """What a deletion must know of its tenant or project. The caller holds the row's lock."""
+
+    tenant_id: str
+    project_id: str | None
+    delete_after: datetime | None
+    generation: int
+
+    @property
+    def id(self) -> str:
+        return self.project_id or self.tenant_id
+
+    @property
+    def noun(self) -> str:
+        return "project" if self.project_id else "tenant"
+
+
+async def lock_tenant(tx: Tx, tenant_id: str) -> DeletablePlace:
+    row = _present(await queries.tenant_hold(tx.connection, tenant_id), "tenant", tenant_id)
+    return DeletablePlace(tenant_id, None, row["delete_after"], row["generation"])
+
+
+async def lock_project(tx: Tx, project_id: str) -> DeletablePlace:
+    row = _present(await queries.project_hold(tx.connection, project_id), "project", project_id)
+    return DeletablePlace(row["tenant_id"], project_id, row["delete_after"], row["generation"])
+
+
+async def set_delete_after(tx: Tx, place: DeletablePlace, moment: datetime | None) -> None:
+    """Gates of all processes look again: who is of the place loses, or regains, what they may do."""
+    if place.project_id is None:
+        await queries.tenant_delete_after(tx.connection, place.tenant_id, moment)
+    else:
+        await queries.project_delete_after(tx.connection, place.project_id, moment)
+    tx.wakeups.add(identity.TOPIC)
 
 
 def _changed(before: DictRow, body: TenantUpdate | ProjectUpdate) -> tuple[str, bool]:

@@ -13,6 +13,7 @@ tenants = sa.Table(
     sa.Column("name", sa.Text, nullable=False),
     sa.Column("disabled", sa.Boolean, nullable=False, server_default="false"),
     sa.Column("created_at", Timestamp, nullable=False),
+    sa.Column("delete_after", Timestamp),  # its deletion was asked for: nothing but undoing that is done in it
     sa.Column("generation", sa.BigInteger, nullable=False, server_default="1"),
 )
 
@@ -25,6 +26,7 @@ projects = sa.Table(
     sa.Column("name", sa.Text, nullable=False),
     sa.Column("disabled", sa.Boolean, nullable=False, server_default="false"),
     sa.Column("created_at", Timestamp, nullable=False),
+    sa.Column("delete_after", Timestamp),  # its deletion was asked for: nothing but undoing that is done in it
     sa.Column("generation", sa.BigInteger, nullable=False, server_default="1"),
     sa.UniqueConstraint("tenant_id", "slug", name="projects_one_per_slug"),
     sa.UniqueConstraint("id", "tenant_id", name="projects_with_tenant"),

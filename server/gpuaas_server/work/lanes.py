@@ -37,6 +37,7 @@ LANE_OF_KIND: Mapping[str, Lane] = {
     "publish_intent": Lane.BULK,
     "artifact_check": Lane.BULK,
     "artifact_delete": Lane.BULK,
+    "deletion": Lane.BULK,
     "housekeeping": Lane.BULK,
     "secret_rewrap": Lane.BULK,
     "key_custody": Lane.BULK,

@@ -59,6 +59,12 @@ FOUNDATION = [
         "already_exists", 409, "Something with this name exists", "Choose another name, or use the existing one."
     ),
     ErrorKind(
+        "not_empty",
+        409,
+        "There is still something in the tenant or project",
+        "Release, stop or remove what the answer names, then ask again.",
+    ),
+    ErrorKind(
         "reason_required", 422, "A reason is required", "Send a reason that a colleague will understand in a year."
     ),
     # Idempotency
@@ -130,6 +136,12 @@ FOUNDATION = [
         True,
     ),
     ErrorKind("account_disabled", 403, "The account is disabled", "Ask an administrator to enable it."),
+    ErrorKind(
+        "deletion_scheduled",
+        403,
+        "The tenant or project is to be deleted",
+        "Ask an administrator to undo the deletion before its date.",
+    ),
     ErrorKind(
         "sign_in_busy",
         503,

@@ -1,0 +1,64 @@
+"""Delete a tenant or a project after a grace period, undo it, and export what they hold."""
+
+from typing import Annotated
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from gpuaas_server.deletions import export, service
+from gpuaas_server.deletions.schemas import EXPORT
+from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
+from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.ids import ProjectId, TenantId
+from gpuaas_server.projects.schemas import Project, Tenant
+
+router = APIRouter()
+
+_DELETE = problem_responses("not_empty", "precondition_failed")
+_EXPORT = {200: EXPORT, **problem_responses("too_many_streams")}
+
+
+@router.delete("/tenants/{tenant_id}", status_code=202, response_model=Tenant, responses=_DELETE, tags=["tenants"])
+async def tenant_delete(tenant_id: TenantId, call: Annotated[Call, admitted_change("tenant_delete")]) -> Response:
+    """Ask for the deletion of an empty tenant. Its people and programs are out at once; it can be undone until
+    `delete_after`, then everything in it is removed. Asking again changes nothing.
+    """
+    roles, match, settings = call.admission.roles, call.require_match, call.platform.settings
+    return await call.change(lambda tx: service.tenant_delete(tx, settings, tenant_id, roles, match), status=202)
+
+
+@router.post("/tenants/{tenant_id}/undelete", response_model=Tenant, responses=_DELETE, tags=["tenants"])
+async def tenant_undelete(tenant_id: TenantId, call: Annotated[Call, admitted_change("tenant_undelete")]) -> Response:
+    """Undo the deletion of a tenant before its date. Accounts, keys and sessions are as they were."""
+    roles, match = call.admission.roles, call.require_match
+    return await call.change(lambda tx: service.tenant_undelete(tx, tenant_id, roles, match))
+
+
+@router.get("/tenants/{tenant_id}/export", response_class=Response, responses=_EXPORT, tags=["tenants"])
+async def tenant_export(tenant_id: TenantId, call: Annotated[Call, admitted("tenant_export")]) -> Response:
+    """Everything that the platform holds on the tenant and its projects, as JSON lines; never a secret."""
+    return await export.export_response(call, tenant_id, None)
+
+
+@router.delete("/projects/{project_id}", status_code=202, response_model=Project, responses=_DELETE, tags=["projects"])
+async def project_delete(project_id: ProjectId, call: Annotated[Call, admitted_change("project_delete")]) -> Response:
+    """Ask for the deletion of an empty project. Nothing in it can be changed from now on and its service accounts are out;
+    it can be undone until `delete_after`, then everything in it is removed. Asking again changes nothing.
+    """
+    roles, match, settings = call.admission.roles, call.require_match, call.platform.settings
+    return await call.change(lambda tx: service.project_delete(tx, settings, project_id, roles, match), status=202)
+
+
+@router.post("/projects/{project_id}/undelete", response_model=Project, responses=_DELETE, tags=["projects"])
+async def project_undelete(
+    project_id: ProjectId, call: Annotated[Call, admitted_change("project_undelete")]
+) -> Response:
+    """Undo the deletion of a project before its date."""
+    roles, match = call.admission.roles, call.require_match
+    return await call.change(lambda tx: service.project_undelete(tx, project_id, roles, match))
+
+
+@router.get("/projects/{project_id}/export", response_class=Response, responses=_EXPORT, tags=["projects"])
+async def project_export(project_id: ProjectId, call: Annotated[Call, admitted("project_export")]) -> Response:
+    """Everything that the platform holds on the project, as JSON lines; never a secret."""
+    return await export.export_response(call, call.admission.tenant_id, project_id)

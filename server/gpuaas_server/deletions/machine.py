@@ -1,0 +1,80 @@
+"""The life of a deletion: what to do next, from a snapshot and the time alone.
+
+    scheduled → purging → purged
+        ↓
+      undone
+
+It can be undone until the purge begins. A place in which something appeared meanwhile is not purged: it waits.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import Enum
+
+# Which states may follow which; the property tests read this table.
+TRANSITIONS: dict[str, frozenset[str]] = {
+    "scheduled": frozenset({"undone", "purging"}),
+    "purging": frozenset({"purged"}),
+    "undone": frozenset(),
+    "purged": frozenset(),
+}
+BLOCKED_PAUSE = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """Something that keeps a place from being deleted: what it is, how many there are, and some of them by id."""
+
+    what: str
+    count: int
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    state: str
+    delete_after: datetime | None  # None: the place is gone, with its tenant
+    leftovers: tuple[Leftover, ...] = ()
+
+
+class Step(Enum):
+    END = "end"  # there is nothing to do any more
+    WAIT = "wait"
+    BEGIN = "begin"  # from here on it cannot be undone
+    PURGE = "purge"  # remove the next portion
+    CLOSE = "close"  # the place went with its tenant
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    step: Step
+    until: datetime | None = None  # of WAIT
+
+
+def decide(snapshot: Snapshot, now: datetime) -> Decision:
+    if not TRANSITIONS[snapshot.state]:
+        return Decision(Step.END)
+    if snapshot.delete_after is None:
+        return Decision(Step.CLOSE)
+    if snapshot.state == "purging":
+        return Decision(Step.PURGE)
+    if now < snapshot.delete_after:
+        return Decision(Step.WAIT, snapshot.delete_after)
+    if snapshot.leftovers:
+        return Decision(Step.WAIT, now + BLOCKED_PAUSE)
+    return Decision(Step.BEGIN)
+
+
+def can_undo(state: str) -> bool:
+    return "undone" in TRANSITIONS[state]
+
+
+def describe(noun: str, leftovers: tuple[Leftover, ...]) -> str:
+    """The sentence that names what is still there."""
+    parts = [f"{one.count} {one.what} ({_named(one)})" for one in leftovers]
+    return f"The {noun} is not empty: {'; '.join(parts)}."
+
+
+def _named(leftover: Leftover) -> str:
+    more = leftover.count - len(leftover.examples)
+    return ", ".join(leftover.examples) + (f" and {more} more" if more > 0 else "")

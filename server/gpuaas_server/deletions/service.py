@@ -1,0 +1,85 @@
+"""The verbs of deletions: ask for one, and undo it. Tenants and projects are deleted in the same way."""
+
+from datetime import timedelta
+
+from gpuaas_server.audit.service import AuditEntry, record
+from gpuaas_server.deletions import queries
+from gpuaas_server.deletions.machine import can_undo, describe
+from gpuaas_server.events.service import NewEvent, emit
+from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.settings import Settings
+from gpuaas_server.projects import service as projects
+from gpuaas_server.projects.schemas import Project, Tenant
+from gpuaas_server.projects.service import DeletablePlace, RequireMatch
+from gpuaas_server.work import leases
+
+WORK = "deletion"
+Roles = frozenset[str]
+
+
+async def tenant_delete(
+    tx: Tx, settings: Settings, tenant_id: str, roles: Roles, require_match: RequireMatch
+) -> Tenant:
+    await _schedule(tx, settings, await projects.lock_tenant(tx, tenant_id), require_match)
+    return await projects.tenant_show(tx.connection, tenant_id, roles)
+
+
+async def tenant_undelete(tx: Tx, tenant_id: str, roles: Roles, require_match: RequireMatch) -> Tenant:
+    await _undo(tx, await projects.lock_tenant(tx, tenant_id), require_match)
+    return await projects.tenant_show(tx.connection, tenant_id, roles)
+
+
+async def project_delete(
+    tx: Tx, settings: Settings, project_id: str, roles: Roles, require_match: RequireMatch
+) -> Project:
+    await _schedule(tx, settings, await projects.lock_project(tx, project_id), require_match)
+    return await projects.project_show(tx.connection, project_id, roles)
+
+
+async def project_undelete(tx: Tx, project_id: str, roles: Roles, require_match: RequireMatch) -> Project:
+    await _undo(tx, await projects.lock_project(tx, project_id), require_match)
+    return await projects.project_show(tx.connection, project_id, roles)
+
+
+async def projects_of(connection: Connection, tenant_id: str, project_id: str | None) -> list[str]:
+    return [project_id] if project_id else await queries.project_ids(connection, tenant_id)
+
+
+async def _schedule(tx: Tx, settings: Settings, place: DeletablePlace, require_match: RequireMatch) -> None:
+    """Asking again changes nothing, the date neither."""
+    require_match(place.generation)
+    if place.delete_after is not None:
+        tx.audited = True
+        return
+    of_place = await projects_of(tx.connection, place.tenant_id, place.project_id)
+    left = await queries.leftovers(tx.connection, of_place)
+    if left:
+        details: dict[str, object] = {"left": [{"what": one.what, "count": one.count} for one in left]}
+        raise Problem("not_empty", describe(place.noun, left), details)
+    moment = tx.now + timedelta(days=settings.deletion_grace_days)
+    deletion_id = new_id("del")
+    await projects.set_delete_after(tx, place, moment)
+    await queries.deletion_insert(tx.connection, deletion_id, place.tenant_id, place.project_id, tx.actor.id, tx.now)
+    await leases.enqueue(tx, WORK, [deletion_id], run_at=moment, flow=place.tenant_id)
+    await _announce(tx, place, f"{place.noun}_delete", "deletion_scheduled", {"delete_after": moment.isoformat()})
+
+
+async def _undo(tx: Tx, place: DeletablePlace, require_match: RequireMatch) -> None:
+    require_match(place.generation)
+    deletion = await queries.deletion_lock_live(tx.connection, place.tenant_id, place.project_id)
+    if deletion is None:
+        raise Problem("conflict", f"Nobody has asked for the deletion of this {place.noun}.")
+    if not can_undo(deletion["state"]):
+        raise Problem("conflict", f"The grace period is over: the {place.noun} is being removed.")
+    await queries.deletion_ended(tx.connection, deletion["id"], "undone", tx.now)
+    await projects.set_delete_after(tx, place, None)
+    await _announce(tx, place, f"{place.noun}_undelete", "deletion_undone", {})
+
+
+async def _announce(tx: Tx, place: DeletablePlace, action: str, event: str, details: dict[str, object]) -> None:
+    where = (place.id, place.tenant_id, place.project_id)
+    await record(tx, AuditEntry(action, *where, details=details))
+    await emit(tx, NewEvent(f"{place.noun}.{event}", *where, details))
