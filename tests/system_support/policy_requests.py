@@ -69,6 +69,12 @@ RECIPES: dict[str, Recipe] = {
     "tenant_list": READ,
     "tenant_show": READ,
     "tenant_update": Recipe({"name": "Renamed"}),
+    "tenant_delete": Recipe(answers=NOT_NOW),  # something is in it
+    "tenant_undelete": Recipe(answers=NOT_NOW),
+    "tenant_export": READ,
+    "project_delete": Recipe(answers=NOT_NOW),
+    "project_undelete": Recipe(answers=NOT_NOW),
+    "project_export": READ,
     "user_create": Recipe(bodies.user),
     "user_list": READ,
     "user_show": READ,

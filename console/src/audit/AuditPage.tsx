@@ -15,7 +15,7 @@ import classes from "./AuditPage.module.css";
 import { EventsOf } from "./EventsOf";
 import { useAudit, useRetention } from "./queries";
 import { ResourceLink } from "./ResourceLink";
-import { type AuditSearch, type Reach, searchOf } from "./search";
+import { type AuditSearch, type Reach, SOURCES, searchOf } from "./search";
 
 export function AuditPage() {
   const project = useProject();
@@ -143,6 +143,15 @@ function Filters({ search, reach, reaches, onReach }: FilterProps) {
         data={["done", "denied"]}
         value={search.outcome ?? null}
         onChange={(next) => set("outcome", next)}
+      />
+      <Select
+        size="xs"
+        label="Source"
+        placeholder="Any"
+        clearable
+        data={SOURCES}
+        value={search.source ?? null}
+        onChange={(next) => set("source", next)}
       />
       <TextInput
         size="xs"

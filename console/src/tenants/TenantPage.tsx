@@ -13,7 +13,10 @@ import { useTenant } from "../team/queries";
 import { TenantMembers } from "../team/TenantMembers";
 import { TenantUsers } from "../team/TenantUsers";
 import { tenantDisableSpec, tenantEnableSpec, tenantQuotaSpec, tenantRenameSpec } from "./actions";
+import { DeletionBanner } from "./DeletionBanner";
+import { stateOfPlace, tenantDeleteSpec, tenantExport, tenantUndeleteSpec } from "./deletionActions";
 import { Entitlements } from "./Entitlements";
+import { ExportLink } from "./ExportLink";
 import { QuotaBar } from "./QuotaBar";
 import { useTenantQuota } from "./queries";
 import { TenantProjects } from "./TenantProjects";
@@ -38,7 +41,7 @@ function Shown({ tenant }: { tenant: Tenant }) {
       <PageHead
         above={<PageLink to="/ops/tenants">Tenants</PageLink>}
         title={tenant.name}
-        badges={<StateBadge state={tenant.disabled ? "disabled" : "active"} />}
+        badges={<StateBadge state={stateOfPlace(tenant)} />}
         actions={
           <>
             {may.has("tenant_update") && (
@@ -54,10 +57,19 @@ function Shown({ tenant }: { tenant: Tenant }) {
                 name={tenant.name}
               />
             )}
+            {may.has("tenant_export") && <ExportLink href={tenantExport(tenant)} slug={tenant.slug} />}
+            {may.has("tenant_delete") && !tenant.delete_after && (
+              <ActionButton spec={tenantDeleteSpec} resource={tenant} name={tenant.name} />
+            )}
           </>
         }
       />
       <div className="stack">
+        <DeletionBanner noun="tenant" deleteAfter={tenant.delete_after}>
+          {may.has("tenant_undelete") && (
+            <ActionButton spec={tenantUndeleteSpec} resource={tenant} name={tenant.name} />
+          )}
+        </DeletionBanner>
         <Panel title="Tenant">
           <KeyValues
             items={[

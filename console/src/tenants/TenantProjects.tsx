@@ -1,7 +1,7 @@
 import { ActionButton } from "../actions/ActionButton";
 import { actionsColumn } from "../actions/columns";
 import type { Project, Tenant } from "../api/types";
-import { enabledColumn, linkColumn } from "../parts/columns";
+import { linkColumn } from "../parts/columns";
 import { Empty } from "../parts/Loaded";
 import type { Column } from "../parts/ResourceTable";
 import { RowActions } from "../parts/RowActions";
@@ -13,12 +13,13 @@ import {
   projectQuotaSpec,
   projectRenameSpec,
 } from "./actions";
-import { slugColumn } from "./columns";
+import { placeStateColumn, slugColumn } from "./columns";
+import { projectDeleteSpec, projectUndeleteSpec } from "./deletionActions";
 import { QuotaBar } from "./QuotaBar";
 import { useTenantProjects } from "./queries";
 import { useQuota } from "./quota";
 
-const CHANGES: ReadonlySet<string> = new Set(["project_update", "project_quota_set"]);
+const CHANGES: ReadonlySet<string> = new Set(["project_update", "project_quota_set", "project_delete"]);
 
 const PROJECTS: Column<Project>[] = [
   linkColumn(
@@ -29,7 +30,7 @@ const PROJECTS: Column<Project>[] = [
     "minmax(9rem, 2fr)",
   ),
   slugColumn("minmax(6rem, 1fr)"),
-  enabledColumn(),
+  placeStateColumn(),
   { key: "quota", header: "GPUs", width: "minmax(9rem, 1fr)", cell: (one) => <OfProject id={one.id} /> },
   actionsColumn(
     (one) =>
@@ -49,9 +50,17 @@ const PROJECTS: Column<Project>[] = [
               size="compact-xs"
             />
           )}
+          {one.allowed_actions.includes("project_delete") && (
+            <ActionButton
+              spec={one.delete_after ? projectUndeleteSpec : projectDeleteSpec}
+              resource={one}
+              name={one.name}
+              size="compact-xs"
+            />
+          )}
         </RowActions>
       ),
-    "17rem",
+    "23rem",
   ),
 ];
 

@@ -2,12 +2,12 @@ import { CreateButton } from "../actions/CreateButton";
 import { isAdministrator } from "../api/admin";
 import type { Tenant } from "../api/types";
 import { useSession } from "../app/session";
-import { enabledColumn, linkColumn, timeColumn } from "../parts/columns";
+import { linkColumn, timeColumn } from "../parts/columns";
 import { Empty } from "../parts/Loaded";
 import { PageHead } from "../parts/PageHead";
 import { type Column, ResourceTable } from "../parts/ResourceTable";
 import { tenantCreateSpec } from "./actions";
-import { slugColumn } from "./columns";
+import { placeStateColumn, slugColumn } from "./columns";
 import { useTenants } from "./queries";
 
 const COLUMNS: Column<Tenant>[] = [
@@ -19,7 +19,7 @@ const COLUMNS: Column<Tenant>[] = [
     "minmax(9rem, 2fr)",
   ),
   slugColumn(),
-  enabledColumn("8rem"),
+  placeStateColumn("8rem"),
   timeColumn("since", "Made", (one) => one.created_at, "6rem"),
 ];
 

@@ -14,7 +14,7 @@ const NAMED = {
     slug: {
       type: "string",
       pattern: "^[a-z][a-z0-9-]{1,38}[a-z0-9]$",
-      "x-ui": { help: "Lower-case letters, digits and dashes. For good." },
+      "x-ui": { help: "Lower-case letters, digits and dashes. It does not change." },
     },
   },
 };
@@ -42,7 +42,8 @@ const LIMIT = {
   },
 };
 
-function told<T>(answer: Promise<T>): Promise<T> {
+/** The answer of a change, once tenants and projects are being read again. */
+export function told<T>(answer: Promise<T>): Promise<T> {
   return thenStale(answer, ["tenants", "platform"]).then((done) => {
     void queries.invalidateQueries({ queryKey: keys.projects });
     return done;

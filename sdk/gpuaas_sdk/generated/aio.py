@@ -559,6 +559,7 @@ class AuditCalls(Calls):
         outcome: str | None = None,
         resource_id: str | None = None,
         since: datetime | None = None,
+        source: str | None = None,
     ) -> Pages[AuditRecord]:
         """Who did what in the project, newest first; refused attempts too.
 
@@ -580,6 +581,7 @@ class AuditCalls(Calls):
                 "outcome": outcome,
                 "resource_id": resource_id,
                 "since": since,
+                "source": source,
             },
         )
         return self._pages(AuditRecord, request)
@@ -1408,6 +1410,17 @@ class ProjectsCalls(Calls):
         )
         return await self._read(Project, request)
 
+    async def delete(self, project_id: str, *, generation: int | None = None) -> Project:
+        """Ask for the deletion of an empty project. Nothing in it can be changed from now on and its service accounts are out;
+        it can be undone until `delete_after`, then everything in it is removed. Asking again changes nothing."""
+        request = Request(method="DELETE", path=path_of("projects", project_id), headers=if_match(generation))
+        return await self._read(Project, request)
+
+    def export(self, project_id: str) -> AsyncIterator[bytes]:
+        """Everything that the platform holds on the project, as JSON lines; never a secret."""
+        request = Request(method="GET", path=path_of("projects", project_id, "export"))
+        return self._bytes(request)
+
     def members(self, project_id: str) -> Pages[Member]:
         """Those who hold a role in the project, and which; tenant administrators are not listed."""
         request = Request(method="GET", path=path_of("projects", project_id, "members"))
@@ -1433,6 +1446,11 @@ class ProjectsCalls(Calls):
     async def show(self, project_id: str) -> Project:
         """The project, and what you may do with it."""
         request = Request(method="GET", path=path_of("projects", project_id))
+        return await self._read(Project, request)
+
+    async def undelete(self, project_id: str, *, generation: int | None = None) -> Project:
+        """Undo the deletion of a project before its date."""
+        request = Request(method="POST", path=path_of("projects", project_id, "undelete"), headers=if_match(generation))
         return await self._read(Project, request)
 
     async def update(
@@ -2006,6 +2024,17 @@ class TenantsCalls(Calls):
         )
         return await self._read(Tenant, request)
 
+    async def delete(self, tenant_id: str, *, generation: int | None = None) -> Tenant:
+        """Ask for the deletion of an empty tenant. Its people and programs are out at once; it can be undone until
+        `delete_after`, then everything in it is removed. Asking again changes nothing."""
+        request = Request(method="DELETE", path=path_of("tenants", tenant_id), headers=if_match(generation))
+        return await self._read(Tenant, request)
+
+    def export(self, tenant_id: str) -> AsyncIterator[bytes]:
+        """Everything that the platform holds on the tenant and its projects, as JSON lines; never a secret."""
+        request = Request(method="GET", path=path_of("tenants", tenant_id, "export"))
+        return self._bytes(request)
+
     def members(self, tenant_id: str) -> Pages[Member]:
         """Those who hold a role in the tenant as a whole."""
         request = Request(method="GET", path=path_of("tenants", tenant_id, "members"))
@@ -2031,6 +2060,11 @@ class TenantsCalls(Calls):
     async def show(self, tenant_id: str) -> Tenant:
         """The tenant, and what you may do with it."""
         request = Request(method="GET", path=path_of("tenants", tenant_id))
+        return await self._read(Tenant, request)
+
+    async def undelete(self, tenant_id: str, *, generation: int | None = None) -> Tenant:
+        """Undo the deletion of a tenant before its date. Accounts, keys and sessions are as they were."""
+        request = Request(method="POST", path=path_of("tenants", tenant_id, "undelete"), headers=if_match(generation))
         return await self._read(Tenant, request)
 
     async def update(

@@ -1267,6 +1267,8 @@ class Project(Resource):
     slug: str = ""
     name: str = ""
     disabled: bool = False
+    # Its deletion was asked for: until then it can be undone, then everything in it is removed.
+    delete_after: datetime | None = None
     created_at: datetime | None = None
     # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
     generation: int = 0
@@ -1726,6 +1728,8 @@ class Tenant(Resource):
     slug: str = ""
     name: str = ""
     disabled: bool = False
+    # Its deletion was asked for: until then it can be undone, then everything in it is removed.
+    delete_after: datetime | None = None
     created_at: datetime | None = None
     # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
     generation: int = 0

@@ -553,6 +553,7 @@ class AuditCalls(Calls):
         outcome: str | None = None,
         resource_id: str | None = None,
         since: datetime | None = None,
+        source: str | None = None,
     ) -> Pages[AuditRecord]:
         """Who did what in the project, newest first; refused attempts too.
 
@@ -574,6 +575,7 @@ class AuditCalls(Calls):
                 "outcome": outcome,
                 "resource_id": resource_id,
                 "since": since,
+                "source": source,
             },
         )
         return self._pages(AuditRecord, request)
@@ -1396,6 +1398,17 @@ class ProjectsCalls(Calls):
         )
         return self._read(Project, request)
 
+    def delete(self, project_id: str, *, generation: int | None = None) -> Project:
+        """Ask for the deletion of an empty project. Nothing in it can be changed from now on and its service accounts are out;
+        it can be undone until `delete_after`, then everything in it is removed. Asking again changes nothing."""
+        request = Request(method="DELETE", path=path_of("projects", project_id), headers=if_match(generation))
+        return self._read(Project, request)
+
+    def export(self, project_id: str) -> Iterator[bytes]:
+        """Everything that the platform holds on the project, as JSON lines; never a secret."""
+        request = Request(method="GET", path=path_of("projects", project_id, "export"))
+        return self._bytes(request)
+
     def members(self, project_id: str) -> Pages[Member]:
         """Those who hold a role in the project, and which; tenant administrators are not listed."""
         request = Request(method="GET", path=path_of("projects", project_id, "members"))
@@ -1421,6 +1434,11 @@ class ProjectsCalls(Calls):
     def show(self, project_id: str) -> Project:
         """The project, and what you may do with it."""
         request = Request(method="GET", path=path_of("projects", project_id))
+        return self._read(Project, request)
+
+    def undelete(self, project_id: str, *, generation: int | None = None) -> Project:
+        """Undo the deletion of a project before its date."""
+        request = Request(method="POST", path=path_of("projects", project_id, "undelete"), headers=if_match(generation))
         return self._read(Project, request)
 
     def update(
@@ -1994,6 +2012,17 @@ class TenantsCalls(Calls):
         )
         return self._read(Tenant, request)
 
+    def delete(self, tenant_id: str, *, generation: int | None = None) -> Tenant:
+        """Ask for the deletion of an empty tenant. Its people and programs are out at once; it can be undone until
+        `delete_after`, then everything in it is removed. Asking again changes nothing."""
+        request = Request(method="DELETE", path=path_of("tenants", tenant_id), headers=if_match(generation))
+        return self._read(Tenant, request)
+
+    def export(self, tenant_id: str) -> Iterator[bytes]:
+        """Everything that the platform holds on the tenant and its projects, as JSON lines; never a secret."""
+        request = Request(method="GET", path=path_of("tenants", tenant_id, "export"))
+        return self._bytes(request)
+
     def members(self, tenant_id: str) -> Pages[Member]:
         """Those who hold a role in the tenant as a whole."""
         request = Request(method="GET", path=path_of("tenants", tenant_id, "members"))
@@ -2019,6 +2048,11 @@ class TenantsCalls(Calls):
     def show(self, tenant_id: str) -> Tenant:
         """The tenant, and what you may do with it."""
         request = Request(method="GET", path=path_of("tenants", tenant_id))
+        return self._read(Tenant, request)
+
+    def undelete(self, tenant_id: str, *, generation: int | None = None) -> Tenant:
+        """Undo the deletion of a tenant before its date. Accounts, keys and sessions are as they were."""
+        request = Request(method="POST", path=path_of("tenants", tenant_id, "undelete"), headers=if_match(generation))
         return self._read(Tenant, request)
 
     def update(

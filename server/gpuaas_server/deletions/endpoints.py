@@ -18,7 +18,7 @@ _DELETE = problem_responses("not_empty", "precondition_failed")
 _EXPORT = {200: EXPORT, **problem_responses("too_many_streams")}
 
 
-@router.delete("/tenants/{tenant_id}", status_code=202, response_model=Tenant, responses=_DELETE, tags=["tenants"])
+@router.delete("/tenants/{tenant_id}", status_code=202, response_model=Tenant, responses=_DELETE)
 async def tenant_delete(tenant_id: TenantId, call: Annotated[Call, admitted_change("tenant_delete")]) -> Response:
     """Ask for the deletion of an empty tenant. Its people and programs are out at once; it can be undone until
     `delete_after`, then everything in it is removed. Asking again changes nothing.
@@ -27,20 +27,20 @@ async def tenant_delete(tenant_id: TenantId, call: Annotated[Call, admitted_chan
     return await call.change(lambda tx: service.tenant_delete(tx, settings, tenant_id, roles, match), status=202)
 
 
-@router.post("/tenants/{tenant_id}/undelete", response_model=Tenant, responses=_DELETE, tags=["tenants"])
+@router.post("/tenants/{tenant_id}/undelete", response_model=Tenant, responses=_DELETE)
 async def tenant_undelete(tenant_id: TenantId, call: Annotated[Call, admitted_change("tenant_undelete")]) -> Response:
     """Undo the deletion of a tenant before its date. Accounts, keys and sessions are as they were."""
     roles, match = call.admission.roles, call.require_match
     return await call.change(lambda tx: service.tenant_undelete(tx, tenant_id, roles, match))
 
 
-@router.get("/tenants/{tenant_id}/export", response_class=Response, responses=_EXPORT, tags=["tenants"])
+@router.get("/tenants/{tenant_id}/export", response_class=Response, responses=_EXPORT)
 async def tenant_export(tenant_id: TenantId, call: Annotated[Call, admitted("tenant_export")]) -> Response:
     """Everything that the platform holds on the tenant and its projects, as JSON lines; never a secret."""
     return await export.export_response(call, tenant_id, None)
 
 
-@router.delete("/projects/{project_id}", status_code=202, response_model=Project, responses=_DELETE, tags=["projects"])
+@router.delete("/projects/{project_id}", status_code=202, response_model=Project, responses=_DELETE)
 async def project_delete(project_id: ProjectId, call: Annotated[Call, admitted_change("project_delete")]) -> Response:
     """Ask for the deletion of an empty project. Nothing in it can be changed from now on and its service accounts are out;
     it can be undone until `delete_after`, then everything in it is removed. Asking again changes nothing.
@@ -49,7 +49,7 @@ async def project_delete(project_id: ProjectId, call: Annotated[Call, admitted_c
     return await call.change(lambda tx: service.project_delete(tx, settings, project_id, roles, match), status=202)
 
 
-@router.post("/projects/{project_id}/undelete", response_model=Project, responses=_DELETE, tags=["projects"])
+@router.post("/projects/{project_id}/undelete", response_model=Project, responses=_DELETE)
 async def project_undelete(
     project_id: ProjectId, call: Annotated[Call, admitted_change("project_undelete")]
 ) -> Response:
@@ -58,7 +58,7 @@ async def project_undelete(
     return await call.change(lambda tx: service.project_undelete(tx, project_id, roles, match))
 
 
-@router.get("/projects/{project_id}/export", response_class=Response, responses=_EXPORT, tags=["projects"])
+@router.get("/projects/{project_id}/export", response_class=Response, responses=_EXPORT)
 async def project_export(project_id: ProjectId, call: Annotated[Call, admitted("project_export")]) -> Response:
     """Everything that the platform holds on the project, as JSON lines; never a secret."""
     return await export.export_response(call, call.admission.tenant_id, project_id)

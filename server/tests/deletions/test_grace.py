@@ -7,7 +7,7 @@ import pytest
 from gpuaas_server.kernel.settings import Settings
 from tests_support.agents import Json, Person
 from tests_support.apps import AppSite
-from tests_support.deletable import empty, furnish, lines, pass_grace
+from tests_support.deletable import count_app_artifact, empty, furnish, lines, pass_grace
 from tests_support.projects import PASSWORD
 
 
@@ -89,6 +89,7 @@ async def test_an_app_that_another_tenant_runs_keeps_its_publisher(world: AppSit
 
 @pytest.fixture
 async def emptied(world: AppSite) -> AppSite:
+    await count_app_artifact(world)
     for allocation in world.allocations:
         await world.admin.post(f"{world.path}/allocations/{allocation}/release", {"reason": "the end"})
     await world.settle()

@@ -108,13 +108,16 @@ async def _credential(admin: Person, path: str) -> str:
     return recipient.open(delivered["sealed_private_key"]).decode()
 
 
-async def _artifacts(world: AppSite) -> None:
-    shop = Workshop(world.site, world.tenant_id, world.project_id)
-    use = ArtifactUse(
-        world.tenant_id, world.project_id, 1, 1
-    )  # the app's, which `publish` puts there without counting it
+async def count_app_artifact(world: AppSite) -> None:
+    """The app's, which `publish` puts there without counting it."""
+    use = ArtifactUse(world.tenant_id, world.project_id, 1, 1)
     async with world.platform.transaction(PLATFORM, system_actor("test")) as tx:
         await quotas.count_artifacts(tx, world.platform.settings, use)
+
+
+async def _artifacts(world: AppSite) -> None:
+    shop = Workshop(world.site, world.tenant_id, world.project_id)
+    await count_app_artifact(world)
     await shop.evidence(await shop.publish_blob(CONTENT), "lint")
     unfinished = await shop.intend(name="never-finished")
     assert (await shop.upload(unfinished, CONTENT)).status_code == 200
