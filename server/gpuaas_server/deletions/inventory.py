@@ -86,7 +86,7 @@ TENANT_STAGES = (
 TENANT_LAST = Stage("tenants", "id = %(place)s")
 
 BY_OTHER_MACHINES = frozenset({"artifacts", "artifact_evidence"})
-# What stays of a purged place, with ids and without its name: docs/how-to/delete-a-tenant-or-a-project.md says the same.
+# What stays of a purged place, with ids and without its name: docs/howto/delete-a-tenant-or-a-project.md says the same.
 KEPT: dict[str, str] = {
     "audit_records": "until their retention ends",
     "allocations": "what a bill and the proof of the wipe need: who, which GPUs, from when until when",
