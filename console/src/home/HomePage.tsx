@@ -22,7 +22,7 @@ export function HomePage() {
         actions={
           <>
             {may.has("project_export") && <ExportLink href={projectExport(project)} slug={project.slug} />}
-            {may.has("project_delete") && !project.delete_after && (
+            {may.has("project_delete") && (
               <ActionButton spec={projectDeleteSpec} resource={project} name={project.name} />
             )}
           </>

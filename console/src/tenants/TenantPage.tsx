@@ -58,7 +58,7 @@ function Shown({ tenant }: { tenant: Tenant }) {
               />
             )}
             {may.has("tenant_export") && <ExportLink href={tenantExport(tenant)} slug={tenant.slug} />}
-            {may.has("tenant_delete") && !tenant.delete_after && (
+            {may.has("tenant_delete") && (
               <ActionButton spec={tenantDeleteSpec} resource={tenant} name={tenant.name} />
             )}
           </>

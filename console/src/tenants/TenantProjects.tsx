@@ -19,7 +19,12 @@ import { QuotaBar } from "./QuotaBar";
 import { useTenantProjects } from "./queries";
 import { useQuota } from "./quota";
 
-const CHANGES: ReadonlySet<string> = new Set(["project_update", "project_quota_set", "project_delete"]);
+const CHANGES: ReadonlySet<string> = new Set([
+  "project_update",
+  "project_quota_set",
+  "project_delete",
+  "project_undelete",
+]);
 
 const PROJECTS: Column<Project>[] = [
   linkColumn(
@@ -51,12 +56,10 @@ const PROJECTS: Column<Project>[] = [
             />
           )}
           {one.allowed_actions.includes("project_delete") && (
-            <ActionButton
-              spec={one.delete_after ? projectUndeleteSpec : projectDeleteSpec}
-              resource={one}
-              name={one.name}
-              size="compact-xs"
-            />
+            <ActionButton spec={projectDeleteSpec} resource={one} name={one.name} size="compact-xs" />
+          )}
+          {one.allowed_actions.includes("project_undelete") && (
+            <ActionButton spec={projectUndeleteSpec} resource={one} name={one.name} size="compact-xs" />
           )}
         </RowActions>
       ),

@@ -29,7 +29,6 @@ RequireMatch = Callable[[int], None]
 _TENANT_VERBS = (
     "tenant_update",
     "tenant_delete",
-    "tenant_undelete",
     "tenant_export",
     "tenant_user_create",
     "tenant_member_set",
@@ -42,10 +41,12 @@ _TENANT_VERBS = (
     "trust_key_create",
     "trust_key_revoke",
 )
+# Of one that is to be deleted: nothing else is done in it.
+_DELETING_TENANT_VERBS = ("tenant_undelete", "tenant_export")
+_DELETING_PROJECT_VERBS = ("project_undelete", "project_export")
 _PROJECT_VERBS = (
     "project_update",
     "project_delete",
-    "project_undelete",
     "project_export",
     "project_member_set",
     "project_member_remove",
@@ -236,8 +237,10 @@ def _present(row: DictRow | None, noun: str, identifier: str) -> DictRow:
 
 
 def _tenant(row: DictRow, roles: Roles) -> Tenant:
-    return Tenant(**row, allowed_actions=identity.allowed_actions(roles, _TENANT_VERBS))
+    verbs = _TENANT_VERBS if row["delete_after"] is None else _DELETING_TENANT_VERBS
+    return Tenant(**row, allowed_actions=identity.allowed_actions(roles, verbs))
 
 
 def _project(row: DictRow, roles: Roles) -> Project:
-    return Project(**row, allowed_actions=identity.allowed_actions(roles, _PROJECT_VERBS))
+    verbs = _PROJECT_VERBS if row["delete_after"] is None else _DELETING_PROJECT_VERBS
+    return Project(**row, allowed_actions=identity.allowed_actions(roles, verbs))

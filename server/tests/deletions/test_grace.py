@@ -109,8 +109,11 @@ async def test_people_and_programs_of_a_deleting_tenant_are_out_at_once_and_back
     assert (await sign_in(world, "wrong password"))["code"] == "bad_credentials"
     assert (await world.site.client.post("/auth/token", json=renewal)).json()["code"] == "session_ended"
     assert (await world.controller.person.call("GET", "/me")).json()["code"] == "deletion_scheduled"
-    undone = (await world.admin.post(f"/tenants/{world.tenant_id}/undelete"))["delete_after"]
-    assert undone is None
+    assert deleting["allowed_actions"] == ["tenant_undelete", "tenant_export"]
+    undone = await world.admin.post(f"/tenants/{world.tenant_id}/undelete")
+    assert undone["delete_after"] is None
+    assert "tenant_delete" in undone["allowed_actions"]
+    assert "tenant_undelete" not in undone["allowed_actions"]
     assert (await boss.call("GET", "/me")).status_code == 200
     assert (await world.controller.person.call("GET", "/me")).status_code == 200
     assert "access_token" in (await world.site.client.post("/auth/token", json=renewal)).json()
