@@ -45,7 +45,7 @@ def test_a_tenant_is_exported_deleted_and_brought_back(operator: Any, tenant: st
     unsure = operator("tenants", "delete", tenant)
     assert (unsure.code, status(operator, "tenants", "show", tenant)) == (ExitCode.USAGE, (tenant, False))
     deleted = operator("tenants", "delete", tenant, "--yes")
-    assert (deleted.code, f"gpuaas tenants undelete {tenant}" in deleted.err) == (0, True), deleted
+    assert (deleted.code, f"gpuaas tenants undelete {tenant}" in deleted.out) == (0, True), deleted
     assert status(operator, "tenants", "show", tenant) == (tenant, True)
     listed = operator("tenants", "list")
     assert any(tenant in line and "deleting" in line for line in listed.out.splitlines())
