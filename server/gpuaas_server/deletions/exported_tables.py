@@ -132,6 +132,12 @@ PROJECT_TABLES = (
                 "id, service_account_id, disabled, expires_at, last_used_at, created_at",
                 "service_account_id = ANY(%(ids)s)",
             ),
+            ExportedTable(
+                "service_account_certificate",
+                "service_account_certificates",
+                "id, service_account_id, thumbprint, expires_at, created_by, created_at, last_used_at",
+                "service_account_id = ANY(%(ids)s)",
+            ),
         ),
     ),
     ExportedTable(

@@ -57,7 +57,11 @@ PROJECT_STAGES = (
     Stage(
         "service_accounts",
         "project_id = %(place)s",
-        (("service_account_keys", "service_account_id"), ("idempotency_keys", "owner_id")),
+        (
+            ("service_account_keys", "service_account_id"),
+            ("service_account_certificates", "service_account_id"),
+            ("idempotency_keys", "owner_id"),
+        ),
     ),
     Stage("role_bindings", "project_id = %(place)s"),
     Stage("events", "project_id = %(place)s"),

@@ -4,7 +4,9 @@ import secrets
 from dataclasses import dataclass
 from datetime import timedelta
 
+from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
+from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from gpuaas_server.capacity import quotas
@@ -81,6 +83,7 @@ async def furnish(world: AppSite) -> Furnished:
     ann = Person(world.site.client, signed_in["access_token"])
     await ann.post("/me/ssh-keys", {"name": "laptop", "public_key": ssh_line()})
     account = await admin.post(f"{path}/service-accounts", {"name": "robot", "scopes": ["projects:read"]})
+    await _certificate(admin, f"{path}/service-accounts/{account['id']}/certificates")
     await admin.call("PUT", f"{tenant}/quota", {"gpu_limit": 100})
     await admin.call("PUT", f"{path}/quota", {"gpu_limit": 50})
     await _trust(admin, tenant)
@@ -98,6 +101,12 @@ async def _trust(admin: Person, tenant: str) -> None:
     pem = public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
     await admin.post(f"{tenant}/trust-keys", {"name": "release", "public_key": pem})
     await admin.call("PUT", f"{tenant}/trust-policy", {"require_signature": False, "reason": "as it was"})
+
+
+async def _certificate(admin: Person, path: str) -> None:
+    key = generate_private_key(SECP256R1())
+    request = x509.CertificateSigningRequestBuilder().subject_name(x509.Name([])).sign(key, SHA256())
+    await admin.post(path, {"certificate_request": request.public_bytes(Encoding.PEM).decode()})
 
 
 async def _credential(admin: Person, path: str) -> str:

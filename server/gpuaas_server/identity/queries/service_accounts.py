@@ -154,7 +154,8 @@ async def sign_in_keys(connection: Connection, account_id: str, now: datetime) -
         "SELECT k.id AS key_id, k.digest, s.name, s.tenant_id, s.project_id, s.scopes, s.disabled,"
         " s.expires_at, s.certificate_required,"
         " (SELECT jsonb_agg(jsonb_build_array(c.thumbprint, extract(epoch FROM c.expires_at)))"
-        "  FROM service_account_certificates c WHERE c.service_account_id = s.id) AS certificates, p.delete_after IS NOT NULL OR t.delete_after IS NOT NULL AS deleting"
+        "  FROM service_account_certificates c WHERE c.service_account_id = s.id) AS certificates,"
+        " p.delete_after IS NOT NULL OR t.delete_after IS NOT NULL AS deleting"
         " FROM service_account_keys k JOIN service_accounts s ON s.id = k.service_account_id"
         " JOIN projects p ON p.id = s.project_id JOIN tenants t ON t.id = s.tenant_id"
         " WHERE s.id = %s AND NOT k.disabled AND (k.expires_at IS NULL OR k.expires_at > %s)",
