@@ -31,6 +31,7 @@ def introduce_rooms() -> None:
             ask_to_leave=instances.allocation_wants_release,
             are_there=instances.allocation_guests,
             host_gone=_host_gone,
+            hosts_changed=instances.hosts_changed,
         )
     )
     node_occupants.give(NodeOccupants(host_changed=announce_host_change))

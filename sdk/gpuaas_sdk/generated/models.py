@@ -59,6 +59,7 @@ __all__ = [
     "Me",
     "Member",
     "MemberHealth",
+    "MemberHealthReason",
     "MemberReport",
     "Mode",
     "NewAllocation",
@@ -656,6 +657,8 @@ class HealthReason(Resource):
     component_key: str | None = None
     # The member that it is about; null: the instance.
     member_id: str | None = None
+    # What a person can do about it.
+    next_step: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -775,6 +778,10 @@ class InstanceMember(Resource):
     status_since: datetime | None = None
     # Why it is degraded or failed; else null.
     failure: OperationFailure | None = None
+    # From its status and from what the platform knows of its host; null when it is gone.
+    health: str | None = None
+    # What the platform knows against its host: lost, or reported as broken. Empty: nothing.
+    health_reasons: list[MemberHealthReason] = field(default_factory=list)
     # What the controller left for debugging: opaque, at most 16 KiB.
     adapter_detail: Mapping[str, object] | None = None
     # The live operation that works on it.
@@ -948,6 +955,16 @@ class Member(Resource):
     created_at: datetime | None = None
     # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
     generation: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemberHealthReason(Resource):
+    # `host_lost` or `reported_broken`.
+    code: str = ""
+    # For a person.
+    message: str = ""
+    next_step: str = ""
+    since: datetime | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

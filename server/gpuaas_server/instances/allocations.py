@@ -1,12 +1,17 @@
 """What happens to members when the allocation below them goes, and what must happen before it may."""
 
+from collections import defaultdict
+from collections.abc import Sequence
+
 from gpuaas_server.instances import queries
+from gpuaas_server.instances.health import WORK as HEALTH_WORK
 from gpuaas_server.instances.held import Held, hold_any
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.operations import departures
 from gpuaas_server.operations.ending import call_off, fail_without_hosts
 from gpuaas_server.operations.machine import failure
+from gpuaas_server.work import leases
 
 
 async def allocation_guests(connection: Connection, allocation_id: str) -> bool:
@@ -29,6 +34,16 @@ async def allocation_wants_release(tx: Tx, allocation_id: str) -> bool:
         await held.store()
         waits = waits or held.live_operation() is not None
     return waits
+
+
+async def hosts_changed(tx: Tx, allocation_ids: Sequence[str]) -> None:
+    """A host was lost, came back, or is reported as broken: health is derived anew from what is known of it."""
+    rows = await queries.instances_on_allocations(tx.connection, allocation_ids)
+    of_tenant: dict[str, list[str]] = defaultdict(list)
+    for row in rows:
+        of_tenant[row["tenant_id"]].append(row["id"])
+    for tenant_id, instance_ids in sorted(of_tenant.items()):
+        await leases.enqueue(tx, HEALTH_WORK, instance_ids, flow=tenant_id)
 
 
 async def allocation_ended(tx: Tx, allocation_id: str, reason: str) -> None:

@@ -13,6 +13,7 @@ from psycopg.rows import DictRow
 from gpuaas_server.allocations.placements import Place
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.instances import queries
+from gpuaas_server.instances.host_problems import host_problem_of
 from gpuaas_server.instances.machine import SETTLED, TRANSITIONS, InstanceView, MemberView, Report, counted, judge
 from gpuaas_server.instances.version_gate import NOT_RUNNING
 from gpuaas_server.kernel.context import Tx
@@ -144,7 +145,15 @@ class Held:
             "now": self.tx.now,
         }
         self._born.append(dict(row))
-        never = ("failure", "adapter_detail", "verified", "ready_at", "removed_at")
+        never = (
+            "failure",
+            "adapter_detail",
+            "verified",
+            "ready_at",
+            "removed_at",
+            "host_lost_since",
+            "host_reported_at",
+        )
         row |= dict.fromkeys(never) | {"status": "pending", "status_since": self.tx.now, "generation": 1}
         row |= {"host_gone": False, "leaving": False, "created_at": row.pop("now"), "last_operation_id": operation_id}
         self.members[row["id"]] = row
@@ -278,7 +287,8 @@ def _unfinished(row: DictRow) -> list[dict[str, object]]:
 
 def _view(member: DictRow) -> MemberView:
     failure = member["failure"] or {}
-    return MemberView(member["id"], member["component_key"], member["status"], failure.get("message"))
+    host = host_problem_of(member)
+    return MemberView(member["id"], member["component_key"], member["status"], failure.get("message"), host)
 
 
 async def hold(tx: Tx, project_id: str, instance_id: str) -> Held:

@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from gpuaas_server.instances.host_problems import HostProblem
+
 # Which states may follow which; the docs' diagram and the property tests read this table.
 TRANSITIONS: dict[str, frozenset[str]] = {
     "created": frozenset({"starting", "failed"}),
@@ -150,6 +152,7 @@ class MemberView:
     component_key: str
     status: str
     reason: str | None = None
+    host: HostProblem | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,12 +198,14 @@ def _verdicts(view: InstanceView) -> list[tuple[str, Mapping[str, object] | None
     if view.status in ("created", "stopped"):
         return [("unknown", _reason(f"instance_{view.status}", f"The instance is {view.status}."))]
     if view.status in ("starting", "stopping"):
-        return [("progressing", _reason(f"instance_{view.status}", f"The instance is {view.status}."))]
+        said = _reason(f"instance_{view.status}", f"The instance is {view.status}.")
+        return [("progressing", said), *_of_hosts(view)]
     found: list[tuple[str, Mapping[str, object] | None]] = []
     if view.status == "failed":
         found.append(("unhealthy", _reason(view.failure or "instance_failed", "The last operation failed.")))
     if view.busy:
         found.append(("progressing", _reason("operation_in_progress", "An operation works on the whole instance.")))
+    found += _of_hosts(view)
     found += _of_members(view)
     found += [("degraded", flag) for flag in view.flags]
     if view.report is not None:
@@ -208,9 +213,19 @@ def _verdicts(view: InstanceView) -> list[tuple[str, Mapping[str, object] | None
     return found
 
 
+def _of_hosts(view: InstanceView) -> list[tuple[str, Mapping[str, object] | None]]:
+    """Facts of the platform, whatever the controller says or cannot say."""
+    return [
+        ("degraded", {**member.host.reason(), "member_id": member.id, "component_key": member.component_key})
+        for member in view.members
+        if member.host is not None
+    ]
+
+
 def _of_members(view: InstanceView) -> list[tuple[str, Mapping[str, object] | None]]:
     found: list[tuple[str, Mapping[str, object] | None]] = []
-    ready = Counter(member.component_key for member in view.members if member.status in ("ready", "degraded"))
+    there = [member for member in view.members if member.host is None or member.host.health != "unhealthy"]
+    ready = Counter(member.component_key for member in there if member.status in ("ready", "degraded"))
     for key, needed in view.minimum.items():
         if ready[key] < needed and not view.busy:
             message = f"{ready[key]} of at least {needed} members of {key} are ready."

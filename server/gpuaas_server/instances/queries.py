@@ -28,7 +28,10 @@ COLUMNS = (
 MEMBER = (
     "id, tenant_id, project_id, instance_id, ordinal, component_key, allocation_id, place_project_id, node_id, status,"
     " status_since, failure, adapter_detail, operation_id, last_operation_id, correlation_id, host_gone,"
-    " leaving, verified, created_at, ready_at, removed_at, generation"
+    " leaving, verified, created_at, ready_at, removed_at, generation,"
+    " (SELECT n.lost_since FROM nodes n WHERE n.id = app_members.node_id) AS host_lost_since,"
+    " (SELECT h.created_at FROM host_reports h WHERE h.allocation_id = app_members.allocation_id"
+    "  AND h.cleared_at IS NULL) AS host_reported_at"
 )
 
 INSTANCE_INSERT = (
@@ -310,6 +313,16 @@ async def instances_on_allocation(connection: Connection, allocation_id: str) ->
         (allocation_id,),
     )
     return [row["instance_id"] for row in await cursor.fetchall()]
+
+
+async def instances_on_allocations(connection: Connection, allocation_ids: Sequence[str]) -> list[DictRow]:
+    """Id and tenant of every instance that has members on one of them."""
+    cursor = await connection.execute(
+        "SELECT DISTINCT instance_id AS id, tenant_id FROM app_members WHERE allocation_id = ANY(%s)"
+        " AND removed_at IS NULL ORDER BY instance_id",
+        (list(allocation_ids),),
+    )
+    return await cursor.fetchall()
 
 
 async def allocation_guests(connection: Connection, allocation_id: str) -> bool:

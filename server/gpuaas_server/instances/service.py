@@ -6,7 +6,12 @@ from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.catalog.manifest import Manifest, from_document
 from gpuaas_server.identity import service as identity
 from gpuaas_server.instances import launching, queries, serving
-from gpuaas_server.instances.allocations import allocation_ended, allocation_guests, allocation_wants_release
+from gpuaas_server.instances.allocations import (
+    allocation_ended,
+    allocation_guests,
+    allocation_wants_release,
+    hosts_changed,
+)
 from gpuaas_server.instances.flags import WORK as FLAG_WORK
 from gpuaas_server.instances.flags import artifact_subject, tenant_subject, version_subject
 from gpuaas_server.instances.held import Held, hold
@@ -40,6 +45,7 @@ __all__ = [
     "allocation_guests",
     "allocation_wants_release",
     "artifact_flagged",
+    "hosts_changed",
     "instance_create",
     "instance_list",
     "instance_operate",

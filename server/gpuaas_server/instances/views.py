@@ -5,6 +5,7 @@ from typing import Any
 from psycopg.rows import DictRow
 
 from gpuaas_server.identity import service as identity
+from gpuaas_server.instances.host_problems import HostProblem, host_problem_of, member_health
 from gpuaas_server.instances.machine import SETTLED, members_changeable, possible_actions, possible_member_kinds
 from gpuaas_server.instances.modes import VERBS, closed, open_kinds
 from gpuaas_server.instances.schemas import (
@@ -14,6 +15,7 @@ from gpuaas_server.instances.schemas import (
     InstanceProject,
     InstanceSummary,
     InstanceVersion,
+    MemberHealthReason,
     PlacementIntent,
 )
 from gpuaas_server.instances.version_gate import can_roll_back, runs_refused
@@ -21,7 +23,8 @@ from gpuaas_server.operations.schemas import OperationFailure
 
 _DERIVED = {"failure", "health_reasons", "allowed_actions"}
 _PLAIN = InstanceSummary.model_fields.keys() - _DERIVED
-_MEMBER = InstanceMember.model_fields.keys() - {"failure", "allowed_actions", "allocation_project_id"}
+_MEMBER_DERIVED = {"failure", "health", "health_reasons", "allowed_actions", "allocation_project_id"}
+_MEMBER = InstanceMember.model_fields.keys() - _MEMBER_DERIVED
 
 
 def roles_over(row: DictRow, project_id: str, roles: frozenset[str]) -> frozenset[str]:
@@ -97,9 +100,16 @@ def member_of(row: DictRow, instance: DictRow, roles: frozenset[str]) -> Instanc
     if not row["host_gone"]:  # one without a machine must be able to go
         kinds = open_kinds(instance["mode"], kinds, row["component_key"])
     may = bool(identity.allowed_actions(roles, ["member_operation_create"]))
+    host = host_problem_of(row)
     return InstanceMember(
         **{name: row[name] for name in _MEMBER},
         allocation_project_id=row["place_project_id"] or instance["project_id"],
         failure=OperationFailure(**failure) if failure else None,
+        health=member_health(row["status"], host),
+        health_reasons=[] if host is None else [_member_reason(host)],
         allowed_actions=kinds if may else [],
     )
+
+
+def _member_reason(host: HostProblem) -> MemberHealthReason:
+    return MemberHealthReason(code=host.code, message=host.message, next_step=host.next_step, since=host.since)

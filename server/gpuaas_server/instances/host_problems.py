@@ -1,0 +1,71 @@
+"""What the platform knows against the host below a member, and how healthy a member is by that and by its status. Pure."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from psycopg.rows import DictRow
+
+from gpuaas_server.kernel.http.schemas import HealthStatus
+
+
+@dataclass(frozen=True, slots=True)
+class HostProblem:
+    """`health` is the best that a member with such a host can be."""
+
+    code: str
+    health: HealthStatus
+    message: str
+    next_step: str
+    since: datetime
+
+    def reason(self) -> dict[str, object]:
+        return {"code": self.code, "message": self.message, "next_step": self.next_step}
+
+
+_HEALTH_OF_STATUS: dict[str, HealthStatus] = {
+    "pending": "progressing",
+    "joining": "progressing",
+    "ready": "healthy",
+    "degraded": "degraded",
+    "draining": "progressing",
+    "drained": "unknown",
+    "removing": "progressing",
+    "failed": "unhealthy",
+}
+
+
+def host_problem_of(member: DictRow) -> HostProblem | None:
+    """The worst of what is known: the host does not respond, or its tenant reported it as broken.
+
+    A member that is gone, or whose allocation has ended, has no host any more.
+    """
+    if member["removed_at"] is not None or member["host_gone"]:
+        return None
+    lost_since, reported_at = member["host_lost_since"], member["host_reported_at"]
+    if lost_since is not None:
+        return HostProblem(
+            "host_lost",
+            "unhealthy",
+            "The host does not respond.",
+            "Wait for the host, or replace the member with one on another allocation.",
+            lost_since,
+        )
+    if reported_at is not None:
+        return HostProblem(
+            "reported_broken",
+            "degraded",
+            "The host was reported as broken.",
+            "Replace the member with one on another allocation.",
+            reported_at,
+        )
+    return None
+
+
+def member_health(status: str, host: HostProblem | None) -> HealthStatus | None:
+    """None for a member that is gone."""
+    if status == "removed":
+        return None
+    own = _HEALTH_OF_STATUS[status]
+    if host is None or own == "unhealthy":
+        return own
+    return host.health
