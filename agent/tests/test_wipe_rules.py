@@ -1,0 +1,233 @@
+"""What a wipe puts back and a verification lets pass: rules without a host."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gpuaas_agent import program
+from gpuaas_agent.expectations import canonical_sha256, parse_terms
+from gpuaas_agent.failures import SpecInvalid, TaskFailure
+from gpuaas_agent.host import kernel_state, living, manifest, processes, restart
+from gpuaas_agent.host.agent_checks import AgentFiles
+from gpuaas_agent.host.checks import NotExamined, check, wire
+from gpuaas_agent.host.manifest import Entry
+from gpuaas_agent.host.programs import Programs
+from gpuaas_agent.host.restart import WipeProgressStore
+from gpuaas_agent.host.sshd import CLOSED_TEXT
+from gpuaas_agent.printable import printable
+from gpuaas_agent.sim.answers import SimHost
+
+
+def file(content: str = "", *, size: int = 0, mode: int = 0o644, uid: int = 0, kind: str = "file") -> Entry:
+    return Entry(kind, mode, uid, 0, size, 0, content, "")
+
+
+def explained(path: str, before: Entry | None, now: Entry | None) -> bool:
+    old = {path: before} if before else {}
+    new = {path: now} if now else {}
+    return living.unexplained(old, new, manifest.compare(old, new)).total == 0
+
+
+SHUT = hashlib.sha256(CLOSED_TEXT.encode()).hexdigest()
+JOURNAL = "/var/log/journal/0123/system.journal"
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "now", "passes"),
+    [
+        ("/etc/resolv.conf", file("a"), file("b"), False),
+        ("/etc/machine-id", file("a"), file("b"), False),
+        ("/var/lib/systemd/linger/root", None, file("a"), False),
+        ("/var/lib/systemd/timers/stamp-x.timer", None, file(size=0), True),
+        ("/var/lib/systemd/timers/stamp-x.timer", None, file("a", size=9), False),
+        ("/var/lib/systemd/random-seed", file("a"), file("b", size=512, mode=0o600), True),
+        ("/var/lib/systemd/random-seed", file("a"), file("b", size=1 << 20, mode=0o600), False),
+        ("/var/log/dpkg.log", file("a", size=10), file("", size=0), True),
+        ("/var/log/dpkg.log", file("a", size=10), file("b", size=1 << 20), False),
+        ("/var/log/dpkg.log", file("a"), file("b", mode=0o4755), False),
+        ("/var/log/evil.log", None, file("a", size=1), False),
+        ("/var/log/wtmp", None, file("a", size=400), True),
+        (JOURNAL, None, file("a", size=8 << 20, mode=0o640), True),
+        ("/var/log/journal/0123/system@1.journal", None, file("a", mode=0o640), False),
+        ("/var/log/journal/0123/system@1.journal", file("a", mode=0o640), None, True),
+        ("/var/log/journal/evil", None, file(kind="folder"), False),
+        ("/var/cache/man/index.db", file("a"), None, True),
+        ("/var/cache/man/index.db", file("a"), file("b"), False),
+        ("/var/cache/evil", None, file("a"), False),
+        ("/etc/ssh/ssh_host_ed25519_key", file("a", mode=0o600), file("b", mode=0o600), True),
+        ("/etc/ssh/ssh_host_ed25519_key", file("a", mode=0o600), file("b", mode=0o644), False),
+        ("/etc/ssh/ssh_host_rsa_key", file("a", mode=0o600), file("b", mode=0o600), False),
+        ("/etc/ssh/sshd_config.d/00-gpuaas-closed.conf", None, file(SHUT), True),
+        ("/etc/ssh/sshd_config.d/00-gpuaas-closed.conf", None, file("b"), False),
+        ("/etc/gpuaas/ssh/keys/root", None, file("a"), False),
+        ("/etc/.pwd.lock", None, file(mode=0o600), True),
+        ("/etc/.pwd.lock", None, file("a", size=3, mode=0o600), False),
+    ],
+)
+def test_a_file_passes_only_by_its_own_rule(path: str, before: Entry | None, now: Entry | None, passes: bool) -> None:
+    assert explained(path, before, now) is passes
+
+
+def test_the_configuration_passes_only_with_the_content_that_the_platform_sent() -> None:
+    path, digest = "/etc/gpuaas/agent.json", "d" * 64
+    before, now = {path: file("a")}, {path: file(digest, mode=0o600)}
+    difference = manifest.compare(before, now)
+    assert living.unexplained(before, now, difference, {path: digest}).total == 0
+    assert living.unexplained(before, now, difference, {path: "e" * 64}).total == 1
+    assert living.unexplained(before, now, difference).total == 1
+
+
+def test_a_process_that_runs_another_content_or_a_removed_file_is_named(tmp_path: Path) -> None:
+    copy = tmp_path / "sleeper"
+    shutil.copy("/bin/sleep", copy)
+    digest = hashlib.sha256(copy.read_bytes()).hexdigest()
+    running = subprocess.Popen([str(copy), "100"])
+    try:
+        while os.readlink(f"/proc/{running.pid}/exe") != str(copy):
+            pass  # it has not become the program yet
+        libraries = {
+            line.split(None, 5)[5].strip(): manifest.read(line.split(None, 5)[5].strip())
+            for line in Path(f"/proc/{running.pid}/maps").read_text().splitlines()
+            if " r-xp " in line and "/" in line
+        }
+        known = {path: entry for path, entry in libraries.items() if entry is not None}
+        assert Programs({**known, str(copy): file(digest)}).fault(running.pid) == ""
+        assert "another content" in Programs({**known, str(copy): file("0" * 64)}).fault(running.pid)
+        assert "not there before" in Programs({str(copy): file(digest)}).fault(running.pid)  # a library is not known
+        copy.unlink()
+        assert "replaced or removed" in Programs({**known, str(copy): file(digest)}).fault(running.pid)
+    finally:
+        running.kill()
+        running.wait()
+    assert Programs({}).fault(running.pid) == ""  # it is gone
+
+
+def test_the_agents_own_process_is_judged_too() -> None:
+    [own] = [process for process in processes.snapshot() if process.pid == os.getpid()]
+    assert [fault for _, fault in Programs({}).replaced([own])] == [
+        f"runs {os.path.realpath(sys.executable)}, which was not there before"
+    ]
+
+
+def test_a_wipe_knows_its_own_restart_and_nobody_elses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = WipeProgressStore(tmp_path)
+    progress = store.begin("alc_1", 3)
+    assert not restart.has_restarted(progress)
+    monkeypatch.setattr(processes, "boot_id", lambda: "another")
+    assert not restart.has_restarted(store.begin("alc_1", 3)), "a power cut before it was asked for is no restart"
+    asked = store.note_attempt(store.begin("alc_1", 3))
+    assert restart.has_restarted(store.begin("alc_1", 3))
+    assert asked.boot_id == progress.boot_id
+    assert not restart.has_restarted(store.begin("alc_1", 4)), "of an earlier wipe"
+    assert store.find("alc_2") is None
+
+
+def test_a_host_that_does_not_restart_is_given_up(tmp_path: Path) -> None:
+    store = WipeProgressStore(tmp_path)
+    progress = store.begin("alc_1", 1)
+    for _ in range(restart.MOST_ATTEMPTS):
+        progress = store.note_attempt(progress)
+    with pytest.raises(TaskFailure) as failed:
+        restart.restart(store, store.begin("alc_1", 1), None)  # type: ignore[arg-type]
+    assert failed.value.code == "restart_failed"
+
+
+def test_a_check_says_whether_it_looked() -> None:
+    def did_not_look() -> tuple[int, list[str]]:
+        raise NotExamined("nobody said what to expect")
+
+    def could_not_look() -> tuple[int, list[str]]:
+        raise OSError(5, "I/O error")
+
+    checks = [check("a", lambda: (3, [])), check("b", did_not_look), check("c", could_not_look)]
+    assert [(one.status, one.clean, one.examined) for one in checks] == [
+        ("clean", True, 3),
+        ("not_examined", False, 0),
+        ("found", False, 0),
+    ]
+    assert wire(checks)["clean"] is False
+    assert wire(checks[:2]) == {"clean": True, "grade": "inspected", "checks": [one.wire() for one in checks[:2]]}
+
+
+def test_what_a_tenant_named_reaches_nobody_raw() -> None:
+    name = "x\x1b]0;evil\x07\u202e\n" + "y" * 1000
+    [line] = check("files", lambda: (1, [f"added /tmp/{name}"])).found
+    assert line.isprintable()
+    assert len(line) <= 300
+    assert printable("plain ü") == "plain ü"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"grade": "reimaged"},
+        {"erase_drives": "no"},
+        {"expected": {"agent_sha256": "x"}},
+        {"restore": {"configuration": "x" * (65 << 10)}},
+        {"restore": {"identity": {"node_id": "nod_1"}}},
+        {"restore": {"identity": {"node_id": "nod_1", "task_keys": [{}], "urls": "https://evil"}}},
+    ],
+)
+def test_terms_that_make_no_sense_are_refused(changes: dict[str, object]) -> None:
+    with pytest.raises(SpecInvalid):
+        parse_terms(changes)
+
+
+def test_digests_are_of_what_is_on_disk(tmp_path: Path) -> None:
+    identity = {"node_id": "nod_1", "task_keys": [{"kid": "k"}], "urls": ["https://platform"]}
+    (tmp_path / "node.json").write_text(json.dumps({**identity, "server_time": "now"}))
+    (tmp_path / "agent.json").write_text("{}")
+    files = AgentFiles(tmp_path / "agent.json", tmp_path)
+    expected = {
+        "configuration_sha256": hashlib.sha256(b"{}").hexdigest(),
+        "trust_sha256": canonical_sha256(identity),
+        "agent_sha256": program.program_sha256(),
+    }
+    terms = parse_terms({"expected": expected, "restore": {"identity": identity}})
+    assert [one.status for one in files.checks(terms)] == ["clean"] * 3
+    assert files.digests(terms) == expected
+    (tmp_path / "node.json").write_text(json.dumps({**identity, "urls": ["https://evil"]}))
+    (tmp_path / "agent.json").write_text('{"golden_root": "/evil"}')
+    assert [one.status for one in files.checks(terms)] == ["found", "found", "clean"]
+    assert [one.status for one in files.checks(parse_terms({}))] == ["not_examined"] * 3
+
+
+def test_the_programs_digest_sees_content_names_and_additions(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("1")
+    (tmp_path / "__pycache__").mkdir()
+    first = program.program_sha256(tmp_path)
+    (tmp_path / "__pycache__/a.pyc").write_text("x")
+    assert program.program_sha256(tmp_path) == first
+    (tmp_path / "b.py").write_text("")
+    second = program.program_sha256(tmp_path)
+    (tmp_path / "b.py").rename(tmp_path / "c.py")
+    assert len({first, second, program.program_sha256(tmp_path)}) == 3
+
+
+def test_kernel_state_names_what_came_and_what_went() -> None:
+    before, now = frozenset({"module a", "setting x = 0"}), frozenset({"module a", "setting x = 1", "module evil"})
+    assert kernel_state.differences(before, now) == ["now: module evil", "now: setting x = 1", "before: setting x = 0"]
+
+
+@pytest.mark.parametrize(("bound", "may"), [("0000000000010000", True), ("00000000fdecafff", False)])
+def test_modules_count_where_the_host_can_load_them(bound: str, may: bool) -> None:
+    assert kernel_state.may_load_modules(f"CapEff:\t0\nCapBnd:\t{bound}\n") is may
+
+
+def test_a_simulated_host_answers_a_wipe_with_a_restart_like_a_real_one() -> None:
+    host, spec = SimHost(5), {"shape": "baremetal", "grade": "rebooted"}
+    before = host.boot_id
+    assert host.wipe(spec)
+    result, evidence = host.verify(spec)
+    assert (result["clean"], result["grade"]) == (True, "rebooted")
+    assert (evidence["boot_id_before_wipe"], evidence["boot_id"]) == (before, host.boot_id)
+    assert before != host.boot_id
+    assert not host.wipe({"shape": "gpu_slice"})
