@@ -8,7 +8,7 @@ from gpuaas_server.instances.health import WORK as HEALTH_WORK
 from gpuaas_server.instances.held import Held, hold_any
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
-from gpuaas_server.operations import departures
+from gpuaas_server.operations import departures, secret_rotation
 from gpuaas_server.operations.ending import call_off, fail_without_hosts
 from gpuaas_server.operations.machine import failure
 from gpuaas_server.work import leases
@@ -52,6 +52,7 @@ async def allocation_ended(tx: Tx, allocation_id: str, reason: str) -> None:
         held = await hold_any(tx, instance_id)
         if held is not None:
             await _lose(held, allocation_id, reason)
+            await secret_rotation.go_on(held)
             await held.store()
 
 
@@ -61,6 +62,8 @@ async def _lose(held: Held, allocation_id: str, reason: str) -> None:
     for member in lost:
         held.member_change(member, host_gone=True, leaving=False)
         held.member_become(member, "failed", why.document())
+    if any(member["ready_at"] is not None for member in lost):
+        secret_rotation.note_departure(held)
     await fail_without_hosts(held, why)
     if held.row["status"] == "running" and all(member["host_gone"] for member in held.living()):
         held.become("failed", why.document())

@@ -237,7 +237,11 @@ class Held:
             minimum={one["key"]: int(one.get("min", 0)) for one in row["manifest"].get("components", ())},
             members=members,
             report=self._report(),
-            flags=[*(flag for flag in row["flags"] if flag["code"] not in NOT_RUNNING), *_unfinished(row)],
+            flags=[
+                *(flag for flag in row["flags"] if flag["code"] not in NOT_RUNNING),
+                *_unfinished(row),
+                *_secrets_stale(row),
+            ],
         )
 
     def _report(self) -> Report | None:
@@ -283,6 +287,15 @@ def _unfinished(row: DictRow) -> list[dict[str, object]]:
         return []
     message = f"The change to version {row['attempted']['version']} did not succeed."
     return [{"code": "version_change_failed", "message": message}]
+
+
+def _secrets_stale(row: DictRow) -> list[dict[str, object]]:
+    if not row["secrets_stale"] or row["operation_id"] is not None:
+        return []
+    message = (
+        "Somebody who has left still knows the secrets that the members share. Reconcile it: they are made anew then."
+    )
+    return [{"code": "secrets_not_rotated", "message": message}]
 
 
 def _view(member: DictRow) -> MemberView:

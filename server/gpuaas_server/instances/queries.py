@@ -16,6 +16,7 @@ SUMMARY = (
     "id, tenant_id, project_id, name, app_id, app_slug, version_id, version, runtime_version, digest, status,"
     " status_since, failure, health, health_since, health_reasons, reported_at, flags, member_counts, operation_id,"
     " last_operation_id, created_by, correlation_id, created_at, deployed_at, decommissioned_at, generation, mode,"
+    " secrets_stale,"
     " EXISTS (SELECT 1 FROM app_members m WHERE m.instance_id = app_instances.id AND m.operation_id IS NOT NULL)"
     " AS members_busy"
 )

@@ -41,6 +41,8 @@ app_instances = sa.Table(
     sa.Column("next_ordinal", sa.Integer, nullable=False, server_default="0"),
     sa.Column("runtime", JSONB),
     sa.Column("access_bundle", JSONB),
+    # Somebody who has left knows the secrets that the members share; no rotation has been asked for since.
+    sa.Column("secrets_stale", sa.Boolean, nullable=False, server_default="false"),
     sa.Column("mode", JSONB),  # the form that it has, as its app names it, and what the app does not take in that form
     sa.Column("operation_id", text_id()),  # the live one on the whole instance
     sa.Column("last_operation_id", text_id()),

@@ -9,7 +9,7 @@ from gpuaas_server.instances.held import Held
 from gpuaas_server.instances.machine import member_broken, member_done, status_broken, status_done
 from gpuaas_server.instances.version_gate import flags_of, refuse_version, version_brought
 from gpuaas_server.kernel.errors import Problem
-from gpuaas_server.operations import certificates, departures, queries
+from gpuaas_server.operations import certificates, departures, queries, secret_rotation
 from gpuaas_server.operations.machine import LIVE, TEARDOWNS, Failure, decide_bulk, failure
 from gpuaas_server.operations.starting import controller_topic
 
@@ -61,6 +61,8 @@ async def finish(
     await departures.wake_allocations(held, operation, leaving)
     if follow:
         await departures.go_on(held)
+    if follow and (status == "succeeded" or not secret_rotation.is_rotation(operation)):
+        await secret_rotation.go_on(held)
     return ended
 
 
@@ -74,6 +76,8 @@ def succeeded(held: Held, operation: DictRow, verified: bool | None) -> None:
         _let_go(held, member, operation)
     if operation["target"] == "instance":
         _instance_succeeded(held, kind)
+    elif kind in ("remove", "replace"):
+        secret_rotation.note_departure(held)
 
 
 def _instance_succeeded(held: Held, kind: str) -> None:
@@ -117,6 +121,7 @@ def _broken(held: Held, operation: DictRow, ended: str, told: dict[str, object] 
         if kind in ("upgrade", "rollback") and not begun:
             held.change(attempted=None)
         after = status_broken(kind, operation["status_before"], begun)
+        secret_rotation.note_failure(held, operation)
         untouched = ended == "cancelled" and not begun and after == operation["status_before"]
         held.become(after, None if untouched else told, back=True)
 
@@ -156,7 +161,11 @@ async def refuse_unclaimed(held: Held) -> None:
     why: Failure | None = None
     for operation in await queries.live_lock(held.tx.connection, held.id):
         version = version_brought(held.row, operation["kind"])
-        if version is None or (operation["status"], operation["attempt"]) != ("pending", 0):
+        if (
+            version is None
+            or secret_rotation.is_rotation(operation)
+            or (operation["status"], operation["attempt"]) != ("pending", 0)
+        ):
             continue
         try:
             await refuse_version(held.tx.connection, held.row, version)
@@ -175,6 +184,7 @@ async def _finish_all(held: Held, operations: Sequence[DictRow], status: str, wh
         await bulk_follow(held, parent_id)
     if operations:
         await departures.go_on(held)
+        await secret_rotation.go_on(held)
 
 
 async def bulk_follow(held: Held, parent_id: str) -> None:

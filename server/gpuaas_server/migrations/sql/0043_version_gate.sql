@@ -9,6 +9,9 @@ CREATE INDEX app_instances_by_attempted_digest ON app_instances ((attempted ->> 
 CREATE INDEX app_instances_by_attempted_version_id ON app_instances ((attempted ->> 'version_id'))
   WHERE decommissioned_at IS NULL AND attempted IS NOT NULL;
 
+-- Somebody who has left knows the secrets that the members share; no rotation has been asked for since.
+ALTER TABLE app_instances ADD COLUMN secrets_stale boolean NOT NULL DEFAULT false;
+
 -- The leases of a controller that was unbound from an app.
 CREATE INDEX app_operations_leased ON app_operations (controller_id) WHERE lease_digest IS NOT NULL;
 

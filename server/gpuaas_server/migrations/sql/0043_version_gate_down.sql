@@ -1,5 +1,6 @@
 DROP INDEX app_instances_by_tenant, app_instances_by_previous_digest, app_instances_by_previous_version_id,
   app_instances_by_attempted_digest, app_instances_by_attempted_version_id, app_operations_leased;
+ALTER TABLE app_instances DROP COLUMN secrets_stale;
 DROP FUNCTION artifact_to_pull(text, text);
 CREATE FUNCTION artifact_to_pull(wanted text, puller text)
   RETURNS TABLE (id text, kind text, digest text, location text, trust text, trust_detail text) LANGUAGE plpgsql AS $$

@@ -1,0 +1,97 @@
+"""The secrets that the hosts of a Slurm cluster share: who knew them before a rotation opens nothing with them after it."""
+
+import json
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gpuaas_lab import Host
+from gpuaas_sdk.testing import as_replica, mortal
+from gpuaas_slurm import layout
+from gpuaas_slurm.controller import Slurm
+from system_support.echo_ground import at_work
+from system_support.slurm_ground import Ground, slurm_ground
+
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
+APP = "gpuaas_slurm.controller:Slurm"
+
+
+@pytest.fixture(scope="module")
+def ground() -> Iterator[Ground]:
+    with slurm_ground("slurm-keys", 2) as made:
+        yield made
+
+
+def keys(ground: Ground) -> list[bytes]:
+    """On the disks of the hosts, read from outside."""
+    return [(host.upper / layout.MUNGE_KEY.lstrip("/")).read_bytes() for host in ground.hosts]
+
+
+def believed(host: Host, key: bytes) -> bool:
+    """Whether what somebody with this key says is believed on a host of the cluster."""
+    place = "/run/old-key"
+    host.run(["install", "-d", "-o", "munge", "-g", "munge", "-m", "700", place])
+    (host.upper / "tmp").mkdir(exist_ok=True)
+    host.run(["python3", "-c", f"open('{place}/key', 'wb').write(bytes.fromhex('{key.hex()}'))"])
+    host.run(["chown", "munge:munge", f"{place}/key"])
+    host.run(["chmod", "400", f"{place}/key"])
+    munged = f"munged --force --key-file={place}/key --socket={place}/socket --pid-file={place}/pid"
+    munged += f" --seed-file={place}/seed --log-file={place}/log"
+    host.run(["runuser", "-u", "munge", "--", "sh", "-c", munged])
+    try:
+        said = f"munge -S {place}/socket -n | unmunge -S {layout.MUNGE_SOCKET}"
+        return host.run(["sh", "-c", said], check=False).returncode == 0
+    finally:
+        host.run(["sh", "-c", f"kill $(cat {place}/pid); rm -rf {place}"])
+
+
+def test_a_rotation_leaves_one_new_key_running_jobs_and_a_cluster_that_works(ground: Ground) -> None:
+    slurm = Slurm()
+    slurm.health_seconds = 1.0
+    with at_work(slurm, ground.controller()):
+        instance = ground.launched("keys", [0, 1], packages="host")
+        before = keys(ground)
+        assert before[0] == before[1]
+        assert believed(ground.hosts[1], before[0]), "the way of asking is right: the key of today is believed"
+        job = ground.submitted("-w", ground.node(instance, 1), script="sleep 20; exit 0")
+        ground.comes(lambda: ground.job(job) == "RUNNING", "the job")
+        ground.verb(instance, "reconcile", secrets="rotate")
+        after = keys(ground)
+        assert after[0] == after[1]
+        assert after[0] != before[0]
+        assert [believed(host, before[0]) for host in ground.hosts] == [False, False], "the old key opens nothing"
+        ground.comes(lambda: ground.job(job) == "COMPLETED", "the end of the job that ran all the while")
+        said = ground.as_user("srun", "-Q", "--input=none", "-N2", "hostname").split()
+        assert sorted(said) == sorted(host.name for host in ground.hosts)
+        ground.comes(lambda: ground.instance(instance).health == "healthy", "a look that finds it well")
+        unproven(ground, instance)
+        ground.torn_down(instance)
+
+
+def unproven(ground: Ground, instance: str) -> None:
+    """Who does not know the status key hears nothing, and cannot use what somebody else has said."""
+    place = (ground.instance(instance).runtime or {})["controller"]
+    assert isinstance(place, dict)
+    for words in (b"\n", b"since 0\n", b"0" * 64 + b" since 0\n", b"x" * 5000 + b"\n"):
+        with socket.create_connection((ground.hosts[0].address, layout.STATUS_PORT), timeout=30) as there:
+            with there.makefile("rb") as lines:
+                assert set(json.loads(lines.readline())) == {"nonce"}
+                there.sendall(words)
+                answer = lines.readline()
+        assert answer == b"" or set(json.loads(answer)) == {"refused"}, answer
+
+
+def test_a_controller_that_dies_at_every_step_of_a_rotation_ends_with_one_key(ground: Ground, tmp_path: Path) -> None:
+    settings = as_replica(ground.controller(), "mortal")
+    with mortal(APP, settings, tmp_path, at=("worked",)) as replica:
+        instance = ground.launched("dies", [0, 1], packages="host")
+        before, lived = keys(ground), len(replica.deaths)
+        rotated = ground.verb(instance, "reconcile", secrets="rotate")
+        died = [death.step for death in replica.deaths[lived:]]
+        after = keys(ground)
+        assert set(died) == {step.name for step in rotated.steps}
+        assert (after[0] == after[1], after[0] != before[0]) == (True, True)
+        assert len(set(ground.as_user("srun", "-Q", "--input=none", "-N2", "hostname").split())) == 2
+        ground.torn_down(instance)
