@@ -86,13 +86,16 @@ def test_the_configuration_passes_only_with_the_content_that_the_platform_sent()
 
 
 def test_a_process_that_runs_another_content_or_a_removed_file_is_named(tmp_path: Path) -> None:
-    copy = tmp_path / "sleeper"
-    shutil.copy("/bin/sleep", copy)
+    copy = tmp_path / "echo"
+    shutil.copy("/bin/cat", copy)
     digest = hashlib.sha256(copy.read_bytes()).hexdigest()
-    running = subprocess.Popen([str(copy), "100"])
+    running = subprocess.Popen([str(copy)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert running.stdin is not None
+    assert running.stdout is not None
     try:
-        while os.readlink(f"/proc/{running.pid}/exe") != str(copy):
-            pass  # it has not become the program yet
+        running.stdin.write(b"up\n")
+        running.stdin.flush()
+        assert running.stdout.readline() == b"up\n"  # its libraries are loaded
         libraries = {
             line.split(None, 5)[5].strip(): manifest.read(line.split(None, 5)[5].strip())
             for line in Path(f"/proc/{running.pid}/maps").read_text().splitlines()
@@ -106,7 +109,7 @@ def test_a_process_that_runs_another_content_or_a_removed_file_is_named(tmp_path
         assert "replaced or removed" in Programs({**known, str(copy): file(digest)}).fault(running.pid)
     finally:
         running.kill()
-        running.wait()
+        running.communicate()
     assert Programs({}).fault(running.pid) == ""  # it is gone
 
 

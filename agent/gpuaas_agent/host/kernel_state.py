@@ -33,6 +33,8 @@ _COUNTING = (
     "vm/compact_memory",
     "vm/drop_caches",
 )
+# They come with a module. Where the host loads none, a neighbour on the same kernel did.
+_OF_MODULES = ("net/netfilter/nf_conntrack", "net/nf_conntrack", "net/bridge/", "net/ipv4/vs/", "net/sctp/")
 # Written by whoever uses a terminal or shares memory; scratch folders have a check of their own.
 _OTHER_DEVICES = ("/dev/pts", "/dev/shm", "/dev/mqueue", "/dev/hugepages")  # noqa: S108
 _LISTINGS = {
@@ -81,11 +83,13 @@ def _modules() -> Iterator[str]:
 
 
 def _settings() -> Iterator[str]:
+    own_modules = may_load_modules(Path("/proc/1/status").read_text())
+    left_out = _COUNTING if own_modules else _COUNTING + _OF_MODULES
     for folder, _, names in os.walk(_SETTINGS):
         for name in names:
             path = os.path.join(folder, name)
             short = path.removeprefix(f"{_SETTINGS}/")
-            if short.startswith(_COUNTING) or not os.access(path, os.R_OK | os.W_OK):
+            if short.startswith(left_out) or not os.access(path, os.R_OK | os.W_OK):
                 continue
             try:
                 yield f"setting {short} = {' '.join(Path(path).read_text(errors='replace').split())[:200]}"
@@ -162,7 +166,8 @@ def _texts() -> Iterator[str]:
             text = Path(path).read_text(errors="replace")
         except OSError:
             continue
-        yield from (f"{name} {line[:200]}" for line in text.splitlines())
+        # How much of a swap is in use changes by itself: its name and kind come first.
+        yield from (f"{name} {' '.join(line.split()[:2])[:200]}" for line in text.splitlines())
 
 
 def restore(before: frozenset[str], deadline: Deadline) -> str:
