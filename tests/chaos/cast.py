@@ -105,6 +105,7 @@ class Cast:
                 gpu_counts=counts,
                 price_per_gpu_hour_minor=250,
                 currency="USD",
+                wipe_grade="inspected",  # simulated hosts do not restart
             )
             admin.skus.create(sku)
 

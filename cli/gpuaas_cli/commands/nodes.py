@@ -145,6 +145,16 @@ def rename(session: Session, node: NodeArgument, name: Annotated[str, typer.Argu
     _print(session, session.client.nodes.update(node_id(session.client, node), name=name))
 
 
+@group.verb("erase-drives")
+def erase_drives(
+    session: Session,
+    node: NodeArgument,
+    erase: Annotated[bool, typer.Option("--on/--off", help="Off: the proof says that drives were not examined.")],
+) -> None:
+    """Decide whether a wipe erases the drives of a node's slots, and reads them back."""
+    _print(session, session.client.nodes.update(node_id(session.client, node), erase_drives=erase))
+
+
 @group.verb("discover")
 def discover(session: Session, node: NodeArgument, watch: WatchOption = False) -> None:
     """Ask a node to look at its hardware again."""
@@ -223,12 +233,23 @@ def _print(session: Session, node: Node) -> None:
         ("Slots", slots),
         ("Labels", dict(node.labels)),
         ("Agent", node.agent_version),
+        ("Wipe", _wipe(node)),
         ("Last seen", node.last_seen_at),
         ("Warnings", _warnings(node)),
         ("You may", node.allowed_actions),
         ("Id", node.id),
     ]
     print_card(session, node, fields)
+
+
+def _wipe(node: Node) -> str:
+    """What a wipe of the whole node can prove, and what it leaves out."""
+    parts = [f"up to {node.wipe_grades[-1]}"]
+    if not node.erase_drives:
+        parts.append("drives are not erased")
+    if node.claim_differs:
+        parts.append("its agent reports another configuration or program than is recorded")
+    return "; ".join(parts)
 
 
 def _warnings(node: Node) -> str:

@@ -61,6 +61,16 @@ def rename(session: Session, tenant: TenantArgument, name: Annotated[str, typer.
     _print(session, session.client.tenants.update(tenant_id(session.client, tenant), name=name))
 
 
+@group.verb("require-wipe")
+def require_wipe(
+    session: Session,
+    tenant: TenantArgument,
+    grade: Annotated[str, typer.Argument(help="inspected (what every wipe reaches) or rebooted.")],
+) -> None:
+    """Set the least that the wipe of a tenant's whole nodes has to reach, whatever the SKU asks for."""
+    _print(session, session.client.tenants.update(tenant_id(session.client, tenant), wipe_grade=grade))
+
+
 @group.verb("disable")
 def disable(session: Session, tenant: TenantArgument, yes: YesOption = False) -> None:
     """Disable a tenant: its people may read and end what runs, and change nothing else."""
@@ -111,6 +121,7 @@ def _print(session: Session, tenant: Tenant) -> None:
             ("Name", tenant.name),
             ("Status", status_of(tenant)),
             ("Deleted after", tenant.delete_after),
+            ("Wipe", f"at least {tenant.wipe_grade}"),
             ("Created", tenant.created_at),
             ("Id", tenant.id),
         ],

@@ -1275,16 +1275,16 @@ class NodesCalls(Calls):
         self,
         node_id: str,
         *,
-        address: str | None = None,
+        erase_drives: bool | None = None,
         labels: Mapping[str, object] | None = None,
         name: str | None = None,
         generation: int | None = None,
     ) -> Node:
-        """Change the name or the address, which no other node may have, or replace all labels."""
+        """Change the name, which no other node may have, or replace all labels."""
         request = Request(
             method="PATCH",
             path=path_of("nodes", node_id),
-            body=body_of({}, {"address": address, "labels": labels, "name": name}),
+            body=body_of({}, {"erase_drives": erase_drives, "labels": labels, "name": name}),
             headers=if_match(generation),
         )
         return await self._read(Node, request)
@@ -1832,17 +1832,26 @@ class SkusCalls(Calls):
         self,
         sku_id: str,
         *,
+        accept_not_examined: Sequence[str] | None = None,
         gpu_counts: Sequence[int] | None = None,
         offered: bool | None = None,
         price_per_gpu_hour_minor: int | None = None,
+        wipe_grade: str | None = None,
         generation: int | None = None,
     ) -> Sku:
-        """Change the counts, the price or whether it is offered. Allocations that exist keep what they got."""
+        """Change the counts, the price, how its wipes are proven, or whether it is offered. Allocations keep what they got."""
         request = Request(
             method="PATCH",
             path=path_of("skus", sku_id),
             body=body_of(
-                {}, {"gpu_counts": gpu_counts, "offered": offered, "price_per_gpu_hour_minor": price_per_gpu_hour_minor}
+                {},
+                {
+                    "accept_not_examined": accept_not_examined,
+                    "gpu_counts": gpu_counts,
+                    "offered": offered,
+                    "price_per_gpu_hour_minor": price_per_gpu_hour_minor,
+                    "wipe_grade": wipe_grade,
+                },
             ),
             headers=if_match(generation),
         )
@@ -2068,13 +2077,19 @@ class TenantsCalls(Calls):
         return await self._read(Tenant, request)
 
     async def update(
-        self, tenant_id: str, *, disabled: bool | None = None, name: str | None = None, generation: int | None = None
+        self,
+        tenant_id: str,
+        *,
+        disabled: bool | None = None,
+        name: str | None = None,
+        wipe_grade: str | None = None,
+        generation: int | None = None,
     ) -> Tenant:
         """Disabling a tenant lets its people read but change nothing, except to end what runs."""
         request = Request(
             method="PATCH",
             path=path_of("tenants", tenant_id),
-            body=body_of({}, {"disabled": disabled, "name": name}),
+            body=body_of({}, {"disabled": disabled, "name": name, "wipe_grade": wipe_grade}),
             headers=if_match(generation),
         )
         return await self._read(Tenant, request)

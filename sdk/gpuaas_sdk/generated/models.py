@@ -201,6 +201,12 @@ class Allocation(Resource, AllocationTraits):
     ssh: SshWayIn | None = None
     # Null until released; false for ever after a forced clean-up.
     wipe_verified: bool | None = None
+    # What its wipe has to reach: the higher of the SKU's and the tenant's grade when the release began; null before.
+    wipe_grade_required: str | None = None
+    # What the proof of its wipe reached: `inspected` (the host looked at itself), `rebooted` (after a restart into what the platform expects). Null: nothing is proven.
+    wipe_grade: str | None = None
+    # Checks of the wipe that did not look.
+    wipe_not_examined: list[str] = field(default_factory=list)
     # Id of the user or service account.
     created_by: str = ""
     # Finds all that one request caused: audit records, events, operations, host tasks and logs.
@@ -1088,6 +1094,16 @@ class Node(Resource):
     key_generation: int = 0
     # Its agent renews the key before then. In the past: it is refused until the key is approved. Null: the agent is of an older release, whose key has no end.
     key_expires_at: datetime | None = None
+    # Whether a wipe erases the drives of the slots and reads them back.
+    erase_drives: bool = False
+    # Of the agent.json that a wipe brings back: as the agent reported it when no tenant had the whole host. Null: of an agent of an older release.
+    configuration_sha256: str | None = None
+    # Of the agent's program, recorded in the same way.
+    agent_sha256: str | None = None
+    # Its agent reports another configuration or program than is recorded; the recorded one stands.
+    claim_differs: bool = False
+    # How well its agent can prove the wipe of the whole host.
+    wipe_grades: list[str] = field(default_factory=list)
     slots: SlotCounts
     # What the agent last reported: host, warnings.
     inventory: Mapping[str, object] = field(default_factory=dict)
@@ -1284,8 +1300,6 @@ class Project(Resource):
     slug: str = ""
     name: str = ""
     disabled: bool = False
-    # Its deletion was asked for: until then it can be undone, then everything in it is removed.
-    delete_after: datetime | None = None
     created_at: datetime | None = None
     # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
     generation: int = 0
@@ -1587,6 +1601,10 @@ class Sku(Resource):
     currency: str = ""
     # Whether new allocations may name it.
     offered: bool = False
+    # What the wipe has to reach before its GPUs are given to another: `inspected`, or `rebooted` (of a whole host, after a restart into what the platform expects). It counts for releases that begin from now on.
+    wipe_grade: str = ""
+    # Checks of the wipe that need not have looked, for instance `drives` where a node does not erase them.
+    accept_not_examined: list[str] = field(default_factory=list)
     # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
     generation: int = 0
     created_at: datetime | None = None
@@ -1745,8 +1763,8 @@ class Tenant(Resource):
     slug: str = ""
     name: str = ""
     disabled: bool = False
-    # Its deletion was asked for: until then it can be undone, then everything in it is removed.
-    delete_after: datetime | None = None
+    # The least that the wipe of its whole hosts has to reach; the higher of this and the SKU's counts.
+    wipe_grade: str = ""
     created_at: datetime | None = None
     # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
     generation: int = 0
@@ -2171,9 +2189,13 @@ class NewSku:
     gpu_counts: Sequence[int]
     # In minor units of the currency.
     price_per_gpu_hour_minor: int
+    # Checks of the wipe that need not have looked, for instance `drives` where a node does not erase them.
+    accept_not_examined: Sequence[str] | None = None
     # ISO 4217.
     currency: str | None = None
     offered: bool | None = None
+    # What the wipe has to reach before its GPUs are given to another: `inspected`, or `rebooted` (of a whole host, after a restart into what the platform expects). It counts for releases that begin from now on. Absent: `rebooted` of a whole host, `inspected` of a slice.
+    wipe_grade: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,10 +9,11 @@ A release on a lost host is blocked at once (`host_lost`), and goes on by itself
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
+from gpuaas_server.allocations.wipe_proof import BEFORE_GRADES, Requirements, Verification, judge_wipe
 from gpuaas_server.kernel.errors import CATALOGUE
 from gpuaas_server.kernel.ssh_targets import SshEndpoint, check_reported_endpoint
 
@@ -56,6 +57,7 @@ class HostTask:
     failure: dict[str, object] | None
     evidence: dict[str, object]
     reported_at: datetime | None = None
+    spec: dict[str, object] = field(default_factory=dict)  # what it was asked
 
     @property
     def baseline(self) -> str | None:
@@ -86,6 +88,8 @@ class Snapshot:
     blocked_by: str | None = None
     # The addresses that belong to the node: a host is believed no other.
     addresses: frozenset[str] = frozenset()
+    shape: str = "baremetal"
+    requirements: Requirements = BEFORE_GRADES
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +122,11 @@ class Step:
     access_sent: int | None = None
     baseline: str | None = None
     phase_done: bool = False  # nothing is in flight any more
+
+    @property
+    def begins_release(self) -> bool:
+        """Whether a release begins with it, or begins anew: what it has to prove is decided now."""
+        return self.send == CLEANUP[0] and self.attempt == 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,10 +288,11 @@ def _next_cleanup(now: Snapshot, task: HostTask, clock: datetime) -> Step:
         # Whoever had root could have made the agent forget what the host looked like; we did not forget.
         other = failure("wipe_not_proven", "The host was compared with another baseline than before.", task.kind)
         return _block(other, task.result)
-    if task.result.get("clean") is True:
-        return Step(_ended(now), ends=True, evidence=task.result, phase_done=True)
-    found = failure("wipe_not_proven", "The verification found traces of the allocation.", task.kind)
-    return _block(found, task.result)
+    verdict = judge_wipe(now.requirements, Verification(now.shape, task.spec, task.result, task.evidence))
+    evidence = {**task.result, "evidence": task.evidence, "verdict": verdict.document()}
+    if verdict.code is None:
+        return Step(_ended(now), ends=True, evidence=evidence, phase_done=True)
+    return _block(failure(verdict.code, verdict.message, task.kind), evidence)
 
 
 def _block(reason: Failure, evidence: dict[str, object] | None = None) -> Step:

@@ -11,12 +11,13 @@ from gpuaas_server.access.service import Grant
 from gpuaas_server.allocations import queries, service
 from gpuaas_server.allocations.guests import allocation_guests
 from gpuaas_server.allocations.machine import CLEANUP, LOGIN_USER, HostTask, Limits, Snapshot, Step, Wait, decide
+from gpuaas_server.allocations.wipe_proof import Requirements, required_grade
 from gpuaas_server.capacity import service as capacity
 from gpuaas_server.capacity.schemas import Slot
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.settings import Settings
-from gpuaas_server.nodes import tasks
+from gpuaas_server.nodes import facts, tasks
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,10 @@ class AllocationMachine:
             return decision.until
         row, step = loaded.row, decision
         reason = row["release_reason"] if step.state == "releasing" else None
-        changed = await service.change(tx, row, _changes(row, step, tx.now), reason)
+        changes = _changes(row, step, tx.now)
+        if step.begins_release:
+            changes["wipe_requirements"] = await _requirements(tx.connection, row)
+        changed = await service.change(tx, row, changes, reason)
         if step.failure is not None and step.state == "active":
             await service.access_not_applied(tx, changed)
         if step.slots is not None:
@@ -98,6 +102,8 @@ class AllocationMachine:
             await self._send(tx, loaded, changed, step)
         if step.ends:
             await service.end_claims(tx, row)
+            if row["shape"] == "baremetal" and step.evidence is not None:
+                await facts.facts_release(tx, row["node_id"])
         elif step.state == "release_failed":
             service.move_quota(tx, row, changed)
         return _again(changed, step, tx.now, loaded.snapshot.node_lost)
@@ -125,6 +131,10 @@ class AllocationMachine:
             ]
         if kind in CLEANUP:
             spec["provisioned"] = await self._provisioned(connection, row)
+        if kind in ("wipe", "verify_wipe"):
+            whole = row["shape"] == "baremetal"
+            spec["grade"] = Requirements.read(row["wipe_requirements"]).grade
+            spec |= await facts.wipe_order(connection, self._platform.settings, row["node_id"], whole)
         if kind in ("provision", "sync_access", "deprovision"):
             spec["login_user"] = LOGIN_USER
         if kind in ("provision", "sync_access"):
@@ -136,6 +146,13 @@ class AllocationMachine:
         if kind == "provision":
             spec["hostname"] = row["name"] or row["id"].replace("_", "-")[:20]
         return spec
+
+
+async def _requirements(connection: Connection, row: DictRow) -> dict[str, object]:
+    """What the release that begins now has to prove; a retry begins anew, with what is asked for by then."""
+    asked = await queries.wipe_policy(connection, row["id"])
+    grade = required_grade(row["shape"], asked["sku_grade"], asked["tenant_grade"])
+    return {"grade": grade} | {name: asked[name] for name in ("accept_not_examined", "boot_id", "key_generation")}
 
 
 def _limits(settings: Settings) -> Limits:
@@ -157,6 +174,7 @@ def _snapshot(row: DictRow, task: tasks.TaskRecord | None, limits: Limits, guest
             task.failure,
             task.evidence or {},
             task.reported_at,
+            task.spec,
         )
     same = ("id", "state", "generation", "host_generation", "phase", "attempt", "deadline_at")
     return Snapshot(
@@ -171,6 +189,8 @@ def _snapshot(row: DictRow, task: tasks.TaskRecord | None, limits: Limits, guest
         guests=guests,
         blocked_by=(row["failure"] or {}).get("code"),
         addresses=frozenset(row["node_addresses"]),
+        shape=row["shape"],
+        requirements=Requirements.read(row["wipe_requirements"]),
     )
 
 

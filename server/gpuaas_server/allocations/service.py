@@ -35,7 +35,7 @@ from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.kernel.ssh_targets import SshEndpoint, read_endpoint
-from gpuaas_server.nodes import tasks
+from gpuaas_server.nodes import facts, tasks
 from gpuaas_server.work import leases
 from gpuaas_server.work.lanes import Lane
 
@@ -143,6 +143,9 @@ def _fresh(row: dict[str, object], roles: Roles) -> Allocation:
         failure=None,
         ssh=None,
         wipe_verified=None,
+        wipe_grade_required=None,
+        wipe_grade=None,
+        wipe_not_examined=[],
         active_at=None,
         ended_at=None,
         generation=1,
@@ -167,6 +170,7 @@ def allocation_of(row: DictRow, roles: Roles) -> Allocation:
     elif row["wipe_evidence"] is not None:
         # Found clean, but against another baseline, is not proven: then it has not ended.
         verified = row["wipe_evidence"].get("clean") is True and row["ended_at"] is not None
+    verdict = (row["wipe_evidence"] or {}).get("verdict") or {}
     names = Allocation.model_fields.keys() & row.keys() - {"failure"}
     health, reasons = health_of(row)
     return Allocation(
@@ -174,6 +178,9 @@ def allocation_of(row: DictRow, roles: Roles) -> Allocation:
         failure=FailureReason(**row["failure"]) if row["failure"] else None,
         ssh=ssh,
         wipe_verified=verified,
+        wipe_grade_required=(row["wipe_requirements"] or {}).get("grade"),
+        wipe_grade=verdict.get("grade") if verified else None,
+        wipe_not_examined=verdict.get("not_examined", []),
         health=health,
         health_reasons=reasons,
         allowed_actions=identity.allowed_actions(roles, possible_actions(row["state"]), row["created_by"] in roles),
@@ -293,6 +300,8 @@ async def allocation_force_cleanup(
         "deadline_at": None,
     }
     before, row = row, await change(tx, row, changes, body.reason)
+    if row["shape"] == "baremetal":
+        await facts.facts_freeze(tx, row["node_id"])
     await end_claims(tx, before)
     details: dict[str, object] = {"evidence": body.evidence, "verified": False}
     await record(tx, _audit("allocation_force_cleanup", row, body.reason, details))

@@ -38,6 +38,8 @@ allocations = sa.Table(
     sa.Column("ssh_user", sa.Text),
     # The host's baseline when the allocation became active; the wipe must be verified against the same one.
     sa.Column("baseline_sha256", sa.Text),
+    # What the proof has to show, written down when the release begins: grade, accept_not_examined, boot_id, key_generation.
+    sa.Column("wipe_requirements", JSONB),
     sa.Column("wipe_evidence", JSONB),
     sa.Column("forced", JSONB),
     sa.Column("created_by", text_id(), nullable=False),

@@ -9,9 +9,20 @@ from gpuaas_server.kernel.http.schemas import AllowedActions, Body, Generation, 
 from gpuaas_server.kernel.ids import SlotId
 
 Shape = Literal["baremetal", "gpu_slice"]
+# How well a wipe is proven; reimaged is reserved, no driver can do it yet.
+WipeGrade = Literal["inspected", "rebooted", "reimaged"]
+CheckName = Annotated[str, StringConstraints(pattern="^[a-z][a-z_]{1,39}$")]
 SlotStatus = Literal["discovered", "available", "claimed", "cleaning", "cleanup_blocked", "disabled"]
 GpuModel = Annotated[str, StringConstraints(min_length=2, max_length=80, pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._/()+-]*$")]
 GpuCount = Annotated[int, Field(ge=1, le=64)]
+
+
+AcceptedChecks = Annotated[list[CheckName], Field(max_length=32)]
+_GRADE = (
+    "What the wipe has to reach before its GPUs are given to another: `inspected`, or `rebooted` (of a whole host, after a"
+    " restart into what the platform expects). It counts for releases that begin from now on."
+)
+_ACCEPT = "Checks of the wipe that need not have looked, for instance `drives` where a node does not erase them."
 
 
 class Slot(BaseModel):
@@ -86,6 +97,8 @@ class Sku(BaseModel):
     price_per_gpu_hour_minor: int = Field(description="In minor units of the currency.")
     currency: str = Field(description="ISO 4217.")
     offered: bool = Field(description="Whether new allocations may name it.")
+    wipe_grade: WipeGrade = Field(description=_GRADE)
+    accept_not_examined: list[str] = Field(description=_ACCEPT)
     generation: Generation
     created_at: datetime
 
@@ -108,6 +121,10 @@ class SkuCreate(Body):
     price_per_gpu_hour_minor: int = Field(ge=0, le=100_000_000, description="In minor units of the currency.")
     currency: Annotated[str, StringConstraints(pattern="^[A-Z]{3}$")] = Field(default="USD", description="ISO 4217.")
     offered: bool = True
+    wipe_grade: WipeGrade | None = Field(
+        default=None, description=f"{_GRADE} Absent: `rebooted` of a whole host, `inspected` of a slice."
+    )
+    accept_not_examined: AcceptedChecks = Field(default=[], description=_ACCEPT)
 
 
 class SkuUpdate(Body):
@@ -118,6 +135,10 @@ class SkuUpdate(Body):
         default=None, ge=0, le=100_000_000, description="In minor units of the currency."
     )
     offered: bool | None = None
+    wipe_grade: WipeGrade | None = Field(default=None, description=_GRADE)
+    accept_not_examined: AcceptedChecks | None = Field(
+        default=None, description=f"{_ACCEPT} In place of all until now."
+    )
 
 
 class Quota(BaseModel):

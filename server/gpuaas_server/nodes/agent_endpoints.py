@@ -19,6 +19,7 @@ from gpuaas_server.kernel.ids import TaskId
 from gpuaas_server.nodes import (
     agent_calls,
     enrolment,
+    facts,
     inventory,
     node_key_queries,
     node_keys,
@@ -90,7 +91,7 @@ async def agent_enrol(body: Enrol, call: Annotated[Call, admitted("agent_enrol")
         node_id = await enrolment.node_enrol(tx, body, nonce, node_keys.key_life(call.platform.settings))
         [row] = await node_key_queries.node_keys(tx.connection, [node_id])
     key = {name: row[name] for name in ("key_generation", "key_expires_at")}
-    wait = agent_calls.poll_wait_seconds(call.platform.settings.node_lost_seconds)
+    wait = facts.poll_wait_seconds(call.platform.settings.node_lost_seconds)
     return reply(Enrolled(node_id=node_id, poll_wait_seconds=wait, **key, **dict(trust)))
 
 

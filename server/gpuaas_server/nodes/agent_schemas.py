@@ -3,11 +3,11 @@
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, Field, StringConstraints
 
 from gpuaas_server.kernel.http.schemas import Body, Moment
 from gpuaas_server.kernel.ids import AllocationId
-from gpuaas_server.nodes.reported import ReportedObject, ReportedText, ReportedWord
+from gpuaas_server.nodes.reported import ReportedObject, ReportedText, ReportedWord, storable_text
 from gpuaas_server.nodes.schemas import Address
 
 Hostname = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$")]
@@ -23,6 +23,18 @@ SliceAddresses = Annotated[
 ]
 Version = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9.+_-]{0,49}$")]
 Sha256 = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
+Configuration = Annotated[
+    str,
+    StringConstraints(max_length=65536),
+    AfterValidator(storable_text),
+    Field(
+        description="Text of agent.json. It is recorded while no tenant has the whole host; a wipe brings it back. Absent:"
+        " of an older release."
+    ),
+]
+ProgramDigest = Annotated[
+    Sha256, Field(description="SHA-256 over the files of the agent's program; see configuration.")
+]
 AgentPublicKey = Annotated[str, StringConstraints(pattern="^[A-Za-z0-9+/]{43}=$")]
 Generation = Annotated[int, Field(ge=0, le=2**53 - 1)]
 SmallNumber = Annotated[int, Field(ge=0, le=4096)]
@@ -45,6 +57,8 @@ class Enrol(Body):
     ssh_host_public_key: SshLine
     agent_version: Version
     slice_addresses: SliceAddresses | None = None
+    configuration: Configuration | None = None
+    agent_sha256: ProgramDigest | None = None
 
 
 class TaskKey(BaseModel):
@@ -108,6 +122,8 @@ class Heartbeat(Body):
         description="SHA-256 (DER) of the CAs that the agent trusts for TLS; none where it needs no TLS. Absent: of an"
         " older release, which cannot learn another.",
     )
+    configuration: Configuration | None = None
+    agent_sha256: ProgramDigest | None = None
 
 
 class NumaNode(Body):

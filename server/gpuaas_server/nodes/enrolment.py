@@ -100,7 +100,8 @@ async def _node_of_key(tx: Tx, public_key: bytes, body: Enrol, key_expires_at: d
     name = f"{body.hostname}-{node_id[-6:]}" if taken else body.hostname
     where = NodeAddresses.read(body.address, body.slice_addresses)
     place = (node_id, name, body.hostname, where.host, None if where.slices is None else list(where.slices))
-    row = (*place, public_key, body.ssh_host_public_key, body.agent_version, key_expires_at)
+    claim = (body.configuration, body.agent_sha256)
+    row = (*place, public_key, body.ssh_host_public_key, body.agent_version, key_expires_at, *claim)
     await queries.node_insert(tx.connection, row, tx.now)
     await addresses.addresses_create(tx, node_id, where)
     await capacity.node_eligibility_set(tx, node_id, True)

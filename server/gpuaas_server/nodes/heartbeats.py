@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.errors import Problem
-from gpuaas_server.nodes import agent_calls
+from gpuaas_server.nodes import agent_calls, facts
 from gpuaas_server.nodes.agent_schemas import Heartbeat, PlatformTrust
 from gpuaas_server.nodes.batching import Batched
 from gpuaas_server.nodes.tls_anchors import AnchorDocuments
@@ -50,7 +50,8 @@ class Heartbeats:
 
 def _facts(body: Heartbeat) -> tuple[str, ...]:
     anchors = "unknown" if body.tls_anchors is None else ",".join(sorted(body.tls_anchors))
-    return (body.agent_version, body.boot_id, body.ssh_host_public_key, anchors, _addresses(body))
+    claim = facts.claim_digest(body.configuration, body.agent_sha256)
+    return (body.agent_version, body.boot_id, body.ssh_host_public_key, anchors, _addresses(body), claim)
 
 
 def _addresses(body: Heartbeat) -> str:

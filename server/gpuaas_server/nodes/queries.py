@@ -11,8 +11,9 @@ from gpuaas_server.kernel.database import Connection
 _NODE = (
     "n.id, n.name, n.hostname, n.address, n.slice_addresses, n.ssh_host_public_key, n.agent_version, n.boot_id,"
     " n.cordoned, n.draining, n.maintenance_reason, n.maintenance_since, n.maintenance_by, n.lost_since, n.retired_at,"
-    " n.inventory, n.labels,"
-    " n.key_generation, n.key_expires_at, n.generation, n.created_at, h.last_seen_at, EXISTS (SELECT 1 FROM"
+    " n.inventory, n.labels, n.key_generation, n.key_expires_at, n.generation, n.created_at, n.erase_drives,"
+    " n.agent_sha256, encode(sha256(convert_to(n.configuration, 'UTF8')), 'hex') AS configuration_sha256,"
+    " n.differing_claim IS NOT NULL AS claim_differs, h.last_seen_at, EXISTS (SELECT 1 FROM"
     " maintenance_windows m WHERE m.node_id = n.id AND (m.state = 'planned' OR m.state = 'active')) AS window_live"
 )
 _FROM = " FROM nodes n LEFT JOIN node_heartbeats h ON h.node_id = n.id"
@@ -89,11 +90,12 @@ async def node_names_lock(connection: Connection) -> None:
 
 async def node_insert(connection: Connection, row: Sequence[object], now: datetime) -> None:
     """Row of (id, name, hostname, address, slice_addresses, public_key, ssh_host_public_key, agent_version,
-    key_expires_at).
+    key_expires_at, configuration, agent_sha256).
     """
     await connection.execute(
         "INSERT INTO nodes (id, name, hostname, address, slice_addresses, public_key, ssh_host_public_key, agent_version,"
-        " key_expires_at, created_at) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
+        " key_expires_at, configuration, agent_sha256, created_at)"
+        " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
         [*row, now],
     )
     await connection.execute("INSERT INTO node_heartbeats (node_id, last_seen_at) VALUES (%s, %s)", (row[0], now))
@@ -106,10 +108,10 @@ async def node_by_key(connection: Connection, public_key: bytes) -> DictRow | No
     return await cursor.fetchone()
 
 
-async def node_update(connection: Connection, node_id: str, name: str, labels: str) -> None:
+async def node_update(connection: Connection, node_id: str, name: str, labels: str, erase_drives: bool) -> None:
     await connection.execute(
-        "UPDATE nodes SET name = %s, labels = %s, generation = generation + 1 WHERE id = %s",
-        (name, labels, node_id),
+        "UPDATE nodes SET name = %s, labels = %s, erase_drives = %s, generation = generation + 1 WHERE id = %s",
+        (name, labels, erase_drives, node_id),
     )
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, Field, StringConstraints
 
-from gpuaas_server.capacity.schemas import MappedSlot
+from gpuaas_server.capacity.schemas import MappedSlot, WipeGrade
 from gpuaas_server.kernel.http.schemas import (
     AllowedActions,
     Body,
@@ -69,6 +69,10 @@ class NodeUpdate(Body):
     labels: Labels | None = Field(default=None, description="In place of all labels until now.")
     address: Address | None = Field(
         default=None, description="Where the host can be reached, after a move. No other node may have it."
+    )
+    erase_drives: bool | None = Field(
+        default=None,
+        description="False: a wipe leaves the drives of the slots alone, and its proof says that they were not examined.",
     )
 
 
@@ -153,6 +157,16 @@ class Node(BaseModel):
         description="Its agent renews the key before then. In the past: it is refused until the key is approved. Null: the"
         " agent is of an older release, whose key has no end."
     )
+    erase_drives: bool = Field(description="Whether a wipe erases the drives of the slots and reads them back.")
+    configuration_sha256: str | None = Field(
+        description="Of the agent.json that a wipe brings back: as the agent reported it when no tenant had the whole host."
+        " Null: of an agent of an older release."
+    )
+    agent_sha256: str | None = Field(description="Of the agent's program, recorded in the same way.")
+    claim_differs: bool = Field(
+        description="Its agent reports another configuration or program than is recorded; the recorded one stands."
+    )
+    wipe_grades: list[WipeGrade] = Field(description="How well its agent can prove the wipe of the whole host.")
     slots: SlotCounts
     inventory: dict[str, object] = Field(description="What the agent last reported: host, warnings.")
     labels: dict[str, str]

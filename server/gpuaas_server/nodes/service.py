@@ -100,8 +100,10 @@ async def node_update(tx: Tx, node_id: str, row: DictRow, body: NodeUpdate) -> N
     await queries.node_names_lock(tx.connection)
     if await queries.node_name_taken(tx.connection, name, node_id):
         raise Problem("already_exists", f"Another node is called {name}.")
-    await queries.node_update(tx.connection, node_id, name, orjson.dumps(labels).decode())
-    before, after = {"name": row["name"], "labels": row["labels"]}, {"name": name, "labels": labels}
+    erase = row["erase_drives"] if body.erase_drives is None else body.erase_drives
+    await queries.node_update(tx.connection, node_id, name, orjson.dumps(labels).decode(), erase)
+    before = {key: row[key] for key in ("name", "labels", "erase_drives")}
+    after = {"name": name, "labels": labels, "erase_drives": erase}
     if body.address is not None:
         await addresses.address_set(tx, node_id, body.address)
         before, after = before | {"address": row["address"]}, after | {"address": body.address}
@@ -202,6 +204,7 @@ def _node(row: DictRow, summary: SlotSummary, roles: frozenset[str]) -> Node:
         drained=state.draining and not summary.claimed,
         maintenance=maintenance,
         slots=counts,
+        wipe_grades=["inspected"] if row["agent_sha256"] is None else ["inspected", "rebooted"],
         allowed_actions=allowed_actions(roles, [*_possible(row, state), *_approval(state, counts)]),
         **{name: row[name] for name in _PLAIN},
     )
@@ -231,6 +234,10 @@ _PLAIN = (
     "boot_id",
     "key_generation",
     "key_expires_at",
+    "erase_drives",
+    "configuration_sha256",
+    "agent_sha256",
+    "claim_differs",
     "inventory",
     "labels",
     "generation",

@@ -28,6 +28,16 @@ nodes = sa.Table(
     sa.Column("slice_addresses", sa.ARRAY(sa.Text)),
     sa.Column("agent_version", sa.Text, nullable=False),
     sa.Column("boot_id", sa.Text),
+    # What a wipe has to bring back: the text of agent.json and a digest of the agent's program, as the host reported them
+    # while no tenant could have written them. Null: of an agent that does not report them.
+    sa.Column("configuration", sa.Text),
+    sa.Column("agent_sha256", sa.Text),
+    # An administrator's decision: whether the drives of the slots are erased and read back.
+    sa.Column("erase_drives", sa.Boolean, nullable=False, server_default="true"),
+    # A tenant of the whole host left without a proof: what the host reports is not recorded until a wipe is proven.
+    sa.Column("facts_frozen", sa.Boolean, nullable=False, server_default="false"),
+    # Digest of the last claim that differed from what is recorded, so that each is told once.
+    sa.Column("differing_claim", sa.Text),
     sa.Column("cordoned", sa.Boolean, nullable=False, server_default="false"),
     sa.Column("draining", sa.Boolean, nullable=False, server_default="false"),
     sa.Column("maintenance_reason", sa.Text),

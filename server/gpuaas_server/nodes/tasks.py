@@ -18,6 +18,10 @@ from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.nodes import task_queries as queries
 from gpuaas_server.work import leases
 
+# Bytes of JSON in a result with its evidence. The largest that an honest agent has is half of it: every check of a wipe with
+# a full list of findings.
+LARGEST_REPORT = 512 * 1024
+
 
 @dataclass(frozen=True, slots=True)
 class NewTask:
@@ -45,6 +49,7 @@ class TaskRecord:
     created_at: datetime
     reported_at: datetime | None
     deadline: datetime
+    spec: dict[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +66,20 @@ class TaskReport:
     def digest(self) -> bytes:
         parts = [self.generation, self.status, self.phases, self.result, self.evidence, self.failure]
         return hashlib.sha256(orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)).digest()
+
+
+def keepable(report: TaskReport) -> TaskReport:
+    """The report, or in place of one that is too large a failure that says so: a host does not decide how much we keep."""
+    size = len(orjson.dumps([report.result, report.evidence]))
+    if size <= LARGEST_REPORT:
+        return report
+    failure: dict[str, object] = {
+        "code": "report_too_large",
+        "message": f"The host reported {size} bytes; at most {LARGEST_REPORT} are kept.",
+        "next_step": "Look at the host: no task has that much to say.",
+        "retryable": False,
+    }
+    return TaskReport(report.generation, "failed", report.phases, {}, {"bytes": size}, failure)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from psycopg.rows import DictRow
 
 from gpuaas_server.kernel.database import Connection
 
-_TENANT = "id, slug, name, disabled, delete_after, created_at, generation"
+_TENANT = "id, slug, name, disabled, delete_after, wipe_grade, created_at, generation"
 _PROJECT = "id, tenant_id, slug, name, disabled, delete_after, created_at, generation"
 
 
@@ -39,10 +39,11 @@ async def tenant_hold(connection: Connection, tenant_id: str) -> DictRow | None:
     return await cursor.fetchone()
 
 
-async def tenant_update(connection: Connection, tenant_id: str, name: str, disabled: bool) -> DictRow:
+async def tenant_update(connection: Connection, tenant_id: str, name: str, disabled: bool, wipe_grade: str) -> DictRow:
     cursor = await connection.execute(
-        f"UPDATE tenants SET name = %s, disabled = %s, generation = generation + 1 WHERE id = %s RETURNING {_TENANT}",
-        (name, disabled, tenant_id),
+        "UPDATE tenants SET name = %s, disabled = %s, wipe_grade = %s, generation = generation + 1 WHERE id = %s"
+        f" RETURNING {_TENANT}",
+        (name, disabled, wipe_grade, tenant_id),
     )
     row = await cursor.fetchone()
     return row or {}

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
+from gpuaas_server.capacity.schemas import WipeGrade
 from gpuaas_server.kernel.http.schemas import AllowedActions, Body, Generation, Name, Slug
 
 DeleteAfter = Annotated[
@@ -23,6 +24,9 @@ class TenantUpdate(Body):
     disabled: bool | None = Field(
         default=None, description="True: its people may read and end what runs, and change nothing else."
     )
+    wipe_grade: WipeGrade | None = Field(
+        default=None, description="The least that the wipe of its whole hosts has to reach, whatever the SKU asks for."
+    )
 
 
 class Tenant(BaseModel):
@@ -31,6 +35,9 @@ class Tenant(BaseModel):
     name: str
     disabled: bool
     delete_after: DeleteAfter
+    wipe_grade: WipeGrade = Field(
+        description="The least that the wipe of its whole hosts has to reach; the higher of this and the SKU's counts."
+    )
     created_at: datetime
     generation: Generation
     allowed_actions: AllowedActions

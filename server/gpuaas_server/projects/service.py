@@ -7,6 +7,7 @@ from datetime import datetime
 from psycopg.rows import DictRow
 
 from gpuaas_server.audit.service import AuditEntry, record
+from gpuaas_server.capacity import skus as capacity
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.identity import service as identity
 from gpuaas_server.kernel.context import Actor, Tx
@@ -131,7 +132,9 @@ async def tenant_update(
     before = _present(await queries.tenant_hold(tx.connection, tenant_id), "tenant", tenant_id)
     require_match(before["generation"])
     name, disabled = _changed(before, body)
-    row = await queries.tenant_update(tx.connection, tenant_id, name, disabled)
+    grade = before["wipe_grade"] if body.wipe_grade is None else body.wipe_grade
+    capacity.require_possible_grade("baremetal", grade)
+    row = await queries.tenant_update(tx.connection, tenant_id, name, disabled, grade)
     await record(tx, AuditEntry("tenant_update", tenant_id, tenant_id, details=_difference(before, row)))
     await emit(tx, NewEvent("tenant.updated", tenant_id, tenant_id, data={"disabled": disabled}))
     tx.wakeups.add(identity.TOPIC)
@@ -226,7 +229,7 @@ def _changed(before: DictRow, body: TenantUpdate | ProjectUpdate) -> tuple[str, 
 
 
 def _difference(before: DictRow, after: DictRow) -> dict[str, object]:
-    fields = [field for field in ("name", "disabled") if before[field] != after[field]]
+    fields = [field for field in ("name", "disabled", "wipe_grade") if before.get(field) != after.get(field)]
     return {"before": {f: before[f] for f in fields}, "after": {f: after[f] for f in fields}}
 
 

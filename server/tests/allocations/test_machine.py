@@ -23,6 +23,8 @@ from gpuaas_server.kernel.ssh_targets import SshEndpoint
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LIMITS = Limits(timedelta(minutes=10), timedelta(minutes=15), attempts=3)
 SSH = {"ssh": {"address": "10.0.0.1", "port": 22, "user": "gpu"}}
+# What the platform adds to a proof that states no grade.
+OF_OLDER_AGENT = {"evidence": {}, "verdict": {"grade": "inspected", "required": "inspected", "not_examined": []}}
 
 
 def snapshot(**given: object) -> Snapshot:
@@ -125,7 +127,7 @@ def test_a_release_goes_through_every_phase_and_ends_only_with_proof() -> None:
         assert (step.state, step.send) == ("releasing", following)
     proof = {"clean": True, "checks": []}
     step = decide(releasing(phase="verify_wipe", task=task("verify_wipe", "succeeded", result=proof)), NOW)
-    assert step == Step("released", ends=True, evidence=proof, phase_done=True)
+    assert step == Step("released", ends=True, evidence=proof | OF_OLDER_AGENT, phase_done=True)
 
 
 def test_an_unproven_wipe_blocks_the_slots() -> None:
@@ -153,7 +155,7 @@ def test_a_failed_allocation_is_cleaned_and_stays_failed() -> None:
     proof = {"clean": True}
     verified = task("verify_wipe", "succeeded", result=proof)
     step = decide(releasing(state="failed", phase="verify_wipe", task=verified), NOW)
-    assert step == Step("failed", ends=True, evidence=proof, phase_done=True)
+    assert step == Step("failed", ends=True, evidence=proof | OF_OLDER_AGENT, phase_done=True)
 
 
 def test_changed_access_is_sent_and_tried_again_for_ever() -> None:
@@ -192,7 +194,7 @@ def test_a_clean_up_on_a_lost_host_is_blocked_without_waiting() -> None:
 def test_a_proof_that_arrived_counts_although_the_host_was_lost_after_it() -> None:
     proof = task("verify_wipe", "succeeded", result={"clean": True})
     step = decide(releasing(phase="verify_wipe", task=proof, node_lost=True), NOW)
-    assert step == Step("released", ends=True, evidence={"clean": True}, phase_done=True)
+    assert step == Step("released", ends=True, evidence={"clean": True} | OF_OLDER_AGENT, phase_done=True)
 
 
 def test_a_release_that_a_lost_host_blocked_goes_on_when_it_is_back_and_no_other_does() -> None:

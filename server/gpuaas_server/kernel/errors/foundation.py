@@ -247,6 +247,12 @@ FOUNDATION = [
         "sku_not_offered", 422, "This SKU or GPU count is not offered", "List the SKUs and choose an offered GPU count."
     ),
     ErrorKind(
+        "wipe_grade_not_available",
+        422,
+        "This grade of the wipe can not be reached",
+        "Ask for a lower grade: `inspected`, or `rebooted` of a whole host.",
+    ),
+    ErrorKind(
         "quota_exceeded",
         409,
         "The quota does not allow this",
@@ -309,6 +315,24 @@ FOUNDATION = [
         502,
         "The wipe could not be proven",
         "Retry the release, or clean by hand and force the clean-up with evidence.",
+    ),
+    ErrorKind(
+        "wipe_not_examined",
+        502,
+        "A check of the wipe did not look",
+        "Let the node be examined (erase_drives), or accept it in the SKU (accept_not_examined); then retry the release.",
+    ),
+    ErrorKind(
+        "wipe_grade_not_reached",
+        502,
+        "The wipe did not reach the required grade",
+        "Retry the release; when it repeats, look at the node, or clean by hand and force the clean-up with evidence.",
+    ),
+    ErrorKind(
+        "wipe_agent_too_old",
+        502,
+        "The host's agent can not prove the required grade",
+        "Upgrade the agent of the node and retry the release, or clean by hand and force the clean-up with evidence.",
     ),
     # Platform
     ErrorKind("unavailable", 503, "The service cannot answer now", "Try again in a moment.", True),

@@ -1,0 +1,175 @@
+"""What the verification of a wipe proves. The host reports; the platform compares and decides. Pure.
+
+A grade says how much a tenant who was root could still hide: `inspected` (the same system looked at itself), `rebooted` (it
+did so after a restart, into the state that the platform's digests describe), `reimaged` (a system that the tenant never ran;
+reserved, no driver can do it yet).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+INSPECTED, REBOOTED = "inspected", "rebooted"
+GRADES = (INSPECTED, REBOOTED, "reimaged")
+
+RESTART = "restart"
+# What must have been reported by an agent that states a grade; a check that is missing did not look.
+_CHECKS_OF_SLICE = frozenset({"marker", "files", "processes", "mounts", "units", "slice"})
+_CHECKS_OF_HOST = frozenset(
+    {"marker", "files", "users", "processes", "ports", "authorized_keys", "crontabs", "mounts", "units", "drives"}
+    | {"agent_state", "configuration", "trust", "agent_program", "kernel"}
+)
+_DIGESTS = ("configuration_sha256", "trust_sha256", "agent_sha256")
+
+
+@dataclass(frozen=True, slots=True)
+class Requirements:
+    """What a release has to prove, as it was when the release began."""
+
+    grade: str = INSPECTED
+    accept_not_examined: frozenset[str] = frozenset()
+    boot_id: str | None = None
+
+    @classmethod
+    def read(cls, stored: Mapping[str, object] | None) -> "Requirements":
+        if stored is None:
+            return BEFORE_GRADES
+        accepted, boot_id = stored.get("accept_not_examined"), stored.get("boot_id")
+        return cls(
+            str(stored.get("grade")),
+            frozenset(map(str, accepted if isinstance(accepted, list) else ())),
+            boot_id if isinstance(boot_id, str) else None,
+        )
+
+
+# Of a release that began before there were grades.
+BEFORE_GRADES = Requirements()
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """A `verify_wipe` that the host answered: what it was asked, what it says, and what it says it saw."""
+
+    shape: str
+    asked: Mapping[str, object]
+    result: Mapping[str, object]
+    evidence: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The grade that was reached. `code` is None when it is proven as well as is required."""
+
+    grade: str | None
+    required: str
+    not_examined: tuple[str, ...] = ()
+    code: str | None = None
+    message: str = ""
+
+    def document(self) -> dict[str, object]:
+        return {"grade": self.grade, "required": self.required, "not_examined": list(self.not_examined)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Checks:
+    """The names of the checks by what came of them."""
+
+    clean: set[str] = field(default_factory=set)
+    found: set[str] = field(default_factory=set)
+    not_examined: set[str] = field(default_factory=set)
+
+    @property
+    def names(self) -> set[str]:
+        return self.clean | self.found | self.not_examined
+
+
+def rank(grade: str) -> int:
+    return GRADES.index(grade)
+
+
+def required_grade(shape: str, of_sku: str, of_tenant: str) -> str:
+    """A slice has no start of its own: it is inspected. The tenant's policy is about whole hosts."""
+    return max(of_sku, of_tenant, key=rank) if shape == "baremetal" else INSPECTED
+
+
+def judge_wipe(required: Requirements, told: Verification) -> Verdict:
+    if "grade" not in told.result:
+        return _judge_older_agent(required, told)
+    checks = _read_checks(told.result.get("checks"))
+    fault = _fault(told, checks)
+    if fault:
+        return Verdict(None, required.grade, code="wipe_not_proven", message=fault)
+    unseen = tuple(sorted(checks.not_examined - {RESTART}))
+    grade = _grade_reached(required, told, checks)
+    refused = [name for name in unseen if name not in required.accept_not_examined]
+    if refused:
+        message = f"The verification did not look at {', '.join(refused)}, and the SKU does not accept that."
+        return Verdict(grade, required.grade, unseen, "wipe_not_examined", message)
+    if rank(grade) < rank(required.grade):
+        message = f"The wipe is proven as {grade}; {required.grade} is required. The host did not show a restart."
+        return Verdict(grade, required.grade, unseen, "wipe_grade_not_reached", message)
+    return Verdict(grade, required.grade, unseen)
+
+
+def _judge_older_agent(required: Requirements, told: Verification) -> Verdict:
+    """A result without a grade. Whoever could write a newer one yesterday does not become older by itself."""
+    if told.result.get("clean") is not True:
+        message = "The verification found traces of the allocation."
+        return Verdict(None, required.grade, code="wipe_not_proven", message=message)
+    if _expected(told).get("agent_sha256") is not None:
+        message = "The host answered like an agent of an older release than the one on record."
+        return Verdict(None, required.grade, code="wipe_not_proven", message=message)
+    if rank(required.grade) > rank(INSPECTED):
+        message = f"The agent of the host is of an older release, which can not prove {required.grade}."
+        return Verdict(INSPECTED, required.grade, code="wipe_agent_too_old", message=message)
+    return Verdict(INSPECTED, required.grade)
+
+
+def _read_checks(reported: object) -> _Checks:
+    """A check that says neither clean nor not_examined, in words that are known, has found something."""
+    checks = _Checks()
+    for entry in reported if isinstance(reported, list) else ():
+        if not isinstance(entry, dict):
+            checks.found.add("(unreadable)")
+            continue
+        status = entry.get("status", "clean" if entry.get("clean") is True else "found")
+        name = str(entry.get("name"))
+        if status == "clean" and entry.get("clean") is True and not entry.get("found"):
+            checks.clean.add(name)
+        elif status == "not_examined":
+            checks.not_examined.add(name)
+        else:
+            checks.found.add(name)
+    return checks
+
+
+def _fault(told: Verification, checks: _Checks) -> str:
+    """Why nothing is proven; empty when nothing speaks against it."""
+    if checks.found:
+        return f"The verification found traces of the allocation: {', '.join(sorted(checks.found))}."
+    if told.result.get("clean") is not True:
+        return "The verification found traces of the allocation."
+    missing = (_CHECKS_OF_HOST if told.shape == "baremetal" else _CHECKS_OF_SLICE) - checks.names
+    if missing:
+        return f"The host did not report these checks: {', '.join(sorted(missing))}."
+    expected = _expected(told)
+    differing = [name for name in _DIGESTS if expected.get(name) not in (None, told.evidence.get(name))]
+    if differing:
+        return f"The host is not what the platform expects: {', '.join(differing)}."
+    return ""
+
+
+def _expected(told: Verification) -> Mapping[str, object]:
+    expected = told.asked.get("expected")
+    return expected if isinstance(expected, dict) else {}
+
+
+def _grade_reached(required: Requirements, told: Verification, checks: _Checks) -> str:
+    """A restart counts when the host came up with another boot id than the one on record when the release began."""
+    boot_id = told.evidence.get("boot_id")
+    restarted = (
+        told.result.get("grade") == REBOOTED
+        and RESTART in checks.clean
+        and isinstance(boot_id, str)
+        and required.boot_id not in (None, boot_id)
+    )
+    return REBOOTED if restarted else INSPECTED

@@ -1,0 +1,137 @@
+"""What a verification proves, decided by the platform from what the host reports."""
+
+from dataclasses import replace
+
+import pytest
+
+from gpuaas_server.allocations.wipe_proof import (
+    BEFORE_GRADES,
+    Requirements,
+    Verdict,
+    Verification,
+    judge_wipe,
+    required_grade,
+)
+
+NAMES = (
+    *("marker", "files", "users", "processes", "ports", "authorized_keys", "crontabs", "mounts", "units", "drives"),
+    *("agent_state", "configuration", "trust", "agent_program", "kernel", "restart"),
+)
+EXPECTED = {"configuration_sha256": "c", "trust_sha256": "t", "agent_sha256": "a"}
+REBOOTED = Requirements("rebooted", frozenset(), "boot-1")
+
+
+def check(name: str, status: str = "clean") -> dict[str, object]:
+    found = ["/etc/x"] if status == "found" else []
+    return {"name": name, "status": status, "clean": status == "clean", "found": found, "examined": 1}
+
+
+def verification(
+    grade: str = "rebooted", boot_id: str = "boot-2", evidence: dict[str, object] | None = None, **statuses: str
+) -> Verification:
+    checks = [check(name, statuses.get(name, "clean")) for name in NAMES if statuses.get(name) != "absent"]
+    clean = "found" not in statuses.values()
+    seen = {"boot_id": boot_id, **EXPECTED, **(evidence or {})}
+    asked = {"grade": "rebooted", "expected": EXPECTED}
+    return Verification("baremetal", asked, {"clean": clean, "grade": grade, "checks": checks}, seen)
+
+
+def test_a_clean_host_after_a_restart_is_rebooted() -> None:
+    assert judge_wipe(REBOOTED, verification()) == Verdict("rebooted", "rebooted")
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        verification(boot_id="boot-1"),
+        verification(grade="inspected"),
+        verification(restart="not_examined"),
+        verification(restart="absent"),
+        replace(verification(), evidence=EXPECTED),
+    ],
+    ids=["same boot id", "says inspected", "did not look", "no such check", "no boot id"],
+)
+def test_a_restart_that_the_platform_can_not_see_is_none(told: Verification) -> None:
+    verdict = judge_wipe(REBOOTED, told)
+    assert (verdict.code, verdict.grade) == ("wipe_grade_not_reached", "inspected")
+    assert judge_wipe(replace(REBOOTED, grade="inspected"), told).code is None
+
+
+def test_a_restart_counts_only_against_a_boot_id_on_record() -> None:
+    assert judge_wipe(replace(REBOOTED, boot_id=None), verification()).code == "wipe_grade_not_reached"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_one_check_that_found_something_proves_nothing(name: str) -> None:
+    told = verification(**{name: "found"})
+    lying = replace(told, result={**told.result, "clean": True})
+    for one in (told, lying):
+        verdict = judge_wipe(REBOOTED, one)
+        assert (verdict.code, verdict.grade) == ("wipe_not_proven", None)
+        assert name in verdict.message
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "restart"])
+def test_a_check_that_is_missing_proves_nothing(name: str) -> None:
+    verdict = judge_wipe(REBOOTED, verification(**{name: "absent"}))
+    assert (verdict.code, verdict.grade) == ("wipe_not_proven", None)
+    assert name in verdict.message
+
+
+def test_a_check_that_did_not_look_counts_only_where_the_sku_accepts_that() -> None:
+    told = verification(drives="not_examined")
+    verdict = judge_wipe(REBOOTED, told)
+    assert (verdict.code, verdict.not_examined) == ("wipe_not_examined", ("drives",))
+    accepting = replace(REBOOTED, accept_not_examined=frozenset({"drives"}))
+    assert judge_wipe(accepting, told) == Verdict("rebooted", "rebooted", ("drives",))
+    both = verification(drives="not_examined", kernel="not_examined")
+    assert judge_wipe(accepting, both).code == "wipe_not_examined"
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_a_digest_that_the_platform_does_not_expect_proves_nothing(name: str) -> None:
+    for reported in ("other", None, 7):
+        verdict = judge_wipe(REBOOTED, verification(evidence={name: reported}))
+        assert (verdict.code, verdict.grade) == ("wipe_not_proven", None)
+        assert name in verdict.message
+
+
+@pytest.mark.parametrize(
+    "checks",
+    [None, "all fine", [], ["clean"], [{"name": "files", "status": "spotless", "clean": True}], [{"clean": True}]],
+)
+def test_checks_that_can_not_be_read_prove_nothing(checks: object) -> None:
+    told = verification()
+    assert judge_wipe(REBOOTED, replace(told, result={**told.result, "checks": checks})).code == "wipe_not_proven"
+
+
+def test_a_check_that_is_clean_and_found_something_is_not_clean() -> None:
+    told = verification()
+    listed = [{**check("files"), "found": ["/etc/x"]}, *(check(name) for name in NAMES if name != "files")]
+    assert judge_wipe(REBOOTED, replace(told, result={**told.result, "checks": listed})).code == "wipe_not_proven"
+
+
+def test_an_older_agent_proves_what_it_proved_before_and_is_told_apart() -> None:
+    older = Verification("baremetal", {"expected": dict.fromkeys(EXPECTED)}, {"clean": True, "checks": []}, {})
+    assert judge_wipe(BEFORE_GRADES, older) == Verdict("inspected", "inspected")
+    verdict = judge_wipe(REBOOTED, older)
+    assert (verdict.code, verdict.grade) == ("wipe_agent_too_old", "inspected")
+
+
+def test_a_host_whose_agent_is_on_record_does_not_become_an_older_one() -> None:
+    pretending = Verification("baremetal", {"expected": EXPECTED}, {"clean": True, "checks": []}, {})
+    assert judge_wipe(BEFORE_GRADES, pretending).code == "wipe_not_proven"
+
+
+def test_a_slice_needs_its_own_checks_and_no_restart() -> None:
+    checks = [check(name) for name in ("marker", "files", "processes", "mounts", "units", "slice")]
+    told = Verification("gpu_slice", {}, {"clean": True, "grade": "inspected", "checks": checks}, {})
+    assert judge_wipe(BEFORE_GRADES, told) == Verdict("inspected", "inspected")
+    assert judge_wipe(BEFORE_GRADES, replace(told, result={**told.result, "checks": checks[:-1]})).code is not None
+
+
+def test_the_higher_of_both_grades_is_required_of_whole_hosts_only() -> None:
+    assert required_grade("baremetal", "inspected", "rebooted") == "rebooted"
+    assert required_grade("baremetal", "rebooted", "inspected") == "rebooted"
+    assert required_grade("baremetal", "inspected", "inspected") == "inspected"
+    assert required_grade("gpu_slice", "inspected", "rebooted") == "inspected"
