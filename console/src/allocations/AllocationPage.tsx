@@ -88,6 +88,12 @@ function failureTitle(allocation: Allocation): string {
   return allocation.state === "release_failed" ? "The release did not end" : "It could not be used";
 }
 
+/** What the proof of the wipe reached, and what it had to. */
+function gradeOf(allocation: Allocation): string {
+  const required = `${allocation.wipe_grade_required} is required`;
+  return allocation.wipe_grade === null ? required : `${allocation.wipe_grade}; ${required}`;
+}
+
 function Facts({ allocation }: { allocation: Allocation }) {
   return (
     <Panel title="State">
@@ -110,6 +116,11 @@ function Facts({ allocation }: { allocation: Allocation }) {
           allocation.wipe_verified !== null && [
             "Wipe",
             <StateBadge key="wipe" state={allocation.wipe_verified ? "verified" : "not_verified"} />,
+          ],
+          allocation.wipe_grade_required !== null && ["Wipe grade", gradeOf(allocation)],
+          allocation.wipe_not_examined.length > 0 && [
+            "Not examined",
+            allocation.wipe_not_examined.join(", "),
           ],
           ["Id", <Mono key="id" text={allocation.id} copy="Copy id" />],
           ["Host", <Mono key="host" text={allocation.node_id} copy="Copy host id" />],

@@ -12,7 +12,13 @@ import { StateBadge } from "../parts/StateBadge";
 import { useTenant } from "../team/queries";
 import { TenantMembers } from "../team/TenantMembers";
 import { TenantUsers } from "../team/TenantUsers";
-import { tenantDisableSpec, tenantEnableSpec, tenantQuotaSpec, tenantRenameSpec } from "./actions";
+import {
+  tenantDisableSpec,
+  tenantEnableSpec,
+  tenantQuotaSpec,
+  tenantRenameSpec,
+  tenantWipeSpec,
+} from "./actions";
 import { DeletionBanner } from "./DeletionBanner";
 import { stateOfPlace, tenantDeleteSpec, tenantExport, tenantUndeleteSpec } from "./deletionActions";
 import { Entitlements } from "./Entitlements";
@@ -47,6 +53,9 @@ function Shown({ tenant }: { tenant: Tenant }) {
             {may.has("tenant_update") && (
               <ActionButton spec={tenantRenameSpec} resource={tenant} name={tenant.name} />
             )}
+            {may.has("tenant_update") && (
+              <ActionButton spec={tenantWipeSpec} resource={tenant} name={tenant.name} />
+            )}
             {may.has("tenant_quota_set") && (
               <ActionButton spec={tenantQuotaSpec} resource={tenant} name={tenant.name} />
             )}
@@ -76,6 +85,7 @@ function Shown({ tenant }: { tenant: Tenant }) {
               ["Slug", <code key="slug">{tenant.slug}</code>],
               ["Id", <Mono key="id" text={tenant.id} copy="Copy id" />],
               ["Made", <RelativeTime key="made" at={tenant.created_at} />],
+              ["Wipe of whole hosts", `at least ${tenant.wipe_grade}`],
               ["GPUs of all projects", quota.data && <QuotaBar key="quota" quota={quota.data} />],
               ["Artifacts", quota.data && `${quota.data.artifacts_used} of ${quota.data.artifact_limit}`],
               [

@@ -77,6 +77,27 @@ export const tenantRenameSpec: ActionSpec<Tenant> = {
   done: "Renamed",
 };
 
+export const tenantWipeSpec: ActionSpec<Tenant> = {
+  label: "Wipe grade",
+  says: (one) =>
+    `Whole hosts of the tenant are wiped to at least ${one.wipe_grade}, or what the SKU asks for.`,
+  form: {
+    type: "object",
+    required: ["wipe_grade"],
+    properties: { wipe_grade: { type: "string", enum: ["inspected", "rebooted"] } },
+  },
+  run: (one, values) =>
+    told(
+      body(
+        api.PATCH("/api/v1/tenants/{tenant_id}", {
+          params: at(one),
+          body: { wipe_grade: values.wipe_grade as Tenant["wipe_grade"] },
+        }),
+      ),
+    ),
+  done: "Set",
+};
+
 export const tenantDisableSpec: ActionSpec<Tenant> = {
   label: "Disable",
   danger: true,
