@@ -1275,16 +1275,17 @@ class NodesCalls(Calls):
         self,
         node_id: str,
         *,
+        address: str | None = None,
         erase_drives: bool | None = None,
         labels: Mapping[str, object] | None = None,
         name: str | None = None,
         generation: int | None = None,
     ) -> Node:
-        """Change the name, which no other node may have, or replace all labels."""
+        """Change the name or the address, which no other node may have, or replace all labels."""
         request = Request(
             method="PATCH",
             path=path_of("nodes", node_id),
-            body=body_of({}, {"erase_drives": erase_drives, "labels": labels, "name": name}),
+            body=body_of({}, {"address": address, "erase_drives": erase_drives, "labels": labels, "name": name}),
             headers=if_match(generation),
         )
         return await self._read(Node, request)

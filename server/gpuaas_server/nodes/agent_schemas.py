@@ -3,11 +3,11 @@
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, Field, StringConstraints
+from pydantic import BaseModel, Field, StringConstraints
 
 from gpuaas_server.kernel.http.schemas import Body, Moment
 from gpuaas_server.kernel.ids import AllocationId
-from gpuaas_server.nodes.reported import ReportedObject, ReportedText, ReportedWord, storable_text
+from gpuaas_server.nodes.reported import ReportedObject, ReportedText, ReportedWord
 from gpuaas_server.nodes.schemas import Address
 
 Hostname = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$")]
@@ -25,8 +25,7 @@ Version = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9.+_-]
 Sha256 = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
 Configuration = Annotated[
     str,
-    StringConstraints(max_length=65536),
-    AfterValidator(storable_text),
+    StringConstraints(max_length=65536, pattern=r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*$"),
     Field(
         description="Text of agent.json. It is recorded while no tenant has the whole host; a wipe brings it back. Absent:"
         " of an older release."
