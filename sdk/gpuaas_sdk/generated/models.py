@@ -1300,6 +1300,8 @@ class Project(Resource):
     slug: str = ""
     name: str = ""
     disabled: bool = False
+    # Its deletion was asked for: until then it can be undone, then everything in it is removed.
+    delete_after: datetime | None = None
     created_at: datetime | None = None
     # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
     generation: int = 0
@@ -1763,6 +1765,8 @@ class Tenant(Resource):
     slug: str = ""
     name: str = ""
     disabled: bool = False
+    # Its deletion was asked for: until then it can be undone, then everything in it is removed.
+    delete_after: datetime | None = None
     # The least that the wipe of its whole hosts has to reach; the higher of this and the SKU's counts.
     wipe_grade: str = ""
     created_at: datetime | None = None

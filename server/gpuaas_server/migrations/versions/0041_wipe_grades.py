@@ -5,7 +5,7 @@ from alembic import op
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
 revision = "0041"
-down_revision = "0043"
+down_revision = "0037"
 branch_labels = None
 depends_on = None
 
