@@ -37,7 +37,6 @@ class Config:
     slice_gateway: str = ""
     slice_parent_interface: str = "eth0"
     workers: int = 8
-    erase_drives: bool = True  # False only where drives are pretended, as in the lab
     unknown_keys: tuple[str, ...] = ()
     source: Path = DEFAULT_PATH  # the file, and its text when the agent started
     text: str | None = None
@@ -51,7 +50,6 @@ class Config:
 
 _PATHS = {"state_dir", "bundle_path", "hw_root", "golden_root", "slice_base", "slice_dir"}
 _NUMBERS = {"ssh_port", "workers"}
-_SWITCHES = {"erase_drives"}
 _NO_KEYS = {"unknown_keys", "source", "text"}
 
 
@@ -86,10 +84,6 @@ def _typed(key: str, value: object) -> object:
         if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 65536:
             return value
         raise ConfigInvalid(f"{key} is not a number between 1 and 65535")
-    if key in _SWITCHES:
-        if isinstance(value, bool):
-            return value
-        raise ConfigInvalid(f"{key} is neither true nor false")
     if key == "slice_addresses":
         return _addresses(value)
     if value is None:

@@ -39,7 +39,7 @@ class Restore:
 @dataclass(frozen=True)
 class WipeTerms:
     grade: Grade = "inspected"
-    erase_drives: bool | None = None  # None: an older platform, which leaves it to agent.json
+    erase_drives: bool = True  # the platform's fact about the node
     expected: Expected = field(default_factory=Expected)
     restore: Restore = field(default_factory=Restore)
 
@@ -53,7 +53,7 @@ def parse_terms(raw: dict[str, object]) -> WipeTerms:
     expected, restore = _object(raw, "expected"), _object(raw, "restore")
     return WipeTerms(
         grade="rebooted" if grade == "rebooted" else "inspected",
-        erase_drives=erase,
+        erase_drives=erase is not False,
         expected=Expected(
             _digest(expected, "configuration_sha256"),
             _digest(expected, "trust_sha256"),

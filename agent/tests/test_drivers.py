@@ -11,7 +11,7 @@ from signed_tasks import TaskSigner
 from gpuaas_agent import config
 from gpuaas_agent.allocations import AllocationLedger, AllocationRecord
 from gpuaas_agent.commands import Deadline
-from gpuaas_agent.config import Config, ConfigInvalid
+from gpuaas_agent.config import Config
 from gpuaas_agent.drivers.host import HostDriver
 from gpuaas_agent.drivers.lab_container import LabContainerDriver
 from gpuaas_agent.drivers.seam import TaskContext
@@ -73,11 +73,11 @@ def test_where_erasing_is_off_the_check_says_so_and_examines_nothing() -> None:
     assert drives.inspect((), erased_here=False).status == "clean"  # no drive was anybody's
 
 
-def test_erasing_is_on_unless_an_operator_turns_it_off() -> None:
-    assert config.from_mapping({}).erase_drives is True
-    assert config.from_mapping({"erase_drives": False}).erase_drives is False
-    with pytest.raises(ConfigInvalid):
-        config.from_mapping({"erase_drives": "no"})
+def test_erasing_is_on_unless_the_platform_turns_it_off_and_never_by_a_file_of_the_host() -> None:
+    release: dict[str, object] = {"allocation_id": "alc_1", "shape": "baremetal", "slots": []}
+    assert parse_release(release).terms.erase_drives
+    assert not parse_release({**release, "erase_drives": False}).terms.erase_drives
+    assert config.from_mapping({"erase_drives": False}).unknown_keys == ("erase_drives",)
 
 
 @pytest.mark.parametrize(

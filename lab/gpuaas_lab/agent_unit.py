@@ -48,7 +48,6 @@ def settings(host: HostLayout, extra: Mapping[str, object]) -> str:
         "slice_gateway": host.fleet.gateway,
         "slice_base": SLICE_BASE,
         "slice_dir": SLICE_DIR,
-        "erase_drives": False,  # the lab's drives are entries in sysfs, without a block device
         **extra,
     }
     return json.dumps(values, indent=2) + "\n"

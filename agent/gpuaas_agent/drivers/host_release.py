@@ -63,7 +63,7 @@ class HostRelease:
             Step("end_strangers", lambda: f"{self.end_strangers(deadline)} ended"),
             Step("empty_scratch", wiper.empty_scratch),
             Step("restore_kernel", lambda: wiper.restore_kernel(deadline)),
-            Step("erase_drives", steps.erase_drives, when=drives.are_erased(spec, self.config)),
+            Step("erase_drives", steps.erase_drives, when=spec.terms.erase_drives),
             Step("clean_logs", lambda: wiper.clean_logs(deadline)),
             Step("renew_host_key", steps.renew_host_key),
             Step("rotate_node_key", context.rotate_node_key),
@@ -123,7 +123,7 @@ class HostRelease:
         blobs = copied_contents(before.files)
         checks.append(check("agent_state", lambda: _look_at_state(context, blobs, digest), "agent"))
         checks += self._agent_files().checks(spec.terms)
-        checks.append(drives.inspect(self.drives(spec), erased_here=drives.are_erased(spec, self.config)))
+        checks.append(drives.inspect(self.drives(spec), erased_here=spec.terms.erase_drives))
         if spec.terms.grade == "rebooted":
             checks.append(
                 check("restart", lambda: _look_for_restart(self._progress.find(spec.allocation_id)), "kernel")

@@ -177,7 +177,7 @@ class LabContainerDriver:
 
         plan.steps = [
             Step("delete", delete),
-            Step("erase_drives", erase_drives, when=drives.are_erased(spec, self._config)),
+            Step("erase_drives", erase_drives, when=spec.terms.erase_drives),
         ]
         return plan
 
@@ -233,7 +233,7 @@ class LabContainerDriver:
             check("mounts", look_for_mounts, "kernel"),
             check("units", look_for_units, "kernel"),
             check("slice", lambda: _existing(_traces(slice_)), "kernel"),
-            drives.inspect(self._drives(spec), erased_here=drives.are_erased(spec, self._config)),
+            drives.inspect(self._drives(spec), erased_here=spec.terms.erase_drives),
         ]
 
     def _drives(self, spec: ReleaseSpec) -> tuple[str, ...]:

@@ -13,11 +13,10 @@ from collections.abc import Iterable
 
 from gpuaas_agent import commands
 from gpuaas_agent.commands import Deadline
-from gpuaas_agent.config import Config
 from gpuaas_agent.failures import TaskFailure
 from gpuaas_agent.host import mounts
 from gpuaas_agent.host.checks import Check, Finding, NotExamined, check
-from gpuaas_agent.specs import ReleaseSpec, Slot
+from gpuaas_agent.specs import Slot
 
 _SAMPLE = 1 << 20
 _SAMPLES = 64
@@ -25,11 +24,6 @@ _SAMPLES = 64
 
 def named(slots: Iterable[Slot]) -> tuple[str, ...]:
     return tuple(slot.nvme_device for slot in slots if slot.nvme_device is not None)
-
-
-def are_erased(spec: ReleaseSpec, config: Config) -> bool:
-    """Whether drives are erased here is the platform's fact; one of an older release leaves it to agent.json."""
-    return config.erase_drives if spec.terms.erase_drives is None else spec.terms.erase_drives
 
 
 def expected(*given: tuple[str, ...]) -> tuple[str, ...]:
