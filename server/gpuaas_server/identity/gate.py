@@ -25,6 +25,7 @@ from gpuaas_server.kernel.http.client_certificates import ShownCertificate, show
 from gpuaas_server.kernel.http.connections import mark_authenticated
 from gpuaas_server.kernel.http.edge import anonymous_actor, client_address
 from gpuaas_server.kernel.http.origin import cookie_source, user_agent
+from gpuaas_server.kernel.http.tenant_pace import TenantPace
 from gpuaas_server.kernel.ids import is_id
 from gpuaas_server.projects.service import ProjectPlace
 
@@ -40,6 +41,8 @@ class IdentityGate:
         self._agent_gate = agent_gate
         self._directory = Directory(platform)
         self._refusals = refusals.Refusals(platform)
+        settings = platform.settings
+        self._pace = TenantPace(settings.tenant_changes_per_second, settings.tenant_change_burst)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -171,6 +174,8 @@ class IdentityGate:
                 raise await self._refusals.place_deleting(request, actor, action, place)
             if place.disabled and not _may_while_disabled(principal, action):
                 raise await self._refusals.place_disabled(request, actor, action, place)
+            if place.tenant_id and not _may_while_disabled(principal, action):
+                await self._pace.wait_turn(place.tenant_id)  # not what ends something: a revocation waits for nothing
         if place.tenant_id:
             roles = principal.roles_at(place.tenant_id, place.project_id)
         else:

@@ -1,0 +1,59 @@
+"""The pace of one tenant's changes: a burst, then one after the other, then a refusal; and nobody else is concerned."""
+
+import pytest
+
+from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.http import tenant_pace
+from gpuaas_server.kernel.http.tenant_pace import LONGEST_WAIT, TenantPace
+
+
+class Clock:
+    now = 1024.0  # binary fractions, so that sums are exact
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def test_a_burst_goes_at_once_and_what_follows_waits_its_turn(clock: Clock) -> None:
+    pace = TenantPace(8.0, 3, clock)
+    assert [pace.reserve("a") for _ in range(3)] == [0, 0, 0]
+    assert [pace.reserve("a") for _ in range(3)] == [0.125, 0.25, 0.375]
+    assert pace.reserve("b") == 0
+
+
+def test_after_a_rest_there_is_a_burst_again_and_no_more_than_one(clock: Clock) -> None:
+    pace = TenantPace(8.0, 3, clock)
+    for _ in range(6):
+        pace.reserve("a")
+    clock.now += 3600
+    assert [pace.reserve("a") for _ in range(4)] == [0, 0, 0, 0.125]
+
+
+def test_who_would_wait_for_long_is_refused_and_told_when_to_come_again(clock: Clock) -> None:
+    pace = TenantPace(8.0, 1, clock)
+    admitted = 1 + int(LONGEST_WAIT * 8)
+    waits = [pace.reserve("a") for _ in range(admitted)]
+    assert max(waits) == LONGEST_WAIT
+    for _ in range(3):  # a refusal counts for nothing: nobody is locked out by asking
+        with pytest.raises(Problem, match="rate_limited") as refused:
+            pace.reserve("a")
+        assert refused.value.headers == {"Retry-After": "1"}
+    clock.now += 0.125
+    assert pace.reserve("a") == LONGEST_WAIT
+
+
+def test_tenants_at_rest_are_forgotten(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tenant_pace, "MOST_TENANTS", 2)
+    pace = TenantPace(8.0, 1, clock)
+    pace.reserve("a")
+    clock.now += 60
+    for _ in range(2):
+        pace.reserve("b")
+    pace.reserve("c")
+    assert pace.reserve("b") == 0.25  # one that is busy is not
+    assert len(pace._over_at) == 2
