@@ -1,11 +1,8 @@
 """Benchmarks: each figure is a ratio against a peer, or a measure against a limit, taken in one run on one machine."""
 
-import os
 import sys
 from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[1]
 if str(REPOSITORY / "tests") not in sys.path:
     sys.path.insert(0, str(REPOSITORY / "tests"))  # system_support is shared with the whole-system tests
-# One client stands for many tenants where nothing else is said; `fairness` measures with the pace that tenants have.
-os.environ.setdefault("GPUAAS_TENANT_CHANGES_PER_SECOND", "100000")
