@@ -77,8 +77,8 @@ class Carrier:
                 await self._host.close()
         try:
             why = await holding.terminal_end(self._platform, self._row, why, self._bytes_in, self._bytes_out)
-        except AWAY:
-            log.exception("the end of a terminal could not be written; its lease will lapse")
+        except AWAY as error:
+            log.warning("the end of a terminal could not be written; its lease will lapse", extra={"error": str(error)})
         if not self.over.done():
             self.over.set_result(why)
         if self._viewer.done():
@@ -184,7 +184,11 @@ def _reason(done: Collection[asyncio.Future[End]]) -> End:
         if task.exception() is None:
             return task.result()
     for task in done:
-        log.error("a terminal ended by an error", exc_info=task.exception())
+        error = task.exception()
+        if isinstance(error, AWAY):
+            log.warning("a terminal ended, since the database is away", extra={"error": str(error)})
+        else:
+            log.error("a terminal ended by an error", exc_info=error)
     return end("interrupted")
 
 

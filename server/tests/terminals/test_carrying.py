@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
+import psycopg
 import pytest
 from psycopg.rows import DictRow
 
@@ -320,3 +321,13 @@ async def test_two_processes_join_and_a_stranger_does_not(ground: Ground) -> Non
         last = await line.receive()
         assert isinstance(last, dict)
         assert last["reason"] == "access_lost"
+
+
+async def test_a_database_that_is_away_is_one_line_in_the_log_and_no_traceback(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    ended: asyncio.Future[carrying.End] = asyncio.get_running_loop().create_future()
+    ended.set_exception(psycopg.OperationalError("the connection is lost"))
+    assert carrying._reason([ended]).reason == "interrupted"
+    [line] = caplog.records
+    assert (line.levelname, line.exc_info, line.__dict__["error"]) == ("WARNING", None, "the connection is lost")
