@@ -11,9 +11,10 @@ from pathlib import Path
 import httpx
 
 from chaos.agents import RackOrder
-from chaos.clients import ANSWER_SECONDS, Session, Tenant, Watcher
+from chaos.clients import ANSWER_SECONDS, Session, Tenant
 from chaos.history import History
 from chaos.platform import START_SECONDS, TESTS, Part, Platform
+from chaos.watchers import StreamWatcher, Watcher
 from gpuaas_sdk import Client, NewSku, PasswordCredentials
 from gpuaas_sdk.controller import AppController, Context, ControllerSettings, Line, Replica, connect
 from system_support.little_app import LittleApp
@@ -78,9 +79,10 @@ class Cast:
                 name = f"p{index + 1}c{number + 1}"
                 session = self.session(name, project.token)
                 self.tenants.append(Tenant(session, project.id, project.tenant_id, project.app_slug))
-            watcher = Watcher(self.session(f"watcher-{index + 1}", project.token), project.id)
-            await watcher.begin()
-            self.watchers.append(watcher)
+            for kind, name in ((Watcher, f"watcher-{index + 1}"), (StreamWatcher, f"stream-{index + 1}")):
+                watcher = kind(self.session(name, project.token), project.id)
+                await watcher.begin()
+                self.watchers.append(watcher)
 
     def session(self, name: str, token: str) -> Session:
         dice = random.Random(f"{self.seed}/{name}")
