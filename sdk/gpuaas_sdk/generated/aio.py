@@ -485,7 +485,8 @@ class ArtifactsCalls(Calls):
         service: str | None = None,
     ) -> RegistryToken:
         """A registry token of five minutes for what the caller may do. Sign in as `token` with an access token, as a service
-        account with its key, or as a runtime secret. What was asked for and is not allowed is left out of the token."""
+        account with its key, or as a runtime secret. What was asked for and is not allowed is left out of the token; so is a push
+        to a repository without an open publish intent and without an image, and a push is refused when no bytes are left."""
         request = Request(
             method="GET",
             path=path_of("registry", "token"),

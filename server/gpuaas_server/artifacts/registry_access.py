@@ -4,14 +4,15 @@ import base64
 import binascii
 from dataclasses import dataclass
 
-from gpuaas_server.artifacts import places, pulling
+from gpuaas_server.artifacts import places, pulling, registry_queries
 from gpuaas_server.artifacts.registry_tokens import HOST_LIFE, LIFE, PULL, PUSH, Access, parse_scopes, registry_token
 from gpuaas_server.artifacts.schemas import RegistryToken
+from gpuaas_server.capacity import quotas
 from gpuaas_server.identity import other_doors
 from gpuaas_server.identity.other_doors import Believer
 from gpuaas_server.identity.principals import Principal
 from gpuaas_server.kernel.context import Actor, Platform
-from gpuaas_server.kernel.database import PLATFORM
+from gpuaas_server.kernel.database import PLATFORM, Connection
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http.client_certificates import ShownCertificate
 from gpuaas_server.kernel.ids import is_id
@@ -91,6 +92,7 @@ async def _granted(platform: Platform, principal: Principal, asked: Access) -> A
         return Access(asked.repository, frozenset())
     async with platform.database.connection(PLATFORM) as connection:
         place = await projects.project_place(connection, project_id)
+        expected = PUSH not in asked.actions or await _expects_push(connection, asked)
     allowed = {
         action
         for action, rules in ACTIONS.items()
@@ -98,4 +100,22 @@ async def _granted(platform: Platform, principal: Principal, asked: Access) -> A
         and place is not None
         and any(other_doors.may(principal, rule, place) for rule in rules)
     }
+    if PUSH in allowed and not expected:
+        allowed.remove(PUSH)
+    if PUSH in allowed and place is not None:
+        await _require_room(platform, project_id, place.tenant_id)
     return Access(asked.repository, frozenset(allowed))
+
+
+async def _expects_push(connection: Connection, asked: Access) -> bool:
+    project_id, _, name = asked.repository.partition("/")
+    return await registry_queries.is_push_expected(connection, project_id, name)
+
+
+async def _require_room(platform: Platform, project_id: str, tenant_id: str) -> None:
+    """Bytes that were pushed and never registered count here, until they are removed."""
+    most = platform.settings.quota_artifact_bytes
+    async with platform.database.connection(PLATFORM) as connection:
+        full = await registry_queries.exceeded_scope(connection, project_id, tenant_id, most)
+    if full is not None:
+        raise quotas.artifact_bytes_exceeded(full["scope"], full["limit"], full["used"])

@@ -32,6 +32,7 @@ Scope = Annotated[str, Query(max_length=1000)]
         "client_certificate_refused",
         "rate_limited",
         "registry_not_configured",
+        "quota_exceeded",
         "internal",
         "unavailable",
     ),
@@ -46,7 +47,8 @@ async def registry_token(
     offline_token: Annotated[str | None, Query(max_length=10)] = None,
 ) -> Response:
     """A registry token of five minutes for what the caller may do. Sign in as `token` with an access token, as a service
-    account with its key, or as a runtime secret. What was asked for and is not allowed is left out of the token.
+    account with its key, or as a runtime secret. What was asked for and is not allowed is left out of the token; so is a push
+    to a repository without an open publish intent and without an image, and a push is refused when no bytes are left.
     """
     gate, header = request.app.state.gate, request.headers.get("authorization")
     issued = await registry_access.registry_token_issue(

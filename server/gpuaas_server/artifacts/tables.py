@@ -153,3 +153,15 @@ runtime_secrets = sa.Table(
     sa.Index("runtime_secrets_by_operation", "operation_id", "id"),
     sa.Index("runtime_secrets_by_end", "expires_at"),
 )
+
+registry_usage = sa.Table(
+    "registry_usage",
+    metadata,
+    # Bytes that a project has in the image registry, as its process measured them last.
+    sa.Column("project_id", text_id(), primary_key=True),
+    sa.Column("tenant_id", text_id(), nullable=False),
+    sa.Column("size_bytes", sa.BigInteger, nullable=False),
+    sa.Column("measured_at", Timestamp, nullable=False),
+    sa.CheckConstraint("size_bytes >= 0", name="registry_usage_size"),
+    sa.Index("registry_usage_by_tenant", "tenant_id"),
+)

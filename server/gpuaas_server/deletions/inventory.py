@@ -65,6 +65,7 @@ PROJECT_STAGES = (
     ),
     Stage("role_bindings", "project_id = %(place)s"),
     Stage("events", "project_id = %(place)s"),
+    Stage("registry_usage", "project_id = %(place)s"),
     Stage("quotas", "scope_id = %(place)s"),
 )
 # Removed by machines of their own, because bytes outside the database go first: artifacts with artifact_evidence.

@@ -307,6 +307,16 @@ class Settings(BaseSettings):
         default="",
         description="Where our own registry sends clients for tokens. Empty: the first of GPUAAS_AGENT_URLS, and the path.",
     )
+    registry_grace_hours: int = Field(
+        default=24,
+        ge=1,
+        description="How long bytes stay in our own registry that no artifact and no publish intent refers to.",
+    )
+    registry_collect_hours: int = Field(
+        default=6,
+        ge=1,
+        description="How often our own registry removes such bytes; it is away for the moment that this takes.",
+    )
     log_level: str = Field(default="INFO", description="DEBUG, INFO, WARNING or ERROR.")
 
     @field_validator("trusted_proxies", "proxy_protocol_peers")

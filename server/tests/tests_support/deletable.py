@@ -9,6 +9,7 @@ from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_pri
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
+from gpuaas_server.artifacts import registry_queries
 from gpuaas_server.capacity import quotas
 from gpuaas_server.capacity.quotas import ArtifactUse
 from gpuaas_server.kernel.context import Platform, system_actor
@@ -130,6 +131,8 @@ async def _artifacts(world: AppSite) -> None:
     await shop.evidence(await shop.publish_blob(CONTENT), "lint")
     unfinished = await shop.intend(name="never-finished")
     assert (await shop.upload(unfinished, CONTENT)).status_code == 200
+    async with world.platform.database.connection(PLATFORM) as connection:  # as the registry's process measures it
+        await registry_queries.usage_store(connection, {world.project_id: 1}, world.clock())
 
 
 async def _apps(world: AppSite) -> str:

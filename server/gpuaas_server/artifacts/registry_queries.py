@@ -1,0 +1,74 @@
+"""SQL of the registry's bytes: what must stay there, what is there, and whether there is room for more."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from psycopg.rows import DictRow
+
+from gpuaas_server.kernel.database import Connection
+
+
+async def kept_images(connection: Connection) -> list[DictRow]:
+    """Repository and digest of every image that is an artifact, being deleted or not: its own deletion removes it."""
+    cursor = await connection.execute("SELECT location AS repository, digest FROM artifacts WHERE kind = 'oci'")
+    return await cursor.fetchall()
+
+
+async def open_repositories(connection: Connection) -> list[str]:
+    """Those for which a publish intent is open."""
+    cursor = await connection.execute(
+        "SELECT DISTINCT project_id || '/' || name AS repository FROM publish_intents"
+        " WHERE kind = 'oci' AND ended_at IS NULL"
+    )
+    return [row["repository"] for row in await cursor.fetchall()]
+
+
+async def usage_store(connection: Connection, sizes: Mapping[str, int], now: datetime) -> None:
+    """What was measured, of every project that exists; those with nothing have no row."""
+    projects, sizes_bytes = list(sizes), list(sizes.values())
+    await connection.execute("DELETE FROM registry_usage WHERE project_id <> ALL(%s)", (projects,))
+    await connection.execute(
+        "INSERT INTO registry_usage AS u (project_id, tenant_id, size_bytes, measured_at)"
+        " SELECT p.id, p.tenant_id, m.size_bytes, %s FROM unnest(%s::text[], %s::bigint[]) AS m(project_id, size_bytes)"
+        " JOIN projects p ON p.id = m.project_id ON CONFLICT (project_id) DO UPDATE SET size_bytes = EXCLUDED.size_bytes,"
+        " measured_at = EXCLUDED.measured_at",
+        (now, projects, sizes_bytes),
+    )
+
+
+async def is_push_expected(connection: Connection, project_id: str, name: str) -> bool:
+    """Whether an intent is open for the repository, or it has an image, which may be signed."""
+    cursor = await connection.execute(
+        "SELECT EXISTS (SELECT 1 FROM publish_intents WHERE project_id = %(project)s AND name = %(name)s AND kind = 'oci'"
+        " AND ended_at IS NULL) OR EXISTS (SELECT 1 FROM artifacts WHERE project_id = %(project)s AND kind = 'oci' AND"
+        " location = %(project)s || '/' || %(name)s AND deleting_since IS NULL) AS expected",
+        {"project": project_id, "name": name},
+    )
+    row = await cursor.fetchone()
+    return bool(row and row["expected"])
+
+
+# Bytes that are in the registry and belong to no artifact and no open intent count against the quotas too. An image's
+# size is counted for each artifact, and layers that images share are there once: what is there may be less.
+_UNREGISTERED = (
+    "SELECT coalesce(sum(greatest(0, u.size_bytes"
+    " - (SELECT coalesce(sum(a.size_bytes), 0) FROM artifacts a WHERE a.project_id = u.project_id AND a.kind = 'oci')"
+    " - (SELECT coalesce(sum(i.reserved_bytes), 0) FROM publish_intents i WHERE i.project_id = u.project_id"
+    " AND i.kind = 'oci' AND i.ended_at IS NULL AND i.quota_held))), 0) FROM registry_usage u"
+)
+
+
+async def exceeded_scope(connection: Connection, project_id: str, tenant_id: str, default_bytes: int) -> DictRow | None:
+    """The project or the tenant that has no bytes left for a push, with its limit and what is used."""
+    cursor = await connection.execute(
+        "SELECT s.scope, s.most AS limit, s.used FROM ("
+        " SELECT 1 AS n, 'project' AS scope, q.artifact_byte_limit AS most, coalesce(q.artifact_bytes_used, 0)"
+        f" + ({_UNREGISTERED} WHERE u.project_id = %(project)s) AS used"
+        " FROM (SELECT 1) one LEFT JOIN quotas q ON q.scope_id = %(project)s"
+        " UNION ALL SELECT 2, 'tenant', coalesce(q.artifact_byte_limit, %(most)s), coalesce(q.artifact_bytes_used, 0)"
+        f" + ({_UNREGISTERED} WHERE u.tenant_id = %(tenant)s)"
+        " FROM (SELECT 1) one LEFT JOIN quotas q ON q.scope_id = %(tenant)s) s"
+        " WHERE s.used >= s.most AND s.used > 0 ORDER BY s.n LIMIT 1",
+        {"project": project_id, "tenant": tenant_id, "most": default_bytes},
+    )
+    return await cursor.fetchone()
