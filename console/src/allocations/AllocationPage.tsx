@@ -122,7 +122,7 @@ function Facts({ allocation }: { allocation: Allocation }) {
             "Not examined",
             allocation.wipe_not_examined.join(", "),
           ],
-          ["Id", <Mono key="id" text={allocation.id} copy="Copy id" />],
+          ["ID", <Mono key="id" text={allocation.id} copy="Copy id" />],
           ["Host", <Mono key="host" text={allocation.node_id} copy="Copy host id" />],
           ["Asked for by", <Mono key="by" text={allocation.created_by} />],
           ["Request", <Correlation key="correlation" id={allocation.correlation_id} />],

@@ -25,7 +25,9 @@ export function AuditPage() {
   const [shown, setShown] = useState<AuditRecord | null>(null);
   const listing = useAudit(reach, project, search);
   const retention = useRetention();
-  const kept = retention ? ` They are kept for ${retention.audit} days, events for ${retention.event}.` : "";
+  const kept = retention
+    ? ` Records are kept for ${retention.audit} days, events for ${retention.event} days.`
+    : "";
   const reaches: { value: Reach; label: string }[] = [
     { value: "project", label: "This project" },
     ...(isOperator(user) || tenantsOf(user).includes(project.tenant_id)
@@ -43,14 +45,14 @@ export function AuditPage() {
         "6rem",
         (one) => <RelativeTime at={one.at} />,
       ),
-      textColumn("who", "Who", actorOf, "minmax(9rem, 1.5fr)", (one) => (
+      textColumn("who", "Actor", actorOf, "minmax(9rem, 1.5fr)", (one) => (
         <span title={one.actor_id}>{actorOf(one)}</span>
       )),
-      codeColumn("action", "What", (one) => one.action, "minmax(11rem, 1.5fr)"),
+      codeColumn("action", "Action", (one) => one.action, "minmax(13rem, 2fr)"),
       stateColumn("outcome", "Outcome", (one) => one.outcome, "6.5rem"),
       textColumn(
         "resource",
-        "To what",
+        "Resource",
         (one) => one.resource_id,
         "minmax(10rem, 2fr)",
         (one) => <ResourceLink id={one.resource_id} />,
@@ -61,7 +63,7 @@ export function AuditPage() {
   );
   return (
     <>
-      <PageHead title="Audit" lead={`Who did what, and what was refused. Rows are only ever added.${kept}`} />
+      <PageHead title="Audit" lead={`Every change and every refusal.${kept}`} />
       <div className="stack">
         <Filters search={search} reach={reach} reaches={reaches} onReach={setReach} />
         {search.correlation && <EventsOf project={project.id} correlation={search.correlation} />}
@@ -70,12 +72,12 @@ export function AuditPage() {
           columns={columns}
           listing={listing}
           rowId={(one) => one.id}
-          height="calc(100dvh - 19rem)"
+          height="calc(100dvh - 21rem)"
           empty={
             <Empty
               icon="audit"
-              title="No record is like that"
-              text="Look in a longer time, or without a filter."
+              title="No matching records"
+              text="Choose a longer period, or remove a filter."
             />
           }
         />
@@ -120,11 +122,11 @@ function Filters({ search, reach, reaches, onReach }: FilterProps) {
     />
   );
   return (
-    <search className={classes.filters} aria-label="Filters of the audit trail">
+    <search className={classes.filters} aria-label="Audit filters">
       {reaches.length > 1 && (
         <Select
           size="xs"
-          label="Of"
+          label="Scope"
           data={reaches}
           value={reach}
           allowDeselect={false}
@@ -133,8 +135,8 @@ function Filters({ search, reach, reaches, onReach }: FilterProps) {
       )}
       {text("actor", "Actor", "usr_… or sva_…")}
       {text("action", "Action", "allocation_release")}
-      {text("resource", "About", "an id")}
-      {text("correlation", "Correlation id", "of one request")}
+      {text("resource", "Resource", "alc_…")}
+      {text("correlation", "Correlation id", "of a request")}
       <Select
         size="xs"
         label="Outcome"

@@ -37,8 +37,8 @@ export function HostFacts({ node }: { node: Node }) {
             node.lost_since !== null && ["Silent", <RelativeTime key="lost" at={node.lost_since} />],
             ["Enrolled", <RelativeTime key="enrolled" at={node.created_at} />],
             ["Wipe", wipeOf(node)],
-            ["Boot", node.boot_id && <Mono key="boot" text={node.boot_id} />],
-            ["Id", <Mono key="id" text={node.id} copy="Copy id" />],
+            ["Boot ID", node.boot_id && <Mono key="boot" text={node.boot_id} />],
+            ["ID", <Mono key="id" text={node.id} copy="Copy id" />],
             ...Object.entries(node.labels).map(([key, value]) => [`Label ${key}`, value] as [string, string]),
           ]}
         />

@@ -74,7 +74,7 @@ export function ServiceAccounts({ project }: { project: Project }) {
         <Empty
           icon="key"
           title="No service accounts"
-          text="What programs log in as: with scopes instead of roles, and keys that can be changed."
+          text="Programs sign in with a service account. It has scopes instead of roles, and keys that can be rotated."
         />
       }
     >

@@ -83,7 +83,7 @@ function Shown({ tenant }: { tenant: Tenant }) {
           <KeyValues
             items={[
               ["Slug", <code key="slug">{tenant.slug}</code>],
-              ["Id", <Mono key="id" text={tenant.id} copy="Copy id" />],
+              ["ID", <Mono key="id" text={tenant.id} copy="Copy id" />],
               ["Made", <RelativeTime key="made" at={tenant.created_at} />],
               ["Wipe of whole hosts", `at least ${tenant.wipe_grade}`],
               ["GPUs of all projects", quota.data && <QuotaBar key="quota" quota={quota.data} />],
