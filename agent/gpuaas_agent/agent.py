@@ -27,6 +27,7 @@ from gpuaas_agent.trusted_anchors import TrustedAnchors
 HEARTBEAT_SECONDS = 60.0
 _UPKEEP_SECONDS = 2.0
 _CERTIFICATE_TRIES = 6
+_HOST_CERTIFICATE_SECONDS = 8 * 3600.0  # a certificate lives for 24 hours
 
 
 class Agent:
@@ -47,6 +48,7 @@ class Agent:
             self._certify_host,
             self._wire.clock.now,
             terminals,
+            self._rotate_node_key,
             own_state=OwnState(config, self._ledger, journal, self._identity_in_memory),
         )
         self.loop = TaskLoop(
@@ -69,6 +71,7 @@ class Agent:
         self.loop.run()
 
     def _introduce(self) -> None:
+        self._key.finish_pending()
         self.loop.trust = self._heartbeat()
         self._ledger.confirm(self.loop.verify_stored)
         self._wire.call("POST", "/inventory", discover(self._config.hw_root))
@@ -119,7 +122,7 @@ class Agent:
 
     def _upkeep(self) -> None:
         """Heartbeats, a new host key at once, expired grants, a changed inventory."""
-        said = ("", 0.0)
+        said, certified = ("", 0.0), time.monotonic() - _HOST_CERTIFICATE_SECONDS + HEARTBEAT_SECONDS
         known_inventory = discover(self._config.hw_root)
         while not self.loop.stop.wait(_UPKEEP_SECONDS):
             with contextlib.suppress(wire.Unreachable, wire.Refused, OSError):
@@ -135,6 +138,18 @@ class Agent:
                 for driver in self._drivers.all():
                     driver.expire_grants(self._context(10.0))
             self._renew_key()
+            if time.monotonic() - certified > _HOST_CERTIFICATE_SECONDS:
+                certified = self._renew_host_certificates()
+
+    def _renew_host_certificates(self) -> float:
+        """When it was done. What failed is tried again soon, long before the certificate ends."""
+        for driver in self._drivers.all():
+            try:
+                driver.renew_host_certificates(self._context(60.0))
+            except (TaskFailure, OSError) as problem:
+                log.error("host_certificate_not_renewed", message=str(problem))
+                return time.monotonic() - _HOST_CERTIFICATE_SECONDS + HEARTBEAT_SECONDS
+        return time.monotonic()
 
     def _renew_key(self) -> None:
         try:
@@ -151,6 +166,26 @@ class Agent:
                 driver.idle()
             except Exception as problem:
                 log.error("idle_work_failed", kind=type(problem).__name__, message=str(problem))
+
+    def _rotate_node_key(self) -> str | None:
+        """For a wipe. A server that restarts must not fail it."""
+        backoff, problem = Backoff(), ""
+        for _ in range(_CERTIFICATE_TRIES):
+            try:
+                return self._key.rotate()
+            except wire.Unreachable as caught:
+                problem = str(caught)
+            except wire.Refused as refusal:
+                problem = str(refusal)
+                if not refusal.retryable:
+                    break
+            backoff.pause(self.loop.stop)
+        raise TaskFailure(
+            "node_key_not_rotated",
+            f"The platform took no new key: {problem[:300]}",
+            "Look at the node's events; somebody else may have its key.",
+            retryable=True,
+        )
 
     def _certify_host(self, allocation_id: str | None, public_key: str, address: str) -> str:
         """A server that restarts must not fail the task that asks just then."""

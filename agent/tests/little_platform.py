@@ -43,6 +43,7 @@ class LittlePlatform:
         self.token = secrets.token_hex(16)
         self.task_key = Ed25519PrivateKey.generate()
         self.nodes: dict[str, bytes] = {}
+        self.former_keys: list[bytes] = []
         self.nonces: set[str] = set()
         self.tasks: dict[str, JsonObject] = {}
         self.results: dict[str, JsonObject] = {}
@@ -211,6 +212,14 @@ class LittlePlatform:
             self.changed.wait_for(waiting, float(query["wait"][0]))
             return {"server_time": datetime.now(UTC).isoformat(), "tasks": waiting()}
 
+    def rotate(self, node_id: str, body: JsonObject) -> JsonObject:
+        """The key of before is dead at once."""
+        new = base64.b64decode(str(body["public_key"]))
+        if self.nodes[node_id] != new:
+            self.former_keys.append(self.nodes[node_id])
+            self.nodes[node_id] = new
+        return {"key_generation": len(self.former_keys) + 1, "key_expires_at": None}
+
     def certify(self, node_id: str, body: JsonObject) -> JsonObject:
         names = [str(body["address"]), node_id, str(body["allocation_id"] or "")]
         key = self.folder / f"host-{secrets.token_hex(4)}.pub"
@@ -286,6 +295,8 @@ class _Handler(BaseHTTPRequestHandler):
             return platform.poll(urllib.parse.parse_qs(parts.query))
         if path == "/host-certificates":
             return platform.certify(node_id, body)
+        if path == "/key":
+            return platform.rotate(node_id, body)
         with platform.changed:
             platform.changed.notify_all()
             if path == "/heartbeat":
@@ -329,5 +340,14 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             Ed25519PublicKey.from_public_bytes(key).verify(signature, text.encode())
         except InvalidSignature as problem:
-            raise Problem(401, "agent_signature_invalid") from problem
+            former = any(_has_signed(old, signature, text.encode()) for old in self.platform.former_keys)
+            raise Problem(401, "node_key_replaced" if former else "agent_signature_invalid") from problem
         return fields["node"]
+
+
+def _has_signed(key: bytes, signature: bytes, text: bytes) -> bool:
+    try:
+        Ed25519PublicKey.from_public_bytes(key).verify(signature, text)
+    except InvalidSignature:
+        return False
+    return True

@@ -48,6 +48,8 @@ class HostDriver:
         self._fresh = False
         self._lock = threading.Lock()
         self._access = threading.Lock()
+        # Whom the host's certificate names is decided and written in one go: a renewal must not undo a provision's.
+        self._certificate = threading.Lock()
         self._surroundings = Surroundings(str(config.state_dir), str(config.slice_dir))
         self._release = HostRelease(
             config, ledger, self._ssh, self._store, self._surroundings, self._load_baseline, self._end_strangers
@@ -83,6 +85,19 @@ class HostDriver:
                 end_sessions((), keys_taken_back(record, grants))
                 self._ledger.change(record.allocation_id, grants=stored_grants(grants))
                 log.event("grants_expired", allocation_id=record.allocation_id)
+
+    def renew_host_certificates(self, context: TaskContext) -> None:
+        """Between a release and its proof the host serves nobody, and the wipe brings another certificate."""
+        with self._certificate:
+            unproven = [record for record in self._ledger.unproven() if record.shape == "baremetal"]
+            if any(record.released for record in unproven):
+                return
+            key, served = self._ssh.host_public_key(), unproven[0].allocation_id if unproven else None
+            certificate = context.certify_host(served, key, self._config.effective_address())
+            self._ssh.write_host_certificate(certificate)
+        sshd.check_configuration(context.deadline)
+        sshd.reload(context.deadline)
+        sshd.require_served(certificate, "127.0.0.1", self._config.ssh_port, context.deadline)
 
     def way_in(self, allocation_id: str) -> WayIn:
         record = self._ledger.require_served(allocation_id)
@@ -123,8 +138,9 @@ class HostDriver:
                 marker.plant(record.marker)
 
         def certificate() -> None:
-            key = self._ssh.host_public_key()
-            self._ssh.write_host_certificate(context.certify_host(spec.allocation_id, key, address))
+            with self._certificate:
+                key = self._ssh.host_public_key()
+                self._ssh.write_host_certificate(context.certify_host(spec.allocation_id, key, address))
 
         def open_access() -> None:
             self._ssh.install()

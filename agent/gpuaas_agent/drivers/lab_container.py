@@ -24,7 +24,7 @@ from gpuaas_agent.drivers.lab_slice import LabSlice
 from gpuaas_agent.drivers.seam import Plan, TaskContext, WayIn
 from gpuaas_agent.drivers.slice_place import SlicePlace
 from gpuaas_agent.failures import TaskFailure
-from gpuaas_agent.host import cgroups, drives, inspection, marker, mounts, processes, units
+from gpuaas_agent.host import cgroups, drives, inspection, marker, mounts, processes, sshd, units
 from gpuaas_agent.host.checks import Check, Finding, check, wire
 from gpuaas_agent.host.sessions import end_sessions
 from gpuaas_agent.phases import Step
@@ -75,6 +75,18 @@ class LabContainerDriver:
                 end_sessions((), keys_taken_back(record, grants))
                 self._ledger.change(record.allocation_id, grants=stored_grants(grants))
                 log.event("grants_expired", allocation_id=record.allocation_id)
+
+    def renew_host_certificates(self, context: TaskContext) -> None:
+        for record in self._ledger.unproven():
+            slice_ = self._find(record.allocation_id)
+            if record.shape != "gpu_slice" or record.released or not slice_.is_running(context.deadline):
+                continue
+            key = slice_.ssh.host_public_key()
+            certificate = context.certify_host(record.allocation_id, key, record.address)
+            slice_.ssh.write_host_certificate(certificate)
+            slice_.reload_ssh()
+            through = ("nsenter", f"--net=/run/netns/{slice_.name}")
+            sshd.require_served(certificate, record.address, 22, context.deadline, through)
 
     def way_in(self, allocation_id: str) -> WayIn:
         """From inside the slice's network: macvlan keeps a host from its own slices."""

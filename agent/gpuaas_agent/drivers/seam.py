@@ -69,6 +69,9 @@ class Driver(Protocol):
     def expire_grants(self, context: TaskContext) -> None:
         """Remove keys whose time is over."""
 
+    def renew_host_certificates(self, context: TaskContext) -> None:
+        """Give every sshd that serves here a new certificate before its old one ends, and see that it is served."""
+
     def way_in(self, allocation_id: str) -> WayIn:
         """For a terminal in an allocation that is served here."""
 

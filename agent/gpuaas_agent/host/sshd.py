@@ -216,6 +216,26 @@ def reload(deadline: Deadline) -> None:
     commands.run(["systemctl", "restart", "ssh.service"], deadline)
 
 
+def require_served(certificate: str, address: str, port: int, deadline: Deadline, through: Sequence[str] = ()) -> None:
+    """Ask sshd as a client would, until it shows this certificate."""
+    wanted = certificate.split()[1]
+    limit = deadline.at_most(10.0)
+    scan = [*through, "ssh-keyscan", "-T", "3", "-c", "-t", "ed25519", "-p", str(port), "--", address]
+    while True:
+        shown = commands.attempt(scan, limit).stdout.decode(errors="replace")
+        if wanted in shown.split():
+            return
+        if limit.remaining() <= 0.2:
+            break
+        time.sleep(0.1)
+    raise TaskFailure(
+        "host_certificate_not_served",
+        f"sshd on {address}:{port} does not show its new certificate",
+        "Look at HostCertificate in /etc/ssh; the agent only adds its own drop-in.",
+        retryable=True,
+    )
+
+
 def wait_until_answering(address: str, port: int, deadline: Deadline) -> str:
     """The server's greeting; a tight poll, because a starting sshd is a matter of milliseconds."""
     problem: Exception | None = None

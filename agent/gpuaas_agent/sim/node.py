@@ -52,11 +52,12 @@ class Behaviour:
     host_certificates: bool = False
 
 
-def _key_of(seed: str | None, index: int) -> Ed25519PrivateKey:
-    """With a seed, a node that starts again has the key it had before, and is the same node to the platform."""
+def _key_of(seed: str | None, index: int, generation: int = 1) -> Ed25519PrivateKey:
+    """With a seed, a node that starts again has the keys it had before, and is the same node to the platform."""
     if seed is None:
         return Ed25519PrivateKey.generate()
-    return Ed25519PrivateKey.from_private_bytes(hashlib.sha256(f"{seed}/{index}".encode()).digest())
+    place = f"{seed}/{index}" if generation == 1 else f"{seed}/{index}/{generation}"
+    return Ed25519PrivateKey.from_private_bytes(hashlib.sha256(place.encode()).digest())
 
 
 class SimNode:
@@ -78,7 +79,9 @@ class SimNode:
         self._poll = poll
         self._reports = reports
         self._key = _key_of(key_seed, index)
-        self._keeps_key = key_seed is not None  # a key from a seed stays, so that the node is known after a restart
+        self._seed = key_seed
+        self._generation = 1
+        self._rotating = asyncio.Lock()
         self._key_life = KeyLife()
         self._next_key: Ed25519PrivateKey | None = None
         self._clock = Clock()
@@ -134,20 +137,45 @@ class SimNode:
         try:
             return await self._call("POST", "/enrol", enrol_request(token, self._key, facts))
         except Refused as refusal:
+            if refusal.code == "node_key_replaced":
+                return await self._enrol_as_before(token, facts, refusal)
             if refusal.code != "address_taken":
                 raise
         self.address = make_other_address(signing.raw_public_key(self._key))
         facts = replace(facts, address=self.address)
         return await self._call("POST", "/enrol", enrol_request(token, self._key, facts))
 
+    async def _enrol_as_before(self, token: str, facts: HostFacts, refusal: Refused) -> dict[str, object]:
+        """Started again from its seed: the platform says which of its keys it had last."""
+        generation = refusal.details.get("key_generation")
+        if self._seed is None or not isinstance(generation, int):
+            raise refusal
+        self._generation, self._key = generation, _key_of(self._seed, self.index, generation)
+        return await self._call("POST", "/enrol", enrol_request(token, self._key, facts))
+
     async def renew_key(self) -> None:
         """Like a real agent, but for the disk."""
-        if self._keeps_key or not self._key_life.is_due(self._clock.now()):
-            return
-        self._next_key = self._next_key or Ed25519PrivateKey.generate()  # the same again, when an answer was lost
-        answer = await self._call("POST", "/key", rotate_request(self._next_key, self.node_id))
-        self._key, self._next_key = self._next_key, None
-        self._key_life = life_from_answer(answer, self._clock.now())
+        if self._key_life.is_due(self._clock.now()):
+            await self._insist(self.rotate_key)
+
+    async def rotate_key(self) -> None:
+        """The old key is dead when the platform has the new one; calls that are under way wait for the end of it. When an
+        answer was lost, the new key asks first: the platform may have it.
+        """
+        async with self._rotating:
+            begun = self._next_key is not None
+            new = self._next_key or _key_of(self._seed, self.index, self._generation + 1)
+            self._next_key = new
+            body = rotate_request(new, self.node_id)
+            try:
+                answer = await self._send("POST", "/key", body, self._reporting, new if begun else self._key)
+            except Refused as refusal:
+                if not begun or refusal.code not in ("agent_signature_invalid", "node_key_replaced"):
+                    raise
+                answer = await self._send("POST", "/key", body, self._reporting, self._key)
+            self._key, self._next_key = new, None
+            self._generation += 1
+            self._key_life = life_from_answer(answer, self._clock.now())
 
     async def _introduce(self) -> None:
         await self._heartbeat()
@@ -198,7 +226,9 @@ class SimNode:
         if self._behaviour.delay_seconds:
             await asyncio.sleep(self._behaviour.delay_seconds)
         result = chosen or await self._outcome(envelope, started)
-        connection = self._reports[self.index % len(self._reports)]
+        if envelope.kind == "wipe" and envelope.spec.get("shape") == "baremetal" and result.status == "succeeded":
+            await self._insist(self.rotate_key)
+        connection = self._reporting
         path = f"/tasks/{envelope.task_id}/result"
         try:
             await self._insist(lambda: self._call("POST", path, result.wire(), connection))
@@ -236,8 +266,11 @@ class SimNode:
             "public_key": _HOST_KEY,
             "address": self.address,
         }
-        connection = self._reports[self.index % len(self._reports)]
-        await self._call("POST", "/host-certificates", body, connection)
+        await self._call("POST", "/host-certificates", body, self._reporting)
+
+    @property
+    def _reporting(self) -> Connection:
+        return self._reports[self.index % len(self._reports)]
 
     def _answer_to(self, envelope: Envelope) -> dict[str, object]:
         spec = envelope.spec
@@ -261,10 +294,25 @@ class SimNode:
     async def _call(
         self, method: str, path: str, payload: object = None, connection: Connection | None = None
     ) -> dict[str, object]:
+        """Again with the new key, when the old one was replaced while the call was under way."""
+        used = self._key
+        try:
+            return await self._send(method, path, payload, connection or self._poll, used)
+        except Refused as refusal:
+            if refusal.code != "node_key_replaced" or self.node_id == "-":
+                raise
+            async with self._rotating:
+                pass
+            if self._key is used:
+                raise
+        return await self._send(method, path, payload, connection or self._poll, self._key)
+
+    async def _send(
+        self, method: str, path: str, payload: object, connection: Connection, key: Ed25519PrivateKey
+    ) -> dict[str, object]:
         body = b"" if payload is None else json.dumps(payload, separators=(",", ":")).encode()
-        connection = connection or self._poll
         async with connection.lock:
-            signed = signing.authorization(self._key, self.node_id, method, API + path, body, self._clock.now_ms())
+            signed = signing.authorization(key, self.node_id, method, API + path, body, self._clock.now_ms())
             try:
                 return await connection.call(method, API + path, body, signed, self._wait + 30.0)
             except Refused as refusal:

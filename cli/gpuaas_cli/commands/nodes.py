@@ -21,6 +21,7 @@ group.add_typer(node_labels.group, name="labels")
 group.add_typer(node_maintenance.group, name="maintenance")
 group.add_typer(node_reports.group, name="reports")
 
+ANYWHERE = ("0.0.0.0/0", "::/0")
 NodeArgument = Annotated[str, typer.Argument(help="Node: id, name or hostname.")]
 
 
@@ -220,6 +221,17 @@ def set_address(
     _print(session, session.client.nodes.update(node_id(session.client, node), address=address))
 
 
+@group.verb("set-source")
+def set_source(
+    session: Session,
+    node: NodeArgument,
+    networks: Annotated[list[str], typer.Argument(help="Addresses or networks, or `any`.")],
+) -> None:
+    """Say from where a node's agent may come. Its key is refused from everywhere else."""
+    wanted = [*(one for one in networks if one != "any"), *(ANYWHERE if "any" in networks else ())]
+    _print(session, session.client.nodes.update(node_id(session.client, node), source_networks=wanted))
+
+
 def _print(session: Session, node: Node) -> None:
     slots = {name: count for name, count in vars(node.slots).items() if count}
     fields = [
@@ -230,6 +242,7 @@ def _print(session: Session, node: Node) -> None:
         ("Hostname", node.hostname),
         ("Address", node.address),
         ("Slice addresses", node.slice_addresses),
+        ("Speaks from", node.source_networks),
         ("Slots", slots),
         ("Labels", dict(node.labels)),
         ("Agent", node.agent_version),

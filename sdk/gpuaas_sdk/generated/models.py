@@ -1071,6 +1071,8 @@ class Node(Resource):
     address: str = ""
     # Addresses that slices on it may have. Null: its agent is of an older release and has not said.
     slice_addresses: list[str] | None = None
+    # From where its key is taken, as recorded when it enrolled. Null: not recorded yet.
+    source_networks: list[str] | None = None
     status: str = ""
     # Alive, approved and not cordoned: new allocations may land here.
     schedulable: bool = False

@@ -92,9 +92,9 @@ async def ssh_certificate_create(
     """A login certificate for an active allocation, an hour at most. Nothing secret is stored or sent."""
     platform = call.platform
     authority = keys.signer(await keys.live_keys(platform, "ssh_user_ca"), platform.clock())
-    minutes = platform.settings.ssh_certificate_minutes
+    settings = platform.settings
     return await call.change(
-        lambda tx: certificates.ssh_certificate_create(tx, project_id, allocation_id, body, authority, minutes),
+        lambda tx: certificates.ssh_certificate_create(tx, project_id, allocation_id, body, authority, settings),
         status=201,
     )
 

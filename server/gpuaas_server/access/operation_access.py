@@ -45,6 +45,7 @@ class LeasedOperation(Protocol):
 class WayIn:
     public: SshPublicKey
     authority: PlatformKey
+    sources: Sequence[str] = ()  # from where it may be used; none: from everywhere
 
 
 async def operation_hold(tx: Tx, operation_id: str) -> None:
@@ -63,7 +64,7 @@ async def operation_certificates_issue(tx: Tx, leased: LeasedOperation, wanted: 
         if (place := await _place(tx, leased, allocation_id)) is not None
     ]
     open_now = [place for place in places if _reachable(place)]
-    wish = Issue(wanted.public, until, wanted.authority, operation_id=leased.operation_id)
+    wish = Issue(wanted.public, until, wanted.authority, operation_id=leased.operation_id, sources=wanted.sources)
     issued = await certificates_issue(tx, open_now, wish)
     same = {"fingerprint": wanted.public.fingerprint, "until": until.isoformat()}
     serials = {one.principal: one.serial for one in issued}

@@ -58,6 +58,7 @@ class HostTask:
     evidence: dict[str, object]
     reported_at: datetime | None = None
     spec: dict[str, object] = field(default_factory=dict)  # what it was asked
+    key_generation: int | None = None  # of the node's key that signed the report
 
     @property
     def baseline(self) -> str | None:
@@ -86,6 +87,8 @@ class Snapshot:
     guests: bool = False
     # The code of the failure, while the release is blocked.
     blocked_by: str | None = None
+    # The generation of the node's key when the release began, where the host must prove its wipe with a newer one.
+    copied_key_generation: int | None = None
     # The addresses that belong to the node: a host is believed no other.
     addresses: frozenset[str] = frozenset()
     shape: str = "baremetal"
@@ -288,6 +291,9 @@ def _next_cleanup(now: Snapshot, task: HostTask, clock: datetime) -> Step:
         # Whoever had root could have made the agent forget what the host looked like; we did not forget.
         other = failure("wipe_not_proven", "The host was compared with another baseline than before.", task.kind)
         return _block(other, task.result)
+    if now.copied_key_generation is not None and (task.key_generation or 0) <= now.copied_key_generation:
+        old = "The host reported its verification with a key that its tenant could have copied."
+        return _block(failure("node_key_not_rotated", old, task.kind), task.result)
     verdict = judge_wipe(now.requirements, Verification(now.shape, task.spec, task.result, task.evidence))
     evidence = {**task.result, "evidence": task.evidence, "verdict": verdict.document()}
     if verdict.code is None:

@@ -11,7 +11,8 @@ from gpuaas_server.kernel.database import Connection
 COLUMNS = (
     "id, tenant_id, project_id, batch_id, name, sku_id, sku_name, shape, gpu_model, gpu_count, node_id, state,"
     " state_since, deadline_at, failure, phase, attempt, host_generation, access_wanted, access_sent, ssh_address,"
-    " ssh_port, ssh_user, baseline_sha256, wipe_requirements, wipe_evidence, forced, created_by, correlation_id,"
+    " ssh_port, ssh_user, baseline_sha256, release_key_generation, wipe_requirements, wipe_evidence, forced, created_by,"
+    " correlation_id,"
     " created_at, active_at, ended_at, generation, counted, unproven, release_by, release_reason"
 )
 # What the state of its host says about an allocation is derived when it is read, by primary key, in the same statement.
@@ -29,7 +30,10 @@ _FROM = (
 )
 _ALLOCATION = f"SELECT {_OWN}, {_HOST}{_FROM}"
 # What the machine compares reports of the host with.
-_NODE_FACTS = "ARRAY(SELECT x.address FROM node_addresses x WHERE x.node_id = a.node_id) AS node_addresses"
+_NODE_FACTS = (
+    "ARRAY(SELECT x.address FROM node_addresses x WHERE x.node_id = a.node_id) AS node_addresses,"
+    " n.key_generation AS node_key_generation"
+)
 
 ALLOCATION_INSERT = (
     "INSERT INTO allocations (id, node_id, name, tenant_id, project_id, batch_id, sku_id, sku_name, shape, gpu_model,"

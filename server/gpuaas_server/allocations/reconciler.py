@@ -175,6 +175,7 @@ def _snapshot(row: DictRow, task: tasks.TaskRecord | None, limits: Limits, guest
             task.evidence or {},
             task.reported_at,
             task.spec,
+            task.reported_key_generation,
         )
     same = ("id", "state", "generation", "host_generation", "phase", "attempt", "deadline_at")
     return Snapshot(
@@ -191,6 +192,7 @@ def _snapshot(row: DictRow, task: tasks.TaskRecord | None, limits: Limits, guest
         addresses=frozenset(row["node_addresses"]),
         shape=row["shape"],
         requirements=Requirements.read(row["wipe_requirements"]),
+        copied_key_generation=row["release_key_generation"] if row["shape"] == "baremetal" else None,
     )
 
 
@@ -203,6 +205,8 @@ def _changes(row: DictRow, step: Step, now: datetime) -> dict[str, object]:
         changes["active_at"] = now
     if step.send is not None:
         changes |= {"phase": step.send, "attempt": step.attempt, "host_generation": row["host_generation"] + 1}
+    if step.send == CLEANUP[0]:
+        changes["release_key_generation"] = row["node_key_generation"]
     if step.phase_done:
         changes |= {"phase": None, "attempt": 0}
     if step.state == "active" and step.phase_done:

@@ -40,6 +40,8 @@ allocations = sa.Table(
     sa.Column("baseline_sha256", sa.Text),
     # What the proof has to show, written down when the release begins: grade, accept_not_examined, boot_id, key_generation.
     sa.Column("wipe_requirements", JSONB),
+    # Which key the node had when the release began: a bare-metal host proves its wipe with a newer one.
+    sa.Column("release_key_generation", sa.Integer),
     sa.Column("wipe_evidence", JSONB),
     sa.Column("forced", JSONB),
     sa.Column("created_by", text_id(), nullable=False),

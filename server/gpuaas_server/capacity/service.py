@@ -73,7 +73,8 @@ class Asked:
     offers: AsyncCursor[DictRow]
 
 
-async def inventory_apply(tx: Tx, node_id: str, slots: Sequence[DiscoveredSlot]) -> None:
+async def inventory_apply(tx: Tx, node_id: str, slots: Sequence[DiscoveredSlot]) -> bool:
+    """Whether all of it is on record now: what a slot has stays on record while somebody has the slot."""
     await queries.node_capacity_ensure(tx.connection, node_id)
     rows = [
         (
@@ -92,11 +93,14 @@ async def inventory_apply(tx: Tx, node_id: str, slots: Sequence[DiscoveredSlot])
         )
         for slot in slots
     ]
+    recorded = []
     if rows:
-        await queries.slots_upsert(tx.connection, node_id, rows, tx.now)
+        recorded = await queries.slots_upsert(tx.connection, node_id, rows, tx.now)
     else:
         await queries.slots_vanish(tx.connection, node_id)
     await queries.refit(tx.connection, [node_id])
+    reported = {slot.pci_address: (slot.nvme_device, slot.vf) for slot in slots}
+    return all(reported[row["pci_address"]] == (row["nvme_device"], row["vf"]) for row in recorded)
 
 
 async def node_eligibility_set(tx: Tx, node_id: str, eligible: bool) -> None:

@@ -15,6 +15,14 @@ def parse_address(text: str) -> Address:
     return mapped or address
 
 
+def is_address(text: str) -> bool:
+    try:
+        parse_address(text)
+    except ValueError:
+        return False
+    return "%" not in text
+
+
 @lru_cache(maxsize=4096)
 def normal_address(text: str) -> str:
     """The usual spelling of an address, without a zone; what is no address stays as it is."""

@@ -118,6 +118,12 @@ class Settings(BaseSettings):
     ssh_certificate_minutes: int = Field(
         default=15, ge=1, le=60, description="Default life of an SSH user certificate."
     )
+    ssh_certificate_source_check: bool = Field(
+        default=False,
+        description="Certificates of people and controllers open allocations only from the address that asked for them."
+        " For sites where clients reach the platform and the hosts by one address. Those of terminals always work on the"
+        " host alone.",
+    )
     custody_backend: Literal["builtin", "openbao"] = Field(
         default="builtin",
         description="Where new secrets go: sealed into the database, or to OpenBao (or Vault). Both stay readable.",
@@ -176,6 +182,11 @@ class Settings(BaseSettings):
         ge=1,
         le=365,
         description="Life of a node agent's key; the agent makes a new one after two thirds of it.",
+    )
+    node_source_check: bool = Field(
+        default=True,
+        description="Refuse a node's key from other networks than those recorded for the node. Off: where agents come"
+        " through proxies or NAT with changing addresses.",
     )
     node_lost_seconds: int = Field(default=150, ge=5, description="Silence after which a node counts as lost.")
     provision_deadline_seconds: int = Field(default=600, ge=5, description="Provisioning must end by then.")

@@ -11,8 +11,9 @@ from gpuaas_server.kernel.database import Connection
 async def addresses_of_node(connection: Connection, node_id: str) -> DictRow | None:
     """The node's row, locked, with the addresses that are recorded as its own, each with its kind."""
     cursor = await connection.execute(
-        "SELECT n.address, n.slice_addresses, coalesce((SELECT jsonb_object_agg(a.address, a.kind) FROM node_addresses a"
-        " WHERE a.node_id = n.id), '{}') AS recorded FROM nodes n WHERE n.id = %s FOR NO KEY UPDATE OF n",
+        "SELECT n.address, n.slice_addresses, n.source_networks,"
+        " coalesce((SELECT jsonb_object_agg(a.address, a.kind) FROM node_addresses a WHERE a.node_id = n.id), '{}') AS recorded"
+        " FROM nodes n WHERE n.id = %s FOR NO KEY UPDATE OF n",
         (node_id,),
     )
     return await cursor.fetchone()

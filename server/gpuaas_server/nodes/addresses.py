@@ -14,10 +14,13 @@ from gpuaas_server.events import service as events
 from gpuaas_server.events.service import NewEvent
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.networks import network_of, parse_address
 from gpuaas_server.kernel.ssh_targets import normal_target_address
 from gpuaas_server.nodes import address_queries as queries
+from gpuaas_server.nodes import node_key_queries
 
 CLAIM_DIFFERS = "node.claim_differs"
+LOOPBACK = ("127.0.0.0/8", "::1/128")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,11 @@ async def addresses_create(tx: Tx, node_id: str, wanted: NodeAddresses) -> None:
 async def addresses_report(tx: Tx, node_id: str, wanted: NodeAddresses) -> None:
     """What an agent says now. It never fails the call: a host that moved must still be heard."""
     before = await queries.addresses_of_node(tx.connection, node_id)
-    if before is None or _is_known(before["address"], before["slice_addresses"], before["recorded"], wanted):
+    if before is None:
+        return
+    if before["source_networks"] is None and not await capacity.live_claims(tx.connection, node_id):
+        await node_key_queries.source_networks_set(tx.connection, node_id, source_networks_of(tx.actor.address))
+    if _is_known(before["address"], before["slice_addresses"], before["recorded"], wanted):
         return
     if await capacity.live_claims(tx.connection, node_id):
         await claim_differs(tx, node_id, "address", before["address"], wanted.host, "a tenant is on the host")
@@ -57,6 +64,17 @@ async def addresses_report(tx: Tx, node_id: str, wanted: NodeAddresses) -> None:
     await _replace(tx, node_id, before["recorded"], wanted)
     details: dict[str, object] = {"address": {"before": before["address"], "after": wanted.host}}
     await audit.record(tx, AuditEntry("agent_heartbeat", node_id, details=details))
+
+
+def source_networks_of(address: str) -> list[str]:
+    """Where a node that came from this address is expected from now on. An IPv6 host has its /64 to itself, and a host that
+    is the platform's own machine comes by either loopback.
+    """
+    try:
+        is_local = parse_address(address).is_loopback
+    except ValueError:
+        return []
+    return list(LOOPBACK) if is_local else [network_of(address)]
 
 
 async def address_set(tx: Tx, node_id: str, address: str) -> None:

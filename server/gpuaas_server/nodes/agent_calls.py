@@ -55,7 +55,7 @@ async def heartbeat(tx: Tx, node_id: str, body: Heartbeat, has_moved: bool) -> N
         await events.emit(tx, NewEvent("node.rebooted", node_id))
 
 
-async def task_result(tx: Tx, node_id: str, task_id: str, body: TaskResult) -> None:
+async def task_result(tx: Tx, node_id: str, task_id: str, body: TaskResult, key_generation: int) -> None:
     report = tasks.keepable(
         TaskReport(
             generation=body.generation,
@@ -66,7 +66,7 @@ async def task_result(tx: Tx, node_id: str, task_id: str, body: TaskResult) -> N
             failure=None if body.failure is None else body.failure.model_dump(),
         )
     )
-    reported = await tasks.report_store(tx, node_id, task_id, report)
+    reported = await tasks.report_store(tx, node_id, task_id, report, key_generation)
     if not reported.first:
         return
     details: dict[str, object] = {"kind": reported.kind, "status": report.status, "resource_id": reported.resource_id}

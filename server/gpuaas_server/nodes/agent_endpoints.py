@@ -42,11 +42,14 @@ from gpuaas_server.nodes.agent_schemas import (
     TaskProgress,
     TaskResult,
 )
-from gpuaas_server.nodes.gate import AgentGate, signed_by_key
+from gpuaas_server.nodes.gate import AgentGate, key_generation, signed_by_key
 
 router = APIRouter(prefix="/agent", tags=["agent"])
 
-_SIGNED = ("agent_signature_invalid", "agent_clock_skew", "agent_replay", "node_retired", "node_key_expired")
+_SIGNED = (
+    *("agent_signature_invalid", "agent_clock_skew", "agent_replay", "node_retired", "node_key_expired"),
+    *("node_key_replaced", "node_key_elsewhere"),
+)
 _WAIT = re.compile("[0-9]{1,2}")
 _HAVE = re.compile("(tsk_[0-9a-z]{26}(,tsk_[0-9a-z]{26}){0,199})?")
 _POLL_PARAMETERS = [
@@ -108,7 +111,7 @@ async def agent_heartbeat(body: Heartbeat, call: Annotated[Call, admitted("agent
 
 @router.post("/key", response_model=NodeKey, responses=problem_responses(*_SIGNED))
 async def agent_key_rotate(body: NodeKeyRotate, call: Annotated[Call, admitted("agent_key_rotate")]) -> Response:
-    """A new key for the node, brought in by its current one, which is good for ten more minutes. Repeatable."""
+    """A new key for the node, brought in by its current one, which is dead from then on. Repeated with the new one."""
     signed_by = await signed_by_key(call.request)
     life = node_keys.key_life(call.platform.settings)
     async with call.platform.transaction(call.admission.scope, call.actor) as tx:
@@ -134,11 +137,13 @@ async def agent_task_poll(request: Request) -> Response:
     """Tasks of this node that it does not have yet, waiting for the first one."""
     admission = await request.app.state.gate.admit(request, "agent_task_poll")
     wait, have = _poll_parameters(request)
-    gate = _gate(request)
-    found = await gate.inbox.poll(admission.actor.id, wait, have)
+    gate, clock = _gate(request), request.app.state.platform.clock
+    begun_at = clock()
+    found = await gate.inbox.poll(admission.actor.id, key_generation(request), wait, have)
+    if found is None:
+        await gate.prove_again(request, begun_at)
     gate.liveness.seen(admission.actor.id)
-    now = request.app.state.platform.clock()
-    return Response(orjson.dumps({"server_time": now, "tasks": found}), media_type="application/json")
+    return Response(orjson.dumps({"server_time": clock(), "tasks": found or []}), media_type="application/json")
 
 
 # The same function without the framework around it: at ten thousand agents, the frames of a waiting call are most of what
@@ -183,7 +188,8 @@ async def agent_task_result(
     task_id: TaskId, body: TaskResult, call: Annotated[Call, admitted("agent_task_result")]
 ) -> Response:
     """The same report twice is accepted twice and counted once."""
-    await _change(call, lambda tx: agent_calls.task_result(tx, call.actor.id, task_id, body))
+    signed_by = key_generation(call.request)
+    await _change(call, lambda tx: agent_calls.task_result(tx, call.actor.id, task_id, body, signed_by))
     return _acknowledged(call)
 
 

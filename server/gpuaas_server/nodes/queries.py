@@ -9,9 +9,9 @@ from psycopg.rows import DictRow
 from gpuaas_server.kernel.database import Connection
 
 _NODE = (
-    "n.id, n.name, n.hostname, n.address, n.slice_addresses, n.ssh_host_public_key, n.agent_version, n.boot_id,"
-    " n.cordoned, n.draining, n.maintenance_reason, n.maintenance_since, n.maintenance_by, n.lost_since, n.retired_at,"
-    " n.inventory, n.labels, n.key_generation, n.key_expires_at, n.generation, n.created_at, n.erase_drives,"
+    "n.id, n.name, n.hostname, n.address, n.slice_addresses, n.source_networks, n.ssh_host_public_key, n.agent_version,"
+    " n.boot_id, n.cordoned, n.draining, n.maintenance_reason, n.maintenance_since, n.maintenance_by, n.lost_since,"
+    " n.retired_at, n.inventory, n.labels, n.key_generation, n.key_expires_at, n.generation, n.created_at, n.erase_drives,"
     " n.agent_sha256, encode(sha256(convert_to(n.configuration, 'UTF8')), 'hex') AS configuration_sha256,"
     " n.differing_claim IS NOT NULL AS claim_differs, h.last_seen_at, EXISTS (SELECT 1 FROM"
     " maintenance_windows m WHERE m.node_id = n.id AND (m.state = 'planned' OR m.state = 'active')) AS window_live"
@@ -180,6 +180,11 @@ async def node_inventory_set(connection: Connection, node_id: str, inventory: st
         (inventory, digest, node_id, digest),
     )
     return await cursor.fetchone() is not None
+
+
+async def node_inventory_forget(connection: Connection, node_id: str) -> None:
+    """The next inventory is applied, whatever it says."""
+    await connection.execute("UPDATE nodes SET inventory_digest = NULL WHERE id = %s", (node_id,))
 
 
 async def nodes_lost(connection: Connection, node_ids: Sequence[str]) -> set[str]:

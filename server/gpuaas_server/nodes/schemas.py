@@ -1,6 +1,7 @@
 """Wire types of nodes, tasks and enrolment tokens, as people see them."""
 
 from datetime import datetime
+from ipaddress import ip_network
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, Field, StringConstraints
@@ -38,6 +39,13 @@ LabelValue = Annotated[str, StringConstraints(max_length=100, pattern=r"^[^\x00-
 Labels = Annotated[dict[LabelKey, LabelValue], Field(max_length=50, json_schema_extra={"additionalProperties": False})]
 
 
+def _network(text: str) -> str:
+    return str(ip_network(text, strict=False))
+
+
+Network = Annotated[str, StringConstraints(pattern=r"^[0-9A-Fa-f:.]{2,45}(/[0-9]{1,3})?$"), AfterValidator(_network)]
+
+
 class EnrolmentTokenCreate(Body):
     note: Name | None = Field(default=None, description="What it is for.")
     expires_in_seconds: Annotated[int, Field(ge=60, le=30 * 86400)] = Field(
@@ -73,6 +81,9 @@ class NodeUpdate(Body):
     erase_drives: bool | None = Field(
         default=None,
         description="False: a wipe leaves the drives of the slots alone, and its proof says that they were not examined.",
+    )
+    source_networks: Annotated[list[Network], Field(min_length=1, max_length=16)] | None = Field(
+        default=None, description="From where its agent may come: addresses or networks. 0.0.0.0/0 and ::/0: anywhere."
     )
 
 
@@ -138,6 +149,9 @@ class Node(BaseModel):
     address: str = Field(description="Where it can be reached. It belongs to no other node.")
     slice_addresses: list[str] | None = Field(
         description="Addresses that slices on it may have. Null: its agent is of an older release and has not said."
+    )
+    source_networks: list[str] | None = Field(
+        description="From where its key is taken, as recorded when it enrolled. Null: not recorded yet."
     )
     status: NodeStatus
     schedulable: bool = Field(description="Alive, approved and not cordoned: new allocations may land here.")

@@ -19,7 +19,7 @@ from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
-from gpuaas_server.nodes import addresses, machine, maintenance_queries, queries, task_queries, tasks
+from gpuaas_server.nodes import addresses, machine, maintenance_queries, node_key_queries, queries, task_queries, tasks
 from gpuaas_server.nodes.occupants import HostChange, node_occupants
 from gpuaas_server.nodes.schemas import Maintenance, Node, NodeSlots, NodeUpdate, SlotCounts, Task
 from gpuaas_server.nodes.status import NodeState, node_status, possible_actions
@@ -107,6 +107,10 @@ async def node_update(tx: Tx, node_id: str, row: DictRow, body: NodeUpdate) -> N
     if body.address is not None:
         await addresses.address_set(tx, node_id, body.address)
         before, after = before | {"address": row["address"]}, after | {"address": body.address}
+    if body.source_networks is not None:
+        await node_key_queries.source_networks_set(tx.connection, node_id, body.source_networks)
+        before |= {"source_networks": row["source_networks"]}
+        after |= {"source_networks": body.source_networks}
     await _changed(tx, node_id, "node_update", "node.updated", {"before": before, "after": after})
 
 
@@ -225,6 +229,7 @@ _PLAIN = (
     "hostname",
     "address",
     "slice_addresses",
+    "source_networks",
     "cordoned",
     "draining",
     "agent_version",

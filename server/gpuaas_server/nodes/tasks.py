@@ -50,6 +50,7 @@ class TaskRecord:
     reported_at: datetime | None
     deadline: datetime
     spec: dict[str, object]
+    reported_key_generation: int | None  # of the node's key that signed the report
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +150,7 @@ async def newest_tasks(connection: Connection, resource_ids: Sequence[str]) -> d
     return {row["resource_id"]: _record(row) for row in await queries.newest_tasks(connection, resource_ids)}
 
 
-async def report_store(tx: Tx, node_id: str, task_id: str, report: TaskReport) -> ReportedTask:
+async def report_store(tx: Tx, node_id: str, task_id: str, report: TaskReport, key_generation: int) -> ReportedTask:
     """Keep the first report, accept its repetition, refuse another one; and wake the room that asked.
 
     The work row before the task, as the worker locks them: the other way round the two would wait for each other.
@@ -177,6 +178,7 @@ async def report_store(tx: Tx, node_id: str, task_id: str, report: TaskReport) -
         orjson.dumps(report.evidence).decode(),
         None if report.failure is None else orjson.dumps(report.failure).decode(),
         digest,
+        key_generation,
         tx.now,
     )
     return ReportedTask(row["kind"], row["resource_id"], first=True)

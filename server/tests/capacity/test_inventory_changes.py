@@ -74,3 +74,52 @@ async def test_a_gpu_that_was_replaced_while_disabled_waits_for_approval_when_en
     await report(platform, fleet.nodes[0], [replace(gpus[0], gpu_uuid="GPU-new"), *gpus[1:]])
     async with platform.transaction(PLATFORM, ACTOR) as tx:
         assert (await service.slot_enable(tx, slot_id)).status == "discovered"
+
+
+CHANGES = [{"nvme_device": None}, {"nvme_device": "nvme9n1"}, {"vf": None}, {"vf": {"mac": "02:00:00:00:00:99"}}]
+
+
+def with_drives() -> list[DiscoveredSlot]:
+    return [replace(gpu, nvme_device=f"nvme{gpu.slot_index}n1", vf={"index": gpu.slot_index}) for gpu in eight_gpus()]
+
+
+async def approve(platform: Platform, node_id: str) -> None:
+    async with platform.transaction(PLATFORM, ACTOR) as tx:
+        await service.slot_approve(tx, node_id, SlotApprove())
+
+
+@pytest.mark.parametrize("change", CHANGES)
+async def test_a_slot_whose_drive_or_network_function_changed_waits_for_approval(
+    platform: Platform, change: dict[str, object]
+) -> None:
+    fleet = await make_fleet(platform, 1)
+    node = fleet.nodes[0]
+    gpus = with_drives()
+    await report(platform, node, gpus)
+    await approve(platform, node)
+    found = await report(platform, node, [replace(gpus[0], **change), *gpus[1:]])  # type: ignore[arg-type]
+    assert {slot.status for slot in found.values()} == {"available", "discovered"}
+    assert found["0000:00:00.0"].status == "discovered"
+    with pytest.raises(Problem, match="capacity"):
+        await claim(platform, fleet.wish(8))
+    await approve(platform, node)
+    assert len(await claim(platform, fleet.wish(8))) == 1
+
+
+@pytest.mark.parametrize("change", CHANGES)
+async def test_a_claimed_slot_keeps_the_drive_that_was_approved(platform: Platform, change: dict[str, object]) -> None:
+    """What the wipe must erase is not the tenant's to say."""
+    fleet = await make_fleet(platform, 1)
+    node = fleet.nodes[0]
+    gpus = with_drives()
+    await report(platform, node, gpus)
+    await approve(platform, node)
+    ((allocation_id, _),) = await claim(platform, fleet.wish(1))
+    stripped = [replace(gpus[0], **change), *gpus[1:]]  # type: ignore[arg-type]
+    async with platform.transaction(PLATFORM, ACTOR) as tx:
+        assert not await service.inventory_apply(tx, node, stripped)
+    found = (await report(platform, node, stripped))["0000:00:00.0"]
+    assert (found.status, found.nvme_device) == ("claimed", "nvme0n1")
+    await give_back(platform, allocation_id, 1)
+    found = (await report(platform, node, stripped))["0000:00:00.0"]
+    assert (found.status, found.nvme_device) == ("discovered", change.get("nvme_device", "nvme0n1"))

@@ -79,7 +79,7 @@ async def staged(
     path = f"/projects/{ground.project}/allocations/{ground.allocation}/terminals"
     terminal = await ground.site.admin.post(path, {})
     node = Actor(ground.host.node_id, "node", "host-1")
-    taken = await holding.terminal_take(platform, node, terminal["id"], ssh_line(), holder)
+    taken = await holding.terminal_take(platform, holding.Answering(node, 1), terminal["id"], ssh_line(), holder)
     near_host, near_person = Pipe(), Pipe()
     carrier = Carrier(platform, {**taken.row, **limits}, near_host)
     if attach:
@@ -266,7 +266,9 @@ async def test_a_holder_that_is_not_reached_is_given_up_when_its_lease_is_over(
     path = f"/projects/{ground.project}/allocations/{ground.allocation}/terminals"
     terminal = await ground.site.admin.post(path, {})
     node = Actor(ground.host.node_id, "node", "host-1")
-    taken = await holding.terminal_take(platform, node, terminal["id"], ssh_line(), "127.0.0.1:1/x")
+    taken = await holding.terminal_take(
+        platform, holding.Answering(node, 1), terminal["id"], ssh_line(), "127.0.0.1:1/x"
+    )
     assert (await watched(ground, Desk(platform), terminal["id"]))["reason"] == "interrupted"
     assert await holding.terminal_renew(platform, taken.row, 0, 0)  # it may only be us who do not reach it
     clock.ahead += machine.LEASE

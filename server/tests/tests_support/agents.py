@@ -20,6 +20,7 @@ from gpuaas_server.kernel.clock import Clock, utc_now
 from gpuaas_server.kernel.context import Platform
 
 Json = dict[str, Any]
+POSSESSION_PREFIX = b"gpuaas-node-key-v1\n"
 
 
 class MovableClock:
@@ -109,7 +110,24 @@ class Host:
         assert answer.status_code == 200, answer.text
         return [json.loads(task["envelope"]) | {"_signed": task} for task in answer.json()["tasks"]]
 
-    async def report(self, task: Json, status: str = "succeeded", **more: object) -> httpx.Response:
+    async def rotate_key(self) -> httpx.Response:
+        """A new key, brought in by the current one."""
+        new = Ed25519PrivateKey.generate()
+        body = {
+            "public_key": base64.b64encode(new.public_key().public_bytes_raw()).decode(),
+            "proof": base64.b64encode(new.sign(POSSESSION_PREFIX + self.node_id.encode())).decode(),
+        }
+        answer = await self.call("POST", "/key", body)
+        if answer.status_code == 200:
+            self.key = new
+        return answer
+
+    async def report(
+        self, task: Json, status: str = "succeeded", *, rotate: bool = True, **more: object
+    ) -> httpx.Response:
+        """As an agent does it: the wipe of a bare-metal host makes a new key."""
+        if rotate and status == "succeeded" and task.get("kind") == "wipe" and task["spec"]["shape"] == "baremetal":
+            assert (await self.rotate_key()).status_code == 200
         body = {"generation": task["generation"], "status": status, "phases": [], "result": {}, "evidence": {}}
         return await self.call("POST", f"/tasks/{task['task_id']}/result", body | {"failure": None} | more)
 
@@ -162,9 +180,10 @@ def inventory(*slots: Json) -> Json:
 
 
 @asynccontextmanager
-async def serving(platform: Platform) -> AsyncIterator[httpx.AsyncClient]:
+async def serving(platform: Platform, address: str = "192.0.2.1") -> AsyncIterator[httpx.AsyncClient]:
+    """A replica, and a client who comes from this address."""
     app = build_app(platform)
-    transport = httpx.ASGITransport(app=app, client=("192.0.2.1", 1))
+    transport = httpx.ASGITransport(app=app, client=(address, 1))
     async with (
         app.state.agent_gate.running(),
         app.state.gate.running(),

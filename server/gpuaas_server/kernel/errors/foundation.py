@@ -194,6 +194,18 @@ FOUNDATION = [
         "An operator approves the key (gpuaas nodes approve-key); the agent then renews it by itself.",
     ),
     ErrorKind(
+        "node_key_replaced",
+        401,
+        "The node has another key by now",
+        "Sign with the key that replaced it. If this host never made one, somebody else has its key: look at its events.",
+    ),
+    ErrorKind(
+        "node_key_elsewhere",
+        403,
+        "The node's key was used from where the node is not",
+        "If the host has moved, an administrator changes the node's source networks (gpuaas nodes set-source).",
+    ),
+    ErrorKind(
         "address_taken",
         409,
         "Another node has this address",
@@ -214,6 +226,12 @@ FOUNDATION = [
     ErrorKind("node_busy", 409, "The node has live claims", "Release or drain its allocations first."),
     ErrorKind(
         "slot_not_approvable", 409, "The slot cannot be approved in its state", "Read the slot's status and reason."
+    ),
+    ErrorKind(
+        "node_key_not_rotated",
+        409,
+        "The host proved its wipe with a key that the tenant could have copied",
+        "Retry the release; if it stays so, update the agent or reinstall the host and enrol it again.",
     ),
     ErrorKind(
         "ssh_target_refused",
