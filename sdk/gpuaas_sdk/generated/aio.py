@@ -1280,13 +1280,23 @@ class NodesCalls(Calls):
         erase_drives: bool | None = None,
         labels: Mapping[str, object] | None = None,
         name: str | None = None,
+        source_networks: Sequence[str] | None = None,
         generation: int | None = None,
     ) -> Node:
         """Change the name or the address, which no other node may have, or replace all labels."""
         request = Request(
             method="PATCH",
             path=path_of("nodes", node_id),
-            body=body_of({}, {"address": address, "erase_drives": erase_drives, "labels": labels, "name": name}),
+            body=body_of(
+                {},
+                {
+                    "address": address,
+                    "erase_drives": erase_drives,
+                    "labels": labels,
+                    "name": name,
+                    "source_networks": source_networks,
+                },
+            ),
             headers=if_match(generation),
         )
         return await self._read(Node, request)
