@@ -25,6 +25,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from little_pki import make_ca, make_server_certificate
 
 JsonObject = dict[str, object]
+KEY_END = "2099-01-01T00:00:00Z"  # a key without an end would be renewed again and again
 
 
 class Problem(Exception):
@@ -200,7 +201,7 @@ class LittlePlatform:
         key = base64.b64decode(str(body["public_key"]))
         node_id = "nod_" + hashlib.sha256(key).hexdigest()[:12]
         self.nodes[node_id] = key
-        return {"node_id": node_id, "poll_wait_seconds": 5, **self.trust()}
+        return {"node_id": node_id, "poll_wait_seconds": 5, "key_expires_at": KEY_END, **self.trust()}
 
     def poll(self, query: dict[str, list[str]]) -> JsonObject:
         have = set(query.get("have", [""])[0].split(","))
@@ -218,7 +219,7 @@ class LittlePlatform:
         if self.nodes[node_id] != new:
             self.former_keys.append(self.nodes[node_id])
             self.nodes[node_id] = new
-        return {"key_generation": len(self.former_keys) + 1, "key_expires_at": None}
+        return {"key_generation": len(self.former_keys) + 1, "key_expires_at": KEY_END}
 
     def certify(self, node_id: str, body: JsonObject) -> JsonObject:
         names = [str(body["address"]), node_id, str(body["allocation_id"] or "")]
