@@ -21,10 +21,11 @@ COLUMNS: list[Column[Sku]] = [
     Column("GPU", lambda one: one.gpu_model),
     Column("COUNTS", lambda one: one.gpu_counts),
     Column("GPU-HOUR", lambda one: money(one.price_per_gpu_hour_minor, one.currency), right=True, whole=True),
-    Column("WIPE", lambda one: one.wipe_grade, whole=True),
     Column("OFFERED", lambda one: one.offered, whole=True),
     Column("ID", lambda one: one.id, whole=True),
 ]
+# One SKU has room for what a list has not.
+CHANGED = [*COLUMNS[:-1], Column("WIPE", lambda one: one.wipe_grade, whole=True)]
 
 
 GradeOption = Annotated[
@@ -73,7 +74,7 @@ def create(
         wipe_grade=wipe_grade,
         accept_not_examined=accept_not_examined or [],
     )
-    print_list(session, [session.client.skus.create(new)], COLUMNS)
+    print_list(session, [session.client.skus.create(new)], CHANGED)
 
 
 @group.verb("update")
@@ -96,4 +97,4 @@ def update(
         wipe_grade=wipe_grade,
         accept_not_examined=accept_not_examined or None,
     )
-    print_list(session, [changed], COLUMNS)
+    print_list(session, [changed], CHANGED)

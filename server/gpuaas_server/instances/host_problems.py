@@ -44,19 +44,19 @@ def host_problem_of(member: DictRow) -> HostProblem | None:
     lost_since, reported_at = member["host_lost_since"], member["host_reported_at"]
     if lost_since is not None:
         return HostProblem(
-            "host_lost",
-            "unhealthy",
-            "The host does not respond.",
-            "Wait for the host, or replace the member with one on another allocation.",
-            lost_since,
+            code="host_lost",
+            health="unhealthy",
+            message="The host does not respond.",
+            next_step="Wait for the host, or replace the member with one on another allocation.",
+            since=lost_since,
         )
     if reported_at is not None:
         return HostProblem(
-            "reported_broken",
-            "degraded",
-            "The host was reported as broken.",
-            "Replace the member with one on another allocation.",
-            reported_at,
+            code="reported_broken",
+            health="degraded",
+            message="The host was reported as broken.",
+            next_step="Replace the member with one on another allocation.",
+            since=reported_at,
         )
     return None
 
