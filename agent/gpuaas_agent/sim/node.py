@@ -126,6 +126,7 @@ class SimNode:
     async def _enrol(self, token: str) -> None:
         answer = await self._ask_to_enrol(token)
         self.node_id = str(answer["node_id"])
+        self._find_newest_key(answer.get("key_generation"))
         self._trust = Trust.from_answer(answer)
         self._key_life = life_from_answer(answer, self._clock.now())
         wait = answer.get("poll_wait_seconds")
@@ -147,11 +148,16 @@ class SimNode:
 
     async def _enrol_as_before(self, token: str, facts: HostFacts, refusal: Refused) -> dict[str, object]:
         """Started again from its seed: the platform says which of its keys it had last."""
-        generation = refusal.details.get("key_generation")
-        if self._seed is None or not isinstance(generation, int):
+        if not self._find_newest_key(refusal.details.get("key_generation")):
             raise refusal
-        self._generation, self._key = generation, _key_of(self._seed, self.index, generation)
         return await self._call("POST", "/enrol", enrol_request(token, self._key, facts))
+
+    def _find_newest_key(self, generation: object) -> bool:
+        """A real agent has its newest key on disk; this one makes it again from its seed. Whether it could."""
+        if self._seed is None or not isinstance(generation, int):
+            return False
+        self._generation, self._key = generation, _key_of(self._seed, self.index, generation)
+        return True
 
     async def renew_key(self) -> None:
         """Like a real agent, but for the disk."""
