@@ -11,6 +11,8 @@ from gpuaas_server.kernel.ids import SlotId
 Shape = Literal["baremetal", "gpu_slice"]
 # How well a wipe is proven; reimaged is reserved, no driver can do it yet.
 WipeGrade = Literal["inspected", "rebooted", "reimaged"]
+# What may be asked for. The reserved one is refused with a code that says why, so it is left out of the contract alone.
+AskedWipeGrade = Annotated[WipeGrade, Field(json_schema_extra={"enum": ["inspected", "rebooted"]})]
 CheckName = Annotated[str, StringConstraints(pattern="^[a-z][a-z_]{1,39}$")]
 SlotStatus = Literal["discovered", "available", "claimed", "cleaning", "cleanup_blocked", "disabled"]
 GpuModel = Annotated[str, StringConstraints(min_length=2, max_length=80, pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._/()+-]*$")]
@@ -121,7 +123,7 @@ class SkuCreate(Body):
     price_per_gpu_hour_minor: int = Field(ge=0, le=100_000_000, description="In minor units of the currency.")
     currency: Annotated[str, StringConstraints(pattern="^[A-Z]{3}$")] = Field(default="USD", description="ISO 4217.")
     offered: bool = True
-    wipe_grade: WipeGrade | None = Field(
+    wipe_grade: AskedWipeGrade | None = Field(
         default=None, description=f"{_GRADE} Absent: `rebooted` of a whole host, `inspected` of a slice."
     )
     accept_not_examined: AcceptedChecks = Field(default=[], description=_ACCEPT)
@@ -135,7 +137,7 @@ class SkuUpdate(Body):
         default=None, ge=0, le=100_000_000, description="In minor units of the currency."
     )
     offered: bool | None = None
-    wipe_grade: WipeGrade | None = Field(default=None, description=_GRADE)
+    wipe_grade: AskedWipeGrade | None = Field(default=None, description=_GRADE)
     accept_not_examined: AcceptedChecks | None = Field(
         default=None, description=f"{_ACCEPT} In place of all until now."
     )

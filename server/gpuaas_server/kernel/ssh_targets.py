@@ -8,11 +8,15 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from gpuaas_server.kernel.networks import parse_address
+from gpuaas_server.kernel.networks import IPV6_PATTERN, parse_address
 
-_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*")
+_LABEL = "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+_DNS_NAME = rf"{_LABEL}(\.{_LABEL})*"  # every IPv4 address has this form too
+_NAME = re.compile(_DNS_NAME)
 _USER = re.compile(r"[a-z_][a-z0-9_-]{0,31}")
 _LONGEST_NAME = 253
+# What `normal_target_address` takes, as JSON Schema says it.
+TARGET_ADDRESS_SCHEMA: dict[str, int | str] = {"maxLength": _LONGEST_NAME, "pattern": f"^({_DNS_NAME}|{IPV6_PATTERN})$"}
 
 
 @dataclass(frozen=True, slots=True)

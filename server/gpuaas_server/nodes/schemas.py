@@ -17,7 +17,8 @@ from gpuaas_server.kernel.http.schemas import (
     Reason,
     examples,
 )
-from gpuaas_server.kernel.ssh_targets import normal_target_address
+from gpuaas_server.kernel.networks import IPV4_PATTERN, IPV6_PATTERN
+from gpuaas_server.kernel.ssh_targets import TARGET_ADDRESS_SCHEMA, normal_target_address
 
 
 def _normal(text: str) -> str:
@@ -31,6 +32,7 @@ Address = Annotated[
     str,
     StringConstraints(pattern=r"^([A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?|[0-9A-Fa-f:.]{2,45})$"),
     AfterValidator(_normal),
+    Field(json_schema_extra={**TARGET_ADDRESS_SCHEMA}),
 ]
 NodeStatus = Literal["enrolled", "ready", "lost", "retired"]
 TaskStatus = Literal["pending", "succeeded", "failed", "refused", "expired", "superseded"]
@@ -43,7 +45,14 @@ def _network(text: str) -> str:
     return str(ip_network(text, strict=False))
 
 
-Network = Annotated[str, StringConstraints(pattern=r"^[0-9A-Fa-f:.]{2,45}(/[0-9]{1,3})?$"), AfterValidator(_network)]
+_IPV4_NETWORK = f"({IPV4_PATTERN})(/([12]?[0-9]|3[0-2]))?"
+_IPV6_NETWORK = f"({IPV6_PATTERN})(/([1-9]?[0-9]|1[01][0-9]|12[0-8]))?"
+Network = Annotated[
+    str,
+    StringConstraints(pattern=r"^[0-9A-Fa-f:.]{2,45}(/(0|[1-9][0-9]{0,2}))?$"),
+    AfterValidator(_network),
+    Field(json_schema_extra={"pattern": f"^({_IPV4_NETWORK}|{_IPV6_NETWORK})$"}),
+]
 
 
 class EnrolmentTokenCreate(Body):

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from gpuaas_server.capacity.schemas import WipeGrade
+from gpuaas_server.capacity.schemas import AskedWipeGrade, WipeGrade
 from gpuaas_server.kernel.http.schemas import AllowedActions, Body, Generation, Name, Slug
 
 DeleteAfter = Annotated[
@@ -24,7 +24,7 @@ class TenantUpdate(Body):
     disabled: bool | None = Field(
         default=None, description="True: its people may read and end what runs, and change nothing else."
     )
-    wipe_grade: WipeGrade | None = Field(
+    wipe_grade: AskedWipeGrade | None = Field(
         default=None, description="The least that the wipe of its whole hosts has to reach, whatever the SKU asks for."
     )
 
