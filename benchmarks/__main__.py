@@ -1,7 +1,6 @@
 """`python -m benchmarks [names…] [--quick]`: measure, print the table, write RESULTS.md after a full run."""
 
 import argparse
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import nan
@@ -77,8 +76,6 @@ def main() -> None:
         size = replace(size, agents=arguments.agents)
     if arguments.cycles:
         size = replace(size, cycles=max(10, arguments.cycles))
-    # One client stands for many tenants where nothing else is said; `fairness` measures at the pace that a tenant has.
-    os.environ.setdefault("GPUAAS_TENANT_CHANGES_PER_SECOND", "100000")
     begin = machine.measure_storage(1 if size.quick else machine.PGBENCH_SECONDS)
     sections: list[report.Section] = []
     for name in arguments.names or list(ALL):

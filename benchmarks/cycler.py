@@ -111,14 +111,13 @@ class Cycler:
     async def _cycle(self, key: str) -> None:
         begun = time.perf_counter()
         made = await self._post("/allocations", f"{key}-create", BODY)
-        created = time.perf_counter()
+        self.creates.append(time.perf_counter() - begun)
         allocation_id = str(made["items"][0]["id"])  # type: ignore[index]
         self.changed[allocation_id] = asyncio.Event()
         await self._reaches(allocation_id, "active")
         await self._post(f"/allocations/{allocation_id}/release", f"{key}-release", {})
         await self._reaches(allocation_id, "released")
         del self.changed[allocation_id], self.states[allocation_id]
-        self.creates.append(created - begun)
         self.cycles.append(time.perf_counter() - begun)
         if len(self.cycles) == max(1, self.order.cycles // 10):
             self._say_tenth()

@@ -19,7 +19,6 @@ from benchmarks.busy_tenant import BusyOrder
 from benchmarks.database import superuser
 from benchmarks.figures import Figure, Size
 from gpuaas_sdk import Client, NewAllocation, NewSshGrant
-from gpuaas_server.kernel.settings import Settings
 from system_support.server import RunningServer
 from system_support.world import World
 
@@ -28,20 +27,13 @@ SAMPLES = 100
 BUSY_GPUS = 16
 BLOB_BYTES = 256 << 20
 SETTLE = 120.0
-WARM_UP = 15.0
+WARM_UP = 5.0
 LIMIT = 2.0
-# The pace is the default one. Its burst is shorter, so that the busy tenant has spent it when the measurement begins; the one
-# that is measured never needs more.
-PACE = {
-    "tenant_changes_per_second": str(Settings.model_fields["tenant_changes_per_second"].default),
-    "tenant_change_burst": str(2 * SAMPLES),
-}
 HOW = f"""\
 A real server (`gpuaas-server up`) with {NODES} × 8 simulated GPUs in a process of its own (the real agent protocol; tasks take
 no time), two tenants, one run. First nobody else is there; then the other tenant does at once all that its limits allow:
 4 uploads of {BLOB_BYTES >> 20} MiB (checked, then deleted), {BUSY_GPUS} create–release cycles at its GPU quota, 8 event
-streams, sign-ins as fast as they are let; changes are held to the default pace ({PACE["tenant_changes_per_second"]} a second)
-after a burst that is spent before. Its client runs on the same machine at the lowest priority, as one elsewhere would
+streams, sign-ins as fast as they are let. Its client runs on the same machine at the lowest priority, as one elsewhere would
 cost nothing. Measured, {SAMPLES} times each, one at a time: from the request for one GPU until the SDK knows that it is
 active; and from the request that deletes an SSH grant until the host has reported that it is out. Ratio of the p99s."""
 
@@ -144,7 +136,7 @@ def busy(world: World, quick: bool) -> Iterator[None]:
 def delays(size: Size) -> tuple[Delays, Delays]:
     """Without the other tenant, and beside it."""
     samples = 2 if size.quick else SAMPLES
-    with RunningServer.start(log_level="WARNING", token_minutes="60", **PACE) as server:
+    with RunningServer.start(log_level="WARNING", token_minutes="60") as server:
         quiet, other = World.create(server), World.create(server)
         quiet.offer()
         with quiet.simulated_fleet(NODES), superuser(server) as database:

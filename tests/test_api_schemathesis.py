@@ -57,9 +57,6 @@ REFUSALS_OF_MEANING = {
     "auth_session_create": {"account_locked"},
     "service_account_create": {"controller_needs_apps"},
     "service_account_update": {"controller_needs_apps"},
-    "service_account_certificate_create": {"certificate_request_invalid"},  # what is between BEGIN and END
-    "sku_create": {"wipe_grade_not_available"},  # which grade goes with which shape
-    "sku_update": {"wipe_grade_not_available"},
     "ssh_key_create": {"ssh_key_refused"},
     "ssh_certificate_create": {"ssh_key_refused"},
     "ssh_grant_create": {"ssh_key_refused"},

@@ -82,7 +82,7 @@ class Door:
 def open_door(server: RunningServer) -> Iterator[Door]:
     world = World.create(server)
     world.offer()
-    document = httpx.get(f"{server.url}/api/v1/openapi.json", timeout=60).json()
+    document = httpx.get(f"{server.url}/api/v1/openapi.json").json()
     operations = {
         operation["operationId"]: (method.upper(), path)
         for path, methods in document["paths"].items()

@@ -8,7 +8,6 @@ import time
 
 from gpuaas_agent import __version__, durable, identity, log, tasks, wire
 from gpuaas_agent.allocations import AllocationLedger
-from gpuaas_agent.claims import HostClaims
 from gpuaas_agent.commands import Deadline
 from gpuaas_agent.config import Config
 from gpuaas_agent.discovery import discover
@@ -19,7 +18,6 @@ from gpuaas_agent.host import processes, sshd
 from gpuaas_agent.identity import HostFacts, Identity, Trust
 from gpuaas_agent.loop import Backoff, TaskLoop
 from gpuaas_agent.node_key import NodeKeyRenewal
-from gpuaas_agent.own_state import OwnState
 from gpuaas_agent.state import TaskJournal
 from gpuaas_agent.terminals.desk import TerminalDesk
 from gpuaas_agent.trusted_anchors import TrustedAnchors
@@ -27,7 +25,6 @@ from gpuaas_agent.trusted_anchors import TrustedAnchors
 HEARTBEAT_SECONDS = 60.0
 _UPKEEP_SECONDS = 2.0
 _CERTIFICATE_TRIES = 6
-_HOST_CERTIFICATE_SECONDS = 8 * 3600.0  # a certificate lives for 24 hours
 
 
 class Agent:
@@ -38,24 +35,14 @@ class Agent:
         self._anchors = TrustedAnchors(config.state_dir, who.anchors, self._wire)
         self._key = NodeKeyRenewal(config.state_dir, who.node_id, self._wire)
         self._ledger = AllocationLedger(config.state_dir)
-        self._claims = HostClaims(config.source)
         self._drivers = DriverRegistry(config, self._ledger)
         terminals = TerminalDesk(config.state_dir, self._wire.openings)
-        journal = TaskJournal(config.state_dir)
-        executor = tasks.TaskExecutor(
-            config,
-            self._drivers,
-            self._certify_host,
-            self._wire.clock.now,
-            terminals,
-            self._rotate_node_key,
-            own_state=OwnState(config, self._ledger, journal, self._identity_in_memory),
-        )
+        executor = tasks.TaskExecutor(config, self._drivers, self._certify_host, self._wire.clock.now, terminals)
         self.loop = TaskLoop(
             who.node_id,
             who.trust,
             self._wire,
-            journal,
+            TaskJournal(config.state_dir),
             executor,
             self._heartbeat,
             poll_wait_seconds=who.poll_wait_seconds,
@@ -71,9 +58,7 @@ class Agent:
         self.loop.run()
 
     def _introduce(self) -> None:
-        self._key.finish_pending()
         self.loop.trust = self._heartbeat()
-        self._ledger.confirm(self.loop.verify_stored)
         self._wire.call("POST", "/inventory", discover(self._config.hw_root))
         for driver in self._drivers.all():
             try:
@@ -96,23 +81,20 @@ class Agent:
                 log.warning("server_refused", code=refusal.code, status=refusal.status)
             backoff.pause(self.loop.stop)
 
-    def _identity_in_memory(self) -> dict[str, object]:
-        """Who this node is and whom it trusts now, as it belongs into node.json."""
-        return identity.stored_form(self._who, self.loop.trust, self._anchors.known)
-
     def _heartbeat(self) -> Trust:
         facts = host_facts(self._config)
-        answer = self._claims.send(
-            lambda body: self._wire.call("POST", "/heartbeat", body),
+        answer = self._wire.call(
+            "POST",
+            "/heartbeat",
             {
                 "agent_version": __version__,
                 "boot_id": processes.boot_id(),
                 "address": facts.address,
-                "slice_addresses": list(facts.slice_addresses),
                 "ssh_host_public_key": facts.ssh_host_public_key,
                 "allocations": [
                     {"allocation_id": record.allocation_id, "generation": record.generation}
-                    for record in self._ledger.served()
+                    for record in self._ledger.all()
+                    if not record.released
                 ],
                 **self._anchors.confirmation(),
             },
@@ -122,7 +104,7 @@ class Agent:
 
     def _upkeep(self) -> None:
         """Heartbeats, a new host key at once, expired grants, a changed inventory."""
-        said, certified = ("", 0.0), time.monotonic() - _HOST_CERTIFICATE_SECONDS + HEARTBEAT_SECONDS
+        said = ("", 0.0)
         known_inventory = discover(self._config.hw_root)
         while not self.loop.stop.wait(_UPKEEP_SECONDS):
             with contextlib.suppress(wire.Unreachable, wire.Refused, OSError):
@@ -138,18 +120,6 @@ class Agent:
                 for driver in self._drivers.all():
                     driver.expire_grants(self._context(10.0))
             self._renew_key()
-            if time.monotonic() - certified > _HOST_CERTIFICATE_SECONDS:
-                certified = self._renew_host_certificates()
-
-    def _renew_host_certificates(self) -> float:
-        """When it was done. What failed is tried again soon, long before the certificate ends."""
-        for driver in self._drivers.all():
-            try:
-                driver.renew_host_certificates(self._context(60.0))
-            except (TaskFailure, OSError) as problem:
-                log.error("host_certificate_not_renewed", message=str(problem))
-                return time.monotonic() - _HOST_CERTIFICATE_SECONDS + HEARTBEAT_SECONDS
-        return time.monotonic()
 
     def _renew_key(self) -> None:
         try:
@@ -166,26 +136,6 @@ class Agent:
                 driver.idle()
             except Exception as problem:
                 log.error("idle_work_failed", kind=type(problem).__name__, message=str(problem))
-
-    def _rotate_node_key(self) -> str | None:
-        """For a wipe. A server that restarts must not fail it."""
-        backoff, problem = Backoff(), ""
-        for _ in range(_CERTIFICATE_TRIES):
-            try:
-                return self._key.rotate()
-            except wire.Unreachable as caught:
-                problem = str(caught)
-            except wire.Refused as refusal:
-                problem = str(refusal)
-                if not refusal.retryable:
-                    break
-            backoff.pause(self.loop.stop)
-        raise TaskFailure(
-            "node_key_not_rotated",
-            f"The platform took no new key: {problem[:300]}",
-            "Look at the node's events; somebody else may have its key.",
-            retryable=True,
-        )
 
     def _certify_host(self, allocation_id: str | None, public_key: str, address: str) -> str:
         """A server that restarts must not fail the task that asks just then."""
@@ -218,7 +168,6 @@ def host_facts(config: Config) -> HostFacts:
         hostname=config.effective_hostname(),
         address=config.effective_address(),
         ssh_host_public_key=sshd.SshFiles(sshd.ROOT).host_public_key(),
-        slice_addresses=tuple(str(address.ip) for address in config.slice_addresses),
     )
 
 

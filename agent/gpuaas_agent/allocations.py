@@ -1,26 +1,19 @@
 """What the agent remembers of the allocations on its host, from provision until a clean verify.
 
-An allocation with a record has been, or may have been, in a tenant's hands. A tenant who was root may also have written the
-record: after a start it opens no way in until the signed tasks that it carries say so. It still counts as somebody's trace.
+An allocation with a record has been, or may have been, in a tenant's hands.
 """
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
-from gpuaas_agent import durable, log, protocol, specs
-from gpuaas_agent.failures import SpecInvalid, TaskFailure
-from gpuaas_agent.protocol import SignedTask
-from gpuaas_agent.specs import AccessSpec, Grant, Shape
-from gpuaas_agent.state import Verify, task_from_disk
-
-_MARKER_TEXT = re.compile(r"[0-9a-f]{64}")
-_MARKER_FOLDER = re.compile(r"/var/tmp|/var/lib|/usr/local/share|/home/[a-z][a-z0-9_-]{0,31}")  # noqa: S108
+from gpuaas_agent import durable, protocol
+from gpuaas_agent.failures import TaskFailure
+from gpuaas_agent.specs import Grant, Shape
 
 
 @dataclass(frozen=True)
@@ -29,14 +22,6 @@ class Marker:
 
     text: str
     paths: tuple[str, ...]
-
-    @property
-    def is_sound(self) -> bool:
-        """Whether the agent could have chosen it: a record on disk must not lead a later write anywhere else."""
-        places = (path.rpartition("/") for path in self.paths)
-        return _MARKER_TEXT.fullmatch(self.text) is not None and all(
-            _MARKER_FOLDER.fullmatch(folder) and name == f".gpuaas-{self.text[:12]}" for folder, _, name in places
-        )
 
 
 @dataclass(frozen=True)
@@ -60,22 +45,6 @@ class AllocationRecord:
     marker: Marker | None = None
     grants: tuple[StoredGrant, ...] = field(default=())
     drives: tuple[str, ...] = ()
-    proofs: tuple[SignedTask, ...] = ()  # the signed provision, and the last signed change of access
-
-    def with_proof(self, task: SignedTask | None) -> AllocationRecord:
-        """With a newer task in the place of the earlier one of its kind."""
-        if task is None:
-            return self
-        kind = protocol.parse_envelope(task.envelope).kind
-        others = (proof for proof in self.proofs if protocol.parse_envelope(proof.envelope).kind != kind)
-        return replace(self, proofs=(*others, task))
-
-    def with_access(self, access: AccessSpec, task: SignedTask | None) -> AllocationRecord:
-        """With who may log in from now on, as a signed task says."""
-        changed = replace(
-            self, login_user=access.login_user, principal=access.principal, grants=stored_grants(access.grants)
-        )
-        return changed.with_proof(task)
 
 
 class AllocationLedger:
@@ -86,41 +55,9 @@ class AllocationLedger:
     def __init__(self, state_dir: Path) -> None:
         self._folder = durable.make_private_folder(state_dir / "allocations")
         self._lock = threading.RLock()
-        found = (_read(path) for path in sorted(self._folder.glob("*.json")))
-        records = [record for record in found if record is not None]
+        found = (durable.read_json(path) for path in sorted(self._folder.glob("*.json")))
+        records = [_record(raw) for raw in found if raw is not None]
         self._records = {record.allocation_id: record for record in records}
-        self._unconfirmed = set(self._records)
-
-    def confirm(self, verify: Verify) -> None:
-        """Believe the records of an earlier agent as far as the platform has signed them; the others open no way in."""
-        with self._lock:
-            for allocation_id in sorted(self._unconfirmed):
-                confirmed = _confirmed(self._records[allocation_id], verify)
-                if confirmed is None:
-                    log.warning("allocation_record_not_believed", allocation_id=allocation_id)
-                else:
-                    self._records[allocation_id] = confirmed
-                    self._unconfirmed.discard(allocation_id)
-
-    def is_confirmed(self, allocation_id: str) -> bool:
-        """Whether the platform has signed what is remembered of it."""
-        with self._lock:
-            return allocation_id in self._records and allocation_id not in self._unconfirmed
-
-    def keep_only(self, allocation_id: str) -> None:
-        """Forget what is proven gone or what nobody has signed, but for one; write the rest anew from memory."""
-        with self._lock:
-            for record in self.all():
-                other = record.allocation_id != allocation_id
-                if other and (record.verified or not self.is_confirmed(record.allocation_id)):
-                    self.remove(record.allocation_id)
-                else:
-                    durable.write_json(self._path(record.allocation_id), asdict(record))
-
-    def files(self) -> dict[str, bytes]:
-        """What should be in the folder, by name."""
-        with self._lock:
-            return {f"{name}.json": durable.encode_json(asdict(record)) for name, record in self._records.items()}
 
     def get(self, allocation_id: str) -> AllocationRecord | None:
         with self._lock:
@@ -130,8 +67,6 @@ class AllocationLedger:
         with self._lock:
             durable.write_json(self._path(record.allocation_id), asdict(record))
             self._records[record.allocation_id] = record
-            if record.proofs:
-                self._unconfirmed.discard(record.allocation_id)
         return record
 
     def change(self, allocation_id: str, **fields: object) -> AllocationRecord | None:
@@ -146,37 +81,24 @@ class AllocationLedger:
         with self._lock:
             durable.remove(self._path(allocation_id))
             self._records.pop(allocation_id, None)
-            self._unconfirmed.discard(allocation_id)
 
     def all(self) -> list[AllocationRecord]:
         with self._lock:
             return list(self._records.values())
 
     def require_served(self, allocation_id: str) -> AllocationRecord:
-        record = self.require_here(allocation_id)
-        if not self.is_confirmed(allocation_id):
-            raise _not_here()
-        return record
-
-    def require_here(self, allocation_id: str) -> AllocationRecord:
-        """Also one that nobody has confirmed yet: for a signed task that does."""
         record = self.get(allocation_id)
         if record is None or record.released:
-            raise _not_here()
+            raise TaskFailure(
+                "allocation_not_here",
+                "This host does not serve the allocation",
+                "Provision it first.",
+            )
         return record
 
     def unproven(self) -> list[AllocationRecord]:
         """Allocations that are here, or were and are not proven to be gone."""
         return [record for record in self.all() if not record.verified]
-
-    def served(self) -> list[AllocationRecord]:
-        """Allocations that somebody may use now, by tasks that the platform has signed."""
-        with self._lock:
-            return [
-                record
-                for record in self.unproven()
-                if not record.released and record.allocation_id not in self._unconfirmed
-            ]
 
     def others_unproven(self, allocation_id: str) -> list[AllocationRecord]:
         return [record for record in self.unproven() if record.allocation_id != allocation_id]
@@ -190,10 +112,6 @@ class AllocationLedger:
 
     def _path(self, allocation_id: str) -> Path:
         return self._folder / f"{allocation_id}.json"
-
-
-def _not_here() -> TaskFailure:
-    return TaskFailure("allocation_not_here", "This host does not serve the allocation", "Provision it first.")
 
 
 def stored_grants(grants: Iterable[Grant]) -> tuple[StoredGrant, ...]:
@@ -224,51 +142,13 @@ def live_grants(record: AllocationRecord, now: datetime) -> list[Grant]:
     return [grant for grant in grants if grant.expires_at is None or grant.expires_at > now]
 
 
-def _read(path: Path) -> AllocationRecord | None:
-    """What a file says, but for who may log in: that comes from signed tasks alone."""
-    try:
-        raw = durable.read_json(path)
-        record = _record(raw or {})
-        if f"{record.allocation_id}.json" != path.name or not specs.is_allocation_id(record.allocation_id):
-            raise ValueError("it is of another allocation")
-    except (OSError, ValueError, KeyError, TypeError) as problem:
-        log.warning("allocation_record_damaged", path=str(path), message=str(problem))
-        return None
-    return replace(record, grants=(), drives=())
-
-
-def _confirmed(record: AllocationRecord, verify: Verify) -> AllocationRecord | None:
-    """The record with all that its signed tasks say in the place of what the file said."""
-    try:
-        envelopes = sorted((verify(proof) for proof in record.proofs), key=lambda envelope: envelope.generation)
-        if any(envelope.kind not in ("provision", "sync_access") for envelope in envelopes):
-            return None
-        provisions = [specs.parse_provision(one.spec) for one in envelopes if one.kind == "provision"]
-        access = [specs.parse_access(envelope.spec) for envelope in envelopes]
-    except (protocol.EnvelopeInvalid, SpecInvalid):
-        return None
-    if {one.allocation_id for one in access} != {record.allocation_id}:
-        return None
-    slots = [slot for provision in provisions for slot in provision.slots]
-    return replace(
-        record,
-        shape=access[-1].shape,
-        generation=envelopes[0].generation,
-        login_user=access[-1].login_user,
-        principal=access[-1].principal,
-        grants=stored_grants(access[-1].grants),
-        drives=tuple(slot.nvme_device for slot in slots if slot.nvme_device is not None),
-    )
-
-
 def _record(raw: dict[str, object]) -> AllocationRecord:
     values: dict[str, object] = dict(raw)
-    marker, grants, proofs = raw.get("marker"), raw.get("grants"), raw.get("proofs")
+    marker, grants, drives = raw.get("marker"), raw.get("grants"), raw.get("drives")
     if isinstance(marker, dict):
-        known = Marker(str(marker["text"]), tuple(str(path) for path in marker["paths"]))
-        values["marker"] = known if known.is_sound else None
+        values["marker"] = Marker(str(marker["text"]), tuple(marker["paths"]))
     if isinstance(grants, list):
         values["grants"] = tuple(StoredGrant(**grant) for grant in grants)
-    values["drives"] = ()
-    values["proofs"] = tuple(task_from_disk(proof) for proof in (proofs if isinstance(proofs, list) else []))
+    if isinstance(drives, list):
+        values["drives"] = tuple(str(drive) for drive in drives)
     return AllocationRecord(**values)  # type: ignore[arg-type]

@@ -37,9 +37,8 @@ class Config:
     slice_gateway: str = ""
     slice_parent_interface: str = "eth0"
     workers: int = 8
+    erase_drives: bool = True  # False only where drives are pretended, as in the lab
     unknown_keys: tuple[str, ...] = ()
-    source: Path = DEFAULT_PATH  # the file, and its text when the agent started
-    text: str | None = None
 
     def effective_hostname(self) -> str:
         return self.hostname or socket.gethostname()
@@ -50,24 +49,23 @@ class Config:
 
 _PATHS = {"state_dir", "bundle_path", "hw_root", "golden_root", "slice_base", "slice_dir"}
 _NUMBERS = {"ssh_port", "workers"}
-_NO_KEYS = {"unknown_keys", "source", "text"}
+_SWITCHES = {"erase_drives"}
 
 
 def load(path: Path = DEFAULT_PATH) -> Config:
     try:
-        text = path.read_text()
-        raw = json.loads(text)
+        raw = json.loads(path.read_bytes())
     except FileNotFoundError:
-        return Config(source=path)
+        return Config()
     except (OSError, ValueError) as problem:
         raise ConfigInvalid(f"{path} cannot be read: {problem}") from problem
     if not isinstance(raw, dict):
         raise ConfigInvalid(f"{path} does not hold a JSON object")
-    return dataclasses.replace(from_mapping(raw), source=path, text=text)
+    return from_mapping(raw)
 
 
 def from_mapping(raw: dict[str, object]) -> Config:
-    known = {field.name for field in dataclasses.fields(Config)} - _NO_KEYS
+    known = {field.name for field in dataclasses.fields(Config)} - {"unknown_keys"}
     values: dict[str, object] = {key: _typed(key, value) for key, value in raw.items() if key in known}
     values["unknown_keys"] = tuple(sorted(set(raw) - known))
     return dataclasses.replace(Config(), **values)  # type: ignore[arg-type]
@@ -84,6 +82,10 @@ def _typed(key: str, value: object) -> object:
         if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 65536:
             return value
         raise ConfigInvalid(f"{key} is not a number between 1 and 65535")
+    if key in _SWITCHES:
+        if isinstance(value, bool):
+            return value
+        raise ConfigInvalid(f"{key} is neither true nor false")
     if key == "slice_addresses":
         return _addresses(value)
     if value is None:

@@ -5,21 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import threading
 from pathlib import Path
-
-# Held while a file is written: whoever clears a folder must not take a half-written file for litter.
-WRITING = threading.RLock()
-_LARGEST = 64 << 20
 
 
 def write_bytes(path: Path, data: bytes, mode: int = 0o600) -> None:
     """Write a temporary file, sync it, rename it over `path`, sync the folder."""
-    with WRITING:
-        _write_bytes(path, data, mode)
-
-
-def _write_bytes(path: Path, data: bytes, mode: int) -> None:
     temporary = path.with_name(f".{path.name}.new")
     with contextlib.suppress(FileNotFoundError):
         temporary.unlink()
@@ -37,19 +27,13 @@ def _write_bytes(path: Path, data: bytes, mode: int) -> None:
 
 
 def write_json(path: Path, value: object, mode: int = 0o600) -> None:
-    write_bytes(path, encode_json(value), mode)
-
-
-def encode_json(value: object) -> bytes:
-    return json.dumps(value, separators=(",", ":")).encode()
+    write_bytes(path, json.dumps(value, separators=(",", ":")).encode(), mode)
 
 
 def read_json(path: Path) -> dict[str, object] | None:
-    """The object in the file, or None when there is no such file. A link is not followed, nor a pipe waited for."""
+    """The object in the file, or None when there is no such file."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(descriptor, "rb") as file:
-            value = json.loads(file.read(_LARGEST))
+        value = json.loads(path.read_bytes())
     except FileNotFoundError:
         return None
     if not isinstance(value, dict):

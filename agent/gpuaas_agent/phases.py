@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from gpuaas_agent import log, protocol
 from gpuaas_agent.commands import Deadline
 from gpuaas_agent.failures import Superseded, TaskFailure
-from gpuaas_agent.printable import printable
 
 PROGRESS_AFTER_SECONDS = 1.0
 
@@ -51,11 +50,11 @@ class PhaseRunner:
         if time.monotonic() - self._began > PROGRESS_AFTER_SECONDS:
             self.report(self.phases)
         try:
-            phase.detail = printable(step.run() or "", 500)
+            phase.detail = step.run() or ""
             phase.status = "succeeded"
         except Exception as problem:
             phase.status = "failed"
-            phase.detail = printable(str(problem), 500)
+            phase.detail = str(problem)[:500]
             raise
         finally:
             phase.finished_at = protocol.timestamp()
@@ -64,18 +63,18 @@ class PhaseRunner:
 def failure_of(problem: Exception) -> protocol.Failure:
     """Every exception becomes a coded failure; an unforeseen one is named by its type only."""
     if isinstance(problem, TaskFailure):
-        return protocol.Failure(problem.code, printable(problem.message, 1000), problem.next_step, problem.retryable)
+        return protocol.Failure(problem.code, problem.message, problem.next_step, problem.retryable)
     if isinstance(problem, OSError):
         return protocol.Failure(
             "host_io_error",
-            printable(f"{problem.strerror or problem}: {problem.filename or ''}", 500),
+            f"{problem.strerror or problem}: {problem.filename or ''}"[:500],
             "Look at the host's disk and permissions; the task is safe to repeat.",
             True,
         )
     log.error("task_crashed", kind=type(problem).__name__, message=str(problem)[:500])
     return protocol.Failure(
         "agent_internal_error",
-        printable(f"{type(problem).__name__} in the agent: {problem}", 350),
+        f"{type(problem).__name__} in the agent: {str(problem)[:300]}",
         "Report this with the agent's log.",
         True,
     )

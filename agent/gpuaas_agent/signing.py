@@ -10,10 +10,9 @@ import secrets
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from gpuaas_agent import protocol
-from gpuaas_agent.signing_key import SigningKey
 
 REQUEST_SCHEME = "gpuaas-agent-v1"
 
@@ -23,14 +22,14 @@ def canonical_request(method: str, path: str, ts_ms: int, nonce: str, body: byte
     return f"{REQUEST_SCHEME}\n{method}\n{path}\n{ts_ms}\n{nonce}\n{digest}".encode()
 
 
-def authorization(key: SigningKey, node_id: str, method: str, path: str, body: bytes, ts_ms: int) -> str:
+def authorization(key: Ed25519PrivateKey, node_id: str, method: str, path: str, body: bytes, ts_ms: int) -> str:
     nonce = secrets.token_hex(16)
     signature = key.sign(canonical_request(method, path, ts_ms, nonce, body))
     text = base64.urlsafe_b64encode(signature).rstrip(b"=").decode()
     return f"GPUAAS-AGENT node={node_id},ts={ts_ms},nonce={nonce},sig={text}"
 
 
-def raw_public_key(key: SigningKey) -> bytes:
+def raw_public_key(key: Ed25519PrivateKey) -> bytes:
     return key.public_key().public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
 
 

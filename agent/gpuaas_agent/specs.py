@@ -7,12 +7,11 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
 from gpuaas_agent import footprint, protocol
-from gpuaas_agent.expectations import WipeTerms, parse_terms
 from gpuaas_agent.failures import SpecInvalid
 
 Shape = Literal["baremetal", "gpu_slice"]
@@ -87,7 +86,6 @@ class ReleaseSpec:
     login_user: str
     slots: tuple[Slot, ...]
     provisioned: bool = True
-    terms: WipeTerms = field(default_factory=WipeTerms)
 
 
 @dataclass(frozen=True)
@@ -141,8 +139,7 @@ def parse_provision(raw: dict[str, object]) -> ProvisionSpec:
 
 def parse_release(raw: dict[str, object]) -> ReleaseSpec:
     user = _matching(raw, "login_user", _USER) if raw.get("login_user") else ""
-    provisioned = raw.get("provisioned") is not False
-    return ReleaseSpec(_allocation(raw), _shape(raw), user, _slots(raw), provisioned, parse_terms(raw))
+    return ReleaseSpec(_allocation(raw), _shape(raw), user, _slots(raw), raw.get("provisioned") is not False)
 
 
 def parse_inspect(raw: dict[str, object]) -> InspectSpec:
@@ -177,10 +174,6 @@ def public_key(line: object) -> str:
     if kind not in _KEY_TYPES or blob[: 4 + len(name)] != len(name).to_bytes(4, "big") + name:
         raise SpecInvalid(f"a public key of type {kind[:40]!r} is not accepted")
     return f"{kind} {text}"
-
-
-def is_allocation_id(text: str) -> bool:
-    return _ALLOCATION.fullmatch(text) is not None
 
 
 def _allocation(raw: dict[str, object]) -> str:

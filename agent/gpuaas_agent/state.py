@@ -1,24 +1,15 @@
 """What must outlive the agent: the highest generation of each resource, tasks not yet finished,
 results not yet accepted by the server. One file a resource, so each step is one atomic rename.
-
-A tenant who was root may have written these files. After a start nothing in them counts that the platform has not signed.
 """
 
 from __future__ import annotations
 
-import shutil
 import threading
-from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gpuaas_agent import durable, log, protocol
+from gpuaas_agent import durable
 from gpuaas_agent.protocol import Envelope, SignedTask
-
-# The envelope of a task that the platform has signed for this node; EnvelopeInvalid for any other.
-Verify = Callable[[SignedTask], Envelope]
-# Their results are proof of something: one from disk is not believed, the task runs again.
-_RUN_AGAIN = ("deprovision", "wipe", "verify_wipe")
 
 
 @dataclass
@@ -32,7 +23,6 @@ class StoredTask:
 class ResourceRecord:
     generation: int = -1
     tasks: dict[str, StoredTask] = field(default_factory=dict)
-    proof: SignedTask | None = None  # the task that had the highest generation
 
 
 class TaskJournal:
@@ -41,18 +31,9 @@ class TaskJournal:
     def __init__(self, state_dir: Path) -> None:
         self._folder = durable.make_private_folder(state_dir / "resources")
         self._lock = threading.Lock()
-        self._records: dict[str, ResourceRecord] = {}
-
-    def recover(self, verify: Verify) -> None:
-        """Read what an earlier agent has left, as far as the platform's signatures go; the rest is removed."""
-        with self._lock:
-            for path in sorted(self._folder.iterdir()):
-                resource_id = path.name.removesuffix(".json")
-                record = _believed(path, resource_id, verify)
-                if record is None:
-                    _remove_whatever(path)
-                elif resource_id not in self._records:
-                    self._records[resource_id] = record
+        self._records = {
+            path.stem: _record(durable.read_json(path) or {}) for path in sorted(self._folder.glob("*.json"))
+        }
 
     def accept(self, task: SignedTask, envelope: Envelope) -> bool:
         """Remember the task before acting on it. False when a newer generation was seen."""
@@ -62,7 +43,7 @@ class TaskJournal:
                 return False
             known = record.tasks.get(envelope.task_id)
             if known is None or envelope.generation > record.generation:
-                record.generation, record.proof = envelope.generation, task
+                record.generation = envelope.generation
                 record.tasks.setdefault(envelope.task_id, StoredTask(task, envelope.generation))
                 self._write(envelope.resource_id)
             return True
@@ -96,20 +77,6 @@ class TaskJournal:
                 del self._records[resource_id]
                 durable.remove(self._folder / f"{resource_id}.json")
 
-    def keep_only(self, resource_ids: Collection[str]) -> None:
-        """Forget other resources, unless a task of theirs is under way, and write the rest anew from memory."""
-        with self._lock:
-            for resource_id in list(self._records):
-                if resource_id in resource_ids or self._records[resource_id].tasks:
-                    self._write(resource_id)
-                else:
-                    del self._records[resource_id]
-
-    def files(self) -> dict[str, bytes]:
-        """What should be in the folder, by name."""
-        with self._lock:
-            return {f"{name}.json": durable.encode_json(_stored(record)) for name, record in self._records.items()}
-
     def open_tasks(self) -> list[tuple[str, StoredTask]]:
         """Every (resource id, task) that is unfinished or unreported, oldest generation first."""
         with self._lock:
@@ -127,69 +94,37 @@ class TaskJournal:
             return stored.result if stored else None
 
     def _write(self, resource_id: str) -> None:
-        durable.write_json(self._folder / f"{resource_id}.json", _stored(self._records[resource_id]))
+        record = self._records[resource_id]
+        durable.write_json(
+            self._folder / f"{resource_id}.json",
+            {
+                "generation": record.generation,
+                "tasks": {
+                    task_id: {
+                        "envelope": stored.task.envelope,
+                        "kid": stored.task.kid,
+                        "signature": stored.task.signature,
+                        "generation": stored.generation,
+                        "result": stored.result,
+                    }
+                    for task_id, stored in record.tasks.items()
+                },
+            },
+        )
 
 
-def task_on_disk(task: SignedTask) -> dict[str, object]:
-    return {"envelope": task.envelope, "kid": task.kid, "signature": task.signature}
-
-
-def task_from_disk(raw: object) -> SignedTask:
-    if not isinstance(raw, dict):
-        raise ValueError("there is no signed task")
-    return SignedTask(str(raw["envelope"]), str(raw["kid"]), str(raw["signature"]))
-
-
-def _stored(record: ResourceRecord) -> dict[str, object]:
-    return {
-        "generation": record.generation,
-        "proof": task_on_disk(record.proof) if record.proof else None,
-        "tasks": {
-            task_id: {**task_on_disk(stored.task), "generation": stored.generation, "result": stored.result}
-            for task_id, stored in record.tasks.items()
+def _record(raw: dict[str, object]) -> ResourceRecord:
+    generation, tasks = raw.get("generation"), raw.get("tasks")
+    if not isinstance(generation, int) or not isinstance(tasks, dict):
+        raise ValueError("a resource record of the agent's state is damaged")
+    return ResourceRecord(
+        generation,
+        {
+            str(task_id): StoredTask(
+                SignedTask(entry["envelope"], entry["kid"], entry["signature"]),
+                entry["generation"],
+                entry["result"],
+            )
+            for task_id, entry in tasks.items()
         },
-    }
-
-
-def _believed(path: Path, resource_id: str, verify: Verify) -> ResourceRecord | None:
-    """The part of a record that the platform has signed for this resource; None when nothing of it is."""
-    record = ResourceRecord()
-    try:
-        raw = durable.read_json(path) if path.name.endswith(".json") else None
-        tasks = (raw or {}).get("tasks")
-        entries = [*(tasks.values() if isinstance(tasks, dict) else []), (raw or {}).get("proof")]
-    except (OSError, ValueError) as problem:
-        log.warning("stored_record_damaged", path=str(path), message=str(problem))
-        return None
-    for entry in entries:
-        _believe(record, entry, resource_id, verify)
-    if record.proof is None:
-        log.warning("stored_record_not_believed", path=str(path))
-        return None
-    return record
-
-
-def _believe(record: ResourceRecord, entry: object, resource_id: str, verify: Verify) -> None:
-    if entry is None:
-        return
-    try:
-        task = task_from_disk(entry)
-        envelope = verify(task)
-        if envelope.resource_id != resource_id:
-            raise protocol.EnvelopeInvalid("it is of another resource")
-    except (protocol.EnvelopeInvalid, ValueError, KeyError) as problem:
-        log.error("stored_task_not_believed", resource_id=resource_id, message=str(problem))
-        return
-    if envelope.generation > record.generation:
-        record.generation, record.proof = envelope.generation, task
-    if isinstance(entry, dict) and "result" in entry:
-        result = entry["result"] if envelope.kind not in _RUN_AGAIN else None
-        believed = result if isinstance(result, dict) else None
-        record.tasks[envelope.task_id] = StoredTask(task, envelope.generation, believed)
-
-
-def _remove_whatever(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        durable.remove(path)
+    )

@@ -13,9 +13,8 @@ from gpuaas_agent.discovery import discover
 from gpuaas_agent.drivers.registry import DriverRegistry
 from gpuaas_agent.drivers.seam import CertifyHost, Plan, TaskContext
 from gpuaas_agent.failures import DeadlineExceeded, Superseded, TaskFailure
-from gpuaas_agent.own_state import OwnState
 from gpuaas_agent.phases import PhaseRunner, Step
-from gpuaas_agent.protocol import Envelope, Failure, Phase, Result, SignedTask
+from gpuaas_agent.protocol import Envelope, Failure, Phase, Result
 from gpuaas_agent.terminals.desk import TerminalDesk
 
 
@@ -26,15 +25,12 @@ class TaskExecutor:
     certify_host: CertifyHost
     now: Callable[[], float]
     terminals: TerminalDesk
-    rotate_node_key: Callable[[], str | None] = lambda: None
-    own_state: OwnState | None = None
 
     def execute(
         self,
         envelope: Envelope,
         superseded: Callable[[], bool],
         report: Callable[[list[Phase]], None],
-        task: SignedTask | None = None,
     ) -> Result:
         seconds = envelope.deadline.timestamp() - self.now()
         runner = PhaseRunner(Deadline(time.monotonic() + seconds), superseded, report)
@@ -44,7 +40,7 @@ class TaskExecutor:
                 raise DeadlineExceeded("waiting to start")
             if superseded():
                 raise Superseded
-            plan = self._plan(envelope, runner.deadline, task)
+            plan = self._plan(envelope, runner.deadline)
             runner.run(plan.steps)
         except Exception as problem:
             return Result(
@@ -57,12 +53,10 @@ class TaskExecutor:
             )
         return Result(envelope.generation, "succeeded", runner.phases, plan.result, plan.evidence)
 
-    def _plan(self, envelope: Envelope, deadline: Deadline, task: SignedTask | None) -> Plan:
+    def _plan(self, envelope: Envelope, deadline: Deadline) -> Plan:
         if envelope.kind == "discover":
             return self._discover()
-        context = TaskContext(
-            deadline, envelope.generation, self.certify_host, self.rotate_node_key, task, self.own_state
-        )
+        context = TaskContext(deadline, envelope.generation, self.certify_host)
         raw = envelope.spec
         if envelope.kind == "provision":
             spec = specs.parse_provision(raw)

@@ -18,10 +18,6 @@ class TrustedAnchors:
         self._asked = False  # whether this platform wants to be told: an older one refuses what it does not know
         self.unsaid = False  # something was learnt that no heartbeat has confirmed yet
 
-    @property
-    def known(self) -> Anchors:
-        return self._known
-
     def confirmation(self) -> dict[str, object]:
         """For a heartbeat: what is trusted now."""
         if not self._asked:

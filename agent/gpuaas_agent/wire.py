@@ -5,7 +5,6 @@ A `Channel` belongs to one thread at a time; the `Wire` hands them out and takes
 
 from __future__ import annotations
 
-import contextlib
 import http.client
 import json
 import queue
@@ -13,11 +12,11 @@ import ssl
 import threading
 import time
 import urllib.parse
-from collections.abc import Iterator
 from dataclasses import dataclass
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
 from gpuaas_agent import signing
-from gpuaas_agent.signing_key import SigningKey
 
 API = "/api/v1/agent"
 MAX_BODY = 8 * 1024 * 1024
@@ -59,7 +58,7 @@ class Clock:
 
 @dataclass(frozen=True)
 class Signer:
-    key: SigningKey
+    key: Ed25519PrivateKey
     node_id: str
 
 
@@ -127,50 +126,28 @@ class Wire:
         self._idle: queue.SimpleQueue[tuple[str, Channel]] = queue.SimpleQueue()
         self._preferred = 0
         self._lock = threading.Lock()
-        self._exchange = threading.Lock()
 
-    def call(
-        self, method: str, path: str, payload: object = None, *, timeout: float = 20.0, signer: Signer | None = None
-    ) -> dict[str, object]:
-        """One call; corrects the clock once, and retries once on a connection gone stale, or when the key was exchanged
-        while it was under way. `signer`: signed by another key than the node's own.
-        """
+    def call(self, method: str, path: str, payload: object = None, *, timeout: float = 20.0) -> dict[str, object]:
+        """One call; corrects the clock once, and retries once on a connection gone stale."""
         body = b"" if payload is None else json.dumps(payload, separators=(",", ":")).encode()
-        by = signer or self._signer
         try:
-            return self._call_once(method, path, body, timeout, by)
+            return self._call_once(method, path, body, timeout)
         except Refused as refusal:
-            if refusal.code == "node_key_replaced" and signer is None and (newer := self._signer_after(by)) is not None:
-                return self._call_once(method, path, body, timeout, newer)
             if refusal.code == "agent_replay":
-                return self._call_once(method, path, body, timeout, by)
+                return self._call_once(method, path, body, timeout)
             server_time = refusal.details.get("server_time_ms")
             if refusal.code != "agent_clock_skew" or not isinstance(server_time, int):
                 raise
             self.clock.correct(server_time)
-            return self._call_once(method, path, body, timeout, by)
+            return self._call_once(method, path, body, timeout)
 
-    @contextlib.contextmanager
-    def exchanging_signer(self) -> Iterator[None]:
-        """While a new key is brought in: calls that are refused meanwhile wait for its end before they give up."""
-        with self._exchange:
-            yield
-
-    def _signer_after(self, used: Signer | None) -> Signer | None:
-        """The signer of now, if it is another one than the one that was used."""
-        with self._exchange:
-            return None if self._signer is used else self._signer
-
-    def _call_once(
-        self, method: str, path: str, body: bytes, timeout: float, signer: Signer | None
-    ) -> dict[str, object]:
+    def _call_once(self, method: str, path: str, body: bytes, timeout: float) -> dict[str, object]:
         while True:
             url, channel = self._take()
             reused = channel.reused
             full_path = channel.path(path)
             try:
-                headers = self._headers(method, full_path, body, signer)
-                status, data = channel.send(method, full_path, body, headers, timeout)
+                status, data = channel.send(method, full_path, body, self._headers(method, full_path, body), timeout)
             except (OSError, http.client.HTTPException) as problem:
                 channel.close()
                 if reused and not isinstance(problem, TimeoutError):
@@ -206,16 +183,16 @@ class Wire:
         for number in range(len(self._urls)):
             url = self._urls[(self._preferred + number) % len(self._urls)]
             full_path = Channel(url, self._context).path(path)
-            found.append(Opening(url, self._context, full_path, self._headers("GET", full_path, b"", self._signer)))
+            found.append(Opening(url, self._context, full_path, self._headers("GET", full_path, b"")))
         return found
 
-    def _headers(self, method: str, path: str, body: bytes, signer: Signer | None) -> dict[str, str]:
+    def _headers(self, method: str, path: str, body: bytes) -> dict[str, str]:
         headers = {"Accept": "application/json"}
         if body:
             headers["Content-Type"] = "application/json"
-        if signer is not None:
+        if self._signer is not None:
             headers["Authorization"] = signing.authorization(
-                signer.key, signer.node_id, method, path, body, self.clock.now_ms()
+                self._signer.key, self._signer.node_id, method, path, body, self.clock.now_ms()
             )
         return headers
 

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from little_platform import JsonObject, LittlePlatform
 
@@ -61,9 +60,7 @@ class Tenant:
     allocation_id: str = field(default_factory=lambda: f"alc_{secrets.token_hex(6)}")
     generation: int = 0
     ssh_address: str = ""
-    grade: str = "inspected"
     seconds: dict[str, float] = field(default_factory=dict)
-    evidence: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.key = self.folder / f"id_{self.allocation_id}"
@@ -85,15 +82,9 @@ class Tenant:
             "principal": self.allocation_id,
             "user_ca_keys": [self.platform.public("user_ca")],
             "grants": [],
-            **(self._wipe_order() if kind in ("wipe", "verify_wipe") else {}),
             **spec,
         }
         return self.platform.submit(kind, fields, resource_id=self.allocation_id, generation=self.generation)
-
-    def _wipe_order(self) -> JsonObject:
-        if self.shape != "baremetal":
-            return {"erase_drives": True}
-        return {"grade": self.grade, **self.platform.wipe_order()}
 
     def task(self, kind: str, **spec: object) -> JsonObject:
         began = time.monotonic()
@@ -102,7 +93,6 @@ class Tenant:
         assert result["status"] == "succeeded", (kind, result["failure"], result["phases"])
         answer = result["result"]
         assert isinstance(answer, dict)
-        self.evidence[kind] = result["evidence"]
         if kind == "provision":
             self.ssh_address = answer["ssh"]["address"]
         return answer

@@ -25,7 +25,6 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from little_pki import make_ca, make_server_certificate
 
 JsonObject = dict[str, object]
-KEY_END = "2099-01-01T00:00:00Z"  # a key without an end would be renewed again and again
 
 
 class Problem(Exception):
@@ -44,7 +43,6 @@ class LittlePlatform:
         self.token = secrets.token_hex(16)
         self.task_key = Ed25519PrivateKey.generate()
         self.nodes: dict[str, bytes] = {}
-        self.former_keys: list[bytes] = []
         self.nonces: set[str] = set()
         self.tasks: dict[str, JsonObject] = {}
         self.results: dict[str, JsonObject] = {}
@@ -72,10 +70,7 @@ class LittlePlatform:
             chain = make_server_certificate(ca_key, ca, self.address, self.folder)
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(chain)
-            # The handshake is each connection's own affair: a host that loses its power in it must not hold up the others.
-            self._server.socket = context.wrap_socket(
-                self._server.socket, server_side=True, do_handshake_on_connect=False
-            )
+            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
         return self
 
@@ -172,28 +167,6 @@ class LittlePlatform:
             "host_ca_keys": [self.public("host_ca")],
         }
 
-    def wipe_order(self) -> JsonObject:
-        """What the platform says of the node in a wipe: facts that it has recorded before a tenant came."""
-        trust = self.trust()
-        identity: JsonObject = {
-            "node_id": next(iter(self.nodes)),
-            "urls": [self.url],
-            "poll_wait_seconds": 5,
-            **{key: trust[key] for key in ("task_keys", "user_ca_keys", "host_ca_keys")},
-        }
-        if self.tls:
-            identity["tls_anchors"] = [self.ca_pem.decode()]
-        first = self.heartbeats[0]
-        configuration = str(first["configuration"])
-        canonical = json.dumps(identity, sort_keys=True, separators=(",", ":"))
-        expected = {
-            "configuration_sha256": hashlib.sha256(configuration.encode()).hexdigest(),
-            "trust_sha256": hashlib.sha256(canonical.encode()).hexdigest(),
-            "agent_sha256": first["agent_sha256"],
-        }
-        restore = {"configuration": configuration, "identity": identity}
-        return {"erase_drives": True, "expected": expected, "restore": restore}
-
     def enrol(self, body: JsonObject) -> JsonObject:
         self.enrolments.append(body)
         if body["token"] != self.token:
@@ -201,7 +174,7 @@ class LittlePlatform:
         key = base64.b64decode(str(body["public_key"]))
         node_id = "nod_" + hashlib.sha256(key).hexdigest()[:12]
         self.nodes[node_id] = key
-        return {"node_id": node_id, "poll_wait_seconds": 5, "key_expires_at": KEY_END, **self.trust()}
+        return {"node_id": node_id, "poll_wait_seconds": 5, **self.trust()}
 
     def poll(self, query: dict[str, list[str]]) -> JsonObject:
         have = set(query.get("have", [""])[0].split(","))
@@ -212,14 +185,6 @@ class LittlePlatform:
         with self.changed:
             self.changed.wait_for(waiting, float(query["wait"][0]))
             return {"server_time": datetime.now(UTC).isoformat(), "tasks": waiting()}
-
-    def rotate(self, node_id: str, body: JsonObject) -> JsonObject:
-        """The key of before is dead at once."""
-        new = base64.b64decode(str(body["public_key"]))
-        if self.nodes[node_id] != new:
-            self.former_keys.append(self.nodes[node_id])
-            self.nodes[node_id] = new
-        return {"key_generation": len(self.former_keys) + 1, "key_expires_at": KEY_END}
 
     def certify(self, node_id: str, body: JsonObject) -> JsonObject:
         names = [str(body["address"]), node_id, str(body["allocation_id"] or "")]
@@ -296,8 +261,6 @@ class _Handler(BaseHTTPRequestHandler):
             return platform.poll(urllib.parse.parse_qs(parts.query))
         if path == "/host-certificates":
             return platform.certify(node_id, body)
-        if path == "/key":
-            return platform.rotate(node_id, body)
         with platform.changed:
             platform.changed.notify_all()
             if path == "/heartbeat":
@@ -341,14 +304,5 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             Ed25519PublicKey.from_public_bytes(key).verify(signature, text.encode())
         except InvalidSignature as problem:
-            former = any(_has_signed(old, signature, text.encode()) for old in self.platform.former_keys)
-            raise Problem(401, "node_key_replaced" if former else "agent_signature_invalid") from problem
+            raise Problem(401, "agent_signature_invalid") from problem
         return fields["node"]
-
-
-def _has_signed(key: bytes, signature: bytes, text: bytes) -> bool:
-    try:
-        Ed25519PublicKey.from_public_bytes(key).verify(signature, text)
-    except InvalidSignature:
-        return False
-    return True

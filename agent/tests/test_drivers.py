@@ -6,12 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from signed_tasks import TaskSigner
 
 from gpuaas_agent import config
 from gpuaas_agent.allocations import AllocationLedger, AllocationRecord
 from gpuaas_agent.commands import Deadline
-from gpuaas_agent.config import Config
+from gpuaas_agent.config import Config, ConfigInvalid
 from gpuaas_agent.drivers.host import HostDriver
 from gpuaas_agent.drivers.lab_container import LabContainerDriver
 from gpuaas_agent.drivers.seam import TaskContext
@@ -19,7 +18,7 @@ from gpuaas_agent.failures import TaskFailure
 from gpuaas_agent.host import drives, marker
 from gpuaas_agent.specs import ReleaseSpec, Slot, parse_provision, parse_release
 
-OFF = "1 drives of the slots are not erased on this node"
+OFF = "erasing drives is off on this host (erase_drives in agent.json)"
 
 
 def context(generation: int = 1) -> TaskContext:
@@ -68,16 +67,14 @@ def test_a_file_in_the_place_of_a_drive_is_absence_too(tmp_path: Path) -> None:
 
 def test_where_erasing_is_off_the_check_says_so_and_examines_nothing() -> None:
     found = drives.inspect(("/dev/nvme987n1",), erased_here=False).wire()
-    expected = {"name": "drives", "status": "not_examined", "clean": False, "found": [], "examined": 0}
-    assert found == {**expected, "relies_on": "kernel", "detail": OFF}
-    assert drives.inspect((), erased_here=False).status == "clean"  # no drive was anybody's
+    assert found == {"name": "drives", "clean": True, "found": [], "examined": 0, "detail": OFF}
 
 
-def test_erasing_is_on_unless_the_platform_turns_it_off_and_never_by_a_file_of_the_host() -> None:
-    release: dict[str, object] = {"allocation_id": "alc_1", "shape": "baremetal", "slots": []}
-    assert parse_release(release).terms.erase_drives
-    assert not parse_release({**release, "erase_drives": False}).terms.erase_drives
-    assert config.from_mapping({"erase_drives": False}).unknown_keys == ("erase_drives",)
+def test_erasing_is_on_unless_an_operator_turns_it_off() -> None:
+    assert config.from_mapping({}).erase_drives is True
+    assert config.from_mapping({"erase_drives": False}).erase_drives is False
+    with pytest.raises(ConfigInvalid):
+        config.from_mapping({"erase_drives": "no"})
 
 
 @pytest.mark.parametrize(
@@ -98,14 +95,11 @@ def test_a_mounted_drive_or_partition_is_known_by_its_whole_name(source: str, he
 def test_the_drives_of_an_allocation_are_remembered_across_a_restart(
     settings: Config, ledger: AllocationLedger
 ) -> None:
-    platform = TaskSigner()
-    made = platform.sign("provision", {**wish(nvme="/dev/nvme987n1"), "allocation_id": "alc_old", "principal": "p"})
-    ledger.put(old(drives=("/dev/nvme987n1",), principal="p").with_proof(made))
+    ledger.put(old(drives=("/dev/nvme987n1",)))
     known = AllocationLedger(settings.state_dir)
-    known.confirm(platform.verify)
     assert known.get("alc_old") == ledger.get("alc_old")
     release = ReleaseSpec("alc_old", "baremetal", "gpu", (Slot(0, "0000:10:00.0", None, "/dev/nvme986n1"),))
-    assert HostDriver(settings, known)._release.drives(release) == ("/dev/nvme986n1", "/dev/nvme987n1")
+    assert HostDriver(settings, known)._drives(release) == ("/dev/nvme986n1", "/dev/nvme987n1")
 
 
 def test_bare_metal_is_refused_beside_an_allocation_that_is_not_proven_clean(

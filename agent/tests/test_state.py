@@ -10,7 +10,6 @@ import pytest
 
 from gpuaas_agent import durable
 from gpuaas_agent.allocations import AllocationLedger, AllocationRecord, Marker
-from gpuaas_agent.host import marker
 from gpuaas_agent.protocol import SignedTask, parse_envelope
 from gpuaas_agent.state import TaskJournal
 
@@ -23,17 +22,10 @@ class Killed(BaseException):
 
 def task(task_id: str, generation: int) -> SignedTask:
     text = (
-        f'{{"task_id":"{task_id}","node_id":"nod_1","kind":"provision","resource_id":"alc_1",'
+        f'{{"task_id":"{task_id}","node_id":"nod_1","kind":"wipe","resource_id":"alc_1",'
         f'"generation":{generation},"deadline":"2030-01-01T00:00:00Z","spec":{{}}}}'
     )
     return SignedTask(text, "k1", "c2ln")
-
-
-def recovered(folder: Path) -> TaskJournal:
-    """A journal as the next agent reads it; here every task counts as signed."""
-    journal = TaskJournal(folder)
-    journal.recover(lambda stored: parse_envelope(stored.envelope))
-    return journal
 
 
 def die_at_call(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
@@ -65,18 +57,18 @@ def test_a_kill_at_any_system_call_leaves_the_old_or_the_new_record(tmp_path: Pa
         die_at_call(monkeypatch, number)
         with contextlib.suppress(Killed):
             journal.accept(second, parse_envelope(second.envelope))
-    after = recovered(tmp_path)
+    after = TaskJournal(tmp_path)
     assert after.highest_generation("alc_1") in (1, 2)
     assert len(after.open_tasks()) == after.highest_generation("alc_1")
     # The next agent must be able to write again.
     assert after.accept(second, parse_envelope(second.envelope))
-    assert recovered(tmp_path).highest_generation("alc_1") == 2
+    assert TaskJournal(tmp_path).highest_generation("alc_1") == 2
 
 
 def test_an_older_generation_is_refused_after_a_restart(tmp_path: Path) -> None:
     newer, older = task("tsk_2", 5), task("tsk_1", 4)
-    assert recovered(tmp_path).accept(newer, parse_envelope(newer.envelope))
-    assert not recovered(tmp_path).accept(older, parse_envelope(older.envelope))
+    assert TaskJournal(tmp_path).accept(newer, parse_envelope(newer.envelope))
+    assert not TaskJournal(tmp_path).accept(older, parse_envelope(older.envelope))
 
 
 def test_the_same_task_is_accepted_again(tmp_path: Path) -> None:
@@ -93,9 +85,9 @@ def test_a_result_is_kept_until_the_server_has_it(tmp_path: Path) -> None:
     journal = TaskJournal(tmp_path)
     journal.accept(once, envelope)
     journal.store_result(once, envelope, {"status": "succeeded"})
-    assert recovered(tmp_path).stored_result("alc_1", "tsk_1") == {"status": "succeeded"}
+    assert TaskJournal(tmp_path).stored_result("alc_1", "tsk_1") == {"status": "succeeded"}
     journal.forget_task("alc_1", "tsk_1")
-    after = recovered(tmp_path)
+    after = TaskJournal(tmp_path)
     assert after.open_tasks() == []
     assert after.highest_generation("alc_1") == 1
 
@@ -122,7 +114,7 @@ def test_a_living_agent_does_not_forget_a_record_that_was_deleted(tmp_path: Path
 
 
 def test_an_allocation_record_is_the_same_after_a_restart(tmp_path: Path) -> None:
-    record = AllocationRecord("alc_1", "gpu_slice", 1, "gpu", address="10.0.0.1", marker=marker.choose("/home/gpu"))
+    record = AllocationRecord("alc_1", "gpu_slice", 1, "gpu", address="10.0.0.1", marker=Marker("t", ("/a", "/b")))
     AllocationLedger(tmp_path).put(record)
     assert AllocationLedger(tmp_path).get("alc_1") == record
 
@@ -136,4 +128,4 @@ def test_a_resource_that_was_only_looked_at_leaves_no_file_behind(tmp_path: Path
     assert journal.highest_generation("alc_1") == 2  # another task is still open
     journal.forget_task("alc_1", "tsk_2", keep_generation=False)
     assert list((tmp_path / "resources").iterdir()) == []
-    assert recovered(tmp_path).highest_generation("alc_1") == -1
+    assert TaskJournal(tmp_path).highest_generation("alc_1") == -1

@@ -117,16 +117,9 @@ def _when(reason: AllocationHealthReason) -> str:
 
 
 def _wipe(allocation: Allocation) -> str | None:
-    required = f"{allocation.wipe_grade_required} required" if allocation.wipe_grade_required else ""
     if allocation.wipe_verified is None:
-        return required or None
-    parts = [
-        f"verified, {allocation.wipe_grade or 'inspected'}" if allocation.wipe_verified else "NOT verified",
-        required,
-    ]
-    if allocation.wipe_not_examined:
-        parts.append(f"not examined: {', '.join(allocation.wipe_not_examined)}")
-    return "; ".join(part for part in parts if part)
+        return None
+    return "verified" if allocation.wipe_verified else "NOT verified"
 
 
 def _verdict(timeline: Timeline) -> tuple[int, Text]:
@@ -136,11 +129,7 @@ def _verdict(timeline: Timeline) -> tuple[int, Text]:
         return -1, Text()
     following = [entry.name for entry in timeline.items[proofs[-1] :] if entry.kind == "state"]
     proven = timeline.wipe_evidence.get("clean") is True and following[:1] != ["release_failed"]
-    if not proven:
-        return proofs[-1], Text("wipe NOT verified", style="bold red")
-    verdict = timeline.wipe_evidence.get("verdict")
-    grade = f" ({verdict.get('grade')})" if isinstance(verdict, dict) else ""
-    return proofs[-1], Text(f"wipe verified{grade}", style="green")
+    return proofs[-1], Text("wipe verified", style="green") if proven else Text("wipe NOT verified", style="bold red")
 
 
 def _detail(entry: TimelineEntry) -> str:

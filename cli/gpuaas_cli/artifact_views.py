@@ -5,7 +5,6 @@ from gpuaas_cli.references import is_id
 from gpuaas_cli.rendering import Column, age, print_card
 from gpuaas_cli.session import Session
 from gpuaas_sdk import Artifact, PublishIntent
-from gpuaas_sdk.digests import is_digest
 
 
 def stage(artifact: Artifact) -> str:
@@ -47,7 +46,7 @@ def artifact_id(session: Session, project: str, text: str) -> str:
     """By id or digest; by name, the newest of that name."""
     if is_id("art", text):
         return text
-    digest = text if is_digest(text) else None
+    digest = text if text.startswith("sha256:") and len(text) == 71 else None
     for artifact in session.client.artifacts.list(project, digest=digest):
         if text in (artifact.name, artifact.digest):
             return artifact.id

@@ -24,8 +24,6 @@ class Configuration:
     server: str = DEFAULT_SERVER
     project: str | None = None
     ca_file: str | None = None
-    certificate_file: str | None = None
-    certificate_key_file: str | None = None
 
     @classmethod
     def load(cls) -> "Configuration":
@@ -37,13 +35,7 @@ class Configuration:
         return _write(home() / "config.json", {k: v for k, v in asdict(self).items() if v})
 
 
-VARIABLES = {
-    "server": "GPUAAS_URL",
-    "project": "GPUAAS_PROJECT",
-    "ca_file": "GPUAAS_CA_FILE",
-    "certificate_file": "GPUAAS_CERTIFICATE_FILE",
-    "certificate_key_file": "GPUAAS_CERTIFICATE_KEY_FILE",
-}
+VARIABLES = {"server": "GPUAAS_URL", "project": "GPUAAS_PROJECT", "ca_file": "GPUAAS_CA_FILE"}
 
 
 def effective(name: str, stored: str | None) -> tuple[str | None, str]:

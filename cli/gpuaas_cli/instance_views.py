@@ -47,17 +47,10 @@ def member_columns(allocation_names: Mapping[str, str]) -> list[Column[InstanceM
         Column("MEMBER", lambda one: f"{one.component_key}/{one.ordinal}", whole=True),
         Column("STATUS", lambda one: one.status, whole=True),
         Column("ALLOCATION", lambda one: allocation_names.get(one.allocation_id, one.allocation_id)),
-        Column("PROBLEM", _problem),
+        Column("FAILURE", lambda one: one.failure.code if one.failure else None),
         Column("AGE", lambda one: age(one.created_at), right=True, whole=True),
         Column("ID", lambda one: one.id, whole=True),
     ]
-
-
-def _problem(member: InstanceMember) -> str | None:
-    """Its own failure, or what is wrong with its host."""
-    if member.failure is not None:
-        return member.failure.code
-    return member.health_reasons[0].code if member.health_reasons else None
 
 
 def print_instance(
@@ -107,8 +100,6 @@ def print_member(session: Session, member: InstanceMember) -> None:
         ("Member", f"{member.component_key}/{member.ordinal}"),
         ("Status", member.status),
         ("Since", member.status_since),
-        ("Health", member.health),
-        ("Because", "\n".join(f"{one.message} ({one.code}) {one.next_step}" for one in member.health_reasons)),
         ("Failure", f"{why.message} ({why.code})" if why else None),
         ("Next", why.next_step if why else None),
         ("Instance", member.instance_id),
@@ -168,8 +159,7 @@ def _command(action: str) -> str:
 
 def _lines(reasons: Sequence[HealthReason]) -> str:
     return "\n".join(
-        " ".join(part for part in (f"{one.message} ({one.code})", one.member_id, one.next_step) if part)
-        for one in reasons
+        " ".join(part for part in (f"{one.message} ({one.code})", one.member_id) if part) for one in reasons
     )
 
 

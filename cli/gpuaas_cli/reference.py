@@ -24,8 +24,6 @@ Errors go to stderr as one sentence, the next step, the code and the correlation
 | `GPUAAS_TOKEN` | access token, instead of the stored sign-in |
 | `GPUAAS_PROJECT` | default project |
 | `GPUAAS_CA_FILE` | CA certificate of the server |
-| `GPUAAS_CERTIFICATE_FILE` | client certificate to show, of a service account |
-| `GPUAAS_CERTIFICATE_KEY_FILE` | its key, when in a file of its own |
 | `XDG_CONFIG_HOME` | where `gpuaas/config.json` and `gpuaas/credentials.json` (0600) are; else `~/.config` |
 | `NO_COLOR` | no colour |
 """

@@ -103,11 +103,7 @@ def print_card(session: Session, thing: Resource, fields: Sequence[tuple[str, ob
 
 
 def print_json(session: Session, content: object) -> None:
-    """The API's answer, unchanged: what a terminal would obey is written as an escape of JSON."""
-    text = json.dumps(content, indent=2, ensure_ascii=False)
-    if not text.isascii():
-        text = "".join(one if one.isprintable() or one == "\n" else json.dumps(one)[1:-1] for one in text)
-    session.out.print(text, markup=False, highlight=False, soft_wrap=True)
+    session.out.print(json.dumps(content, indent=2, ensure_ascii=False), markup=False, highlight=False, soft_wrap=True)
 
 
 def cell(value: object) -> Text:

@@ -2,28 +2,24 @@
 
 import os
 import sys
-from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 
 import typer
-from rich.console import Console, ConsoleOptions, RenderableType
-from rich.segment import Segment
+from rich.console import Console
 
 from gpuaas_cli import __version__
 from gpuaas_cli.configuration import Configuration, CredentialStore, StoredSignIn, effective
 from gpuaas_cli.failures import CommandFailed, ExitCode
 from gpuaas_sdk import (
     Client,
-    ClientCertificate,
     Credentials,
     PasswordCredentials,
     ServiceAccountCredentials,
     Token,
 )
-from gpuaas_sdk.host_text import printable_text
 
 PLAIN_WIDTH = 100
 
@@ -33,21 +29,10 @@ class Output(StrEnum):
     JSON = "json"
 
 
-class HarmlessConsole(Console):
-    """Everything that is printed passes here: what a host put into a name or a message never reaches the terminal raw."""
-
-    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
-        for segment in super().render(renderable, options):
-            if segment.control or segment.text.isprintable():
-                yield segment
-            else:
-                yield Segment(printable_text(segment.text), segment.style)
-
-
 def console(stderr: bool = False) -> Console:
     """Colour only on a terminal and without NO_COLOR (Rich's own rule); a fixed width elsewhere."""
     terminal = (sys.stderr if stderr else sys.stdout).isatty()
-    return HarmlessConsole(stderr=stderr, highlight=False, width=None if terminal else PLAIN_WIDTH)
+    return Console(stderr=stderr, highlight=False, width=None if terminal else PLAIN_WIDTH)
 
 
 @dataclass(frozen=True)
@@ -106,12 +91,6 @@ class Session:
         return effective("ca_file", self.configuration.ca_file)[0]
 
     @property
-    def certificate(self) -> ClientCertificate | None:
-        path = effective("certificate_file", self.configuration.certificate_file)[0]
-        key = effective("certificate_key_file", self.configuration.certificate_key_file)[0]
-        return None if path is None else ClientCertificate(path, key)
-
-    @property
     def project_wanted(self) -> str | None:
         return effective("project", self.configuration.project)[0]
 
@@ -141,7 +120,6 @@ class Session:
                 token=token,
                 credentials=None if stored is None else self._renewal(stored),
                 ca_file=self.ca_file,
-                certificate=self.certificate,
                 user_agent=f"gpuaas-cli/{__version__}",
                 store=None if stored is None else StoredTokens(self.store, self.server, stored),
             )

@@ -14,7 +14,6 @@ from types import FrameType
 
 from gpuaas_cli.failures import CommandFailed
 from gpuaas_sdk import SshCertificate
-from gpuaas_sdk.host_text import UnsafeTarget, check_target
 
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 
@@ -44,10 +43,6 @@ def public_key_of(key: Path) -> str:
 
 def ssh_arguments(key: Path, allocation_id: str, issued: SshCertificate, remote_command: Sequence[str]) -> list[str]:
     """Write certificate and known_hosts beside the key, and name them all to ssh."""
-    try:
-        check_target(issued.ssh)
-    except UnsafeTarget as error:
-        raise CommandFailed("ssh_target_refused", f"The platform named an SSH target that is none: {error}.") from error
     certificate = key.with_name("key-cert.pub")
     certificate.write_text(issued.certificate.strip() + "\n")
     known_hosts = key.with_name("known_hosts")
@@ -66,7 +61,7 @@ def ssh_arguments(key: Path, allocation_id: str, issued: SshCertificate, remote_
         "ControlPath": "none",
     }
     flags = [part for name, value in options.items() for part in ("-o", f"{name}={value}")]
-    target = ["-p", str(issued.ssh.port), "-l", issued.ssh.user, "--", issued.ssh.address]
+    target = ["-p", str(issued.ssh.port), "-l", issued.ssh.user, issued.ssh.address]
     return ["ssh", *flags, *target, *remote_command]
 
 

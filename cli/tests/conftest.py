@@ -35,7 +35,7 @@ Gpuaas = Callable[..., Outcome]
 
 @pytest.fixture
 def configuration_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in ("GPUAAS_URL", "GPUAAS_TOKEN", "GPUAAS_PROJECT", "GPUAAS_CA_FILE", "GPUAAS_CERTIFICATE_FILE"):
+    for name in ("GPUAAS_URL", "GPUAAS_TOKEN", "GPUAAS_PROJECT", "GPUAAS_CA_FILE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     return tmp_path / "gpuaas"

@@ -24,7 +24,7 @@ StartLimitIntervalSec=0
 [Service]
 ExecStart=/usr/bin/python3 -m gpuaas_agent run
 Environment=PYTHONPATH={AGENT_PATH}
-Environment=PYTHONDONTWRITEBYTECODE=1
+Environment=PYTHONPYCACHEPREFIX=/var/cache/gpuaas-agent
 Restart=always
 RestartSec=0.3
 TimeoutStopSec=5
@@ -48,6 +48,7 @@ def settings(host: HostLayout, extra: Mapping[str, object]) -> str:
         "slice_gateway": host.fleet.gateway,
         "slice_base": SLICE_BASE,
         "slice_dir": SLICE_DIR,
+        "erase_drives": False,  # the lab's drives are entries in sysfs, without a block device
         **extra,
     }
     return json.dumps(values, indent=2) + "\n"

@@ -28,10 +28,6 @@ class CgroupLayout(Protocol):
         """Where a command that is run inside a booted host belongs."""
         ...
 
-    def power_supply_groups(self, name: str) -> list[Path]:
-        """Where the process belongs that starts the host again, if it may not stay in the host's own group."""
-        ...
-
     def boot_commands(self) -> list[str]:
         """What a host must run at boot so that slices inside it can have cgroups."""
         ...
@@ -71,9 +67,6 @@ class Hybrid:
     def groups_of_commands(self, name: str, leader: int) -> list[Path]:
         groups = [hierarchy / name for hierarchy in self.hierarchies]
         return [group / "payload" if (group / "payload").is_dir() else group for group in groups]
-
-    def power_supply_groups(self, name: str) -> list[Path]:
-        return []
 
     def boot_commands(self) -> list[str]:
         return [f"mount -o remount,bind,rw {path}" for path in self._controllers]
@@ -125,10 +118,6 @@ class Unified:
                 if line.startswith(f"0::/{name}"):
                     return [self.root / line.removeprefix("0::/")]
         return [self.root / name]
-
-    def power_supply_groups(self, name: str) -> list[Path]:
-        """A group that hands out controllers may hold no process."""
-        return [self.root / name / "power"]
 
     def boot_commands(self) -> list[str]:
         return []

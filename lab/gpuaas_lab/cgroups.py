@@ -40,17 +40,6 @@ def join_script(name: str) -> str:
     return _join([hierarchy / name for hierarchy in hierarchies()])
 
 
-def power_supply_script(name: str) -> str:
-    """Shell lines by which the shell that starts the host again stands beside it, where the host leaves it alone."""
-    return "\n".join(f"mkdir -p {group}; echo 0 > {group}/cgroup.procs" for group in layout().power_supply_groups(name))
-
-
-def clear_script(name: str) -> str:
-    """Shell lines that remove the groups which a host made below its own; those that are in use stay."""
-    groups = " ".join(str(hierarchy / name) for hierarchy in hierarchies())
-    return f"find {groups} -mindepth 1 -depth -type d -exec rmdir {{}} + 2>/dev/null || true"
-
-
 def enter_script(name: str, leader: int) -> str:
     """The same for a command that shall run inside the booted host of this group."""
     return _join(layout().groups_of_commands(name, leader))

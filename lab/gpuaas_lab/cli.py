@@ -19,12 +19,6 @@ from gpuaas_lab.host import Host
 
 app = typer.Typer(help="Real little hosts on this machine.", no_args_is_help=True, add_completion=False)
 
-# Said wherever a fleet is started: who sees hosts, slices and tenants could take them for more than they are.
-ISOLATION = (
-    "Lab hosts and their slices are containers without user namespaces: root in one is root on this machine."
-    " They isolate nothing; put no one on them whom you would not give this machine."
-)
-
 
 class Output(enum.StrEnum):
     TABLE = "table"
@@ -76,7 +70,6 @@ def up(
         return
     _write_table([view])
     typer.echo(f"{hosts} hosts in {time.monotonic() - began:.1f} s. They reach this machine at {view.gateway}.")
-    typer.echo(ISOLATION)
     typer.echo(f"End them with `gpuaas-lab down --name {name}`.")
 
 

@@ -3,7 +3,7 @@
 import shlex
 from pathlib import Path
 
-from gpuaas_lab import cgroups, fabric
+from gpuaas_lab import cgroups
 from gpuaas_lab.commands import ENVIRONMENT, execute
 from gpuaas_lab.hardware_layer import ensure_hardware_layer
 from gpuaas_lab.layout import HostLayout
@@ -11,7 +11,6 @@ from gpuaas_lab.layout import HostLayout
 AGENT_PATH = "/opt/gpuaas/agent"
 SLICE_BASE = "/slice-base"
 SLICE_DIR = "/var/lib/gpuaas/slices"
-_RESTART_STATUS = 133  # of systemd-nspawn, when what it runs asked the kernel to restart
 
 
 def mount_root(host: HostLayout, rootfs: Path, packages: Path | None = None) -> None:
@@ -24,38 +23,19 @@ def mount_root(host: HostLayout, rootfs: Path, packages: Path | None = None) -> 
 
 
 def boot(host: HostLayout, rootfs: Path, agent_source: Path | None) -> None:
-    """Start the host and return; it belongs to nobody's process tree. When it restarts itself it comes back."""
+    """Start the host and return; it belongs to nobody's process tree."""
     cgroups.create(host.cgroup)
     start = " ".join(shlex.quote(word) for word in _nspawn(host, rootfs, agent_source))
     console = shlex.quote(str(host.console))
     # The shell joins the host's groups first: whatever it starts can be found there.
     script = f"set -e\n{cgroups.join_script(host.cgroup)}\n"
-    script += f"setsid sh -c {shlex.quote(_power_script(host, start))} </dev/null >>{console} 2>&1 &\n"
+    script += f"setsid {start} </dev/null >>{console} 2>&1 &\n"
     environment = {
         **ENVIRONMENT,
         "SYSTEMD_NSPAWN_UNIFIED_HIERARCHY": cgroups.layout().nspawn_setting,
         "SYSTEMD_NSPAWN_API_VFS_WRITABLE": "network",
     }
     execute(["sh", "-c", script], environment=environment)
-
-
-def _power_script(host: HostLayout, start: str) -> str:
-    """The machine's power supply: a host that asks for a restart gets one, and no other end is taken for that.
-
-    It lives in the host's groups, and so ends with whatever ends those: a power cut, the fleet, or a sweep.
-    """
-    return f"""
-{cgroups.power_supply_script(host.cgroup)}
-while :; do
-  status=0
-  ( {cgroups.join_script(host.cgroup).replace(chr(10), "; ")}; exec {start} ) || status=$?
-  [ "$status" = {_RESTART_STATUS} ] || exit "$status"
-  set -e
-  {cgroups.clear_script(host.cgroup)}
-  {fabric.renew_script(host)}
-  set +e
-done
-"""
 
 
 def _nspawn(host: HostLayout, rootfs: Path, agent_source: Path | None) -> list[str]:

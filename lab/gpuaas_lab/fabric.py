@@ -40,35 +40,24 @@ def create_bridge(fleet: FleetLayout) -> None:
 
 def attach(host: HostLayout) -> None:
     """Give a host its network card."""
-    for namespace, commands in _attaching(host):
-        _ip(commands, namespace)
-
-
-def _attaching(host: HostLayout) -> list[tuple[str | None, list[str]]]:
-    """(namespace, commands of `ip`) in order."""
     bridge = host.fleet.bridge_namespace
     card = f"name eth0 address {mac_of(host.address)} netns {host.namespace}"
-    make = [f"netns add {host.namespace}", f"link add {host.bridge_port} netns {bridge} type veth peer {card}"]
-    configure = [
-        "link set lo up",
-        f"addr add {host.address}/24 dev eth0",
-        "link set eth0 up",
-        f"route add default via {host.fleet.gateway}",
-    ]
-    return [(None, make), (bridge, [f"link set {host.bridge_port} master br0 up"]), (host.namespace, configure)]
-
-
-def renew_script(host: HostLayout) -> str:
-    """Shell lines that give a host a new network card in the place of the old: nothing that lived in it stays."""
-    lines = [
-        f"ip -n {host.fleet.bridge_namespace} link del {host.bridge_port} || true",
-        f"ip netns del {host.namespace} || true",
-    ]
-    for namespace, commands in _attaching(host):
-        where = f"-n {namespace} " if namespace else ""
-        text = "\\n".join(commands)
-        lines.append(f"printf '{text}\\n' | ip {where}-batch -")
-    return "\n".join(lines)
+    _ip(
+        [
+            f"netns add {host.namespace}",
+            f"link add {host.bridge_port} netns {bridge} type veth peer {card}",
+        ]
+    )
+    _ip([f"link set {host.bridge_port} master br0 up"], bridge)
+    _ip(
+        [
+            "link set lo up",
+            f"addr add {host.address}/24 dev eth0",
+            "link set eth0 up",
+            f"route add default via {host.fleet.gateway}",
+        ],
+        host.namespace,
+    )
 
 
 def silence(host: HostLayout) -> None:

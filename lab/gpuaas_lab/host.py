@@ -85,12 +85,14 @@ class Host:
         container.boot(self._layout, self._rootfs, self._agent_source)
 
     def power_cut(self, timeout: float = 60.0) -> None:
-        """End everything of the host at once, slices included, and also what would start it again.
+        """Kill the host's PID 1: the kernel ends the whole tree, slices included.
 
         The network goes first: a host without power does not say goodbye to its peers.
         """
         fabric.silence(self._layout)
-        cgroups.kill_all([self._layout.cgroup])
+        leader = cgroups.leader(self._layout.cgroup)
+        if leader is not None:
+            cgroups.kill_member(leader, self._layout.cgroup)
         deadline = time.monotonic() + timeout / 2
         while cgroups.members(self._layout.cgroup) and time.monotonic() < deadline:
             time.sleep(0.02)

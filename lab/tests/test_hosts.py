@@ -1,7 +1,6 @@
 """Hosts of a fleet: their network, their files, their hardware, their power."""
 
 import base64
-import contextlib
 import json
 import socket
 import threading
@@ -9,7 +8,7 @@ import time
 
 import pytest
 
-from gpuaas_lab import Fleet, Host, LabError, cgroups
+from gpuaas_lab import Fleet, Host, LabError
 
 pytestmark = pytest.mark.lab
 HANG = 60.0  # seconds, after which nobody waits any more
@@ -141,55 +140,6 @@ def test_a_power_cut_is_sudden_and_power_on_brings_the_same_disk_and_address(fle
     assert host.run(["test", "-e", "/run/lost"], check=False).returncode == 1
     assert host.run(["stat", "-c", "%Y", "/proc/1"]).stdout != boot
     assert peer.run(["bash", "-c", f"head -c 4 < /dev/tcp/{host.address}/22"]).stdout == "SSH-"
-
-
-@pytest.mark.parametrize("how", [["systemctl", "reboot"], ["reboot", "--force", "--force"]])
-def test_a_host_that_restarts_itself_comes_back_with_its_disk_and_address_and_nothing_from_memory(
-    fleet: Fleet, how: list[str]
-) -> None:
-    host, peer = fleet.hosts[1], fleet.hosts[0]
-    before = _boot_id(host)
-    host.write_file("/srv/kept", "kept\n")
-    host.write_file("/run/lost", "lost\n")
-    host.run(["nft", "add", "table", "inet", "lost"])
-    host.run(["ip", "route", "add", "192.0.2.0/24", "via", fleet.gateway])
-    host.run(["sync"])
-    host.run(how, check=False)
-    _wait_until_restarted(host, before)
-    host.wait_ssh()
-    assert host.read_file("/srv/kept") == "kept\n"
-    assert host.run(["test", "-e", "/run/lost"], check=False).returncode == 1
-    assert host.run(["nft", "list", "ruleset"]).stdout == ""
-    assert "192.0.2" not in host.run(["ip", "route"]).stdout
-    assert peer.run(["bash", "-c", f"head -c 4 < /dev/tcp/{host.address}/22"]).stdout == "SSH-"
-
-
-@pytest.mark.parametrize("pause", [0.0, 0.1, 0.3, 0.8])
-def test_a_power_cut_while_a_host_restarts_itself_leaves_it_off_until_it_is_powered_on(
-    fleet: Fleet, pause: float
-) -> None:
-    host = fleet.hosts[1]
-    host.run(["reboot", "--force", "--force"], check=False)
-    time.sleep(pause)
-    host.power_cut()
-    assert not host.is_on
-    assert cgroups.members(f"glab-{fleet.number}-2") == set(), "something could start it again"
-    host.power_on()
-    host.wait_ssh()
-
-
-def _boot_id(host: Host) -> str:
-    return host.read_file("/proc/sys/kernel/random/boot_id").strip()
-
-
-def _wait_until_restarted(host: Host, before: str) -> None:
-    deadline = time.monotonic() + HANG
-    while time.monotonic() < deadline:
-        with contextlib.suppress(LabError):
-            if _boot_id(host) != before:
-                return
-        time.sleep(0.05)
-    pytest.fail(f"{host.name} does not come back: {host.console}")
 
 
 def _connection_to(host: Host) -> socket.socket:

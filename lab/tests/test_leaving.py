@@ -79,17 +79,6 @@ def _fail_inside(name: str, seen: list[int]) -> None:
         raise ZeroDivisionError
 
 
-def test_nothing_is_left_of_a_fleet_whose_host_was_restarting_itself() -> None:
-    for pause in (0.0, 0.2, 0.6):
-        with Fleet(name=_name("restarting"), hosts=1, gpus_per_host=1) as fleet:
-            number = fleet.number
-            fleet.hosts[0].run(["reboot", "--force", "--force"], check=False)
-            time.sleep(pause)
-        assert leftovers(number) == []
-        time.sleep(0.5)
-        assert leftovers(number) == []
-
-
 @pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT])
 def test_nothing_is_left_after_a_signal_that_asks_to_end(sign: signal.Signals) -> None:
     owner, number = _start_owner(_name(f"asked{sign.value}"))

@@ -2,7 +2,6 @@
 
 from gpuaas_sdk.aio.client import AsyncClient
 from gpuaas_sdk.credentials import (
-    ClientCertificate,
     Credentials,
     PasswordCredentials,
     ServiceAccountCredentials,
@@ -39,7 +38,6 @@ __all__ = [
     "AsyncClient",
     "CapacityRefused",
     "Client",
-    "ClientCertificate",
     "Conflict",
     "Credentials",
     "DeadlineExceeded",

@@ -3,18 +3,9 @@
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Protocol
 
 RENEW_BEFORE_SECONDS = 60.0
-
-
-@dataclass(frozen=True, slots=True)
-class ClientCertificate:
-    """A TLS client certificate of a service account (PEM). The key may be in the same file."""
-
-    certificate_file: str | Path
-    key_file: str | Path | None = None
 
 
 class Credentials(Protocol):

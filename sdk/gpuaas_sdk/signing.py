@@ -10,7 +10,6 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import Prehashed
 
-from gpuaas_sdk import digests
 from gpuaas_sdk.registry import IMAGE_MANIFEST, Repository
 
 PAYLOAD_TYPE = "application/vnd.dev.cosign.simplesigning.v1+json"
@@ -39,7 +38,7 @@ def digest_of(path: Path) -> str:
 
 def sign_blob(key: ec.EllipticCurvePrivateKey, digest: str) -> str:
     """The signature of the bytes with this digest, as `cosign sign-blob` prints it."""
-    mark = digests.digest_bytes(digest)
+    mark = bytes.fromhex(digest.removeprefix("sha256:"))
     return base64.b64encode(key.sign(mark, ec.ECDSA(Prehashed(hashes.SHA256())))).decode()
 
 
@@ -91,7 +90,7 @@ def _layer(payload: bytes, signature: str) -> dict[str, Any]:
 
 
 def _sha256(content: bytes) -> str:
-    return digests.digest_of(content)
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
 def _compact(document: object) -> bytes:

@@ -11,7 +11,6 @@ from urllib.parse import quote
 
 import httpx
 
-from gpuaas_sdk.credentials import ClientCertificate
 from gpuaas_sdk.errors import Problem, Unreachable
 
 API = "/api/v1"
@@ -76,18 +75,7 @@ class Verification(TypedDict):
     trust_env: bool
 
 
-def tls_context(ca_file: str | Path | None, certificate: ClientCertificate | None) -> ssl.SSLContext:
-    """Trusts the given CA, or what the system trusts; shows the certificate to servers that ask for one."""
-    context = ssl.create_default_context(cafile=str(ca_file) if ca_file else None)
-    if certificate is not None:
-        key_file = certificate.key_file
-        context.load_cert_chain(str(certificate.certificate_file), str(key_file) if key_file else None)
-    return context
-
-
-def verification(
-    base_url: str, ca_file: str | Path | None, certificate: ClientCertificate | None = None
-) -> Verification:
+def verification(base_url: str, ca_file: str | Path | None) -> Verification:
     """How the server is known to be the one that is meant; refuses an address that would give the token away."""
     url = httpx.URL(base_url)
     loopback = _is_loopback(url.host)
@@ -96,15 +84,12 @@ def verification(
     if url.scheme == "http" and not loopback:
         raise ValueError("a token must not travel in clear: use https:// for a remote server")
     return {
-        "verify": tls_context(ca_file, certificate) if ca_file or certificate else True,
+        "verify": ssl.create_default_context(cafile=str(ca_file)) if ca_file else True,
         "trust_env": not loopback,  # a proxy for the internet does not lead to this machine
     }
 
 
-def unreachable(
-    error: httpx.TransportError, correlation_id: str, address: str, certificate: ClientCertificate | None = None
-) -> Unreachable:
-    """`certificate`: the one that was shown; a server that does not take it ends the connection without a word."""
+def unreachable(error: httpx.TransportError, correlation_id: str, address: str) -> Unreachable:
     untrusted = _untrusted(error)
     if untrusted is not None:
         detail = f"The certificate of {address} is not trusted: {untrusted}."
@@ -115,9 +100,6 @@ def unreachable(
     else:
         detail = f"{address} cannot be reached: {error}."
         next_step = "Check the address, and that the server runs."
-        if certificate is not None and isinstance(error, (httpx.RemoteProtocolError, httpx.ReadError)):
-            detail = f"{address} ended the connection; perhaps it does not take the client certificate: {error}."
-            next_step = f"Check that {certificate.certificate_file} has not expired and is one of this platform's."
     problem = Problem(
         code="untrusted_certificate" if untrusted else "unreachable",
         status=0,

@@ -22,7 +22,6 @@ from gpuaas_server.audit import endpoints as audit
 from gpuaas_server.capacity import endpoints as capacity
 from gpuaas_server.catalog import endpoints as catalog
 from gpuaas_server.console.route import ConsoleRoute, console_folder
-from gpuaas_server.deletions import endpoints as deletions
 from gpuaas_server.events import endpoints as events
 from gpuaas_server.identity import endpoints as identity
 from gpuaas_server.identity.gate import IdentityGate
@@ -72,7 +71,6 @@ ROOMS = (
     app_usage,
     audit,
     secrets,
-    deletions,
 )
 
 

@@ -22,8 +22,7 @@ def introduce_rooms() -> None:
             live_instances=instances.live_on_digest,
             active_versions=catalog.active_versions_on_digest,
             versions=catalog.versions_on_digest,
-            standing_changed=instances.artifact_flagged,
-            tenant_trust_changed=instances.tenant_trust_changed,
+            no_longer_trusted=instances.artifact_flagged,
         )
     )
     allocation_guests.give(
@@ -31,8 +30,7 @@ def introduce_rooms() -> None:
             ask_to_leave=instances.allocation_wants_release,
             are_there=instances.allocation_guests,
             host_gone=_host_gone,
-            hosts_changed=instances.hosts_changed,
         )
     )
     node_occupants.give(NodeOccupants(host_changed=announce_host_change))
-    version_users.give(VersionUsers(live_instances=instances.live_on_version, retired=instances.version_retired))
+    version_users.give(VersionUsers(live_instances=instances.live_on_version))

@@ -1,4 +1,4 @@
-"""`gpuaas-server`: up, api, worker, registry, registry-garbage, init, migrate, admin reset, settings, contract.
+"""`gpuaas-server`: up, api, worker, registry, init, migrate, admin reset, settings, contract.
 
 Heavy imports wait for who needs them.
 """
@@ -48,9 +48,10 @@ def _api(arguments: argparse.Namespace) -> int:
     with _nothing_to_collect():
         from gpuaas_server.processes import api
 
+    _wait_until_let_go(arguments)
     settings = Settings()
     configure_logs(settings.log_level)
-    api.run(settings, arguments.held)
+    api.run(settings)
     return 0
 
 
@@ -73,23 +74,6 @@ def _registry(arguments: argparse.Namespace) -> int:
     settings = Settings()
     configure_logs(settings.log_level)
     registry.run(settings)
-    return 0
-
-
-def _registry_garbage(arguments: argparse.Namespace) -> int:
-    """Print as JSON what the registry would remove if it collected its garbage now. Nothing is changed."""
-    from gpuaas_server.artifacts.registry_collection import find_garbage, registry_data
-    from gpuaas_server.artifacts.registry_storage import RegistryStorage
-    from gpuaas_server.runtime import running_platform
-
-    settings = _settings_with_database()
-    configure_logs(settings.log_level)
-
-    async def look() -> dict[str, object]:
-        async with running_platform(settings) as platform:
-            return (await find_garbage(platform, RegistryStorage(registry_data(settings)))).document()
-
-    print(json.dumps(asyncio.run(look()), indent=2))
     return 0
 
 
@@ -199,10 +183,7 @@ def _parser() -> argparse.ArgumentParser:
         command("registry", _registry, "Run the image registry of GPUAAS_REGISTRY_BIND."),
     )
     for part in parts:
-        part.add_argument("--held", action="store_true", help="Load, then wait for an empty line on standard input.")
-    command(
-        "registry-garbage", _registry_garbage, "Show what the registry would remove as garbage now; remove nothing."
-    )
+        part.add_argument("--held", action="store_true", help="Load, then wait for a line on standard input.")
     init = command("init", _init, "Migrate the database and create the first administrator.")
     init.add_argument("--admin-file", type=Path, help="Write the first administrator here instead of printing it.")
     admin = commands.add_parser("admin", help="Administrators of the platform, from the server's own machine.")

@@ -51,22 +51,6 @@ def test_a_copy_of_the_binaries_can_be_read_by_the_account_whatever_the_umask_wa
     assert modes == {"deep": 0o755, "program": 0o755, "library": 0o644}
 
 
-def test_a_package_that_was_installed_anew_gets_a_copy_of_its_own(directory: Path) -> None:
-    package, record = directory / "embedded", directory / "embedded-1.0.dist-info" / "RECORD"
-    package.mkdir()
-    (package / "program").write_text("one")
-    record.parent.mkdir()
-    record.write_text("embedded/program,sha256=one,3")
-    first = postgres.copy_name(package)
-    assert postgres.copy_name(package) == first, "the copy is made once"
-    record.write_text("embedded/program,sha256=two,3")
-    assert postgres.copy_name(package) != first
-    record.unlink()
-    bare = postgres.copy_name(package)
-    (package / "program").write_text("other")
-    assert postgres.copy_name(package) != bare
-
-
 def busy(url: str, running: threading.Event) -> None:
     """A statement that does nothing but compute, so that it does not notice the death of its server."""
     try:

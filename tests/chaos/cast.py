@@ -11,10 +11,9 @@ from pathlib import Path
 import httpx
 
 from chaos.agents import RackOrder
-from chaos.clients import ANSWER_SECONDS, Session, Tenant
+from chaos.clients import ANSWER_SECONDS, Session, Tenant, Watcher
 from chaos.history import History
 from chaos.platform import START_SECONDS, TESTS, Part, Platform
-from chaos.watchers import StreamWatcher, Watcher
 from gpuaas_sdk import Client, NewSku, PasswordCredentials
 from gpuaas_sdk.controller import AppController, Context, ControllerSettings, Line, Replica, connect
 from system_support.little_app import LittleApp
@@ -79,10 +78,9 @@ class Cast:
                 name = f"p{index + 1}c{number + 1}"
                 session = self.session(name, project.token)
                 self.tenants.append(Tenant(session, project.id, project.tenant_id, project.app_slug))
-            for kind, name in ((Watcher, f"watcher-{index + 1}"), (StreamWatcher, f"stream-{index + 1}")):
-                watcher = kind(self.session(name, project.token), project.id)
-                await watcher.begin()
-                self.watchers.append(watcher)
+            watcher = Watcher(self.session(f"watcher-{index + 1}", project.token), project.id)
+            await watcher.begin()
+            self.watchers.append(watcher)
 
     def session(self, name: str, token: str) -> Session:
         dice = random.Random(f"{self.seed}/{name}")
@@ -107,7 +105,6 @@ class Cast:
                 gpu_counts=counts,
                 price_per_gpu_hour_minor=250,
                 currency="USD",
-                wipe_grade="inspected",  # simulated hosts do not restart
             )
             admin.skus.create(sku)
 

@@ -49,7 +49,6 @@ class Checker:
             ("events of every change", self._events_of_transitions),
             ("events of nothing else", self._events_have_subjects),
             ("quotas", self._quotas),
-            ("GPUs not proven clean", self._unproven),
             ("audit of every change", self._audit_of_accepted),
             ("audit of nothing else", self._audit_has_resources),
             ("work under its lease", self._fence),
@@ -248,22 +247,6 @@ class Checker:
             finding.expect(
                 row["gpus_used"] == row["counted"], f"{row['scope_id']}: {row['gpus_used']} ≠ {row['counted']}"
             )
-
-    def _unproven(self, finding: Finding) -> None:
-        """What was released without a proof counts against its tenant for as long as that is so, and then no longer."""
-        for row in self._rows("SELECT * FROM chaos.unproven ORDER BY n"):
-            finding.expect(
-                row["stored"] == row["counted"], f"{row['scope_id']} at {row['at']}: {row['stored']} ≠ {row['counted']}"
-            )
-        for row in self._rows("SELECT id, state, unproven, ended_at FROM allocations"):
-            ended = row["ended_at"] is not None
-            finding.expect(not (ended and row["unproven"]), f"{row['id']} is {row['state']} and counts as unproven")
-        rows = self._rows(
-            "SELECT q.scope_id, q.unproven_gpus AS stored, coalesce(sum(a.gpu_count), 0) AS counted FROM quotas q"
-            " LEFT JOIN allocations a ON a.unproven AND q.scope_id IN (a.project_id, a.tenant_id) GROUP BY q.scope_id"
-        )
-        for row in rows:
-            finding.expect(row["stored"] == row["counted"], f"{row['scope_id']}: {row['stored']} ≠ {row['counted']}")
 
     def _audit_of_accepted(self, finding: Finding) -> None:
         rows = self._rows("SELECT action, resource_id FROM audit_records WHERE outcome = 'done'")

@@ -207,3 +207,39 @@ class Tenant:
         for state in LIVE:
             listed = await self.session.read(f"{self.path}/allocations", state=state, limit=200)
             await self.release(*(str(one["id"]) for one in items_of(listed)))
+
+
+@dataclass
+class Watcher:
+    """Follows a project's events with a cursor, at one replica after the other."""
+
+    session: Session
+    project_id: str
+    start: str = ""
+    cursor: str = ""
+    seen: list[tuple[str, str]] = field(default_factory=list)  # cursor and id of each event, as they came
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def begin(self) -> None:
+        page = await self.session.read(f"/projects/{self.project_id}/events", tail=0)
+        self.start = self.cursor = str((page or {})["next_cursor"])
+
+    async def run(self) -> None:
+        while not self.stopping.is_set():
+            await self.look(wait=2)
+
+    async def look(self, wait: int) -> int:
+        """How many came."""
+        path, limit = f"/projects/{self.project_id}/events", self.session.dice.choice([3, 50])
+        page = await self.session.read(path, after=self.cursor, wait=wait, limit=limit)
+        if page is None:
+            return 0
+        found = items_of(page)
+        self.seen += [(str(event["cursor"]), str(event["id"])) for event in found]
+        self.cursor = str(page["next_cursor"])
+        return len(found)
+
+    async def finish(self) -> None:
+        """Read to the end, when nothing happens any more."""
+        while await self.look(wait=0):
+            pass

@@ -1,7 +1,7 @@
 """Deliberate faults: what a broken build does, and processes that stop themselves at a chosen moment.
 
-Each is put into one server process before it starts (see process.py), or into the database's schema. The checker must
-report every one that breaks something, so each replaces the one thing that keeps an invariant.
+Each is put into one server process before it starts (see process.py). The checker must report every one that breaks
+something, so each replaces the one thing that keeps an invariant.
 """
 
 import os
@@ -97,23 +97,6 @@ def events_outside() -> None:
     allocations.emit = emit  # type: ignore[attr-defined]
 
 
-# A scheduler that sees no claims: it offers what is taken. Claims are kept apart by the database's own indexes, or not at all.
-BLIND_SCHEDULER = """
-CREATE OR REPLACE FUNCTION live_claims_on(nodes text[], OUT taken_whole text[], OUT taken_at_all text[],
-  OUT taken_slots text[]) LANGUAGE sql AS $$ SELECT '{}'::text[], '{}'::text[], '{}'::text[] $$;
-CREATE FUNCTION chaos.keep_available() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  NEW.status := 'available';
-  RETURN NEW;
-END $$;
-CREATE TRIGGER chaos_keep_available BEFORE UPDATE ON node_resource_slots FOR EACH ROW
-  WHEN (NEW.status = 'claimed') EXECUTE FUNCTION chaos.keep_available();
-"""
-WITHOUT_CLAIM_INDEX = """
-ALTER TABLE allocation_resource_claims DROP CONSTRAINT allocation_resource_claims_no_overlap;
-DROP INDEX allocation_resource_claims_one_per_slot;
-DROP INDEX allocation_resource_claims_one_per_node;
-"""
 FAULTS: dict[str, Callable[[], None]] = {
     "stop_before_key": stop_before_key,
     "stop_before_guard": stop_before_guard,

@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from chaos.process import used_offset, write_offset
+from chaos.process import write_offset
 from gpuaas_sdk.testing import free_port
 from gpuaas_server.embedded import postgres
 
@@ -85,9 +85,6 @@ class Part:
 
     def step_clock(self, seconds: float) -> None:
         write_offset(self.clock_file, seconds)
-
-    def has_clock_stepped(self, seconds: float) -> bool:
-        return used_offset(self.clock_file) == seconds
 
 
 def end_with_parent() -> Callable[[], None]:

@@ -13,34 +13,23 @@ from pathlib import Path
 
 from gpuaas_server.kernel import clock
 
-OFFSET = struct.Struct(
-    "d"
-)  # in the file twice: what the clock is to be stepped by, and what it was when it was last read
+OFFSET = struct.Struct("d")
 
 
 def write_offset(file: Path, seconds: float) -> None:
     """Step the clock of the process that reads this file; 0 is the true time."""
-    if not file.exists():
-        file.write_bytes(bytes(2 * OFFSET.size))
-    with file.open("r+b") as opened:
+    with file.open("r+b" if file.exists() else "w+b") as opened:
         opened.write(OFFSET.pack(seconds))
-
-
-def used_offset(file: Path) -> float:
-    """The step that was in the time which the process took last."""
-    (seconds,) = OFFSET.unpack_from(file.read_bytes(), OFFSET.size)
-    return float(seconds)
 
 
 def install_clock(file: Path) -> None:
     """Must run before `kernel.context` is imported: its `Platform` takes the clock from the module then."""
-    with file.open("r+b") as opened:
-        shared = mmap.mmap(opened.fileno(), 2 * OFFSET.size)
+    with file.open("rb") as opened:
+        shared = mmap.mmap(opened.fileno(), OFFSET.size, access=mmap.ACCESS_READ)
     true_time = clock.utc_now
 
     def stepped() -> datetime:
-        (seconds,) = OFFSET.unpack_from(shared)
-        OFFSET.pack_into(shared, OFFSET.size, seconds)
+        (seconds,) = OFFSET.unpack(shared[: OFFSET.size])
         return true_time() + timedelta(seconds=seconds)
 
     clock.utc_now = stepped

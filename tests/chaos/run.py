@@ -15,7 +15,6 @@ from chaos.findings import Finding, table
 from chaos.history import History
 from chaos.nemesis import Attack, Nemesis, make_schedule
 from chaos.platform import Platform, running_platform
-from chaos.watchers import StreamWatcher
 from chaos.witness import Witness
 from gpuaas_server.embedded import postgres
 
@@ -99,11 +98,10 @@ async def run(seed: int, seconds: float, say: Callable[[str], None] = print, kee
         await _under_attack(scene, nemesis)
         await scene.wait_quiet()
         report = await scene.check(seed, nemesis.done)
-        effects = _effects(scene, nemesis)
         if keep is not None:
             scene.cast.history.write(keep)
         pids = [pid for part in scene.platform.parts.values() for pid in part.pids] + scene.platform.database_pids()
-    report.findings += [effects, _left_behind(pids)]
+    report.findings.append(_left_behind(pids))
     say(str(report))
     return report
 
@@ -115,10 +113,6 @@ async def _under_attack(scene: Scene, nemesis: Nemesis) -> None:
     watchers = [asyncio.create_task(watcher.run()) for watcher in cast.watchers]
     try:
         await nemesis.run()
-    except BaseException:
-        for task in (*controllers, *clients, *watchers):
-            task.cancel()
-        raise
     finally:
         nemesis.heal()
     for stopping in (*(tenant.stopping for tenant in cast.tenants), *(watcher.stopping for watcher in cast.watchers)):
@@ -132,20 +126,6 @@ async def _under_attack(scene: Scene, nemesis: Nemesis) -> None:
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task
-
-
-def _effects(scene: Scene, nemesis: Nemesis) -> Finding:
-    """What the attacks must have brought about; each has shown by itself that it hit its target (see nemesis.insist)."""
-    finding = Finding("attacks had their effect")
-    for attack in nemesis.schedule:
-        finding.expect(attack in nemesis.done, f"{attack} did not take place")
-    (lost,) = scene.witness.rows("SELECT count(*) AS n FROM events WHERE type = 'node.lost'")
-    silent = any(attack.kind == "freeze_agents" for attack in nemesis.done)
-    finding.expect(not silent or lost["n"] > 0, "hosts fell silent, and none was lost")
-    for watcher in scene.cast.watchers:
-        if isinstance(watcher, StreamWatcher):
-            finding.expect(watcher.opened > 1, f"{watcher.session.name} never had to open its stream again")
-    return finding
 
 
 def _left_behind(pids: Sequence[int]) -> Finding:

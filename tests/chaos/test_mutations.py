@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from chaos.faults import BLIND_SCHEDULER, WITHOUT_CLAIM_INDEX, arming_file
+from chaos.faults import arming_file
 from chaos.platform import is_stopped
 from chaos.run import Report, Scene, assembled
 
@@ -98,31 +98,6 @@ async def refused_by_the_quota(scene: Scene) -> Report:
     assert len(await tenant.allocate({"sku": "h100-slice", "gpu_count": 1})) == 1
     assert await tenant.allocate({"sku": "h100-slice", "gpu_count": 4}) == []
     return await ended(scene)
-
-
-async def offered_what_is_taken(scene: Scene) -> Report:
-    """Two tenants ask for a GPU, one after the other, and the scheduler offers both of them the same one."""
-    scene.witness.execute(BLIND_SCHEDULER)
-    first, second = scene.cast.tenants[0], scene.cast.tenants[-1]
-    for tenant in (first, second):
-        for allocation_id in await tenant.allocate({"sku": "h100-slice", "gpu_count": 1}):
-            await until(lambda found=allocation_id: state_of(scene, found) == "active", "the allocation")  # type: ignore[misc]
-    return await ended(scene)
-
-
-async def test_claims_without_their_index_are_caught() -> None:
-    async with assembled(SEED, with_app=False) as scene:
-        scene.witness.execute(WITHOUT_CLAIM_INDEX)
-        assert (await offered_what_is_taken(scene)).violated == {"claims", "wipe before next provision"}
-
-
-async def test_claims_with_their_index_pass_the_same_schedule() -> None:
-    async with assembled(SEED, with_app=False) as scene:
-        report = await offered_what_is_taken(scene)
-        assert report.violated == set()
-        (refused,) = [one for one in scene.cast.history.of("allocation_create") if one.refused]
-        assert refused.answer is not None
-        assert refused.answer.code == "no_capacity"
 
 
 async def test_a_lease_that_fences_nobody_is_caught() -> None:

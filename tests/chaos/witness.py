@@ -17,7 +17,6 @@ GRANT USAGE ON SCHEMA chaos TO PUBLIC;
 CREATE TABLE chaos.claims (n bigserial, at timestamptz DEFAULT clock_timestamp(), live boolean, claim_id text,
   allocation_id text, node_id text, kind text, slot_id text);
 CREATE TABLE chaos.quotas (n bigserial, at timestamptz DEFAULT clock_timestamp(), scope_id text, used int, allowed int);
-CREATE TABLE chaos.unproven (n bigserial, at timestamptz DEFAULT clock_timestamp(), scope_id text, stored int, counted int);
 CREATE TABLE chaos.steps (n bigserial, at timestamptz DEFAULT clock_timestamp(), allocation_id text, state text,
   phase text, application text, holder text);
 
@@ -43,18 +42,6 @@ END $$;
 CREATE TRIGGER chaos_note_quota AFTER INSERT OR UPDATE ON public.quotas
   FOR EACH ROW EXECUTE FUNCTION chaos.note_quota();
 
--- At the end of each transaction that changes what is not proven clean: the counter, and what there is to be counted.
-CREATE FUNCTION chaos.note_unproven() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
-BEGIN
-  INSERT INTO chaos.unproven (scope_id, stored, counted)
-  SELECT q.scope_id, q.unproven_gpus, (SELECT coalesce(sum(a.gpu_count), 0) FROM public.allocations a
-    WHERE a.unproven AND q.scope_id IN (a.project_id, a.tenant_id))
-  FROM public.quotas q WHERE q.scope_id IN (NEW.project_id, NEW.tenant_id);
-  RETURN NULL;
-END $$;
-CREATE CONSTRAINT TRIGGER chaos_note_unproven AFTER UPDATE ON public.allocations DEFERRABLE INITIALLY DEFERRED
-  FOR EACH ROW WHEN (OLD.unproven IS DISTINCT FROM NEW.unproven) EXECUTE FUNCTION chaos.note_unproven();
-
 CREATE FUNCTION chaos.note_step() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
   INSERT INTO chaos.steps (allocation_id, state, phase, application, holder)
@@ -73,11 +60,8 @@ class Witness:
     url: str
 
     def install(self) -> None:
-        self.execute(SCHEMA)
-
-    def execute(self, statements: str) -> None:
         with psycopg.connect(self.url, autocommit=True) as connection:
-            connection.execute(statements)
+            connection.execute(SCHEMA)
 
     def rows(self, query: str, *values: object, seconds: float = 30.0) -> list[Row]:
         """Asked again while the database is away: somebody may just have killed it."""

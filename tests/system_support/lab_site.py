@@ -12,23 +12,19 @@ from gpuaas_sdk.testing import RunningServer, Stage, World, free_port
 
 @contextmanager
 def lab_site(
-    name: str, hosts: int, layer: PackageLayer | None = None, wipe_grade: str = "inspected", **settings: str
+    name: str, hosts: int, layer: PackageLayer | None = None, **settings: str
 ) -> Iterator[tuple[World, Fleet]]:
-    """The fleet's name is this process's own: the same test may run from another checkout beside us.
-
-    Its hosts are wiped without a restart, unless the test is about that.
-    """
+    """The fleet's name is this process's own: the same test may run from another checkout beside us."""
     with Fleet(name=f"{name}-{os.getpid()}", hosts=hosts, layer=layer) as fleet:
         bind = f"{fleet.gateway}:{free_port()}"
         settings = {"login_rate_per_minute": "100000", **settings}
         with RunningServer.start(https_bind=bind, agent_urls=json.dumps([f"https://{bind}"]), **settings) as server:
             world = World.create(server)
-            world.offer(wipe_grade)
+            world.offer()
             token = world.admin.enrolment_tokens.create(max_uses=hosts)
             for host in fleet.hosts:
                 host.start_agent(token.bundle or "")
-            for node in world.approve_new(set(), hosts):
-                world.admin.nodes.update(node.id, erase_drives=False)  # the drives are entries in sysfs
+            world.approve_new(set(), hosts)
             yield world, fleet
 
 

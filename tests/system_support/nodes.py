@@ -35,8 +35,6 @@ class NodeSignature(AuthBase):
     key: Ed25519PrivateKey = field(default_factory=Ed25519PrivateKey.generate)
     token: str = ""
     node_id: str = "-"
-    # An address belongs to one node.
-    address: str = field(default_factory=lambda: f"2001:db8:{secrets.token_hex(2)}:{secrets.token_hex(2)}::1")
 
     def introduce(self) -> None:
         self.token = bundle_token(self.world)
@@ -45,7 +43,7 @@ class NodeSignature(AuthBase):
         self.node_id = answer.json()["node_id"]
 
     def enrol(self) -> httpx.Response:
-        facts = {"hostname": f"h-{secrets.token_hex(3)}", "address": self.address, "agent_version": "0.1.0"}
+        facts = {"hostname": f"h-{secrets.token_hex(3)}", "address": "192.0.2.9", "agent_version": "0.1.0"}
         raw = self.key.public_key().public_bytes_raw()
         keys = {"public_key": base64.b64encode(raw).decode(), "ssh_host_public_key": public_key()}
         return self.call("POST", "/enrol", {"token": self.token, **facts, **keys})

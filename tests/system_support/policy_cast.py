@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from gpuaas_sdk import Client, NewAllocation, NewSku, NewSshGrant, Node, PasswordCredentials, ServiceAccountCredentials
@@ -123,7 +121,6 @@ def furnish(admin: Client, tenant_id: str, project_id: str) -> dict[str, str]:
         "user_password": password,
         "service_account_id": account.id,
         "key_id": key.id,
-        "certificate_id": admin.service_accounts.create_certificate(project_id, account.id, certificate_request()).id,
         "key_secret": key.secret,
         "allocation_id": living.id,
         "ended_allocation_id": ended.id,
@@ -167,11 +164,6 @@ def published_artifact(admin: Client, project_id: str) -> str:
 def trust_key() -> str:
     key = generate_private_key(SECP256R1()).public_key()
     return key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
-
-
-def certificate_request() -> str:
-    request = x509.CertificateSigningRequestBuilder().subject_name(x509.Name([]))
-    return request.sign(generate_private_key(SECP256R1()), SHA256()).public_bytes(Encoding.PEM).decode()
 
 
 def set_apart(admin: Client, nodes: list[Node], busy: set[str]) -> dict[str, str]:

@@ -45,13 +45,6 @@ def account_key(cast: Cast, caller: Caller, ids: Ids) -> Ids:
     return {"service_account_id": account.id, "key_id": account.key.id}
 
 
-def certificate(cast: Cast, caller: Caller, ids: Ids) -> Ids:
-    account = cast.admin.service_accounts.create(ids["project_id"], slug(), ["projects:read"])
-    request = shared.certificate_request()
-    made = cast.admin.service_accounts.create_certificate(ids["project_id"], account.id, request)
-    return {"service_account_id": account.id, "certificate_id": made.id}
-
-
 def token(cast: Cast, caller: Caller, ids: Ids) -> Ids:
     return {"token_id": cast.admin.enrolment_tokens.create(note="to be revoked").id}
 

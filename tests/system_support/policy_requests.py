@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from system_support import policy_bodies as bodies
 from system_support import policy_fresh as fresh
-from system_support.policy_cast import Caller, Cast, Ids, certificate_request, public_key, trust_key
+from system_support.policy_cast import Caller, Cast, Ids, public_key, trust_key
 
 Body = Callable[[Caller, Ids], object]
 Fresh = Callable[[Cast, Caller, Ids], Ids]
@@ -69,12 +69,6 @@ RECIPES: dict[str, Recipe] = {
     "tenant_list": READ,
     "tenant_show": READ,
     "tenant_update": Recipe({"name": "Renamed"}),
-    "tenant_delete": Recipe(answers=NOT_NOW),  # something is in it
-    "tenant_undelete": Recipe(answers=NOT_NOW),
-    "tenant_export": READ,
-    "project_delete": Recipe(answers=NOT_NOW),
-    "project_undelete": Recipe(answers=NOT_NOW),
-    "project_export": READ,
     "user_create": Recipe(bodies.user),
     "user_list": READ,
     "user_show": READ,
@@ -113,11 +107,6 @@ RECIPES: dict[str, Recipe] = {
     "service_account_key_update": Recipe({"disabled": True}, fresh.account_key),
     "service_account_key_list": READ,
     "service_account_key_delete": Recipe(fresh=fresh.key),
-    "service_account_certificate_create": Recipe(
-        lambda caller, ids: {"certificate_request": certificate_request()}, fresh.account
-    ),
-    "service_account_certificate_list": READ,
-    "service_account_certificate_delete": Recipe(fresh=fresh.certificate),
     "audit_list": READ,
     "retention_show": READ,
     "tenant_audit_list": READ,

@@ -18,19 +18,20 @@ from gpuaas_agent.allocations import (
 )
 from gpuaas_agent.commands import Deadline
 from gpuaas_agent.config import Config
-from gpuaas_agent.drivers.host_release import HostRelease
 from gpuaas_agent.drivers.seam import Plan, TaskContext, WayIn
 from gpuaas_agent.failures import TaskFailure
-from gpuaas_agent.host import accounts, drives, marker, processes, sshd, units
+from gpuaas_agent.host import accounts, drives, marker, processes, sshd, units, verify
 from gpuaas_agent.host.baseline import (
     Baseline,
     BaselineStore,
     Surroundings,
     observe,
+    observe_live,
 )
 from gpuaas_agent.host.inspection import Inspection, wire
 from gpuaas_agent.host.sessions import end_sessions
 from gpuaas_agent.host.whole_host import HostBefore, WholeHost
+from gpuaas_agent.host.wipe import Wiper
 from gpuaas_agent.phases import Step
 from gpuaas_agent.specs import AccessSpec, InspectSpec, ProvisionSpec, ReleaseSpec
 
@@ -48,12 +49,7 @@ class HostDriver:
         self._fresh = False
         self._lock = threading.Lock()
         self._access = threading.Lock()
-        # Whom the host's certificate names is decided and written in one go: a renewal must not undo a provision's.
-        self._certificate = threading.Lock()
         self._surroundings = Surroundings(str(config.state_dir), str(config.slice_dir))
-        self._release = HostRelease(
-            config, ledger, self._ssh, self._store, self._surroundings, self._load_baseline, self._end_strangers
-        )
 
     def prepare(self, context: TaskContext) -> None:
         changed = self._ssh.install()
@@ -76,28 +72,15 @@ class HostDriver:
 
     def _expire_grants(self) -> None:
         now = datetime.now(UTC)
-        for record in self._ledger.served():
+        for record in self._ledger.unproven():
             if record.shape != "baremetal":
                 continue
             grants = live_grants(record, now)
-            if len(grants) < len(record.grants):
+            if not record.released and len(grants) < len(record.grants):
                 self._ssh.write_grants(record.login_user, grants, now)
                 end_sessions((), keys_taken_back(record, grants))
                 self._ledger.change(record.allocation_id, grants=stored_grants(grants))
                 log.event("grants_expired", allocation_id=record.allocation_id)
-
-    def renew_host_certificates(self, context: TaskContext) -> None:
-        """Between a release and its proof the host serves nobody, and the wipe brings another certificate."""
-        with self._certificate:
-            unproven = [record for record in self._ledger.unproven() if record.shape == "baremetal"]
-            if any(record.released for record in unproven):
-                return
-            key, served = self._ssh.host_public_key(), unproven[0].allocation_id if unproven else None
-            certificate = context.certify_host(served, key, self._config.effective_address())
-            self._ssh.write_host_certificate(certificate)
-        sshd.check_configuration(context.deadline)
-        sshd.reload(context.deadline)
-        sshd.require_served(certificate, "127.0.0.1", self._config.ssh_port, context.deadline)
 
     def way_in(self, allocation_id: str) -> WayIn:
         record = self._ledger.require_served(allocation_id)
@@ -109,7 +92,7 @@ class HostDriver:
         address = self._config.effective_address()
 
         def remember() -> str:
-            self._refuse_beside_another(spec, context)
+            self._refuse_beside_another(spec, context.generation)
             digest = self._ensure_baseline(context.deadline)
             plan.evidence["baseline_sha256"] = digest
             known = self._ledger.get(spec.allocation_id)
@@ -127,7 +110,7 @@ class HostDriver:
                     marker=planted or marker.choose(f"/home/{access.login_user}"),
                     grants=stored_grants(access.grants),
                     drives=drives.named(spec.slots),
-                ).with_proof(context.task)
+                )
             )
             return f"baseline {digest[:12]}"
 
@@ -138,9 +121,8 @@ class HostDriver:
                 marker.plant(record.marker)
 
         def certificate() -> None:
-            with self._certificate:
-                key = self._ssh.host_public_key()
-                self._ssh.write_host_certificate(context.certify_host(spec.allocation_id, key, address))
+            key = self._ssh.host_public_key()
+            self._ssh.write_host_certificate(context.certify_host(spec.allocation_id, key, address))
 
         def open_access() -> None:
             self._ssh.install()
@@ -171,12 +153,12 @@ class HostDriver:
 
     def sync_access(self, spec: AccessSpec, context: TaskContext) -> Plan:
         def write() -> str:
-            record = self._ledger.require_here(spec.allocation_id)
+            record = self._ledger.require_served(spec.allocation_id)
             self._ssh.revoke_serials(spec, context.deadline)
             with self._access:
                 self._ssh.admit(spec, datetime.now(UTC))
                 ended = end_sessions(spec.revoked_serials, keys_taken_back(record, spec.grants))
-                self._ledger.put(record.with_access(spec, context.task))
+                self._ledger.change(spec.allocation_id, principal=spec.principal, grants=stored_grants(spec.grants))
             return f"{len(spec.grants)} grants, {len(spec.revoked_serials)} revoked serials, {ended} sessions ended"
 
         return Plan(steps=[Step("write_access", write)])
@@ -220,12 +202,75 @@ class HostDriver:
         return plan
 
     def wipe(self, spec: ReleaseSpec, context: TaskContext) -> Plan:
-        return self._release.wipe(spec, context)
+        plan = Plan()
+        _, before = self._load_baseline()
+        deadline = context.deadline
+        wiper = Wiper(before, self._surroundings, self._store.blobs, self._config.golden_root)
+
+        def erase_drives() -> str:
+            expected = self._drives(spec)
+            absent = drives.erase_all(expected, deadline)
+            plan.evidence["drives_absent"] = absent
+            return f"{len(expected) - len(absent)} drives erased, {len(absent)} absent"
+
+        def renew_host_key() -> None:
+            key = self._ssh.renew_host_key()
+            self._ssh.write_host_certificate(context.certify_host(None, key, self._config.effective_address()))
+            self._ssh.install()
+            self._ssh.shut_out()
+
+        def count() -> str:
+            sshd.check_configuration(deadline)
+            sshd.reload(deadline)
+            plan.result.update({"removed": wiper.removed, "restored": wiper.restored})
+            return sshd.wait_until_answering("127.0.0.1", self._config.ssh_port, deadline)
+
+        plan.steps = [
+            Step("end_processes", lambda: f"{self._end_strangers(deadline)} ended"),
+            Step("unmount", lambda: wiper.unmount_extra(deadline)),
+            Step("restore_files", wiper.restore_files),
+            Step("empty_scratch", wiper.empty_scratch),
+            Step("erase_drives", erase_drives, when=self._config.erase_drives),
+            Step("clean_logs", lambda: wiper.clean_logs(deadline)),
+            Step("renew_host_key", renew_host_key),
+            Step("settle_units", lambda: wiper.settle_units(deadline)),
+            Step("restart_ssh", count),
+        ]
+        return plan
 
     def verify(self, spec: ReleaseSpec, context: TaskContext) -> Plan:
-        return self._release.verify(spec, context)
+        plan = Plan()
 
-    def _refuse_beside_another(self, spec: ProvisionSpec, context: TaskContext) -> None:
+        def look() -> str:
+            digest, before = self._load_baseline()
+            record = self._ledger.get(spec.allocation_id)
+            planted = record.marker if record else None
+            verifier = verify.Verifier(before, self._surroundings, planted, context.deadline, spec.provisioned)
+            checks = verifier.checks()
+            checks.append(drives.inspect(self._drives(spec), erased_here=self._config.erase_drives))
+            others = self._ledger.others_unproven(spec.allocation_id)
+            if others:
+                checks.append(verify.check("other_allocations", lambda: _look_for_others(others)))
+            plan.result.update(verify.wire(checks))
+            plan.evidence["baseline_sha256"] = digest
+            plan.evidence["baseline_at_provision"] = record.baseline_digest if record else None
+            return "clean" if plan.result["clean"] else "not clean"
+
+        def settle() -> str:
+            if not plan.result["clean"]:
+                return "kept closed"
+            for record in self._ledger.others_unproven(spec.allocation_id):
+                self._ledger.change(record.allocation_id, verified=True)
+            self._ledger.change(spec.allocation_id, verified=True, released=True)
+            if self._ssh.reopen():
+                sshd.reload(context.deadline)
+            self._store.refresh_live(observe_live(self._surroundings, context.deadline))
+            return "baseline refreshed"
+
+        plan.steps = [Step("look", look), Step("settle", settle)]
+        return plan
+
+    def _refuse_beside_another(self, spec: ProvisionSpec, generation: int) -> None:
         """Nobody gets a host that is not proven clean. What is refused is remembered as released: its clean-up
         compares the whole host with the baseline, and so proves the other allocation gone as well.
         """
@@ -237,12 +282,12 @@ class HostDriver:
                 AllocationRecord(
                     allocation_id=spec.allocation_id,
                     shape="baremetal",
-                    generation=context.generation,
+                    generation=generation,
                     login_user=spec.access.login_user,
                     released=True,
                     marker=marker.choose(f"/home/{spec.access.login_user}"),
                     drives=drives.named(spec.slots),
-                ).with_proof(context.task)
+                )
             )
         names = ", ".join(record.allocation_id for record in others)
         raise TaskFailure(
@@ -256,6 +301,12 @@ class HostDriver:
         record = self._ledger.get(allocation_id)
         gone = record is None or record.verified
         return gone and any(not other.released for other in self._ledger.others_unproven(allocation_id))
+
+    def _drives(self, spec: ReleaseSpec) -> tuple[str, ...]:
+        """The drives of this allocation, and those of others whose end is not proven yet."""
+        record = self._ledger.get(spec.allocation_id)
+        others = [other.drives for other in self._ledger.others_unproven(spec.allocation_id)]
+        return drives.expected(drives.named(spec.slots), record.drives if record else (), *others)
 
     def _ensure_baseline(self, deadline: Deadline) -> str:
         with self._lock:
@@ -311,3 +362,14 @@ def _provisioned(record: AllocationRecord) -> frozenset[str]:
     """What a provision adds to a host."""
     planted = record.marker.paths if record.marker else ()
     return frozenset({f"/home/{record.login_user}", str(accounts.SUDOERS), *planted})
+
+
+def _look_for_others(others: list[AllocationRecord]) -> verify.Finding:
+    """A forced release leaves a record behind; it is proven gone with the host, unless somebody is still served."""
+    found = []
+    for record in others:
+        if record.shape != "baremetal" or not record.released or record.marker is None:
+            found.append(f"{record.allocation_id} was not released on this host")
+        else:
+            found += marker.still_there(record.marker)
+    return len(others), found

@@ -24,9 +24,9 @@ from gpuaas_agent.drivers.lab_slice import LabSlice
 from gpuaas_agent.drivers.seam import Plan, TaskContext, WayIn
 from gpuaas_agent.drivers.slice_place import SlicePlace
 from gpuaas_agent.failures import TaskFailure
-from gpuaas_agent.host import cgroups, drives, inspection, marker, mounts, processes, sshd, units
-from gpuaas_agent.host.checks import Check, Finding, check, wire
+from gpuaas_agent.host import cgroups, drives, inspection, marker, mounts, processes, units
 from gpuaas_agent.host.sessions import end_sessions
+from gpuaas_agent.host.verify import Check, Finding, check, wire
 from gpuaas_agent.phases import Step
 from gpuaas_agent.specs import AccessSpec, InspectSpec, ProvisionSpec, ReleaseSpec
 
@@ -44,9 +44,9 @@ class LabContainerDriver:
 
     def prepare(self, context: TaskContext) -> None:
         """After a power cut of the host, bring back the slices that should be here."""
-        for record in self._ledger.served():
+        for record in self._ledger.unproven():
             slice_ = self._find(record.allocation_id)
-            if record.shape != "gpu_slice":
+            if record.shape != "gpu_slice" or record.released:
                 continue
             if not (slice_.layer / "etc/gpuaas/slice.json").exists():
                 continue  # its provision was cut short and will be repeated
@@ -66,8 +66,8 @@ class LabContainerDriver:
 
     def _expire_grants(self) -> None:
         now = datetime.now(UTC)
-        for record in self._ledger.served():
-            if record.shape != "gpu_slice":
+        for record in self._ledger.unproven():
+            if record.shape != "gpu_slice" or record.released:
                 continue
             grants, slice_ = live_grants(record, now), self._find(record.allocation_id)
             if len(grants) < len(record.grants):
@@ -75,18 +75,6 @@ class LabContainerDriver:
                 end_sessions((), keys_taken_back(record, grants))
                 self._ledger.change(record.allocation_id, grants=stored_grants(grants))
                 log.event("grants_expired", allocation_id=record.allocation_id)
-
-    def renew_host_certificates(self, context: TaskContext) -> None:
-        for record in self._ledger.unproven():
-            slice_ = self._find(record.allocation_id)
-            if record.shape != "gpu_slice" or record.released or not slice_.is_running(context.deadline):
-                continue
-            key = slice_.ssh.host_public_key()
-            certificate = context.certify_host(record.allocation_id, key, record.address)
-            slice_.ssh.write_host_certificate(certificate)
-            slice_.reload_ssh()
-            through = ("nsenter", f"--net=/run/netns/{slice_.name}")
-            sshd.require_served(certificate, record.address, 22, context.deadline, through)
 
     def way_in(self, allocation_id: str) -> WayIn:
         """From inside the slice's network: macvlan keeps a host from its own slices."""
@@ -97,7 +85,7 @@ class LabContainerDriver:
     def provision(self, spec: ProvisionSpec, context: TaskContext) -> Plan:
         plan = Plan()
         access, deadline = spec.access, context.deadline
-        slice_ = LabSlice(self._config, spec.allocation_id, self._lease(spec, context))
+        slice_ = LabSlice(self._config, spec.allocation_id, self._lease(spec, context.generation))
 
         def write_files() -> None:
             slice_.write_layer(spec)
@@ -134,13 +122,13 @@ class LabContainerDriver:
 
     def sync_access(self, spec: AccessSpec, context: TaskContext) -> Plan:
         def write() -> str:
-            record = self._ledger.require_here(spec.allocation_id)
+            record = self._ledger.require_served(spec.allocation_id)
             slice_ = self._find(spec.allocation_id)
             slice_.ssh.revoke_serials(spec, context.deadline)
             with self._access:
                 slice_.ssh.admit(spec, datetime.now(UTC))
                 ended = end_sessions(spec.revoked_serials, keys_taken_back(record, spec.grants))
-                self._ledger.put(record.with_access(spec, context.task))
+                self._ledger.change(spec.allocation_id, principal=spec.principal, grants=stored_grants(spec.grants))
             return f"{len(spec.grants)} grants, {len(spec.revoked_serials)} revoked serials, {ended} sessions ended"
 
         return Plan(steps=[Step("write_access", write)])
@@ -189,7 +177,7 @@ class LabContainerDriver:
 
         plan.steps = [
             Step("delete", delete),
-            Step("erase_drives", erase_drives, when=spec.terms.erase_drives),
+            Step("erase_drives", erase_drives, when=self._config.erase_drives),
         ]
         return plan
 
@@ -239,20 +227,20 @@ class LabContainerDriver:
             return len(found), sorted({unit for unit in found if slice_.name in unit} | files)
 
         return [
-            check("marker", look_for_marker, "agent"),
-            check("files", lambda: _existing([slice_.folder]), "kernel"),
-            check("processes", look_for_processes, "kernel"),
-            check("mounts", look_for_mounts, "kernel"),
-            check("units", look_for_units, "kernel"),
-            check("slice", lambda: _existing(_traces(slice_)), "kernel"),
-            drives.inspect(self._drives(spec), erased_here=spec.terms.erase_drives),
+            check("marker", look_for_marker),
+            check("files", lambda: _existing([slice_.folder])),
+            check("processes", look_for_processes),
+            check("mounts", look_for_mounts),
+            check("units", look_for_units),
+            check("slice", lambda: _existing(_traces(slice_))),
+            drives.inspect(self._drives(spec), erased_here=self._config.erase_drives),
         ]
 
     def _drives(self, spec: ReleaseSpec) -> tuple[str, ...]:
         record = self._ledger.get(spec.allocation_id)
         return drives.expected(drives.named(spec.slots), record.drives if record else ())
 
-    def _lease(self, spec: ProvisionSpec, context: TaskContext) -> ipaddress.IPv4Interface:
+    def _lease(self, spec: ProvisionSpec, generation: int) -> ipaddress.IPv4Interface:
         """The allocation's address: the one it has, or the lowest that is free."""
         with self._lock:
             self._ledger.forget_verified(spec.allocation_id)
@@ -272,14 +260,14 @@ class LabContainerDriver:
                 AllocationRecord(
                     allocation_id=spec.allocation_id,
                     shape="gpu_slice",
-                    generation=context.generation,
+                    generation=generation,
                     login_user=user,
                     principal=spec.access.principal,
                     address=str(address.ip),
                     marker=(known.marker if known else None) or marker.choose(f"/home/{user}"),
                     grants=stored_grants(spec.access.grants),
                     drives=drives.named(spec.slots),
-                ).with_proof(context.task)
+                )
             )
             return address
 

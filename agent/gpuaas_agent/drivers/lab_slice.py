@@ -6,14 +6,12 @@ through the tenant's view of the file system: a link planted there would lead it
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import hashlib
 import ipaddress
 import json
 import os
 import shutil
-import signal
 import threading
 import uuid
 from dataclasses import dataclass
@@ -24,7 +22,6 @@ from gpuaas_agent.commands import Deadline
 from gpuaas_agent.config import Config
 from gpuaas_agent.failures import TaskFailure
 from gpuaas_agent.host import accounts, cgroups, mounts, sshd
-from gpuaas_agent.host.processes import snapshot
 from gpuaas_agent.specs import ProvisionSpec
 
 TENANT_UID = 1000
@@ -199,15 +196,6 @@ class LabSlice:
         if isinstance(found[0], Exception):
             raise found[0]
         return found[0]
-
-    def reload_ssh(self) -> None:
-        """Its sshd reads its files again; who is logged in stays. It is told by the network that it listens in."""
-        network = os.stat(f"/run/netns/{self.name}").st_ino
-        for process in snapshot():
-            if process.name == "sshd" and "[listener]" in process.command:
-                with contextlib.suppress(OSError):
-                    if os.stat(f"/proc/{process.pid}/ns/net").st_ino == network:
-                        os.kill(process.pid, signal.SIGHUP)
 
     def halt(self, deadline: Deadline) -> None:
         commands.attempt(["systemctl", "stop", self.unit], deadline)

@@ -9,18 +9,11 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from gpuaas_agent.commands import Deadline
-from gpuaas_agent.own_state import OwnState
 from gpuaas_agent.phases import Step
-from gpuaas_agent.protocol import SignedTask
 from gpuaas_agent.specs import AccessSpec, InspectSpec, ProvisionSpec, ReleaseSpec
 
 # (allocation id or None for the node itself, public key line, address) → certificate line
 CertifyHost = Callable[[str | None, str, str], str]
-
-
-def _keep_node_key() -> str | None:
-    """No new key for the node: for drivers that run without an agent around them."""
-    return None
 
 
 @dataclass(frozen=True)
@@ -30,11 +23,6 @@ class TaskContext:
     deadline: Deadline
     generation: int
     certify_host: CertifyHost
-    # Makes a new key for the node, and returns a detail for the record. Called in the wipe of a bare-metal host when the
-    # last process of the tenant has ended.
-    rotate_node_key: Callable[[], str | None] = _keep_node_key
-    task: SignedTask | None = None  # as it came, with its signature
-    own_state: OwnState | None = None
 
 
 @dataclass(frozen=True)
@@ -68,9 +56,6 @@ class Driver(Protocol):
 
     def expire_grants(self, context: TaskContext) -> None:
         """Remove keys whose time is over."""
-
-    def renew_host_certificates(self, context: TaskContext) -> None:
-        """Give every sshd that serves here a new certificate before its old one ends, and see that it is served."""
 
     def way_in(self, allocation_id: str) -> WayIn:
         """For a terminal in an allocation that is served here."""

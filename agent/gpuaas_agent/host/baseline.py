@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gpuaas_agent import durable
 from gpuaas_agent.commands import Deadline
-from gpuaas_agent.host import kernel_state, manifest, mounts, ports, processes, units
+from gpuaas_agent.host import manifest, mounts, ports, processes, units
 
 COPIED = (
     "/etc/",
@@ -25,12 +25,10 @@ COPIED = (
     "/usr/lib/udev/",
     "/var/lib/dpkg/",
     "/var/lib/pam/",
-    "/var/lib/systemd/",
-    "/var/lib/logrotate/",
-    "/var/lib/dbus/",
     "/home/",
 )
 _LARGEST_COPY = 4 << 20
+_OURS = {"agent.key", "agent.key.next", "node.json", "resources", "allocations", "baseline"}
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,6 @@ class LiveState:
     mounts: tuple[str, ...]
     units: frozenset[str]
     run_entries: frozenset[str]
-    kernel: frozenset[str] | None = None  # None: the baseline is of an older release
 
 
 @dataclass(frozen=True)
@@ -76,13 +73,14 @@ class Surroundings:
         return self.state_dir, self.slice_dir
 
     def hidden(self) -> list[str]:
-        """Left slices: a bare-metal host has none. What lies in the state folder has a check of its own."""
-        if not os.path.isdir(self.slice_dir):
-            return []
-        return sorted(entry.path for entry in os.scandir(self.slice_dir))
+        """What the agent did not put there. A bare-metal host has no slices."""
+        found = [entry.path for entry in os.scandir(self.state_dir) if entry.name not in _OURS]
+        if os.path.isdir(self.slice_dir):
+            found += [entry.path for entry in os.scandir(self.slice_dir)]
+        return sorted(found)
 
     def mount_points(self) -> list[mounts.Mount]:
-        return mounts.stable(mounts.table(), ("/run/netns",))
+        return mounts.stable(mounts.table(), (*self.excluded, "/run/netns"))
 
 
 def observe_live(surroundings: Surroundings, deadline: Deadline) -> LiveState:
@@ -95,7 +93,6 @@ def observe_live(surroundings: Surroundings, deadline: Deadline) -> LiveState:
         mounts=tuple(sorted(mount.label for mount in surroundings.mount_points())),
         units=frozenset(units.present(deadline)),
         run_entries=frozenset(os.listdir("/run")),
-        kernel=kernel_state.observe(deadline),
     )
 
 
@@ -145,7 +142,11 @@ class BaselineStore:
         return digest
 
     def _copy_contents(self, files: manifest.Manifest) -> None:
-        wanted = copied_contents(files)
+        wanted = {
+            entry.content: path
+            for path, entry in files.items()
+            if entry.kind == "file" and entry.content and entry.size <= _LARGEST_COPY and path.startswith(COPIED)
+        }
         for name in os.listdir(self.blobs):
             if name not in wanted:
                 (self.blobs / name).unlink()
@@ -153,18 +154,8 @@ class BaselineStore:
             target = self.blobs / digest
             if not target.exists():
                 shutil.copyfile(path, target.with_suffix(".new"))
-                target.with_suffix(".new").chmod(0o600)
                 os.replace(target.with_suffix(".new"), target)
         durable.sync_folder(self.blobs)
-
-
-def copied_contents(files: manifest.Manifest) -> dict[str, str]:
-    """Digest and path of each content that is kept to be put back."""
-    return {
-        entry.content: path
-        for path, entry in files.items()
-        if entry.kind == "file" and entry.content and entry.size <= _LARGEST_COPY and path.startswith(COPIED)
-    }
 
 
 def _encode(baseline: Baseline) -> bytes:
@@ -195,6 +186,5 @@ def _decode(data: bytes) -> Baseline:
             mounts=tuple(live["mounts"]),
             units=frozenset(live["units"]),
             run_entries=frozenset(live["run_entries"]),
-            kernel=frozenset(live["kernel"]) if live.get("kernel") is not None else None,
         ),
     )

@@ -16,7 +16,6 @@ from gpuaas_agent.failures import TaskFailure
 from gpuaas_agent.footprint import Footprint, matching, under, unit_matching
 from gpuaas_agent.host import app_processes, containers
 from gpuaas_agent.host.place import Place
-from gpuaas_agent.printable import printable
 from gpuaas_agent.specs import InspectSpec
 
 Depth = Literal["stopped", "gone"]
@@ -279,7 +278,8 @@ class Inspection:
 
 
 def _plain(text: str) -> str:
-    return printable(text, _LONGEST)
+    """A tenant chooses the names of files and processes: what reaches somebody's terminal is printable, and short."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text[:_LONGEST])
 
 
 def asked(footprint: Footprint, depth: Depth, revoked_serials: tuple[int, ...]) -> list[Look]:

@@ -5,21 +5,50 @@ What could not be read is an `unreadable` entry, which never compares equal.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import stat
-import struct
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 from gpuaas_agent.host import mounts
 
 # Not on disk, or handled by a check of its own.
 EXCLUDED = ("/proc", "/sys", "/dev", "/run", "/tmp", "/var/tmp", "/lost+found")  # noqa: S108
-_FS_IOC_GETFLAGS = 0x80086601
-_IMMUTABLE_OR_APPEND = 0x10 | 0x20
+# Written by the system all the time: their presence is compared, their content is not.
+LIVING = (
+    "/var/log/*",
+    "/var/lib/systemd/*",
+    "/var/lib/logrotate/*",
+    "/var/lib/dhcp/*",
+    "/var/cache/*",
+    "/etc/machine-id",
+    "/etc/resolv.conf",
+    "/etc/mtab",
+    "/etc/.pwd.lock",
+    "/etc/ssh/ssh_host_*",
+    "/etc/gpuaas",
+    "/etc/gpuaas/*",
+    "/etc/ssh/sshd_config.d/50-gpuaas.conf",
+)
+# Come and go by themselves: not compared at all.
+COMING_AND_GOING = (
+    "/etc/.pwd.lock",
+    "/etc/gpuaas/enrolment",
+    "/var/cache/gpuaas-agent",  # the agent's compiled code; a wipe empties it
+    "/var/cache/gpuaas-agent/*",
+    "/etc/gpuaas/ssh/*",
+    "/etc/ssh/sshd_config.d/00-gpuaas-closed.conf",
+    "/var/lib/systemd/timers/*",
+    "/var/lib/systemd/random-seed",
+    "/var/lib/systemd/credential.secret",
+    "/var/log/journal/*/system*.journal",
+    "/var/log/wtmp*",
+    "/var/log/btmp*",
+    "/var/log/lastlog",
+)
 _KINDS = {
     stat.S_IFREG: "file",
     stat.S_IFDIR: "folder",
@@ -53,17 +82,24 @@ class Entry:
             self.attributes,
         ) == (other.kind, other.mode, other.uid, other.gid, other.content, other.attributes)
 
-    def same_but_content(self, other: Entry) -> bool:
-        return (self.kind, self.mode, self.uid, self.gid, self.attributes) == (
+    def same_owner_and_mode(self, other: Entry) -> bool:
+        return (self.kind, self.mode, self.uid, self.gid) == (
             other.kind,
             other.mode,
             other.uid,
             other.gid,
-            other.attributes,
         )
 
 
 Manifest = dict[str, Entry]
+
+
+def is_living(path: str) -> bool:
+    return any(fnmatchcase(path, pattern) for pattern in LIVING)
+
+
+def comes_and_goes(path: str) -> bool:
+    return any(fnmatchcase(path, pattern) for pattern in COMING_AND_GOING)
 
 
 def scan(excluded: tuple[str, ...], root: str = "/") -> Manifest:
@@ -71,7 +107,7 @@ def scan(excluded: tuple[str, ...], root: str = "/") -> Manifest:
     barred = {*EXCLUDED, *excluded, *mounts.not_part_of_root(mounts.table())}
     if root != "/":
         barred = {root + path for path in barred}
-    paths = list(_walk(root, barred))
+    paths = [path for path in _walk(root, barred) if not comes_and_goes(path)]
     batches = [paths[start : start + 256] for start in range(0, len(paths), 256)]
     manifest: Manifest = {}
     with ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1)) as pool:
@@ -113,22 +149,14 @@ def read(path: str) -> Entry | None:
         status = os.lstat(path)
         kind = _KINDS.get(stat.S_IFMT(status.st_mode), "unknown")
         content = ""
-        flags = ""
-        if kind == "file":
-            with open(path, "rb", buffering=0, opener=_open_plainly) as file:
+        if kind == "file" and not is_living(path):
+            with open(path, "rb", buffering=0) as file:
                 content = hashlib.file_digest(file, "sha256").hexdigest()
-                flags = _flags(file.fileno())
-        elif kind == "folder":
-            descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-            try:
-                flags = _flags(descriptor)
-            finally:
-                os.close(descriptor)
         elif kind == "link":
             content = os.readlink(path)
         elif kind == "device":
             content = f"{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}"
-        attributes = "" if kind == "link" else flags + _attributes(path)
+        attributes = "" if kind == "link" else _attributes(path)
     except FileNotFoundError:
         return None if not path.endswith("/?") else _unreadable(path)
     except OSError as problem:
@@ -143,20 +171,6 @@ def read(path: str) -> Entry | None:
         content=content,
         attributes=attributes,
     )
-
-
-def _open_plainly(path: str, flags: int) -> int:
-    """What was a file a moment ago may be a link or a pipe now."""
-    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
-
-
-def _flags(descriptor: int) -> str:
-    """`locked;` for what is marked immutable or append-only: the next owner could not change it, nor could we."""
-    try:
-        raw = fcntl.ioctl(descriptor, _FS_IOC_GETFLAGS, b"\0" * 8)
-    except OSError:
-        return ""  # a file system without such marks
-    return "locked;" if struct.unpack("l", raw)[0] & _IMMUTABLE_OR_APPEND else ""
 
 
 def _unreadable(why: str) -> Entry:
@@ -196,7 +210,8 @@ def compare(before: Manifest, now: Manifest) -> Difference:
         old = before.get(path)
         if old is None:
             continue
-        if not old.same_as(entry):
+        same = old.same_owner_and_mode(entry) if is_living(path) else old.same_as(entry)
+        if not same or entry.kind == "unreadable":
             changed.append(path)
     return Difference(
         added=sorted(path for path in now if path not in before),

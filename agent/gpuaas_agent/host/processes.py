@@ -16,7 +16,6 @@ from pathlib import Path
 
 from gpuaas_agent.commands import Deadline
 from gpuaas_agent.host import cgroups
-from gpuaas_agent.printable import printable
 
 _KERNEL_THREAD = 0x00200000
 # sshd writes into its title how many log-ins are under way; right after a reload it has no title yet.
@@ -47,7 +46,7 @@ class Process:
         return f"{self.uid}|{self.group}|{self.executable}|{command}"
 
     def describe(self) -> str:
-        return printable(f"pid {self.pid} uid {self.uid} {self.command or self.executable}", 200)
+        return f"pid {self.pid} uid {self.uid} {self.command or self.executable}"[:200]
 
 
 def boot_id() -> str:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import os
 import signal
@@ -28,7 +27,6 @@ CLOSED = "etc/ssh/sshd_config.d/00-gpuaas-closed.conf"
 HOST_KEY = "etc/ssh/ssh_host_ed25519_key"
 _OURS = "etc/gpuaas/ssh"
 REVOKED = f"{_OURS}/revoked.krl"
-HOST_CERTIFICATE = f"{_OURS}/host_key-cert.pub"
 ROOT = Path("/")
 _PID_FILE = Path("/run/sshd.pid")
 
@@ -45,7 +43,7 @@ ExposeAuthInfo yes
 HostKey /etc/ssh/ssh_host_ed25519_key
 HostCertificate /etc/gpuaas/ssh/host_key-cert.pub
 """
-CLOSED_TEXT = """\
+_CLOSED_TEXT = """\
 # Written by the node agent between a release and the proof that the host is clean.
 DenyUsers *
 """
@@ -115,7 +113,7 @@ class SshFiles:
     def shut_out(self) -> None:
         """Nobody is admitted any more, whatever a tenant put into home folders."""
         self.dismiss()
-        self._write(CLOSED, CLOSED_TEXT)
+        self._write(CLOSED, _CLOSED_TEXT)
 
     def reopen(self) -> bool:
         closed = (self._root / CLOSED).exists()
@@ -143,21 +141,8 @@ class SshFiles:
         self._write(f"{HOST_KEY}.pub", public.decode() + "\n")
         return public.decode()
 
-    def key_faults(self) -> list[str]:
-        """Where the host key's two halves and its certificate do not belong together."""
-        private = serialization.load_ssh_private_key((self._root / HOST_KEY).read_bytes(), password=None)
-        encoding, form = serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH
-        public = private.public_key().public_bytes(encoding, form).decode()
-        found = []
-        if " ".join((self._root / f"{HOST_KEY}.pub").read_text().split()[:2]) != public:
-            found.append(f"changed /{HOST_KEY}.pub: it is not the key's own half")
-        certificate = (self._root / HOST_CERTIFICATE).read_text().split()
-        if len(certificate) < 2 or base64.b64decode(public.split()[1])[-32:] not in base64.b64decode(certificate[1]):
-            found.append(f"changed /{HOST_CERTIFICATE}: it is not for the host's key")
-        return found
-
     def write_host_certificate(self, certificate: str) -> bool:
-        return self._write(HOST_CERTIFICATE, certificate.strip() + "\n")
+        return self._write(f"{_OURS}/host_key-cert.pub", certificate.strip() + "\n")
 
     def _write(self, relative: str, text: str, mode: int = 0o644) -> bool:
         """Replace a file in one move; False when it already says this."""
@@ -214,26 +199,6 @@ def reload(deadline: Deadline) -> None:
                 return
         time.sleep(0.002)
     commands.run(["systemctl", "restart", "ssh.service"], deadline)
-
-
-def require_served(certificate: str, address: str, port: int, deadline: Deadline, through: Sequence[str] = ()) -> None:
-    """Ask sshd as a client would, until it shows this certificate."""
-    wanted = certificate.split()[1]
-    limit = deadline.at_most(10.0)
-    scan = [*through, "ssh-keyscan", "-T", "3", "-c", "-t", "ed25519", "-p", str(port), "--", address]
-    while True:
-        shown = commands.attempt(scan, limit).stdout.decode(errors="replace")
-        if wanted in shown.split():
-            return
-        if limit.remaining() <= 0.2:
-            break
-        time.sleep(0.1)
-    raise TaskFailure(
-        "host_certificate_not_served",
-        f"sshd on {address}:{port} does not show its new certificate",
-        "Look at HostCertificate in /etc/ssh; the agent only adds its own drop-in.",
-        retryable=True,
-    )
 
 
 def wait_until_answering(address: str, port: int, deadline: Deadline) -> str:

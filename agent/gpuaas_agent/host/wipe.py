@@ -6,21 +6,24 @@ It claims nothing: `verify` looks afterwards with its own eyes.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import shutil
 import stat
+import struct
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from gpuaas_agent import commands, log
 from gpuaas_agent.commands import Deadline
-from gpuaas_agent.host import kernel_state, living, manifest, mounts, processes, units
+from gpuaas_agent.host import manifest, mounts, units
 from gpuaas_agent.host.baseline import Baseline, Surroundings
-from gpuaas_agent.host.programs import Programs
-from gpuaas_agent.host.removal import clear_flags, insist, remove
 
 SCRATCH = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108
+_FS_IOC_GETFLAGS, _FS_IOC_SETFLAGS = 0x80086601, 0x40086602
+_IMMUTABLE_OR_APPEND = 0x10 | 0x20
 
 
 @dataclass
@@ -46,21 +49,14 @@ class Wiper:
 
     def restore_files(self) -> str:
         now = manifest.scan(self.surroundings.excluded)
-        difference = living.unexplained(self.baseline.files, now, manifest.compare(self.baseline.files, now))
+        difference = manifest.compare(self.baseline.files, now)
         # Deepest first, so that folders are empty when their turn comes.
         for path in sorted(difference.added, key=len, reverse=True):
             self.removed += remove(path)
         for path in sorted(difference.changed + difference.removed, key=len):
             self.restored += self._restore(path, self.baseline.files[path])
-        self._restore_times()
         added, changed = len(difference.added), len(difference.changed)
         return f"{added} added, {changed} changed, {len(difference.removed)} removed by the tenant"
-
-    def _restore_times(self) -> None:
-        """A newer /usr would make the next boot "update" the host, and so change it."""
-        entry = self.baseline.files.get("/usr")
-        if entry is not None:
-            os.utime("/usr", ns=(entry.mtime_ns, entry.mtime_ns))
 
     def _restore(self, path: str, entry: manifest.Entry) -> bool:
         current = manifest.read(path)
@@ -71,8 +67,8 @@ class Wiper:
             )
             if other and not self._recreate(path, entry):
                 log.warning("file_not_restorable", path=path)
-                return path.startswith("/var/cache/") and remove(path)
-            return insist(path, lambda: _set_metadata(path, entry))
+                return False
+            return _insist(path, lambda: _set_metadata(path, entry))
         except OSError as problem:
             log.warning("file_not_restored", path=path, message=str(problem))
             return False
@@ -101,7 +97,7 @@ class Wiper:
             found = manifest.read(str(copy))
             if found is not None and found.kind == "file" and found.content == entry.content:
                 return copy
-        return Path(os.devnull) if living.is_log(path) else None
+        return Path(os.devnull) if manifest.is_living(path) else None
 
     def empty_scratch(self) -> str:
         before = self.removed
@@ -123,37 +119,16 @@ class Wiper:
                 remove(entry.path)
 
     def clean_logs(self, deadline: Deadline) -> str:
-        """journald begins a new journal; every other one is removed, every other log emptied."""
-        commands.attempt(["journalctl", "--quiet", "--rotate"], deadline.at_most(30))
+        commands.attempt(["journalctl", "--quiet", "--rotate", "--vacuum-time=1s"], deadline.at_most(30))
         emptied = 0
-        for folder in ("/var/log", "/var/lib/dhcp"):
-            for parent, _, names in os.walk(folder):
-                for path in (os.path.join(parent, name) for name in names):
-                    if not parent.startswith("/var/log/journal"):
-                        emptied += _empty(path)
-                    elif os.path.basename(path) != "system.journal":
-                        self.removed += remove(path)
+        for parent, _, names in os.walk("/var/log"):
+            for name in names:
+                path = os.path.join(parent, name)
+                if not name.endswith(".journal"):
+                    emptied += _empty(path)
+                elif name.startswith("user-"):
+                    self.removed += remove(path)
         return f"{emptied} logs emptied"
-
-    def end_replaced(self, deadline: Deadline) -> str:
-        """End what runs another program than the one on disk, now that the right one is there; services come back with it."""
-        found = Programs(self.baseline.files).replaced(processes.snapshot())
-        own = {process.pid for process in processes.others()}
-        if any(process.pid == 1 for process, _ in found):
-            commands.attempt(["systemctl", "daemon-reexec"], deadline.at_most(30))
-        doomed = [process for process, _ in found if process.pid in own]
-        if doomed:
-            left = {process.instance for process in doomed}
-            processes.end(
-                lambda: [process for process in processes.others() if process.instance in left], lambda: None, deadline
-            )
-        return f"{len(found)} replaced programs"
-
-    def restore_kernel(self, deadline: Deadline) -> str:
-        """What a restart would have taken away: packet filters, settings, namespaces, device nodes."""
-        if self.baseline.live.kernel is None:
-            return "not known"
-        return kernel_state.restore(self.baseline.live.kernel, deadline)
 
     def settle_units(self, deadline: Deadline) -> str:
         units.settle(deadline)
@@ -186,6 +161,17 @@ def is_run_litter(name: str) -> bool:
     return name not in _RUN_BELONGINGS and not name.startswith(("systemd", "gpuaas", "agetty"))
 
 
+def remove(path: str) -> bool:
+    """Remove a file or a whole folder. False when something of it stays; verify will see it."""
+    try:
+        return _insist(path, lambda: _remove_once(path))
+    except FileNotFoundError:
+        return True
+    except OSError as problem:
+        log.warning("file_not_removed", path=path, message=str(problem))
+        return False
+
+
 def _empty(path: str) -> bool:
     """Never through a link: the tenant may have pointed it anywhere."""
     try:
@@ -196,14 +182,44 @@ def _empty(path: str) -> bool:
     return True
 
 
+def _remove_once(path: str) -> None:
+    if os.path.isdir(path) and not os.path.islink(path):
+        shutil.rmtree(path)
+    else:
+        os.unlink(path)
+
+
+def _insist(path: str, action: Callable[[], None]) -> bool:
+    """Try; when the file is marked immutable, take the mark away and try again."""
+    try:
+        action()
+    except PermissionError:
+        for folder, _, names in os.walk(path):
+            for name in names:
+                _clear_flags(os.path.join(folder, name))
+            _clear_flags(folder)
+        _clear_flags(path)
+        action()
+    return True
+
+
+def _clear_flags(path: str) -> None:
+    with contextlib.suppress(OSError):
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            raw = fcntl.ioctl(descriptor, _FS_IOC_GETFLAGS, b"\0" * 8)
+            flags = struct.unpack("l", raw)[0] & ~_IMMUTABLE_OR_APPEND
+            fcntl.ioctl(descriptor, _FS_IOC_SETFLAGS, struct.pack("l", flags))
+        finally:
+            os.close(descriptor)
+
+
 def _set_metadata(path: str, entry: manifest.Entry) -> None:
-    if entry.kind != "link":
-        clear_flags(path)
     os.chown(path, entry.uid, entry.gid, follow_symlinks=False)
     if entry.kind == "link":
         return
     os.chmod(path, entry.mode)
-    wanted = dict(attribute.split("=", 1) for attribute in entry.attributes.split(";") if "=" in attribute)
+    wanted = dict(attribute.split("=", 1) for attribute in entry.attributes.split(";") if attribute)
     for name in os.listxattr(path):
         if name not in wanted:
             os.removexattr(path, name)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import ipaddress
-
 
 def make_inventory(node_index: int, gpus: int, model: str = "NVIDIA H100 80GB HBM3") -> dict[str, object]:
     """The same node index always gives the same inventory."""
@@ -40,8 +37,3 @@ def make_address(node_index: int) -> str:
     """An address from the benchmarking range, which no real host has."""
     offset = node_index % 131_072
     return f"198.{18 + offset // 65_536}.{offset // 256 % 256}.{offset % 256}"
-
-
-def make_other_address(public_key: bytes) -> str:
-    """For a node whose usual address belongs to another one: of the documentation range, and of nobody else."""
-    return str(ipaddress.IPv6Address(b"\x20\x01\x0d\xb8" + hashlib.sha256(public_key).digest()[:12]))

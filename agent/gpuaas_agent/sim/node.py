@@ -8,24 +8,26 @@ import json
 import random
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from gpuaas_agent import __version__, phases, protocol, signing, specs, tasks
-from gpuaas_agent.claims import NOT_UNDERSTOOD
 from gpuaas_agent.failures import TaskFailure
 from gpuaas_agent.host import inspection
 from gpuaas_agent.identity import HostFacts, Trust, enrol_request
 from gpuaas_agent.node_key import KeyLife, life_from_answer, rotate_request
 from gpuaas_agent.protocol import Envelope, Failure, Phase, Result, SignedTask
-from gpuaas_agent.sim.answers import SimHost
 from gpuaas_agent.sim.http import Connection
-from gpuaas_agent.sim.inventory import make_address, make_inventory, make_other_address
+from gpuaas_agent.sim.inventory import make_address, make_inventory
 from gpuaas_agent.wire import API, Clock, Refused, Unreachable
 
 HEARTBEAT_SECONDS = 60.0
 _HOST_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI" + "A" * 43
+_CHECKS = (
+    *("marker", "files", "users", "processes", "ports"),
+    *("authorized_keys", "crontabs", "mounts", "units"),
+)
 
 
 @dataclass(frozen=True)
@@ -52,12 +54,11 @@ class Behaviour:
     host_certificates: bool = False
 
 
-def _key_of(seed: str | None, index: int, generation: int = 1) -> Ed25519PrivateKey:
-    """With a seed, a node that starts again has the keys it had before, and is the same node to the platform."""
+def _key_of(seed: str | None, index: int) -> Ed25519PrivateKey:
+    """With a seed, a node that starts again has the key it had before, and is the same node to the platform."""
     if seed is None:
         return Ed25519PrivateKey.generate()
-    place = f"{seed}/{index}" if generation == 1 else f"{seed}/{index}/{generation}"
-    return Ed25519PrivateKey.from_private_bytes(hashlib.sha256(place.encode()).digest())
+    return Ed25519PrivateKey.from_private_bytes(hashlib.sha256(f"{seed}/{index}".encode()).digest())
 
 
 class SimNode:
@@ -71,7 +72,6 @@ class SimNode:
         key_seed: str | None = None,
     ) -> None:
         self.index = index
-        self.address = make_address(index)
         self.node_id = "-"
         self.ready = asyncio.Event()
         self._gpus = gpus
@@ -79,9 +79,7 @@ class SimNode:
         self._poll = poll
         self._reports = reports
         self._key = _key_of(key_seed, index)
-        self._seed = key_seed
-        self._generation = 1
-        self._rotating = asyncio.Lock()
+        self._keeps_key = key_seed is not None  # a key from a seed stays, so that the node is known after a restart
         self._key_life = KeyLife()
         self._next_key: Ed25519PrivateKey | None = None
         self._clock = Clock()
@@ -90,8 +88,6 @@ class SimNode:
         self._in_hand: set[str] = set()
         self._running: set[asyncio.Task[None]] = set()
         self._wait = 30
-        self._host = SimHost(index)
-        self._claims_wanted = True
         self.trouble = ""  # why it does not get through at the moment
 
     async def enter(self, token: str) -> None:
@@ -124,87 +120,40 @@ class SimNode:
             pause = min(pause * 2, 30.0)
 
     async def _enrol(self, token: str) -> None:
-        answer = await self._ask_to_enrol(token)
+        facts = HostFacts(f"sim-{self.index:05d}", make_address(self.index), _HOST_KEY)
+        answer = await self._call("POST", "/enrol", enrol_request(token, self._key, facts))
         self.node_id = str(answer["node_id"])
-        self._find_newest_key(answer.get("key_generation"))
         self._trust = Trust.from_answer(answer)
         self._key_life = life_from_answer(answer, self._clock.now())
         wait = answer.get("poll_wait_seconds")
         self._wait = wait if isinstance(wait, int) and 0 < wait <= 60 else 30
 
-    async def _ask_to_enrol(self, token: str) -> dict[str, object]:
-        """A fleet that starts anew beside the nodes of an earlier one takes other addresses than those have."""
-        facts = HostFacts(f"sim-{self.index:05d}", self.address, _HOST_KEY)
-        try:
-            return await self._call("POST", "/enrol", enrol_request(token, self._key, facts))
-        except Refused as refusal:
-            if refusal.code == "node_key_replaced":
-                return await self._enrol_as_before(token, facts, refusal)
-            if refusal.code != "address_taken":
-                raise
-        self.address = make_other_address(signing.raw_public_key(self._key))
-        facts = replace(facts, address=self.address)
-        return await self._call("POST", "/enrol", enrol_request(token, self._key, facts))
-
-    async def _enrol_as_before(self, token: str, facts: HostFacts, refusal: Refused) -> dict[str, object]:
-        """Started again from its seed: the platform says which of its keys it had last."""
-        if not self._find_newest_key(refusal.details.get("key_generation")):
-            raise refusal
-        return await self._call("POST", "/enrol", enrol_request(token, self._key, facts))
-
-    def _find_newest_key(self, generation: object) -> bool:
-        """A real agent has its newest key on disk; this one makes it again from its seed. Whether it could."""
-        if self._seed is None or not isinstance(generation, int):
-            return False
-        self._generation, self._key = generation, _key_of(self._seed, self.index, generation)
-        return True
-
     async def renew_key(self) -> None:
         """Like a real agent, but for the disk."""
-        if self._key_life.is_due(self._clock.now()):
-            await self._insist(self.rotate_key)
-
-    async def rotate_key(self) -> None:
-        """The old key is dead when the platform has the new one; calls that are under way wait for the end of it. When an
-        answer was lost, the new key asks first: the platform may have it.
-        """
-        async with self._rotating:
-            begun = self._next_key is not None
-            new = self._next_key or _key_of(self._seed, self.index, self._generation + 1)
-            self._next_key = new
-            body = rotate_request(new, self.node_id)
-            try:
-                answer = await self._send("POST", "/key", body, self._reporting, new if begun else self._key)
-            except Refused as refusal:
-                if not begun or refusal.code not in ("agent_signature_invalid", "node_key_replaced"):
-                    raise
-                answer = await self._send("POST", "/key", body, self._reporting, self._key)
-            self._key, self._next_key = new, None
-            self._generation += 1
-            self._key_life = life_from_answer(answer, self._clock.now())
+        if self._keeps_key or not self._key_life.is_due(self._clock.now()):
+            return
+        self._next_key = self._next_key or Ed25519PrivateKey.generate()  # the same again, when an answer was lost
+        answer = await self._call("POST", "/key", rotate_request(self._next_key, self.node_id))
+        self._key, self._next_key = self._next_key, None
+        self._key_life = life_from_answer(answer, self._clock.now())
 
     async def _introduce(self) -> None:
         await self._heartbeat()
         await self._call("POST", "/inventory", make_inventory(self.index, self._gpus))
 
     async def _heartbeat(self) -> None:
-        body: dict[str, object] = {
-            "agent_version": __version__,
-            "boot_id": self._host.boot_id,
-            "address": self.address,
-            "slice_addresses": [],
-            "ssh_host_public_key": _HOST_KEY,
-            "allocations": [],
-            "tls_anchors": self._poll.target.anchors.digests,
-        }
-        try:
-            claims = self._host.claims() if self._claims_wanted else {}
-            answer = await self._call("POST", "/heartbeat", {**body, **claims})
-        except Refused as refusal:
-            if refusal.status not in NOT_UNDERSTOOD or not self._claims_wanted:
-                raise
-            self._claims_wanted = False
-            answer = await self._call("POST", "/heartbeat", body)
+        answer = await self._call(
+            "POST",
+            "/heartbeat",
+            {
+                "agent_version": __version__,
+                "boot_id": f"00000000-0000-4000-8000-{self.index:012d}",
+                "address": make_address(self.index),
+                "ssh_host_public_key": _HOST_KEY,
+                "allocations": [],
+                "tls_anchors": self._poll.target.anchors.digests,
+            },
+        )
         self._poll.target.learn(answer, self._trust.task_keys)
         self._trust = Trust.from_answer(answer)
 
@@ -232,9 +181,7 @@ class SimNode:
         if self._behaviour.delay_seconds:
             await asyncio.sleep(self._behaviour.delay_seconds)
         result = chosen or await self._outcome(envelope, started)
-        if envelope.kind == "wipe" and envelope.spec.get("shape") == "baremetal" and result.status == "succeeded":
-            await self._insist(self.rotate_key)
-        connection = self._reporting
+        connection = self._reports[self.index % len(self._reports)]
         path = f"/tasks/{envelope.task_id}/result"
         try:
             await self._insist(lambda: self._call("POST", path, result.wire(), connection))
@@ -257,11 +204,6 @@ class SimNode:
         if envelope.kind == "provision" and self._behaviour.host_certificates:
             await self._certify(envelope)
         try:
-            if envelope.kind == "verify_wipe":
-                found, evidence = self._host.verify(envelope.spec)
-                return Result(envelope.generation, "succeeded", [phase], found, evidence)
-            if envelope.kind == "wipe" and self._host.wipe(envelope.spec):
-                await self._insist(self._heartbeat)  # as a host that comes back from a restart does
             return Result(envelope.generation, "succeeded", [phase], self._answer_to(envelope))
         except TaskFailure as problem:
             return Result(envelope.generation, "failed", [phase], failure=phases.failure_of(problem))
@@ -270,22 +212,24 @@ class SimNode:
         body = {
             "allocation_id": envelope.spec["allocation_id"],
             "public_key": _HOST_KEY,
-            "address": self.address,
+            "address": make_address(self.index),
         }
-        await self._call("POST", "/host-certificates", body, self._reporting)
-
-    @property
-    def _reporting(self) -> Connection:
-        return self._reports[self.index % len(self._reports)]
+        connection = self._reports[self.index % len(self._reports)]
+        await self._call("POST", "/host-certificates", body, connection)
 
     def _answer_to(self, envelope: Envelope) -> dict[str, object]:
         spec = envelope.spec
         if envelope.kind == "provision":
-            return {"ssh": {"address": self.address, "port": 22, "user": spec.get("login_user")}}
+            address = make_address(self.index)
+            return {"ssh": {"address": address, "port": 22, "user": spec.get("login_user")}}
         if envelope.kind == "discover":
             return {"inventory": make_inventory(self.index, self._gpus)}
         if envelope.kind == "wipe":
             return {"removed": 0, "restored": 0}
+        if envelope.kind == "verify_wipe":
+            names = [*_CHECKS, "slice"] if spec.get("shape") == "gpu_slice" else [*_CHECKS]
+            checks = [{"name": n, "clean": True, "found": [], "examined": 1} for n in names]
+            return {"clean": True, "checks": checks}
         if envelope.kind == "terminal":
             raise TaskFailure(
                 "terminal_not_offered",
@@ -300,25 +244,10 @@ class SimNode:
     async def _call(
         self, method: str, path: str, payload: object = None, connection: Connection | None = None
     ) -> dict[str, object]:
-        """Again with the new key, when the old one was replaced while the call was under way."""
-        used = self._key
-        try:
-            return await self._send(method, path, payload, connection or self._poll, used)
-        except Refused as refusal:
-            if refusal.code != "node_key_replaced" or self.node_id == "-":
-                raise
-            async with self._rotating:
-                pass
-            if self._key is used:
-                raise
-        return await self._send(method, path, payload, connection or self._poll, self._key)
-
-    async def _send(
-        self, method: str, path: str, payload: object, connection: Connection, key: Ed25519PrivateKey
-    ) -> dict[str, object]:
         body = b"" if payload is None else json.dumps(payload, separators=(",", ":")).encode()
+        connection = connection or self._poll
         async with connection.lock:
-            signed = signing.authorization(key, self.node_id, method, API + path, body, self._clock.now_ms())
+            signed = signing.authorization(self._key, self.node_id, method, API + path, body, self._clock.now_ms())
             try:
                 return await connection.call(method, API + path, body, signed, self._wait + 30.0)
             except Refused as refusal:

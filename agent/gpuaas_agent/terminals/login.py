@@ -77,5 +77,5 @@ class LoginFiles:
             "UserKnownHostsFile": str(self.folder / "known_hosts"),
         }
         settings = [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
-        where = ["-p", str(way_in.port), "-l", way_in.user, "--", way_in.address]
+        where = ["-p", str(way_in.port), "-l", way_in.user, way_in.address]
         return [*way_in.through, "ssh", "-tt", "-a", "-x", "-F", "none", *settings, *where]

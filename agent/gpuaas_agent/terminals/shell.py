@@ -7,7 +7,6 @@ import contextlib
 import fcntl
 import os
 import pty
-import signal
 import struct
 import termios
 from collections.abc import Sequence
@@ -96,26 +95,15 @@ class Shell:
         return "".join(letter for letter in told[-1] if letter.isprintable())[:300] if told else ""
 
     async def end(self) -> None:
-        """The program and what it started in its process group: a hang-up is not enough, for they may ignore it (an agent
-        started by `nohup` passes that on), and the end of its standard error, which they share, is waited for.
-        """
         try:
-            self._kill_group()
+            with contextlib.suppress(ProcessLookupError):
+                self._process.kill()
             await self._process.wait()
         finally:
             self._complaints.cancel()
             if self._master >= 0:
                 os.close(self._master)
                 self._master = -1
-
-    def _kill_group(self) -> None:
-        """Before `setsid` has run there is no group yet, and the program is alone."""
-        if self._process.returncode is not None:
-            return
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        with contextlib.suppress(ProcessLookupError):
-            self._process.kill()
 
 
 async def _last_words(process: asyncio.subprocess.Process) -> bytes:

@@ -46,8 +46,12 @@ def access_bundle(
             "controller": f"{enter} -- scontrol ping",
             "nodes": f"{enter} -- sinfo -R",
             "json": f"{enter} -- sinfo --json",
+            "status": f"nc {door.address} {layout.STATUS_PORT}",
         },
-        "endpoints": {"slurmctld": f"{door.address}:{layout.CONTROLLER_PORT}"},
+        "endpoints": {
+            "slurmctld": f"{door.address}:{layout.CONTROLLER_PORT}",
+            "status": f"{door.address}:{layout.STATUS_PORT}",
+        },
         "paths": {
             "configuration": f"{layout.ETC}/slurm.conf",
             "logs": layout.LOGS,

@@ -28,7 +28,6 @@ class Cluster:
     packages: Packages
     heads: Heads
     facts: dict[str, Facts] = field(default_factory=dict)  # by allocation
-    _status_key: str = field(default="", repr=False)
 
     @classmethod
     def of(cls, ctx: Context, heads: Heads) -> "Cluster":
@@ -99,19 +98,7 @@ class Cluster:
             raise Failed(
                 "key_missing", "The cluster's key is not on its controller.", next_step="Reconcile the cluster."
             )
-        return new_key()
-
-    @property
-    def status_key(self) -> str:
-        """By which the health check proves to the controller's host who it is. The instance's runtime keeps it."""
-        if not self._status_key:
-            place = (self.ctx.instance.runtime or {}).get("controller")
-            known = place.get("status_key") if isinstance(place, dict) else None
-            self._status_key = str(known) if known else secrets.token_hex(32)
-        return self._status_key
-
-    def renew_status_key(self) -> None:
-        self._status_key = secrets.token_hex(32)
+        return base64.b64encode(secrets.token_bytes(KEY_BYTES)).decode()
 
     async def _known(self, asked: Sequence[None]) -> list[Known]:
         return [await self.at_head(known_of)] * len(asked)
@@ -124,11 +111,6 @@ class Cluster:
         """Whether another member of the cluster stays on the same host."""
         place = place_of(member)
         return any(one.id != member.id and place_of(one) == place for one in self.ctx.everybody if not one.host_gone)
-
-
-def new_key() -> str:
-    """In base64."""
-    return base64.b64encode(secrets.token_bytes(KEY_BYTES)).decode()
 
 
 def place_of(member: ControllerMember) -> str:

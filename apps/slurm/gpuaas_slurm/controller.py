@@ -13,7 +13,7 @@ from gpuaas_sdk.controller import (
     Watched,
     main,
 )
-from gpuaas_slurm import attribution, clearing, head_host, installing, leaving, rotation, usage, worker_host
+from gpuaas_slurm import attribution, clearing, head_host, installing, leaving, usage, worker_host
 from gpuaas_slurm.access import Door, access_bundle
 from gpuaas_slurm.cluster import Cluster, place_of, together
 from gpuaas_slurm.heads import Heads
@@ -51,12 +51,8 @@ class Slurm(AppController):
 
     async def reconcile(self, ctx: Context) -> None:
         """Also of nodes that the cluster still knows and that are nobody's: of a worker that was forced out of it."""
-        cluster = Cluster.of(ctx, self._heads)
-        if ctx.rotates_secrets or ctx.options.get("secrets") == "rotate":
-            await rotation.rotate(cluster)
-            await _describe(cluster)
-            return
         await self.bootstrap(ctx)
+        cluster = Cluster.of(ctx, self._heads)
         members = {node_name(one.ordinal) for one in ctx.everybody if one.component_key == "worker"}
         async with ctx.step("forget-strays"):
             for name in sorted(set(await (await cluster.scheduler()).nodes()) - members):
@@ -147,7 +143,7 @@ class Slurm(AppController):
             return None
         runtime = watched.instance.runtime or {}
         since = usage.since(runtime) if runtime.get("accounting") else None
-        status = await status_at(str(address), place.get("status_key") if isinstance(place, dict) else None, since)
+        status = await status_at(str(address), since)
         health = judge(watched.members, status)
         health.runtime = counted(runtime, status)
         if not isinstance(status, str) and status.ended is not None and since is not None:
@@ -212,7 +208,7 @@ async def _describe(cluster: Cluster) -> None:
         slurm_version=facts.slurm_version,
         package_version=facts.package_version,
         cluster=cluster.inputs.cluster_name,
-        controller={"address": host.address, "status_port": STATUS_PORT, "status_key": cluster.status_key},
+        controller={"address": host.address, "status_port": STATUS_PORT},
         partitions=[one.name for one in cluster.inputs.partitions],
         confined_by=facts.cgroup if cluster.inputs.confine else "none",
         memory_confined=(await cluster.conf()).memory_per_cpu is not None,

@@ -45,7 +45,6 @@ async def bring_up(cluster: Cluster, host: Host, afresh: bool = False) -> None:
     written = [
         _file(_unit(layout.CONTROLLER_UNIT), units.controller_unit(mark, accounting)),
         _file(layout.STATUS_PROGRAM, status, mode=0o755),
-        _file(layout.STATUS_KEY, cluster.status_key, "slurm", 0o400),
         _file(_unit(layout.STATUS_SOCKET), units.status_socket()),
         _file(_unit(layout.STATUS_UNIT), units.status_unit(mark, accounting)),
     ]

@@ -15,7 +15,6 @@ MUNGE_KEY = f"{MUNGE}/key"
 HOMES = f"{FOLDER}/home"
 PACKAGES = f"{FOLDER}/packages"
 STATUS_PROGRAM = f"{FOLDER}/bin/status"
-STATUS_KEY = f"{FOLDER}/status-key"
 UNIT_FILES = "/etc/systemd/system"
 STAMPS = "/run/gpuaas-slurm-stamps"  # what each running daemon was started with
 

@@ -148,7 +148,7 @@ async def told_at_the_end(host: Host, looked_since: int, seconds: float = 10.0) 
 
 async def ended_on(host: Host, looked_since: int) -> Ended | None:
     """By the way into the host, for the last look before it is gone. None: the accounting does not answer."""
-    argv = ["/usr/bin/python3", "-I", layout.STATUS_PROGRAM, "accounting", "local"]
+    argv = ["/usr/bin/python3", "-I", layout.STATUS_PROGRAM, "accounting"]
     ran = await host.sudo(argv, check=False, stdin=f"since {looked_since}\n", timeout=READ_SECONDS)
     try:
         return ended_of(json.loads(ran.out).get("ended")) if ran.ok else None

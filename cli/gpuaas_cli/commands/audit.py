@@ -1,6 +1,5 @@
 """audit: who did what."""
 
-from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -16,16 +15,6 @@ group = CommandGroup(
     "Audit trail: of a project, of --tenant, or with --platform of everything. Without a verb: list.",
     lists_unless_told=True,
 )
-
-
-class AuditSource(StrEnum):
-    API = "api"
-    CONSOLE = "console"
-    CLI = "cli"
-    CONTROLLER = "controller"
-    AGENT = "agent"
-    SYSTEM = "system"
-
 
 COLUMNS: list[Column[AuditRecord]] = [
     Column("TIME", lambda one: short_moment(one.at), whole=True),
@@ -65,10 +54,6 @@ def list_(
     actor: Annotated[str | None, typer.Option("--actor", help="Only by this user or service account (id).")] = None,
     action: Annotated[str | None, typer.Option("--action", help="Only this action, such as allocation_create.")] = None,
     outcome: Annotated[str | None, typer.Option("--outcome", help="Only done or denied.")] = None,
-    source: Annotated[
-        AuditSource | None,
-        typer.Option("--source", help="Only what came this way; system: the platform's own."),
-    ] = None,
     correlation: Annotated[str | None, typer.Option("--correlation", help="Only of this correlation id.")] = None,
     since: Annotated[
         str | None, typer.Option("--since", help="From then on: a span (90m, 12h, 30d) or a time.")
@@ -88,7 +73,6 @@ def list_(
         actor_id=actor,
         action=action,
         outcome=outcome,
-        source=source,
         correlation_id=correlation,
         since=past(since),
         before=past(before),

@@ -1,4 +1,4 @@
-"""config: the server address, the default project, the CA certificate, the client certificate."""
+"""config: the server address, the default project, the CA certificate."""
 
 from dataclasses import asdict, replace
 from enum import StrEnum
@@ -20,8 +20,6 @@ class Setting(StrEnum):
     SERVER = "server"
     PROJECT = "project"
     CA_FILE = "ca_file"
-    CERTIFICATE_FILE = "certificate_file"
-    CERTIFICATE_KEY_FILE = "certificate_key_file"
 
 
 @group.verb("show")
@@ -45,21 +43,13 @@ def set_(
     setting: Annotated[Setting, typer.Argument(help="What to set.")],
     value: Annotated[str, typer.Argument(help="The value; empty takes it away.")],
 ) -> None:
-    """Set the server, the default project, the CA certificate, or a client certificate and its key."""
+    """Set the server, the default project or the CA certificate."""
     kept: str | None = value or None
     if setting is Setting.SERVER:
         changed = replace(session.configuration, server=value.rstrip("/") or Configuration().server)
     elif setting is Setting.PROJECT:
         changed = replace(session.configuration, project=kept)
     else:
-        path = str(Path(value).resolve()) if value else None
-        changed = _with_file(session.configuration, setting, path)
-    session.say(f"{setting} is set in {changed.save()}.")
-
-
-def _with_file(known: Configuration, setting: Setting, path: str | None) -> Configuration:
-    if setting is Setting.CA_FILE:
-        return replace(known, ca_file=path)
-    if setting is Setting.CERTIFICATE_FILE:
-        return replace(known, certificate_file=path)
-    return replace(known, certificate_key_file=path)
+        changed = replace(session.configuration, ca_file=str(Path(value).resolve()) if value else None)
+    path = changed.save()
+    session.say(f"{setting} is set in {path}.")

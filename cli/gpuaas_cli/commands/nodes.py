@@ -21,7 +21,6 @@ group.add_typer(node_labels.group, name="labels")
 group.add_typer(node_maintenance.group, name="maintenance")
 group.add_typer(node_reports.group, name="reports")
 
-ANYWHERE = ("0.0.0.0/0", "::/0")
 NodeArgument = Annotated[str, typer.Argument(help="Node: id, name or hostname.")]
 
 
@@ -146,16 +145,6 @@ def rename(session: Session, node: NodeArgument, name: Annotated[str, typer.Argu
     _print(session, session.client.nodes.update(node_id(session.client, node), name=name))
 
 
-@group.verb("erase-drives")
-def erase_drives(
-    session: Session,
-    node: NodeArgument,
-    erase: Annotated[bool, typer.Option("--on/--off", help="Off: the proof says that drives were not examined.")],
-) -> None:
-    """Decide whether a wipe erases the drives of a node's slots, and reads them back."""
-    _print(session, session.client.nodes.update(node_id(session.client, node), erase_drives=erase))
-
-
 @group.verb("discover")
 def discover(session: Session, node: NodeArgument, watch: WatchOption = False) -> None:
     """Ask a node to look at its hardware again."""
@@ -213,25 +202,6 @@ def _watch_drain(session: Session, node: Node, deadline: float) -> Node:
     return found
 
 
-@group.verb("set-address")
-def set_address(
-    session: Session, node: NodeArgument, address: Annotated[str, typer.Argument(help="IP address or name.")]
-) -> None:
-    """Say where a node can be reached after a move. While a tenant is on it, its agent cannot change that."""
-    _print(session, session.client.nodes.update(node_id(session.client, node), address=address))
-
-
-@group.verb("set-source")
-def set_source(
-    session: Session,
-    node: NodeArgument,
-    networks: Annotated[list[str], typer.Argument(help="Addresses or networks, or `any`.")],
-) -> None:
-    """Say from where a node's agent may come. Its key is refused from everywhere else."""
-    wanted = [*(one for one in networks if one != "any"), *(ANYWHERE if "any" in networks else ())]
-    _print(session, session.client.nodes.update(node_id(session.client, node), source_networks=wanted))
-
-
 def _print(session: Session, node: Node) -> None:
     slots = {name: count for name, count in vars(node.slots).items() if count}
     fields = [
@@ -241,28 +211,15 @@ def _print(session: Session, node: Node) -> None:
         ("Maintenance", node.maintenance.reason if node.maintenance else None),
         ("Hostname", node.hostname),
         ("Address", node.address),
-        ("Slice addresses", node.slice_addresses),
-        ("Speaks from", node.source_networks),
         ("Slots", slots),
         ("Labels", dict(node.labels)),
         ("Agent", node.agent_version),
-        ("Wipe", _wipe(node)),
         ("Last seen", node.last_seen_at),
         ("Warnings", _warnings(node)),
         ("You may", node.allowed_actions),
         ("Id", node.id),
     ]
     print_card(session, node, fields)
-
-
-def _wipe(node: Node) -> str:
-    """What a wipe of the whole node can prove, and what it leaves out."""
-    parts = [f"up to {node.wipe_grades[-1]}"]
-    if not node.erase_drives:
-        parts.append("drives are not erased")
-    if node.claim_differs:
-        parts.append("its agent reports another configuration or program than is recorded")
-    return "; ".join(parts)
 
 
 def _warnings(node: Node) -> str:

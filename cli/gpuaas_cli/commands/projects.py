@@ -1,34 +1,24 @@
 """projects: where allocations live."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from gpuaas_cli.command_group import CommandGroup
-from gpuaas_cli.exports import write_export
 from gpuaas_cli.failures import CommandFailed, ExitCode
 from gpuaas_cli.options import TenantOption, YesOption
 from gpuaas_cli.references import home_tenant_id, project_id, tenant_id
-from gpuaas_cli.rendering import Column, age, print_card, print_list, short_moment
+from gpuaas_cli.rendering import Column, age, print_card, print_list
 from gpuaas_cli.session import Session
 from gpuaas_sdk import Project
 
 group = CommandGroup("Projects of a tenant: where allocations live.")
 
 ProjectArgument = Annotated[str, typer.Argument(help="Project: id, slug or tenant/slug.")]
-
-
-def status_of(one: Project) -> str:
-    if one.delete_after is not None:
-        return "deleting"
-    return "disabled" if one.disabled else "active"
-
-
 COLUMNS: list[Column[Project]] = [
     Column("SLUG", lambda one: one.slug, whole=True),
     Column("NAME", lambda one: one.name),
-    Column("STATUS", status_of, whole=True),
+    Column("STATUS", lambda one: "disabled" if one.disabled else "active", whole=True),
     Column("AGE", lambda one: age(one.created_at), right=True, whole=True),
     Column("ID", lambda one: one.id, whole=True),
 ]
@@ -81,34 +71,6 @@ def enable(session: Session, project: ProjectArgument) -> None:
     _print(session, session.client.projects.update(project_id(session, project), disabled=False))
 
 
-@group.verb("delete")
-def delete(session: Session, project: ProjectArgument, yes: YesOption = False) -> None:
-    """Delete an empty project with everything in it, after a grace period in which it can be undone."""
-    session.confirm(f"Delete the project {project} with everything in it?", yes)
-    deleting = session.client.projects.delete(project_id(session, project))
-    _print(session, deleting)
-    session.say(
-        f"It is removed after {short_moment(deleting.delete_after)}. Until then: gpuaas projects undelete {project}."
-    )
-
-
-@group.verb("undelete")
-def undelete(session: Session, project: ProjectArgument) -> None:
-    """Undo the deletion of a project before its date."""
-    _print(session, session.client.projects.undelete(project_id(session, project)))
-
-
-@group.verb("export")
-def export(
-    session: Session,
-    project: ProjectArgument,
-    target: Annotated[Path, typer.Argument(dir_okay=False, help="Where to: a file of JSON lines.")],
-) -> None:
-    """Write everything that the platform holds on a project into a file; never a secret."""
-    counts = write_export(session.client.projects.export(project_id(session, project)), target)
-    session.say(f"{target} has {sum(counts.values())} records of {len(counts)} kinds.")
-
-
 def _print(session: Session, project: Project) -> None:
     print_card(
         session,
@@ -116,8 +78,7 @@ def _print(session: Session, project: Project) -> None:
         [
             ("Slug", project.slug),
             ("Name", project.name),
-            ("Status", status_of(project)),
-            ("Deleted after", project.delete_after),
+            ("Status", "disabled" if project.disabled else "active"),
             ("Tenant", project.tenant_id),
             ("Created", project.created_at),
             ("Id", project.id),

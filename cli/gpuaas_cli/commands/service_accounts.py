@@ -1,11 +1,10 @@
-"""service-accounts: programs that act in a project, and their keys. Their certificates: account_certificates.py."""
+"""service-accounts: programs that act in a project, and their keys."""
 
 from typing import Annotated
 
 import typer
 
 from gpuaas_cli.command_group import CommandGroup
-from gpuaas_cli.commands import account_certificates
 from gpuaas_cli.options import ExpiresOption, ProjectOption, YesOption, expiry
 from gpuaas_cli.references import project_id, service_account_id
 from gpuaas_cli.rendering import Column, age, print_card, print_list
@@ -15,7 +14,6 @@ from gpuaas_sdk import NewServiceAccount, ServiceAccount, ServiceAccountKey
 group = CommandGroup("Service accounts: programs that act in a project.")
 keys = CommandGroup("Keys of a service account.")
 group.add_typer(keys, name="keys")
-group.add_typer(account_certificates.group, name="certificates")
 
 AccountArgument = Annotated[str, typer.Argument(help="Service account: id or name.")]
 KeyArgument = Annotated[str, typer.Argument(help="Key id (key_…).")]
@@ -180,7 +178,6 @@ def _print(session: Session, account: ServiceAccount) -> None:
         ("Scopes", account.scopes),
         ("Apps", account.app_slugs),
         ("Status", "disabled" if account.disabled else "active"),
-        ("Certificate", "required" if account.certificate_required else "optional"),
         ("Project", account.project_id),
         ("Expires", account.expires_at),
         ("Created", account.created_at),

@@ -35,23 +35,12 @@ def login(
         Path | None,
         typer.Option("--ca-file", exists=True, dir_okay=False, help="CA certificate of the server (PEM)."),
     ] = None,
-    certificate: Annotated[
-        Path | None,
-        typer.Option("--certificate", exists=True, dir_okay=False, help="Client certificate to show (PEM)."),
-    ] = None,
-    certificate_key: Annotated[
-        Path | None,
-        typer.Option("--certificate-key", exists=True, dir_okay=False, help="Its key, when in a file of its own."),
-    ] = None,
 ) -> None:
     """Sign in, for 12 hours unless the server says otherwise. The password is asked for, or read from standard input."""
-    known = session.configuration
     session.configuration = Configuration(
         server=(server or session.server).rstrip("/"),
-        project=known.project,
-        ca_file=str(ca_file.resolve()) if ca_file else known.ca_file,
-        certificate_file=str(certificate.resolve()) if certificate else known.certificate_file,
-        certificate_key_file=str(certificate_key.resolve()) if certificate_key else known.certificate_key_file,
+        project=session.configuration.project,
+        ca_file=str(ca_file.resolve()) if ca_file else session.configuration.ca_file,
     )
     session.server = session.configuration.server
     name = service_account or username or _asked("E-mail")

@@ -24,18 +24,6 @@ COLUMNS: list[Column[Sku]] = [
     Column("OFFERED", lambda one: one.offered, whole=True),
     Column("ID", lambda one: one.id, whole=True),
 ]
-# One SKU has room for what a list has not.
-CHANGED = [*COLUMNS[:-1], Column("WIPE", lambda one: one.wipe_grade, whole=True)]
-
-
-GradeOption = Annotated[
-    str | None,
-    typer.Option("--wipe-grade", help="What a wipe has to reach: inspected, or rebooted (whole nodes; their default)."),
-]
-AcceptOption = Annotated[
-    list[str] | None,
-    typer.Option("--accept-not-examined", help="A check of the wipe that need not have looked; repeat for several."),
-]
 
 
 class Shape(StrEnum):
@@ -59,8 +47,6 @@ def create(
     price: Annotated[int, typer.Option("--price", min=0, help="Per GPU and hour, in minor units (cents).")],
     currency: Annotated[str, typer.Option("--currency", help="Three letters.")] = "USD",
     offered: Annotated[bool, typer.Option("--offered/--not-offered")] = True,
-    wipe_grade: GradeOption = None,
-    accept_not_examined: AcceptOption = None,
 ) -> None:
     """Create a SKU."""
     new = NewSku(
@@ -71,10 +57,8 @@ def create(
         price_per_gpu_hour_minor=price,
         currency=currency,
         offered=offered,
-        wipe_grade=wipe_grade,
-        accept_not_examined=accept_not_examined or [],
     )
-    print_list(session, [session.client.skus.create(new)], CHANGED)
+    print_list(session, [session.client.skus.create(new)], COLUMNS)
 
 
 @group.verb("update")
@@ -84,17 +68,10 @@ def update(
     gpus: Annotated[list[int] | None, typer.Option("--gpus", min=1, help="Offered GPU counts.")] = None,
     price: Annotated[int | None, typer.Option("--price", min=0, help="Per GPU and hour, in minor units.")] = None,
     offered: Annotated[bool | None, typer.Option("--offered/--not-offered")] = None,
-    wipe_grade: GradeOption = None,
-    accept_not_examined: AcceptOption = None,
 ) -> None:
-    """Change the counts, the price, how wipes are proven, or whether it is offered."""
+    """Change the counts, the price, or whether it is offered."""
     found = sku_id(session.client, sku)
     changed = session.client.skus.update(
-        found,
-        offered=offered,
-        price_per_gpu_hour_minor=price,
-        gpu_counts=gpus or None,
-        wipe_grade=wipe_grade,
-        accept_not_examined=accept_not_examined or None,
+        found, offered=offered, price_per_gpu_hour_minor=price, gpu_counts=gpus or None
     )
-    print_list(session, [changed], CHANGED)
+    print_list(session, [changed], COLUMNS)

@@ -1,33 +1,23 @@
 """tenants: the customers of the platform."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from gpuaas_cli.command_group import CommandGroup
-from gpuaas_cli.exports import write_export
 from gpuaas_cli.options import YesOption
 from gpuaas_cli.references import tenant_id
-from gpuaas_cli.rendering import Column, age, print_card, print_list, short_moment
+from gpuaas_cli.rendering import Column, age, print_card, print_list
 from gpuaas_cli.session import Session
 from gpuaas_sdk import Tenant
 
 group = CommandGroup("Tenants: the customers of the platform.")
 
 TenantArgument = Annotated[str, typer.Argument(help="Tenant: id or slug.")]
-
-
-def status_of(one: Tenant) -> str:
-    if one.delete_after is not None:
-        return "deleting"
-    return "disabled" if one.disabled else "active"
-
-
 COLUMNS: list[Column[Tenant]] = [
     Column("SLUG", lambda one: one.slug, whole=True),
     Column("NAME", lambda one: one.name),
-    Column("STATUS", status_of, whole=True),
+    Column("STATUS", lambda one: "disabled" if one.disabled else "active", whole=True),
     Column("AGE", lambda one: age(one.created_at), right=True, whole=True),
     Column("ID", lambda one: one.id, whole=True),
 ]
@@ -61,19 +51,9 @@ def rename(session: Session, tenant: TenantArgument, name: Annotated[str, typer.
     _print(session, session.client.tenants.update(tenant_id(session.client, tenant), name=name))
 
 
-@group.verb("require-wipe")
-def require_wipe(
-    session: Session,
-    tenant: TenantArgument,
-    grade: Annotated[str, typer.Argument(help="inspected (what every wipe reaches) or rebooted.")],
-) -> None:
-    """Set the least that the wipe of a tenant's whole nodes has to reach, whatever the SKU asks for."""
-    _print(session, session.client.tenants.update(tenant_id(session.client, tenant), wipe_grade=grade))
-
-
 @group.verb("disable")
 def disable(session: Session, tenant: TenantArgument, yes: YesOption = False) -> None:
-    """Disable a tenant: its people may read and end what runs, and change nothing else."""
+    """Disable a tenant: nobody of it can sign in any more."""
     session.confirm(f"Disable the tenant {tenant}?", yes)
     _print(session, session.client.tenants.update(tenant_id(session.client, tenant), disabled=True))
 
@@ -84,34 +64,6 @@ def enable(session: Session, tenant: TenantArgument) -> None:
     _print(session, session.client.tenants.update(tenant_id(session.client, tenant), disabled=False))
 
 
-@group.verb("delete")
-def delete(session: Session, tenant: TenantArgument, yes: YesOption = False) -> None:
-    """Delete an empty tenant with everything in it, after a grace period in which it can be undone."""
-    session.confirm(f"Delete the tenant {tenant} with everything in it?", yes)
-    deleting = session.client.tenants.delete(tenant_id(session.client, tenant))
-    _print(session, deleting)
-    session.say(
-        f"It is removed after {short_moment(deleting.delete_after)}. Until then: gpuaas tenants undelete {tenant}."
-    )
-
-
-@group.verb("undelete")
-def undelete(session: Session, tenant: TenantArgument) -> None:
-    """Undo the deletion of a tenant before its date."""
-    _print(session, session.client.tenants.undelete(tenant_id(session.client, tenant)))
-
-
-@group.verb("export")
-def export(
-    session: Session,
-    tenant: TenantArgument,
-    target: Annotated[Path, typer.Argument(dir_okay=False, help="Where to: a file of JSON lines.")],
-) -> None:
-    """Write everything that the platform holds on a tenant into a file; never a secret."""
-    counts = write_export(session.client.tenants.export(tenant_id(session.client, tenant)), target)
-    session.say(f"{target} has {sum(counts.values())} records of {len(counts)} kinds.")
-
-
 def _print(session: Session, tenant: Tenant) -> None:
     print_card(
         session,
@@ -119,9 +71,7 @@ def _print(session: Session, tenant: Tenant) -> None:
         [
             ("Slug", tenant.slug),
             ("Name", tenant.name),
-            ("Status", status_of(tenant)),
-            ("Deleted after", tenant.delete_after),
-            ("Wipe", f"at least {tenant.wipe_grade}"),
+            ("Status", "disabled" if tenant.disabled else "active"),
             ("Created", tenant.created_at),
             ("Id", tenant.id),
         ],

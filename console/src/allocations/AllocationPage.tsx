@@ -88,12 +88,6 @@ function failureTitle(allocation: Allocation): string {
   return allocation.state === "release_failed" ? "The release did not end" : "It could not be used";
 }
 
-/** What the proof of the wipe reached, and what it had to. */
-function gradeOf(allocation: Allocation): string {
-  const required = `${allocation.wipe_grade_required} is required`;
-  return allocation.wipe_grade === null ? required : `${allocation.wipe_grade}; ${required}`;
-}
-
 function Facts({ allocation }: { allocation: Allocation }) {
   return (
     <Panel title="State">
@@ -117,12 +111,7 @@ function Facts({ allocation }: { allocation: Allocation }) {
             "Wipe",
             <StateBadge key="wipe" state={allocation.wipe_verified ? "verified" : "not_verified"} />,
           ],
-          allocation.wipe_grade_required !== null && ["Wipe grade", gradeOf(allocation)],
-          allocation.wipe_not_examined.length > 0 && [
-            "Not examined",
-            allocation.wipe_not_examined.join(", "),
-          ],
-          ["ID", <Mono key="id" text={allocation.id} copy="Copy id" />],
+          ["Id", <Mono key="id" text={allocation.id} copy="Copy id" />],
           ["Host", <Mono key="host" text={allocation.node_id} copy="Copy host id" />],
           ["Asked for by", <Mono key="by" text={allocation.created_by} />],
           ["Request", <Correlation key="correlation" id={allocation.correlation_id} />],

@@ -21,7 +21,7 @@ import { money } from "../parts/money";
 import { explained, ProblemPanel } from "../parts/ProblemPanel";
 import { tell } from "../parts/tell";
 import { useQuota } from "../tenants/quota";
-import { isolationNote, shapeWords } from "./shape";
+import { shapeWords } from "./shape";
 import { useSkus } from "./skus";
 
 /** Asks for GPUs. Whether there are any, and whether the quota allows it, the API says: here, if not. */
@@ -103,9 +103,7 @@ function Form({ project, skus, onClose }: { project: Project; skus: Sku[]; onClo
       <Stack gap="md">
         <Select
           label="SKU"
-          description={
-            sku && `${sku.gpu_model}, ${shapeWords(sku.shape)}. ${isolationNote(sku.shape)}`.trim()
-          }
+          description={sku && `${sku.gpu_model}, ${shapeWords(sku.shape)}`}
           data={skus.map((one) => ({ value: one.name, label: one.name }))}
           value={wish.sku}
           allowDeselect={false}

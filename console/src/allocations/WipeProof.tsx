@@ -1,29 +1,9 @@
 import { Text } from "@mantine/core";
-import { KeyValues } from "../parts/KeyValues";
 import { Panel } from "../parts/Panel";
 import { ProblemPanel } from "../parts/ProblemPanel";
 import { Snippet } from "../parts/Snippet";
 import { exactTime } from "../parts/time";
 import { useTimeline } from "./queries";
-
-interface Check {
-  name?: unknown;
-  status?: unknown;
-  clean?: unknown;
-  relies_on?: unknown;
-  examined?: unknown;
-}
-
-/** Each check in a line: what came of it, how much it looked at, and what it relies on. */
-export function checkLines(evidence: Record<string, unknown>): [string, string][] {
-  const checks = Array.isArray(evidence.checks) ? (evidence.checks as Check[]) : [];
-  return checks.map((one) => {
-    const status = typeof one.status === "string" ? one.status : one.clean === true ? "clean" : "found";
-    const parts = [status.replace("_", " "), `${String(one.examined ?? 0)} examined`];
-    if (typeof one.relies_on === "string") parts.push(`relies on ${one.relies_on}`);
-    return [String(one.name), parts.join(", ")];
-  });
-}
 
 /** What was seen after the wipe; or who gave the GPUs back without a proof, and what they said. */
 export function WipeProof({ project, allocation }: { project: string; allocation: string }) {
@@ -50,7 +30,6 @@ export function WipeProof({ project, allocation }: { project: string; allocation
             <Text size="sm" c="dimmed" mb={6}>
               What the verification looked at and found:
             </Text>
-            <KeyValues items={checkLines(data.wipe_evidence)} />
             <Snippet label="Evidence of the wipe" text={JSON.stringify(data.wipe_evidence, null, 2)} wrap />
           </div>
         )}

@@ -2,7 +2,6 @@
 // it safe to send twice, and a correlation id.
 import createClient, { type Middleware } from "openapi-fetch";
 import { randomId } from "./ids";
-import { printableJson } from "./printable";
 import { ApiProblem, awayProblem, problemOf } from "./problem";
 import type { paths } from "./schema";
 
@@ -36,17 +35,11 @@ const conventions: Middleware = {
     return request;
   },
   async onResponse({ request, response, schemaPath }) {
-    if (response.ok) return await printable(response);
+    if (response.ok) return response;
     if (response.status === 401 && !schemaPath.startsWith("/api/v1/auth/")) whenSessionEnds();
     throw await problemOf(response, request.headers.get("X-Correlation-ID") ?? "");
   },
 };
-
-async function printable(response: Response): Promise<Response> {
-  if (!response.headers.get("Content-Type")?.includes("json")) return response;
-  const { status, statusText, headers } = response;
-  return new Response(printableJson(await response.text()), { status, statusText, headers });
-}
 
 /** A request whose answer was lost is sent again, with the same key: the API does it once. */
 async function send(request: Request): Promise<Response> {

@@ -79,7 +79,7 @@ function Shown({ artifact }: { artifact: Artifact }) {
                   : null,
               ],
               ["Published by", <Mono key="by" text={artifact.created_by} />],
-              ["ID", <Mono key="id" text={artifact.id} copy="Copy id" />],
+              ["Id", <Mono key="id" text={artifact.id} copy="Copy id" />],
             ]}
           />
         </Panel>

@@ -16,13 +16,13 @@ export function AuditDrawer({ record, onClose }: { record: AuditRecord; onClose:
           items={[
             ["When", exactTime(record.at)],
             ["Outcome", <StateBadge key="outcome" state={record.outcome} />],
-            ["Actor", record.actor_name],
-            ["Actor ID", <Mono key="actor" text={record.actor_id} copy="Copy id" />],
-            ["Address", record.address],
+            ["Who", record.actor_name],
+            ["Their id", <Mono key="actor" text={record.actor_id} copy="Copy id" />],
+            ["From", record.address],
             ["Source", record.source],
             ["Client", record.user_agent],
             ["Site", record.site],
-            ["Resource", <ResourceLink key="resource" id={record.resource_id} />],
+            ["To what", <ResourceLink key="resource" id={record.resource_id} />],
             ["Reason", record.reason],
             ["Request", <Correlation key="correlation" id={record.correlation_id} />],
           ]}

@@ -15,7 +15,7 @@ import classes from "./AuditPage.module.css";
 import { EventsOf } from "./EventsOf";
 import { useAudit, useRetention } from "./queries";
 import { ResourceLink } from "./ResourceLink";
-import { type AuditSearch, type Reach, SOURCES, searchOf } from "./search";
+import { type AuditSearch, type Reach, searchOf } from "./search";
 
 export function AuditPage() {
   const project = useProject();
@@ -25,9 +25,7 @@ export function AuditPage() {
   const [shown, setShown] = useState<AuditRecord | null>(null);
   const listing = useAudit(reach, project, search);
   const retention = useRetention();
-  const kept = retention
-    ? ` Records are kept for ${retention.audit} days, events for ${retention.event} days.`
-    : "";
+  const kept = retention ? ` They are kept for ${retention.audit} days, events for ${retention.event}.` : "";
   const reaches: { value: Reach; label: string }[] = [
     { value: "project", label: "This project" },
     ...(isOperator(user) || tenantsOf(user).includes(project.tenant_id)
@@ -45,14 +43,14 @@ export function AuditPage() {
         "6rem",
         (one) => <RelativeTime at={one.at} />,
       ),
-      textColumn("who", "Actor", actorOf, "minmax(9rem, 1.5fr)", (one) => (
+      textColumn("who", "Who", actorOf, "minmax(9rem, 1.5fr)", (one) => (
         <span title={one.actor_id}>{actorOf(one)}</span>
       )),
-      codeColumn("action", "Action", (one) => one.action, "minmax(13rem, 2fr)"),
+      codeColumn("action", "What", (one) => one.action, "minmax(11rem, 1.5fr)"),
       stateColumn("outcome", "Outcome", (one) => one.outcome, "6.5rem"),
       textColumn(
         "resource",
-        "Resource",
+        "To what",
         (one) => one.resource_id,
         "minmax(10rem, 2fr)",
         (one) => <ResourceLink id={one.resource_id} />,
@@ -63,7 +61,7 @@ export function AuditPage() {
   );
   return (
     <>
-      <PageHead title="Audit" lead={`Every change and every refusal.${kept}`} />
+      <PageHead title="Audit" lead={`Who did what, and what was refused. Rows are only ever added.${kept}`} />
       <div className="stack">
         <Filters search={search} reach={reach} reaches={reaches} onReach={setReach} />
         {search.correlation && <EventsOf project={project.id} correlation={search.correlation} />}
@@ -72,12 +70,12 @@ export function AuditPage() {
           columns={columns}
           listing={listing}
           rowId={(one) => one.id}
-          height="calc(100dvh - 21rem)"
+          height="calc(100dvh - 19rem)"
           empty={
             <Empty
               icon="audit"
-              title="No matching records"
-              text="Choose a longer period, or remove a filter."
+              title="No record is like that"
+              text="Look in a longer time, or without a filter."
             />
           }
         />
@@ -122,11 +120,11 @@ function Filters({ search, reach, reaches, onReach }: FilterProps) {
     />
   );
   return (
-    <search className={classes.filters} aria-label="Audit filters">
+    <search className={classes.filters} aria-label="Filters of the audit trail">
       {reaches.length > 1 && (
         <Select
           size="xs"
-          label="Scope"
+          label="Of"
           data={reaches}
           value={reach}
           allowDeselect={false}
@@ -135,8 +133,8 @@ function Filters({ search, reach, reaches, onReach }: FilterProps) {
       )}
       {text("actor", "Actor", "usr_… or sva_…")}
       {text("action", "Action", "allocation_release")}
-      {text("resource", "Resource", "alc_…")}
-      {text("correlation", "Correlation id", "of a request")}
+      {text("resource", "About", "an id")}
+      {text("correlation", "Correlation id", "of one request")}
       <Select
         size="xs"
         label="Outcome"
@@ -145,15 +143,6 @@ function Filters({ search, reach, reaches, onReach }: FilterProps) {
         data={["done", "denied"]}
         value={search.outcome ?? null}
         onChange={(next) => set("outcome", next)}
-      />
-      <Select
-        size="xs"
-        label="Source"
-        placeholder="Any"
-        clearable
-        data={SOURCES}
-        value={search.source ?? null}
-        onChange={(next) => set("source", next)}
       />
       <TextInput
         size="xs"

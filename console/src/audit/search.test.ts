@@ -15,8 +15,3 @@ test("local times become moments, and half-typed ones are left out", () => {
   const wanted = wantedOf({ since: "2026-01-02T03:04", before: "2026-", action: "node_drain" });
   expect(wanted).toEqual({ since: new Date("2026-01-02T03:04").toISOString(), action: "node_drain" });
 });
-
-test("a source that there is not is left out, and one that there is goes to the API", () => {
-  expect(searchOf({ source: "telepathy" })).toEqual({});
-  expect(wantedOf(searchOf({ source: "cli" }))).toEqual({ source: "cli" });
-});

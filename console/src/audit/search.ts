@@ -1,32 +1,18 @@
 // What is looked for in the audit trail is in the address, so that a link shows others the same rows.
 export type Reach = "project" | "tenant" | "platform";
 
-/** How a request came. */
-export const SOURCES = ["api", "console", "cli", "controller", "agent", "system"] as const;
-export type AuditSource = (typeof SOURCES)[number];
-
 export interface AuditSearch {
   actor?: string;
   action?: string;
   correlation?: string;
   resource?: string;
   outcome?: "done" | "denied";
-  source?: AuditSource;
   /** As a field of the page has it: local time, no zone. */
   since?: string;
   before?: string;
 }
 
-const FIELDS = [
-  "actor",
-  "action",
-  "correlation",
-  "resource",
-  "outcome",
-  "source",
-  "since",
-  "before",
-] as const;
+const FIELDS = ["actor", "action", "correlation", "resource", "outcome", "since", "before"] as const;
 
 /** Of an address that anybody may have typed. */
 export function searchOf(raw: Record<string, unknown>): AuditSearch {
@@ -37,7 +23,6 @@ export function searchOf(raw: Record<string, unknown>): AuditSearch {
     if (typeof value === "number") found[field] = String(value);
   }
   if (found.outcome !== "done" && found.outcome !== "denied") delete found.outcome;
-  if (!SOURCES.some((one) => one === found.source)) delete found.source;
   return found as AuditSearch;
 }
 
@@ -49,7 +34,6 @@ export function wantedOf(search: AuditSearch) {
     ...(search.correlation ? { correlation_id: search.correlation } : {}),
     ...(search.resource ? { resource_id: search.resource } : {}),
     ...(search.outcome ? { outcome: search.outcome } : {}),
-    ...(search.source ? { source: search.source } : {}),
     ...momentOf("since", search.since),
     ...momentOf("before", search.before),
   };

@@ -44,7 +44,7 @@ export function CredentialDrawer({
         <KeyValues
           items={[
             ["State", <StateBadge key="state" state={credential.revoked_at ? "revoked" : "active"} />],
-            ["ID", <Mono key="id" text={credential.id} copy="Copy id" />],
+            ["Id", <Mono key="id" text={credential.id} copy="Copy id" />],
             credential.fingerprint !== null && [
               "Fingerprint",
               <Mono key="print" text={credential.fingerprint} copy="Copy fingerprint" />,

@@ -1,7 +1,6 @@
 // One connection to an event stream that heals itself. It remembers the place of the last event, so that whatever
 // happened while it was away is told when it is back: nothing is lost, and what comes twice does no harm.
 
-import { printableJson } from "../api/printable";
 import type { Event } from "../api/types";
 import { pauseBefore } from "./backoff";
 import { FrameReader } from "./frames";
@@ -87,7 +86,7 @@ export class Follower {
       const { done, value } = await heard(reader.read(), silence);
       if (done) return;
       for (const frame of frames.push(text.decode(value, { stream: true }))) {
-        this.wiring.onEvent(JSON.parse(printableJson(frame.data)) as Event);
+        this.wiring.onEvent(JSON.parse(frame.data) as Event);
         if (frame.id) this.place = frame.id;
       }
     }

@@ -16,7 +16,7 @@ export function Holders({ node }: { node: string }) {
       label="Allocations on the node"
       columns={COLUMNS}
       listing={listing}
-      empty={<Empty icon="cpu" title="No allocations yet" />}
+      empty={<Empty icon="cpu" title="Nobody has been here" />}
     />
   );
 }

@@ -7,10 +7,10 @@ import { REPORT_ACTIONS } from "./actions";
 import { useHostReports } from "./queries";
 
 const COLUMNS: Column<HostReport>[] = [
-  textColumn("reason", "Report", (one) => one.reason, "minmax(12rem, 3fr)"),
+  textColumn("reason", "What they say", (one) => one.reason, "minmax(12rem, 3fr)"),
   stateColumn("state", "State", (one) => (one.cleared_at ? "cleared" : "open"), "6rem"),
   dimColumn("by", "Reported by", (one) => one.reported_by, "minmax(8rem, 1fr)"),
-  dimColumn("cleared", "Resolution", (one) => one.cleared_reason, "minmax(8rem, 2fr)"),
+  dimColumn("cleared", "Looked at", (one) => one.cleared_reason, "minmax(8rem, 2fr)"),
   timeColumn("at", "When", (one) => one.created_at),
   barColumn({ table: REPORT_ACTIONS, name: (one) => one.id }, "7rem"),
 ];

@@ -21,9 +21,9 @@ export function HostTasks({ node }: { node: string }) {
         "minmax(8rem, 1fr)",
       ),
       stateColumn("status", "Status", (one) => one.status),
-      monoColumn("about", "Resource", (one) => one.resource_id, "minmax(10rem, 2fr)"),
+      monoColumn("about", "About", (one) => one.resource_id, "minmax(10rem, 2fr)"),
       unsorted(
-        dimColumn("why", "Message", (one) => String(one.failure?.message ?? ""), "minmax(10rem, 2fr)"),
+        dimColumn("why", "What it said", (one) => String(one.failure?.message ?? ""), "minmax(10rem, 2fr)"),
       ),
       timeColumn("at", "When", (one) => one.created_at),
     ],
@@ -35,7 +35,7 @@ export function HostTasks({ node }: { node: string }) {
       label="Tasks"
       columns={columns}
       listing={listing}
-      empty={<Empty icon="nodes" title="No tasks yet" />}
+      empty={<Empty icon="nodes" title="It was told nothing yet" />}
     >
       {shown && <TaskDetail id={shown} onClose={() => setShown(null)} />}
     </TablePanel>

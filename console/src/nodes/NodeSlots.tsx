@@ -26,10 +26,10 @@ const COLUMNS: Column<Slot>[] = [
     "5rem",
     (one) => one.nvlink_group ?? "–",
   ),
-  textColumn("shape", "Shape", (one) => one.capacity_shape, "6rem"),
+  textColumn("shape", "As", (one) => one.capacity_shape, "6rem"),
   dimColumn(
     "why",
-    "Reason",
+    "Why",
     (one) => one.status_reason,
     "minmax(8rem, 2fr)",
     (one) => (one.present ? one.status_reason : "gone from the last inventory"),

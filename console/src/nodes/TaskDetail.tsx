@@ -37,7 +37,7 @@ function Shown({ task }: { task: Task }) {
       <KeyValues
         items={[
           ["Status", <StateBadge key="status" state={task.status} />],
-          ["Resource", <Mono key="about" text={task.resource_id} copy="Copy id" />],
+          ["About", <Mono key="about" text={task.resource_id} copy="Copy id" />],
           ["Told", <RelativeTime key="told" at={task.created_at} />],
           ["Deadline", <RelativeTime key="deadline" at={task.deadline} />],
           ["Request", <Correlation key="correlation" id={task.correlation_id} />],

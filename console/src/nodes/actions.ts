@@ -185,28 +185,6 @@ export function labelsSpec(node: Node): ActionSpec<Node> {
   };
 }
 
-export function drivesSpec(node: Node): ActionSpec<Node> {
-  const erase = !node.erase_drives;
-  return {
-    label: erase ? "Erase drives" : "Keep drives",
-    danger: !erase,
-    says: () =>
-      erase
-        ? "A wipe erases the drives of its slots, and reads them back."
-        : "A wipe leaves the drives of its slots alone; its proof says that they were not examined.",
-    run: (one) =>
-      told(
-        body(
-          api.PATCH("/api/v1/nodes/{node_id}", {
-            params: { ...at(one), header: { "If-Match": `"${one.generation}"` } },
-            body: { erase_drives: erase },
-          }),
-        ),
-      ),
-    done: erase ? "Drives are erased from now on" : "Drives are kept from now on",
-  };
-}
-
 export function labelsOf(text: string): Record<string, string> {
   const lines = text
     .split("\n")

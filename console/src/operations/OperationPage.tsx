@@ -103,7 +103,7 @@ function Shown({ operation }: { operation: Operation }) {
 
 function facts(operation: Operation): Pair[] {
   const all: [string, React.ReactNode][] = [
-    ["ID", <Mono key="id" text={operation.id} copy="Copy id" />],
+    ["Id", <Mono key="id" text={operation.id} copy="Copy id" />],
     ["Asked for by", operation.requested_by_name],
     ["Asked for", <RelativeTime key="at" at={operation.created_at} />],
     ["Reason", operation.reason],

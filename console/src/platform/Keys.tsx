@@ -25,9 +25,9 @@ import { usePlatformKeys, useSecretKeys, useSigningKeys } from "./queries";
 
 type Schemas = components["schemas"];
 
-const MADE: Column<{ created_at: string }> = timeColumn("at", "Created", (one) => one.created_at, "6rem");
+const MADE: Column<{ created_at: string }> = timeColumn("at", "Made", (one) => one.created_at, "6rem");
 
-/** Private keys are never shown; they can be rotated. */
+/** What everything rests on. Private sides are never shown; they can be changed. */
 export function Keys({ may }: { may: boolean }) {
   return (
     <div className="stack">
@@ -42,18 +42,18 @@ function PlatformKeys({ may }: { may: boolean }) {
   const listing = usePlatformKeys();
   const columns = useMemo<Column<Schemas["PlatformKey"]>[]>(
     () => [
-      labelColumn("kind", "Purpose", (one) => one.kind, "minmax(7.5rem, 1fr)"),
+      labelColumn("kind", "For", (one) => one.kind, "minmax(8rem, 1fr)"),
       unsorted(
-        monoColumn("key", "Public key", (one) => one.public_key, "minmax(9rem, 2fr)", "Copy public key"),
+        monoColumn("key", "Public key", (one) => one.public_key, "minmax(12rem, 2fr)", "Copy public key"),
       ),
-      labelColumn("custody", "Custody", (one) => one.custody, "6rem"),
+      textColumn("custody", "Private side under", (one) => one.custody, "9rem"),
       textColumn(
         "unconfirmed",
-        "Unconfirmed",
+        "Not confirmed by",
         (one) => (one.unconfirmed?.total ? `${one.unconfirmed.total} nodes` : ""),
-        "6.5rem",
+        "8rem",
       ),
-      endedColumn((one) => one.retired_at, "retired", "6rem"),
+      endedColumn((one) => one.retired_at, "retired"),
       timeColumn("from", "Signs from", (one) => one.signs_from, "6rem"),
       actionsColumn(
         (one) =>
@@ -61,14 +61,14 @@ function PlatformKeys({ may }: { may: boolean }) {
           !one.retired_at && (
             <ActionButton spec={platformRetireSpec} resource={one} name={one.id} size="compact-xs" />
           ),
-        "5rem",
+        "7rem",
       ),
     ],
     [may],
   );
   return (
     <TablePanel
-      title="Platform keys"
+      title="Keys of the platform"
       aside={
         may && (
           <ActionButton
@@ -91,7 +91,7 @@ function SigningKeys({ may }: { may: boolean }) {
   const columns = useMemo<Column<Schemas["SigningKey"]>[]>(
     () => [
       monoColumn("id", "Key", (one) => one.id, "minmax(10rem, 2fr)"),
-      labelColumn("custody", "Custody", (one) => one.custody, "7rem"),
+      textColumn("custody", "Private side under", (one) => one.custody, "9rem"),
       endedColumn((one) => one.verifies_until, "verifies_only", "8rem"),
       timeColumn("until", "Verifies until", (one) => one.verifies_until, "7.5rem"),
       MADE,
@@ -105,7 +105,7 @@ function SigningKeys({ may }: { may: boolean }) {
   );
   return (
     <TablePanel
-      title="Access token signing keys"
+      title="Keys that sign access tokens"
       label="Signing keys"
       aside={
         may && (
@@ -121,7 +121,7 @@ function SigningKeys({ may }: { may: boolean }) {
 
 const SECRET: Column<Schemas["SecretKey"]>[] = [
   countColumn("version", "Version", (one) => one.version),
-  labelColumn("backend", "Custody", (one) => one.backend, "minmax(8rem, 1fr)"),
+  textColumn("backend", "Kept by", (one) => one.backend, "minmax(8rem, 1fr)"),
   countColumn("protects", "Protects", (one) => one.protects, "6rem"),
   endedColumn((one) => one.retired_at, "retired", "8rem"),
   MADE,
@@ -131,7 +131,7 @@ function SecretKeys({ may }: { may: boolean }) {
   const listing = useSecretKeys();
   return (
     <TablePanel
-      title="Secret encryption keys"
+      title="Keys that protect secrets"
       label="Secret keys"
       aside={
         may && (

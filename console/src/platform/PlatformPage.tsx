@@ -11,7 +11,7 @@ export function PlatformPage() {
   const may = isAdministrator(useSession().user);
   return (
     <>
-      <PageHead title="Platform" lead="SKUs, apps, users and keys of the whole platform." />
+      <PageHead title="Platform" lead="What is offered, to whom, and the keys that all of it rests on." />
       <Tabbed
         label="Parts of the platform"
         tabs={[

@@ -33,7 +33,6 @@ export function Skus({ may }: { may: boolean }) {
         "7.5rem",
         (one) => money(one.price_per_gpu_hour_minor, one.currency),
       ),
-      labelColumn("wipe", "Wipe", (one) => one.wipe_grade, "7rem"),
       textColumn(
         "offered",
         "Offered",

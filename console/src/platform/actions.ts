@@ -19,38 +19,6 @@ const COUNTS: Schema = {
   minItems: 1,
   "x-ui": { label: "GPU counts", help: "How many GPUs one allocation may have." },
 };
-const GRADE: Schema = {
-  type: "string",
-  enum: ["inspected", "rebooted"],
-  "x-ui": {
-    label: "Wipe grade",
-    help: "What a wipe has to reach. Whole hosts are restarted (rebooted), if nothing is chosen.",
-    advanced: true,
-  },
-};
-const ACCEPTED: Schema = {
-  type: "array",
-  items: { type: "string", pattern: "^[a-z][a-z_]+$" },
-  "x-ui": {
-    label: "Checks that need not look",
-    help: "For instance drives, where nodes do not erase them.",
-    advanced: true,
-  },
-};
-
-/** What was chosen for the wipe; nothing: as it is, or the default. */
-function wipeChoices(values: Record<string, unknown>): {
-  wipe_grade?: Sku["wipe_grade"];
-  accept_not_examined?: string[];
-} {
-  return {
-    ...(values.wipe_grade ? { wipe_grade: values.wipe_grade as Sku["wipe_grade"] } : {}),
-    ...(Array.isArray(values.accept_not_examined) && values.accept_not_examined.length
-      ? { accept_not_examined: values.accept_not_examined.map(String) }
-      : {}),
-  };
-}
-
 const PRICE: Schema = {
   type: "integer",
   minimum: 0,
@@ -84,8 +52,6 @@ export const skuCreateSpec: ActionSpec<null> = {
       gpu_counts: COUNTS,
       price_per_gpu_hour_minor: PRICE,
       currency: { type: "string", pattern: "^[A-Z]{3}$", default: "USD" },
-      wipe_grade: GRADE,
-      accept_not_examined: ACCEPTED,
     },
   },
   run: (_, values) =>
@@ -100,8 +66,6 @@ export const skuCreateSpec: ActionSpec<null> = {
             price_per_gpu_hour_minor: Number(values.price_per_gpu_hour_minor),
             currency: String(values.currency ?? "USD"),
             offered: true,
-            accept_not_examined: [],
-            ...wipeChoices(values),
           },
         }),
       ),
@@ -112,13 +76,7 @@ export const skuCreateSpec: ActionSpec<null> = {
 
 function skuUpdated(
   one: Sku,
-  change: {
-    offered?: boolean;
-    price_per_gpu_hour_minor?: number;
-    gpu_counts?: number[];
-    wipe_grade?: Sku["wipe_grade"];
-    accept_not_examined?: string[];
-  },
+  change: { offered?: boolean; price_per_gpu_hour_minor?: number; gpu_counts?: number[] },
 ) {
   return reread(
     body(api.PATCH("/api/v1/skus/{sku_id}", { params: { path: { sku_id: one.id } }, body: change })),
@@ -129,15 +87,7 @@ function skuUpdated(
 export const skuPriceSpec: ActionSpec<Sku> = {
   label: "Change",
   says: () => "Allocations that exist keep what they got.",
-  form: {
-    type: "object",
-    properties: {
-      gpu_counts: COUNTS,
-      price_per_gpu_hour_minor: PRICE,
-      wipe_grade: GRADE,
-      accept_not_examined: ACCEPTED,
-    },
-  },
+  form: { type: "object", properties: { gpu_counts: COUNTS, price_per_gpu_hour_minor: PRICE } },
   run: (one, values) =>
     skuUpdated(one, {
       ...(Array.isArray(values.gpu_counts) && values.gpu_counts.length
@@ -146,7 +96,6 @@ export const skuPriceSpec: ActionSpec<Sku> = {
       ...(values.price_per_gpu_hour_minor === undefined
         ? {}
         : { price_per_gpu_hour_minor: Number(values.price_per_gpu_hour_minor) }),
-      ...wipeChoices(values),
     }),
   done: "Changed",
 };

@@ -15,7 +15,6 @@ import { type Secret, ShownOnce, shows } from "../parts/ShownOnce";
 import { SideDrawer } from "../parts/SideDrawer";
 import { StateBadge } from "../parts/StateBadge";
 import { TablePanel } from "../parts/TablePanel";
-import { AccountCertificates } from "./AccountCertificates";
 import {
   ACCOUNT_CHANGES,
   accountCreateSpec,
@@ -24,7 +23,6 @@ import {
   accountKeyUpdateSpec,
   changesFor,
 } from "./accountActions";
-import { certificateCreateSpec } from "./certificateActions";
 import { useAccountKeys, useServiceAccounts } from "./queries";
 import classes from "./Team.module.css";
 
@@ -74,7 +72,7 @@ export function ServiceAccounts({ project }: { project: Project }) {
         <Empty
           icon="key"
           title="No service accounts"
-          text="Programs sign in with a service account. It has scopes instead of roles, and keys that can be rotated."
+          text="What programs log in as: with scopes instead of roles, and keys that can be changed."
         />
       }
     >
@@ -140,7 +138,6 @@ function AccountDrawer(props: {
             ["State", <StateBadge key="state" state={account.disabled ? "disabled" : "active"} />],
             ["Client id", <Mono key="id" text={account.id} copy="Copy client id" />],
             ["Made", <RelativeTime key="made" at={account.created_at} />],
-            ["Client certificate", account.certificate_required ? "required" : "optional"],
             account.app_slugs.length > 0 && ["Apps", account.app_slugs.join(", ")],
           ]}
         />
@@ -149,13 +146,6 @@ function AccountDrawer(props: {
           {may.has("service_account_key_create") && (
             <ActionButton
               spec={shows(accountKeySpec, props.onSecret)}
-              resource={account}
-              name={account.name}
-            />
-          )}
-          {may.has("service_account_certificate_create") && (
-            <ActionButton
-              spec={shows(certificateCreateSpec, props.onSecret)}
               resource={account}
               name={account.name}
             />
@@ -175,7 +165,6 @@ function AccountDrawer(props: {
           rowId={(one) => one.id}
           empty={<Empty icon="key" title="It has no key" />}
         />
-        <AccountCertificates account={account} />
       </Stack>
     </SideDrawer>
   );

@@ -2,13 +2,7 @@
 import type { ActionSpec, ActionTable } from "../actions/spec";
 import { api, body } from "../api/client";
 import { thenStale } from "../api/stale";
-import type {
-  Project,
-  ServiceAccount,
-  ServiceAccountCreate,
-  ServiceAccountKey,
-  ServiceAccountUpdate,
-} from "../api/types";
+import type { Project, ServiceAccount, ServiceAccountCreate, ServiceAccountKey } from "../api/types";
 import type { Secret } from "../parts/ShownOnce";
 
 type Scope = ServiceAccountCreate["scopes"][number];
@@ -89,7 +83,7 @@ function at(one: ServiceAccount) {
   return { path: { project_id: one.project_id, service_account_id: one.id } };
 }
 
-function update(one: ServiceAccount, change: ServiceAccountUpdate) {
+function update(one: ServiceAccount, change: { disabled?: boolean; scopes?: Scope[]; app_slugs?: string[] }) {
   return thenStale(
     body(
       api.PATCH("/api/v1/projects/{project_id}/service-accounts/{service_account_id}", {
@@ -179,20 +173,6 @@ export const ACCOUNT_CHANGES: ActionTable<ServiceAccount> = {
     run: (one) => update(one, { disabled: true }),
     done: "Disabled",
   },
-  require_certificate: {
-    label: "Require certificate",
-    danger: true,
-    says: () =>
-      "It is refused from now on wherever it shows none of its client certificates; tokens that are bound to none end.",
-    run: (one) => update(one, { certificate_required: true }),
-    done: "Certificate required",
-  },
-  allow_no_certificate: {
-    label: "Make certificate optional",
-    says: () => "Whoever has the secret of a key can log in without a certificate again.",
-    run: (one) => update(one, { certificate_required: false }),
-    done: "Certificate optional",
-  },
   service_account_delete: {
     label: "Delete",
     danger: true,
@@ -212,6 +192,5 @@ export const ACCOUNT_CHANGES: ActionTable<ServiceAccount> = {
 
 export function changesFor(one: ServiceAccount): string[] {
   if (!one.allowed_actions.includes("service_account_update")) return [];
-  const certificate = one.certificate_required ? "allow_no_certificate" : "require_certificate";
-  return ["scopes", certificate, one.disabled ? "enable" : "disable", ...one.allowed_actions];
+  return ["scopes", one.disabled ? "enable" : "disable", ...one.allowed_actions];
 }

@@ -66,16 +66,3 @@ export function useAccountKeys(project_id: string, service_account_id: string) {
     ),
   );
 }
-
-export function useAccountCertificates(project_id: string, service_account_id: string) {
-  return useListing(
-    keys.of("service-accounts", project_id, service_account_id, "certificates"),
-    (after, signal) =>
-      body(
-        api.GET("/api/v1/projects/{project_id}/service-accounts/{service_account_id}/certificates", {
-          params: { path: { project_id, service_account_id }, query: { limit: PAGE_SIZE, after } },
-          signal,
-        }),
-      ),
-  );
-}

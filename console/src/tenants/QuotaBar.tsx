@@ -4,7 +4,7 @@ import classes from "./QuotaBar.module.css";
 
 /** How much of a quota is held. */
 export function QuotaBar({ quota }: { quota: Quota }) {
-  if (quota.gpu_limit === null) return <span>{quota.gpus_used} in use, no limit</span>;
+  if (quota.gpu_limit === null) return <span>{quota.gpus_used} held, no limit</span>;
   const share = quota.gpu_limit === 0 ? 100 : Math.min(100, (quota.gpus_used / quota.gpu_limit) * 100);
   return (
     <span className={classes.quota}>

@@ -12,17 +12,8 @@ import { StateBadge } from "../parts/StateBadge";
 import { useTenant } from "../team/queries";
 import { TenantMembers } from "../team/TenantMembers";
 import { TenantUsers } from "../team/TenantUsers";
-import {
-  tenantDisableSpec,
-  tenantEnableSpec,
-  tenantQuotaSpec,
-  tenantRenameSpec,
-  tenantWipeSpec,
-} from "./actions";
-import { DeletionBanner } from "./DeletionBanner";
-import { stateOfPlace, tenantDeleteSpec, tenantExport, tenantUndeleteSpec } from "./deletionActions";
+import { tenantDisableSpec, tenantEnableSpec, tenantQuotaSpec, tenantRenameSpec } from "./actions";
 import { Entitlements } from "./Entitlements";
-import { ExportLink } from "./ExportLink";
 import { QuotaBar } from "./QuotaBar";
 import { useTenantQuota } from "./queries";
 import { TenantProjects } from "./TenantProjects";
@@ -47,14 +38,11 @@ function Shown({ tenant }: { tenant: Tenant }) {
       <PageHead
         above={<PageLink to="/ops/tenants">Tenants</PageLink>}
         title={tenant.name}
-        badges={<StateBadge state={stateOfPlace(tenant)} />}
+        badges={<StateBadge state={tenant.disabled ? "disabled" : "active"} />}
         actions={
           <>
             {may.has("tenant_update") && (
               <ActionButton spec={tenantRenameSpec} resource={tenant} name={tenant.name} />
-            )}
-            {may.has("tenant_update") && (
-              <ActionButton spec={tenantWipeSpec} resource={tenant} name={tenant.name} />
             )}
             {may.has("tenant_quota_set") && (
               <ActionButton spec={tenantQuotaSpec} resource={tenant} name={tenant.name} />
@@ -66,26 +54,16 @@ function Shown({ tenant }: { tenant: Tenant }) {
                 name={tenant.name}
               />
             )}
-            {may.has("tenant_export") && <ExportLink href={tenantExport(tenant)} slug={tenant.slug} />}
-            {may.has("tenant_delete") && (
-              <ActionButton spec={tenantDeleteSpec} resource={tenant} name={tenant.name} />
-            )}
           </>
         }
       />
       <div className="stack">
-        <DeletionBanner noun="tenant" deleteAfter={tenant.delete_after}>
-          {may.has("tenant_undelete") && (
-            <ActionButton spec={tenantUndeleteSpec} resource={tenant} name={tenant.name} />
-          )}
-        </DeletionBanner>
         <Panel title="Tenant">
           <KeyValues
             items={[
               ["Slug", <code key="slug">{tenant.slug}</code>],
-              ["ID", <Mono key="id" text={tenant.id} copy="Copy id" />],
+              ["Id", <Mono key="id" text={tenant.id} copy="Copy id" />],
               ["Made", <RelativeTime key="made" at={tenant.created_at} />],
-              ["Wipe of whole hosts", `at least ${tenant.wipe_grade}`],
               ["GPUs of all projects", quota.data && <QuotaBar key="quota" quota={quota.data} />],
               ["Artifacts", quota.data && `${quota.data.artifacts_used} of ${quota.data.artifact_limit}`],
               [

@@ -1,7 +1,7 @@
 import { ActionButton } from "../actions/ActionButton";
 import { actionsColumn } from "../actions/columns";
 import type { Project, Tenant } from "../api/types";
-import { linkColumn } from "../parts/columns";
+import { enabledColumn, linkColumn } from "../parts/columns";
 import { Empty } from "../parts/Loaded";
 import type { Column } from "../parts/ResourceTable";
 import { RowActions } from "../parts/RowActions";
@@ -13,18 +13,12 @@ import {
   projectQuotaSpec,
   projectRenameSpec,
 } from "./actions";
-import { placeStateColumn, slugColumn } from "./columns";
-import { projectDeleteSpec, projectUndeleteSpec } from "./deletionActions";
+import { slugColumn } from "./columns";
 import { QuotaBar } from "./QuotaBar";
 import { useTenantProjects } from "./queries";
 import { useQuota } from "./quota";
 
-const CHANGES: ReadonlySet<string> = new Set([
-  "project_update",
-  "project_quota_set",
-  "project_delete",
-  "project_undelete",
-]);
+const CHANGES: ReadonlySet<string> = new Set(["project_update", "project_quota_set"]);
 
 const PROJECTS: Column<Project>[] = [
   linkColumn(
@@ -35,7 +29,7 @@ const PROJECTS: Column<Project>[] = [
     "minmax(9rem, 2fr)",
   ),
   slugColumn("minmax(6rem, 1fr)"),
-  placeStateColumn(),
+  enabledColumn(),
   { key: "quota", header: "GPUs", width: "minmax(9rem, 1fr)", cell: (one) => <OfProject id={one.id} /> },
   actionsColumn(
     (one) =>
@@ -55,15 +49,9 @@ const PROJECTS: Column<Project>[] = [
               size="compact-xs"
             />
           )}
-          {one.allowed_actions.includes("project_delete") && (
-            <ActionButton spec={projectDeleteSpec} resource={one} name={one.name} size="compact-xs" />
-          )}
-          {one.allowed_actions.includes("project_undelete") && (
-            <ActionButton spec={projectUndeleteSpec} resource={one} name={one.name} size="compact-xs" />
-          )}
         </RowActions>
       ),
-    "23rem",
+    "17rem",
   ),
 ];
 

@@ -2,12 +2,12 @@ import { CreateButton } from "../actions/CreateButton";
 import { isAdministrator } from "../api/admin";
 import type { Tenant } from "../api/types";
 import { useSession } from "../app/session";
-import { linkColumn, timeColumn } from "../parts/columns";
+import { enabledColumn, linkColumn, timeColumn } from "../parts/columns";
 import { Empty } from "../parts/Loaded";
 import { PageHead } from "../parts/PageHead";
 import { type Column, ResourceTable } from "../parts/ResourceTable";
 import { tenantCreateSpec } from "./actions";
-import { placeStateColumn, slugColumn } from "./columns";
+import { slugColumn } from "./columns";
 import { useTenants } from "./queries";
 
 const COLUMNS: Column<Tenant>[] = [
@@ -19,7 +19,7 @@ const COLUMNS: Column<Tenant>[] = [
     "minmax(9rem, 2fr)",
   ),
   slugColumn(),
-  placeStateColumn("8rem"),
+  enabledColumn("8rem"),
   timeColumn("since", "Made", (one) => one.created_at, "6rem"),
 ];
 

@@ -14,7 +14,7 @@ const NAMED = {
     slug: {
       type: "string",
       pattern: "^[a-z][a-z0-9-]{1,38}[a-z0-9]$",
-      "x-ui": { help: "Lower-case letters, digits and dashes. It does not change." },
+      "x-ui": { help: "Lower-case letters, digits and dashes. For good." },
     },
   },
 };
@@ -42,8 +42,7 @@ const LIMIT = {
   },
 };
 
-/** The answer of a change, once tenants and projects are being read again. */
-export function told<T>(answer: Promise<T>): Promise<T> {
+function told<T>(answer: Promise<T>): Promise<T> {
   return thenStale(answer, ["tenants", "platform"]).then((done) => {
     void queries.invalidateQueries({ queryKey: keys.projects });
     return done;
@@ -75,27 +74,6 @@ export const tenantRenameSpec: ActionSpec<Tenant> = {
       ),
     ),
   done: "Renamed",
-};
-
-export const tenantWipeSpec: ActionSpec<Tenant> = {
-  label: "Wipe grade",
-  says: (one) =>
-    `Whole hosts of the tenant are wiped to at least ${one.wipe_grade}, or what the SKU asks for.`,
-  form: {
-    type: "object",
-    required: ["wipe_grade"],
-    properties: { wipe_grade: { type: "string", enum: ["inspected", "rebooted"] } },
-  },
-  run: (one, values) =>
-    told(
-      body(
-        api.PATCH("/api/v1/tenants/{tenant_id}", {
-          params: at(one),
-          body: { wipe_grade: values.wipe_grade as Tenant["wipe_grade"] },
-        }),
-      ),
-    ),
-  done: "Set",
 };
 
 export const tenantDisableSpec: ActionSpec<Tenant> = {

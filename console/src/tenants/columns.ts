@@ -1,18 +1,10 @@
 // What tables show of tenants, and of what belongs to them.
-import { codeColumn, linkColumn, stateColumn } from "../parts/columns";
+import { codeColumn, linkColumn } from "../parts/columns";
 import type { Column } from "../parts/ResourceTable";
-import { stateOfPlace } from "./deletionActions";
 
 /** Of tenants, projects, apps and entitlements to them. */
 export function slugColumn<T extends { slug: string }>(width = "minmax(7rem, 1fr)"): Column<T> {
   return codeColumn("slug", "Slug", (one) => one.slug, width);
-}
-
-/** Of tenants and projects. */
-export function placeStateColumn<T extends { disabled: boolean; delete_after: string | null }>(
-  width = "7rem",
-): Column<T> {
-  return stateColumn("state", "State", stateOfPlace, width);
 }
 
 /** Whose something is, by its id: the API does not name it there. */

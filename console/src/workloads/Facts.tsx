@@ -19,7 +19,7 @@ export function Facts({ instance }: { instance: Instance }) {
           attempted && ["Tried, and not reached", attempted.version],
           previous && ["Version before", previous.version],
           ["Artifact", instance.digest && <Mono text={instance.digest} copy="Copy digest" />],
-          ["ID", <Mono key="id" text={instance.id} copy="Copy id" />],
+          ["Id", <Mono key="id" text={instance.id} copy="Copy id" />],
           ["Created", <RelativeTime key="c" at={instance.created_at} />],
           ["First deployed", <RelativeTime key="d" at={instance.deployed_at} />],
           instance.decommissioned_at !== null && [

@@ -29,7 +29,7 @@ export function Health({ instance, nameOf }: { instance: Instance; nameOf: (memb
             <Icon name="alert" size={15} />
             <span>
               {reason.member_id && <strong>{nameOf(reason.member_id)}: </strong>}
-              {reason.message} {reason.next_step} <code className={classes.code}>{reason.code}</code>
+              {reason.message} <code className={classes.code}>{reason.code}</code>
             </span>
           </li>
         ))}

@@ -125,10 +125,6 @@ function columnsOf(
           <span className={classes.why} title={`${one.failure.message} ${one.failure.next_step}`}>
             {one.failure.message}
           </span>
-        ) : one.health_reasons[0] ? (
-          <span className={classes.why} title={one.health_reasons[0].next_step}>
-            {one.health_reasons[0].message}
-          </span>
         ) : null,
     },
     {

@@ -6,7 +6,6 @@ from typing import Any
 
 Schema = Mapping[str, Any]
 JSON, BYTES = "application/json", "application/octet-stream"
-STREAMED = frozenset({BYTES, "application/x-ndjson"})
 METHODS = ("get", "post", "put", "patch", "delete")
 
 
@@ -91,7 +90,7 @@ def _operation(method: str, path: str, said: Schema) -> Operation:
         body=_named(sent.get(JSON)),
         sends_bytes=BYTES in sent,
         answer=_named(came.get(JSON)),
-        answers_bytes=not STREAMED.isdisjoint(came),
+        answers_bytes=BYTES in came,
         matches_generation=any(one["name"] == "If-Match" for one in parameters),
     )
 

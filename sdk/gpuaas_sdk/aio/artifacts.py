@@ -54,10 +54,7 @@ class Artifacts(ArtifactsCalls):
         """The bytes of a blob, by what a pull secret says: where, and who it is for."""
         shown = base64.b64encode(f"{name}:{password}".encode()).decode()
         headers = {"Authorization": f"Basic {shown}", "Accept": "*/*"}
-        content = bytearray()
-        async for chunk in self._transport.download(Request(method="GET", path=path, headers=headers)):
-            content += chunk
-        return bytes(content)
+        return (await self._transport.send(Request(method="GET", path=path, headers=headers))).content
 
     async def checked(self, project_id: str, artifact_id: str, deadline: float) -> Artifact:
         async def done() -> Artifact | None:

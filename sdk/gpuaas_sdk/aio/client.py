@@ -13,7 +13,7 @@ from gpuaas_sdk.aio.keeper import TokenKeeper
 from gpuaas_sdk.aio.operations import Instances, Operations
 from gpuaas_sdk.aio.transport import Doorway, Transport
 from gpuaas_sdk.aio.waiting import wait_for
-from gpuaas_sdk.credentials import ClientCertificate, Credentials, Token, TokenStore
+from gpuaas_sdk.credentials import Credentials, Token, TokenStore
 from gpuaas_sdk.generated.aio import Nouns
 from gpuaas_sdk.generated.models import Event, Terminal
 from gpuaas_sdk.retries import RetryPolicy
@@ -22,10 +22,7 @@ Found = TypeVar("Found")
 
 
 class AsyncClient(Nouns):
-    """With a token, or with credentials, which renew it by themselves. Use it in a `with` block, or close it.
-
-    `certificate`: shown to a listener that asks for client certificates; tokens are bound to it then.
-    """
+    """With a token, or with credentials, which renew it by themselves. Use it in a `with` block, or close it."""
 
     access_credentials: AccessCredentials
     allocations: Allocations
@@ -42,7 +39,6 @@ class AsyncClient(Nouns):
         token: str | Token | None = None,
         credentials: Credentials | None = None,
         ca_file: str | Path | None = None,
-        certificate: ClientCertificate | None = None,
         timeout: float = 30.0,
         retry: RetryPolicy | None = None,
         user_agent: str = "gpuaas-sdk",
@@ -53,13 +49,7 @@ class AsyncClient(Nouns):
         self.base_url = base_url.rstrip("/")
         keeper = TokenKeeper(first, credentials, on_token, store)
         transport = Transport(
-            self.base_url,
-            keeper,
-            ca_file=ca_file,
-            certificate=certificate,
-            timeout=timeout,
-            retry=retry,
-            user_agent=user_agent,
+            self.base_url, keeper, ca_file=ca_file, timeout=timeout, retry=retry, user_agent=user_agent
         )
         super().__init__(transport)
         self._transport = transport

@@ -61,11 +61,6 @@ class Context:
         return said if isinstance(said, Mapping) else {}
 
     @property
-    def rotates_secrets(self) -> bool:
-        """Of a `reconcile` that the platform asks for after somebody has left: make other secrets, and nothing else."""
-        return self.operation.parameters.get("rotate_secrets") is True
-
-    @property
     def version(self) -> ControllerVersion:
         """What is to run: of an upgrade or rollback, the version to go to."""
         return self.lease.claimed.target_version or self.instance.version

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from gpuaas_sdk.errors import GpuaasError
-from gpuaas_sdk.host_text import printable_text
 
 LONGEST = 500
 _ASK_AGAIN = "Read the steps; correct what they name, and ask for it again."
@@ -29,9 +28,7 @@ class CommandFailed(Failed):
     def __init__(self, address: str, argv: list[str], status: int, said: str) -> None:
         self.status = status
         program = " ".join(argv[:6])
-        super().__init__(
-            "command_failed", f"{program} on {address} ended with {status}: {printable_text(said).strip()[-200:]}"
-        )
+        super().__init__("command_failed", f"{program} on {address} ended with {status}: {said.strip()[-200:]}")
 
 
 class Interrupted(BaseException):

@@ -72,8 +72,7 @@ class Host:
         try:
             # Without input there is an end of input: a program that reads must not wait for a person who is not there.
             given = {"input": stdin} if stdin else {"stdin": asyncssh.DEVNULL}
-            async with asyncio.timeout(timeout):
-                done = await connection.run(shlex.join(map(str, words)), **given)
+            done = await asyncio.wait_for(connection.run(shlex.join(map(str, words)), **given), timeout)
         except TimeoutError:  # the host is there, and the program takes its time
             raise
         except (OSError, asyncssh.Error) as error:

@@ -45,8 +45,7 @@ class Metrics:
     async def serve(self, port: int) -> asyncio.Server:
         async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             try:
-                async with asyncio.timeout(5):
-                    await reader.readuntil(b"\r\n\r\n")
+                await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 5)
                 body = self.text().encode()
                 writer.write(_HEAD % len(body) + body)
                 await writer.drain()

@@ -13,7 +13,7 @@ from gpuaas_sdk.aio import AsyncClient
 from gpuaas_sdk.controller.app import AppController
 from gpuaas_sdk.controller.line import Line
 from gpuaas_sdk.controller.replica import Replica
-from gpuaas_sdk.credentials import ClientCertificate, ServiceAccountCredentials
+from gpuaas_sdk.credentials import ServiceAccountCredentials
 from gpuaas_sdk.retries import RetryPolicy
 
 PATIENT = RetryPolicy(attempts=8)  # a restart of the api in the middle of a step is nothing that a person need hear of
@@ -21,15 +21,13 @@ PATIENT = RetryPolicy(attempts=8)  # a restart of the api in the middle of a ste
 
 @dataclass(frozen=True, slots=True)
 class ControllerSettings:
-    """From GPUAAS_URL, _PROJECT, _CLIENT_ID, _CLIENT_SECRET_FILE, _CA_FILE, _CERTIFICATE_FILE, _CERTIFICATE_KEY_FILE,
-    _REPLICA, _CONCURRENCY, _METRICS_PORT."""
+    """From GPUAAS_URL, _PROJECT, _CLIENT_ID, _CLIENT_SECRET_FILE, _CA_FILE, _REPLICA, _CONCURRENCY, _METRICS_PORT."""
 
     url: str
     project_id: str
     client_id: str
     client_secret: str = field(repr=False)
     ca_file: str | None = None
-    certificate: ClientCertificate | None = None
     replica: str = field(default_factory=socket.gethostname)
     concurrency: int = 8
     metrics_port: int | None = None
@@ -43,14 +41,12 @@ class ControllerSettings:
         # The secret comes as a file: an environment shows in crash reports, and children inherit it.
         url, project, client_id, secret_file = (environ[name] for name in wanted)
         port = environ.get("GPUAAS_METRICS_PORT")
-        certificate, key = environ.get("GPUAAS_CERTIFICATE_FILE"), environ.get("GPUAAS_CERTIFICATE_KEY_FILE")
         return cls(
             url=url,
             project_id=project,
             client_id=client_id,
             client_secret=Path(secret_file).read_text().strip(),
             ca_file=environ.get("GPUAAS_CA_FILE"),
-            certificate=ClientCertificate(certificate, key or None) if certificate else None,
             replica=environ.get("GPUAAS_REPLICA") or socket.gethostname(),
             concurrency=int(environ.get("GPUAAS_CONCURRENCY") or 8),
             metrics_port=int(port) if port else None,
@@ -63,7 +59,6 @@ def connect(settings: ControllerSettings, app: AppController) -> AsyncClient:
         settings.url,
         credentials=credentials,
         ca_file=settings.ca_file,
-        certificate=settings.certificate,
         retry=PATIENT,
         user_agent=f"gpuaas-controller/{app.slug}",
     )

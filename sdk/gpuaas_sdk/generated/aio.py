@@ -45,7 +45,6 @@ from gpuaas_sdk.generated.models import (
     NewInstance,
     NewMemberOperation,
     NewServiceAccount,
-    NewServiceAccountCertificate,
     NewServiceAccountKey,
     NewSku,
     NewSshGrant,
@@ -68,7 +67,6 @@ from gpuaas_sdk.generated.models import (
     SecretKey,
     ServedProjects,
     ServiceAccount,
-    ServiceAccountCertificate,
     ServiceAccountKey,
     SigningKey,
     Sku,
@@ -485,8 +483,7 @@ class ArtifactsCalls(Calls):
         service: str | None = None,
     ) -> RegistryToken:
         """A registry token of five minutes for what the caller may do. Sign in as `token` with an access token, as a service
-        account with its key, or as a runtime secret. What was asked for and is not allowed is left out of the token; so is a push
-        to a repository without an open publish intent and without an image, and a push is refused when no bytes are left."""
+        account with its key, or as a runtime secret. What was asked for and is not allowed is left out of the token."""
         request = Request(
             method="GET",
             path=path_of("registry", "token"),
@@ -560,7 +557,6 @@ class AuditCalls(Calls):
         outcome: str | None = None,
         resource_id: str | None = None,
         since: datetime | None = None,
-        source: str | None = None,
     ) -> Pages[AuditRecord]:
         """Who did what in the project, newest first; refused attempts too.
 
@@ -582,7 +578,6 @@ class AuditCalls(Calls):
                 "outcome": outcome,
                 "resource_id": resource_id,
                 "since": since,
-                "source": source,
             },
         )
         return self._pages(AuditRecord, request)
@@ -1276,27 +1271,15 @@ class NodesCalls(Calls):
         self,
         node_id: str,
         *,
-        address: str | None = None,
-        erase_drives: bool | None = None,
         labels: Mapping[str, object] | None = None,
         name: str | None = None,
-        source_networks: Sequence[str] | None = None,
         generation: int | None = None,
     ) -> Node:
-        """Change the name or the address, which no other node may have, or replace all labels."""
+        """Change the name, which no other node may have, or replace all labels."""
         request = Request(
             method="PATCH",
             path=path_of("nodes", node_id),
-            body=body_of(
-                {},
-                {
-                    "address": address,
-                    "erase_drives": erase_drives,
-                    "labels": labels,
-                    "name": name,
-                    "source_networks": source_networks,
-                },
-            ),
+            body=body_of({}, {"labels": labels, "name": name}),
             headers=if_match(generation),
         )
         return await self._read(Node, request)
@@ -1422,17 +1405,6 @@ class ProjectsCalls(Calls):
         )
         return await self._read(Project, request)
 
-    async def delete(self, project_id: str, *, generation: int | None = None) -> Project:
-        """Ask for the deletion of an empty project. Nothing in it can be changed from now on and its service accounts are out;
-        it can be undone until `delete_after`, then everything in it is removed. Asking again changes nothing."""
-        request = Request(method="DELETE", path=path_of("projects", project_id), headers=if_match(generation))
-        return await self._read(Project, request)
-
-    def export(self, project_id: str) -> AsyncIterator[bytes]:
-        """Everything that the platform holds on the project, as JSON lines; never a secret."""
-        request = Request(method="GET", path=path_of("projects", project_id, "export"))
-        return self._bytes(request)
-
     def members(self, project_id: str) -> Pages[Member]:
         """Those who hold a role in the project, and which; tenant administrators are not listed."""
         request = Request(method="GET", path=path_of("projects", project_id, "members"))
@@ -1458,11 +1430,6 @@ class ProjectsCalls(Calls):
     async def show(self, project_id: str) -> Project:
         """The project, and what you may do with it."""
         request = Request(method="GET", path=path_of("projects", project_id))
-        return await self._read(Project, request)
-
-    async def undelete(self, project_id: str, *, generation: int | None = None) -> Project:
-        """Undo the deletion of a project before its date."""
-        request = Request(method="POST", path=path_of("projects", project_id, "undelete"), headers=if_match(generation))
         return await self._read(Project, request)
 
     async def update(
@@ -1663,13 +1630,6 @@ class SecretKeysCalls(Calls):
 
 
 class ServiceAccountsCalls(Calls):
-    def certificates(self, project_id: str, service_account_id: str) -> Pages[ServiceAccountCertificate]:
-        """Client certificates of the account, newest first, and when each was last used."""
-        request = Request(
-            method="GET", path=path_of("projects", project_id, "service-accounts", service_account_id, "certificates")
-        )
-        return self._pages(ServiceAccountCertificate, request)
-
     async def create(
         self,
         project_id: str,
@@ -1688,24 +1648,6 @@ class ServiceAccountsCalls(Calls):
             headers=if_match(generation),
         )
         return await self._read(NewServiceAccount, request)
-
-    async def create_certificate(
-        self,
-        project_id: str,
-        service_account_id: str,
-        certificate_request: str,
-        *,
-        days: int | None = None,
-        generation: int | None = None,
-    ) -> NewServiceAccountCertificate:
-        """Sign a certificate request of the program, whose private key stays with it. Older certificates stay good."""
-        request = Request(
-            method="POST",
-            path=path_of("projects", project_id, "service-accounts", service_account_id, "certificates"),
-            body=body_of({"certificate_request": certificate_request}, {"days": days}),
-            headers=if_match(generation),
-        )
-        return await self._read(NewServiceAccountCertificate, request)
 
     async def create_key(
         self,
@@ -1729,19 +1671,6 @@ class ServiceAccountsCalls(Calls):
         request = Request(
             method="DELETE",
             path=path_of("projects", project_id, "service-accounts", service_account_id),
-            headers=if_match(generation),
-        )
-        await self._discard(request)
-
-    async def delete_certificate(
-        self, project_id: str, service_account_id: str, certificate_id: str, *, generation: int | None = None
-    ) -> None:
-        """End a client certificate now, with the tokens that are bound to it."""
-        request = Request(
-            method="DELETE",
-            path=path_of(
-                "projects", project_id, "service-accounts", service_account_id, "certificates", certificate_id
-            ),
             headers=if_match(generation),
         )
         await self._discard(request)
@@ -1775,7 +1704,6 @@ class ServiceAccountsCalls(Calls):
         service_account_id: str,
         *,
         app_slugs: Sequence[str] | None = None,
-        certificate_required: bool | None = None,
         disabled: bool | None = None,
         expires_at: datetime | None = None,
         scopes: Sequence[str] | None = None,
@@ -1786,14 +1714,7 @@ class ServiceAccountsCalls(Calls):
             method="PATCH",
             path=path_of("projects", project_id, "service-accounts", service_account_id),
             body=body_of(
-                {},
-                {
-                    "app_slugs": app_slugs,
-                    "certificate_required": certificate_required,
-                    "disabled": disabled,
-                    "expires_at": expires_at,
-                    "scopes": scopes,
-                },
+                {}, {"app_slugs": app_slugs, "disabled": disabled, "expires_at": expires_at, "scopes": scopes}
             ),
             headers=if_match(generation),
         )
@@ -1844,26 +1765,17 @@ class SkusCalls(Calls):
         self,
         sku_id: str,
         *,
-        accept_not_examined: Sequence[str] | None = None,
         gpu_counts: Sequence[int] | None = None,
         offered: bool | None = None,
         price_per_gpu_hour_minor: int | None = None,
-        wipe_grade: str | None = None,
         generation: int | None = None,
     ) -> Sku:
-        """Change the counts, the price, how its wipes are proven, or whether it is offered. Allocations keep what they got."""
+        """Change the counts, the price or whether it is offered. Allocations that exist keep what they got."""
         request = Request(
             method="PATCH",
             path=path_of("skus", sku_id),
             body=body_of(
-                {},
-                {
-                    "accept_not_examined": accept_not_examined,
-                    "gpu_counts": gpu_counts,
-                    "offered": offered,
-                    "price_per_gpu_hour_minor": price_per_gpu_hour_minor,
-                    "wipe_grade": wipe_grade,
-                },
+                {}, {"gpu_counts": gpu_counts, "offered": offered, "price_per_gpu_hour_minor": price_per_gpu_hour_minor}
             ),
             headers=if_match(generation),
         )
@@ -2045,17 +1957,6 @@ class TenantsCalls(Calls):
         )
         return await self._read(Tenant, request)
 
-    async def delete(self, tenant_id: str, *, generation: int | None = None) -> Tenant:
-        """Ask for the deletion of an empty tenant. Its people and programs are out at once; it can be undone until
-        `delete_after`, then everything in it is removed. Asking again changes nothing."""
-        request = Request(method="DELETE", path=path_of("tenants", tenant_id), headers=if_match(generation))
-        return await self._read(Tenant, request)
-
-    def export(self, tenant_id: str) -> AsyncIterator[bytes]:
-        """Everything that the platform holds on the tenant and its projects, as JSON lines; never a secret."""
-        request = Request(method="GET", path=path_of("tenants", tenant_id, "export"))
-        return self._bytes(request)
-
     def members(self, tenant_id: str) -> Pages[Member]:
         """Those who hold a role in the tenant as a whole."""
         request = Request(method="GET", path=path_of("tenants", tenant_id, "members"))
@@ -2083,25 +1984,14 @@ class TenantsCalls(Calls):
         request = Request(method="GET", path=path_of("tenants", tenant_id))
         return await self._read(Tenant, request)
 
-    async def undelete(self, tenant_id: str, *, generation: int | None = None) -> Tenant:
-        """Undo the deletion of a tenant before its date. Accounts, keys and sessions are as they were."""
-        request = Request(method="POST", path=path_of("tenants", tenant_id, "undelete"), headers=if_match(generation))
-        return await self._read(Tenant, request)
-
     async def update(
-        self,
-        tenant_id: str,
-        *,
-        disabled: bool | None = None,
-        name: str | None = None,
-        wipe_grade: str | None = None,
-        generation: int | None = None,
+        self, tenant_id: str, *, disabled: bool | None = None, name: str | None = None, generation: int | None = None
     ) -> Tenant:
         """Disabling a tenant lets its people read but change nothing, except to end what runs."""
         request = Request(
             method="PATCH",
             path=path_of("tenants", tenant_id),
-            body=body_of({}, {"disabled": disabled, "name": name, "wipe_grade": wipe_grade}),
+            body=body_of({}, {"disabled": disabled, "name": name}),
             headers=if_match(generation),
         )
         return await self._read(Tenant, request)

@@ -59,7 +59,6 @@ __all__ = [
     "Me",
     "Member",
     "MemberHealth",
-    "MemberHealthReason",
     "MemberReport",
     "Mode",
     "NewAllocation",
@@ -67,7 +66,6 @@ __all__ = [
     "NewInstance",
     "NewMemberOperation",
     "NewServiceAccount",
-    "NewServiceAccountCertificate",
     "NewServiceAccountKey",
     "NewSku",
     "NewSshGrant",
@@ -107,7 +105,6 @@ __all__ = [
     "ServedProject",
     "ServedProjects",
     "ServiceAccount",
-    "ServiceAccountCertificate",
     "ServiceAccountKey",
     "SigningKey",
     "Sku",
@@ -201,12 +198,6 @@ class Allocation(Resource, AllocationTraits):
     ssh: SshWayIn | None = None
     # Null until released; false for ever after a forced clean-up.
     wipe_verified: bool | None = None
-    # What its wipe has to reach: the higher of the SKU's and the tenant's grade when the release began; null before.
-    wipe_grade_required: str | None = None
-    # What the proof of its wipe reached: `inspected` (the host looked at itself), `rebooted` (after a restart into what the platform expects). Null: nothing is proven.
-    wipe_grade: str | None = None
-    # Checks of the wipe that did not look.
-    wipe_not_examined: list[str] = field(default_factory=list)
     # Id of the user or service account.
     created_by: str = ""
     # Finds all that one request caused: audit records, events, operations, host tasks and logs.
@@ -663,8 +654,6 @@ class HealthReason(Resource):
     component_key: str | None = None
     # The member that it is about; null: the instance.
     member_id: str | None = None
-    # What a person can do about it.
-    next_step: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -784,10 +773,6 @@ class InstanceMember(Resource):
     status_since: datetime | None = None
     # Why it is degraded or failed; else null.
     failure: OperationFailure | None = None
-    # From its status and from what the platform knows of its host; null when it is gone.
-    health: str | None = None
-    # What the platform knows against its host: lost, or reported as broken. Empty: nothing.
-    health_reasons: list[MemberHealthReason] = field(default_factory=list)
     # What the controller left for debugging: opaque, at most 16 KiB.
     adapter_detail: Mapping[str, object] | None = None
     # The live operation that works on it.
@@ -964,16 +949,6 @@ class Member(Resource):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MemberHealthReason(Resource):
-    # `host_lost` or `reported_broken`.
-    code: str = ""
-    # For a person.
-    message: str = ""
-    next_step: str = ""
-    since: datetime | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
 class Mode(Resource):
     """A form of the app, such as on one machine or on many, in the app's own words."""
 
@@ -1005,8 +980,6 @@ class ServiceAccount(Resource):
     app_slugs: list[str] = field(default_factory=list)
     # It gets no token, and its tokens are refused.
     disabled: bool = False
-    # Tokens are given and taken only over connections with one of its client certificates.
-    certificate_required: bool = False
     # Null: it does not expire.
     expires_at: datetime | None = None
     # Id of the user.
@@ -1022,27 +995,6 @@ class ServiceAccount(Resource):
 class NewServiceAccount(ServiceAccount):
     # The first key, with its secret.
     key: NewServiceAccountKey
-
-
-@dataclass(frozen=True, kw_only=True)
-class ServiceAccountCertificate(Resource):
-    id: str
-    # `x5t#S256` of RFC 8705: SHA-256 of the certificate, in base64url.
-    thumbprint: str = ""
-    # The platform key that signed it, of kind `client_ca`.
-    authority_id: str = ""
-    expires_at: datetime | None = None
-    # Id of who asked for it.
-    created_by: str = ""
-    created_at: datetime | None = None
-    # When a token was last bound to it.
-    last_used_at: datetime | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class NewServiceAccountCertificate(ServiceAccountCertificate):
-    # PEM. It is no secret; it is not kept, so that it is shown only now.
-    certificate: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1067,12 +1019,8 @@ class Node(Resource):
     id: str
     name: str = ""
     hostname: str = ""
-    # Where it can be reached. It belongs to no other node.
+    # Where its agent says that it can be reached.
     address: str = ""
-    # Addresses that slices on it may have. Null: its agent is of an older release and has not said.
-    slice_addresses: list[str] | None = None
-    # From where its key is taken, as recorded when it enrolled. Null: not recorded yet.
-    source_networks: list[str] | None = None
     status: str = ""
     # Alive, approved and not cordoned: new allocations may land here.
     schedulable: bool = False
@@ -1096,16 +1044,6 @@ class Node(Resource):
     key_generation: int = 0
     # Its agent renews the key before then. In the past: it is refused until the key is approved. Null: the agent is of an older release, whose key has no end.
     key_expires_at: datetime | None = None
-    # Whether a wipe erases the drives of the slots and reads them back.
-    erase_drives: bool = False
-    # Of the agent.json that a wipe brings back: as the agent reported it when no tenant had the whole host. Null: of an agent of an older release.
-    configuration_sha256: str | None = None
-    # Of the agent's program, recorded in the same way.
-    agent_sha256: str | None = None
-    # Its agent reports another configuration or program than is recorded; the recorded one stands.
-    claim_differs: bool = False
-    # How well its agent can prove the wipe of the whole host.
-    wipe_grades: list[str] = field(default_factory=list)
     slots: SlotCounts
     # What the agent last reported: host, warnings.
     inventory: Mapping[str, object] = field(default_factory=dict)
@@ -1280,7 +1218,7 @@ class PlatformKey(Resource):
     public_key: str = ""
     # Of the public key: SHA256:…, as ssh-keygen -l shows it.
     fingerprint: str = ""
-    # PEM; of the TLS and the client CA, and of the key that the registry trusts.
+    # PEM; of the TLS CA, and of the key that the registry trusts.
     certificate: str | None = None
     # What the private side is under: a key of the secret store (builtin, or openbao, where it needs that store to open), or still the master key alone. destroyed: it is gone, since the key signs no more.
     custody: str = ""
@@ -1302,8 +1240,6 @@ class Project(Resource):
     slug: str = ""
     name: str = ""
     disabled: bool = False
-    # Its deletion was asked for: until then it can be undone, then everything in it is removed.
-    delete_after: datetime | None = None
     created_at: datetime | None = None
     # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
     generation: int = 0
@@ -1594,7 +1530,7 @@ class SigningKey(Resource):
 class Sku(Resource):
     id: str
     name: str = ""
-    # `baremetal`: a whole host. `gpu_slice`: some GPUs of a host; on lab hosts it isolates nothing.
+    # `baremetal`: a whole host. `gpu_slice`: some GPUs of a host.
     shape: str = ""
     gpu_model: str = ""
     # How many GPUs one allocation may have.
@@ -1605,10 +1541,6 @@ class Sku(Resource):
     currency: str = ""
     # Whether new allocations may name it.
     offered: bool = False
-    # What the wipe has to reach before its GPUs are given to another: `inspected`, or `rebooted` (of a whole host, after a restart into what the platform expects). It counts for releases that begin from now on.
-    wipe_grade: str = ""
-    # Checks of the wipe that need not have looked, for instance `drives` where a node does not erase them.
-    accept_not_examined: list[str] = field(default_factory=list)
     # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
     generation: int = 0
     created_at: datetime | None = None
@@ -1767,10 +1699,6 @@ class Tenant(Resource):
     slug: str = ""
     name: str = ""
     disabled: bool = False
-    # Its deletion was asked for: until then it can be undone, then everything in it is removed.
-    delete_after: datetime | None = None
-    # The least that the wipe of its whole hosts has to reach; the higher of this and the SKU's counts.
-    wipe_grade: str = ""
     created_at: datetime | None = None
     # Grows with every change. Where a call takes `If-Match`, this number in quotes is its value.
     generation: int = 0
@@ -2195,13 +2123,9 @@ class NewSku:
     gpu_counts: Sequence[int]
     # In minor units of the currency.
     price_per_gpu_hour_minor: int
-    # Checks of the wipe that need not have looked, for instance `drives` where a node does not erase them.
-    accept_not_examined: Sequence[str] | None = None
     # ISO 4217.
     currency: str | None = None
     offered: bool | None = None
-    # What the wipe has to reach before its GPUs are given to another: `inspected`, or `rebooted` (of a whole host, after a restart into what the platform expects). It counts for releases that begin from now on. Absent: `rebooted` of a whole host, `inspected` of a slice.
-    wipe_grade: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

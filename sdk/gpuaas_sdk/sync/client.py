@@ -6,7 +6,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
 
-from gpuaas_sdk.credentials import ClientCertificate, Credentials, Token, TokenStore
+from gpuaas_sdk.credentials import Credentials, Token, TokenStore
 from gpuaas_sdk.generated.models import Event, Terminal
 from gpuaas_sdk.generated.sync import Nouns
 from gpuaas_sdk.retries import RetryPolicy
@@ -23,10 +23,7 @@ Found = TypeVar("Found")
 
 
 class Client(Nouns):
-    """With a token, or with credentials, which renew it by themselves. Use it in a `with` block, or close it.
-
-    `certificate`: shown to a listener that asks for client certificates; tokens are bound to it then.
-    """
+    """With a token, or with credentials, which renew it by themselves. Use it in a `with` block, or close it."""
 
     access_credentials: AccessCredentials
     allocations: Allocations
@@ -43,7 +40,6 @@ class Client(Nouns):
         token: str | Token | None = None,
         credentials: Credentials | None = None,
         ca_file: str | Path | None = None,
-        certificate: ClientCertificate | None = None,
         timeout: float = 30.0,
         retry: RetryPolicy | None = None,
         user_agent: str = "gpuaas-sdk",
@@ -54,13 +50,7 @@ class Client(Nouns):
         self.base_url = base_url.rstrip("/")
         keeper = TokenKeeper(first, credentials, on_token, store)
         transport = Transport(
-            self.base_url,
-            keeper,
-            ca_file=ca_file,
-            certificate=certificate,
-            timeout=timeout,
-            retry=retry,
-            user_agent=user_agent,
+            self.base_url, keeper, ca_file=ca_file, timeout=timeout, retry=retry, user_agent=user_agent
         )
         super().__init__(transport)
         self._transport = transport

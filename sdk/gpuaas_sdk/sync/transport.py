@@ -10,8 +10,8 @@ from uuid import uuid4
 
 import httpx
 
-from gpuaas_sdk.credentials import ClientCertificate, Token
-from gpuaas_sdk.errors import GpuaasError, Unreachable, error_from
+from gpuaas_sdk.credentials import Token
+from gpuaas_sdk.errors import GpuaasError, error_from
 from gpuaas_sdk.retries import RetryPolicy
 from gpuaas_sdk.sync.keeper import TokenKeeper
 from gpuaas_sdk.wire import QueryValue, path_of, query_of, unreachable, verification
@@ -50,12 +50,11 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Doorway:
-    """What a WebSocket needs: where to, with which headers, whose word proves the server, and what proves the client."""
+    """What a WebSocket needs: where to, with which headers, and whose word proves the server."""
 
     url: str
     headers: Mapping[str, str] = field(repr=False)  # the token is among them
     ca_file: str | Path | None
-    certificate: ClientCertificate | None = None
 
 
 class Transport:
@@ -65,7 +64,6 @@ class Transport:
         keeper: TokenKeeper,
         *,
         ca_file: str | Path | None = None,
-        certificate: ClientCertificate | None = None,
         timeout: float = 30.0,
         retry: RetryPolicy | None = None,
         user_agent: str = "gpuaas-sdk",
@@ -73,14 +71,13 @@ class Transport:
         self._keeper = keeper
         self._base_url = base_url.rstrip("/")
         self._ca_file = ca_file
-        self._certificate = certificate
         self._timeout = timeout
         self._retry = retry or RetryPolicy()
         self._http = httpx.Client(
             base_url=base_url.rstrip("/"),
             timeout=timeout,
             headers={"User-Agent": user_agent},
-            **verification(base_url, ca_file, certificate),
+            **verification(base_url, ca_file),
         )
 
     def close(self) -> None:
@@ -137,7 +134,7 @@ class Transport:
                     raise error_from(response)
                 yield response
         except httpx.TransportError as error:
-            raise self._unreachable(error, request) from error
+            raise unreachable(error, request.correlation_id, str(self._http.base_url)) from error
 
     def _once(self, request: Request, token: str | None) -> httpx.Response:
         try:
@@ -151,7 +148,7 @@ class Transport:
                 timeout=request.timeout or self._timeout,
             )
         except httpx.TransportError as error:
-            raise self._unreachable(error, request) from error
+            raise unreachable(error, request.correlation_id, str(self._http.base_url)) from error
         if response.is_success:
             return response
         raise error_from(response)
@@ -160,10 +157,7 @@ class Transport:
         """For a stream that goes on after the call; the token is looked at when it opens."""
         request = Request(method="GET", path=path)
         headers = {**request.all_headers(self._token()), "Accept": "*/*"}
-        return Doorway("ws" + self._base_url.removeprefix("http") + path, headers, self._ca_file, self._certificate)
-
-    def _unreachable(self, error: httpx.TransportError, request: Request) -> Unreachable:
-        return unreachable(error, request.correlation_id, str(self._http.base_url), self._certificate)
+        return Doorway("ws" + self._base_url.removeprefix("http") + path, headers, self._ca_file)
 
     def _token(self) -> str | None:
         return self._keeper.current(self.exchange)

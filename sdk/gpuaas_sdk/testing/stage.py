@@ -117,15 +117,6 @@ class Stage:
 
         return wait_for(over, seconds, what=f"the {operation.kind} to end")
 
-    def rotation_after(self, operation: Operation, seconds: float = SETTLE) -> Operation:
-        """The rotation of shared secrets that must follow when this operation took somebody away; it has ended."""
-
-        def asked() -> Operation | None:
-            found = self.world.admin.operations.list(self.project_id, instance_id=operation.instance_id)
-            return next((one for one in found if one.id > operation.id and one.parameters.get("rotate_secrets")), None)
-
-        return self.ended(wait_for(asked, seconds, what=f"a rotation after the {operation.kind}"), seconds)
-
     def instance(self, instance_id: str) -> Instance:
         return self.world.admin.instances.show(self.project_id, instance_id)
 

@@ -51,8 +51,8 @@ class World:
                 self.admin.projects.set_member(self.project_id, user.id, role)
         return PasswordCredentials(email, password)
 
-    def offer(self, whole_host_grade: str = "inspected") -> None:
-        """The SKUs of the demo, unless they are there already. Whole hosts are wiped without a restart, if nobody asks."""
+    def offer(self) -> None:
+        """The SKUs of the demo, unless they are there already."""
         names = {sku.name for sku in self.admin.skus.list()}
         for name, shape, counts in (("h100-slice", "gpu_slice", [1, 2, 4]), ("h100-node", "baremetal", [8])):
             if name not in names:
@@ -64,8 +64,6 @@ class World:
                         gpu_counts=counts,
                         price_per_gpu_hour_minor=250,
                         currency="USD",
-                        wipe_grade=whole_host_grade if shape == "baremetal" else "inspected",
-                        accept_not_examined=["drives"],  # those of lab hosts are entries in sysfs
                     )
                 )
 

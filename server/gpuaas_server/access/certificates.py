@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from gpuaas_server.access import queries
 from gpuaas_server.access.allocation_access import allocation_place, audited
-from gpuaas_server.access.issuing import Issue, certificates_issue, requester_sources
+from gpuaas_server.access.issuing import Issue, certificates_issue
 from gpuaas_server.access.keys import PlatformKey
 from gpuaas_server.access.schemas import (
     IssuedSshCertificate,
@@ -19,19 +19,17 @@ from gpuaas_server.allocations import service as allocations
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
-from gpuaas_server.kernel.settings import Settings
 
 REVOKERS = frozenset({"platform_admin", "tenant_admin", "project_admin"})
 
 
 async def ssh_certificate_create(
-    tx: Tx, project_id: str, allocation_id: str, body: SshCertificateCreate, authority: PlatformKey, settings: Settings
+    tx: Tx, project_id: str, allocation_id: str, body: SshCertificateCreate, authority: PlatformKey, minutes: int
 ) -> SshCertificate:
     public = read_public_key(body.public_key)
     place = await allocation_place(tx.connection, project_id, allocation_id)
-    valid_before = tx.now + timedelta(minutes=body.minutes or settings.ssh_certificate_minutes)
-    wish = Issue(public, valid_before, authority, sources=requester_sources(tx.actor, settings))
-    [issued] = await certificates_issue(tx, [place], wish)
+    valid_before = tx.now + timedelta(minutes=body.minutes or minutes)
+    [issued] = await certificates_issue(tx, [place], Issue(public, valid_before, authority))
     details = {"serial": issued.serial, "fingerprint": public.fingerprint, "until": valid_before.isoformat()}
     await audited(tx, place, "ssh_certificate_create", allocation_id, details)
     return issued

@@ -143,9 +143,9 @@ async def access_credential_deliver(
             lambda tx: deliveries.private_key_deliver(tx, project_id, credential_id, sealed), status=201
         )
     authority = keys.signer(await keys.live_keys(platform, "ssh_user_ca"), platform.clock())
-    settings = platform.settings
+    minutes = platform.settings.ssh_certificate_minutes
     return await call.change(
-        lambda tx: deliveries.certificate_deliver(tx, project_id, credential_id, body, authority, settings), status=201
+        lambda tx: deliveries.certificate_deliver(tx, project_id, credential_id, body, authority, minutes), status=201
     )
 
 

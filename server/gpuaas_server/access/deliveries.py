@@ -16,7 +16,7 @@ from gpuaas_server.access.credential_schemas import (
     SealedBox,
 )
 from gpuaas_server.access.credentials import living, present
-from gpuaas_server.access.issuing import Issue, certificates_issue, requester_sources
+from gpuaas_server.access.issuing import Issue, certificates_issue
 from gpuaas_server.access.keys import PlatformKey
 from gpuaas_server.access.schemas import SshCertificate
 from gpuaas_server.access.ssh_keys import read_public_key
@@ -28,7 +28,6 @@ from gpuaas_server.kernel.database import Connection, Scope
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
-from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.secrets import sealed_box
 from gpuaas_server.secrets import service as secrets
 from gpuaas_server.secrets.envelope import SecretRef
@@ -66,22 +65,15 @@ async def private_key_deliver(tx: Tx, project_id: str, credential_id: str, seale
 
 
 async def certificate_deliver(
-    tx: Tx,
-    project_id: str,
-    credential_id: str,
-    body: CredentialDeliveryCreate,
-    authority: PlatformKey,
-    settings: Settings,
+    tx: Tx, project_id: str, credential_id: str, body: CredentialDeliveryCreate, authority: PlatformKey, minutes: int
 ) -> NewCredentialDelivery:
     if body.public_key is None or body.allocation_id is None or body.recipient_key is not None:
         raise Problem("invalid_request", "A certificate needs public_key and allocation_id, and no recipient_key.")
     public = read_public_key(body.public_key)
     row = await _held(tx, project_id, credential_id)
     place = await allocation_place(tx.connection, project_id, body.allocation_id)
-    until = tx.now + timedelta(minutes=body.minutes or settings.ssh_certificate_minutes)
-    sources = requester_sources(tx.actor, settings)
-    wish = Issue(public, until, authority, access_credential_id=row["id"], sources=sources)
-    [issued] = await certificates_issue(tx, [place], wish)
+    until = tx.now + timedelta(minutes=body.minutes or minutes)
+    [issued] = await certificates_issue(tx, [place], Issue(public, until, authority, access_credential_id=row["id"]))
     logged = _logged(tx, new_id("dlv"), row, public.fingerprint, body.allocation_id, issued)
     await _record(tx, row, logged)
     return NewCredentialDelivery(**logged.model_dump(), sealed_private_key=None, certificate=issued)

@@ -8,7 +8,6 @@ from starlette.responses import Response
 from gpuaas_server.access import (
     allocation_access,
     certificates,
-    client_certificate_endpoints,
     credential_endpoints,
     keys,
     operation_endpoints,
@@ -92,9 +91,9 @@ async def ssh_certificate_create(
     """A login certificate for an active allocation, an hour at most. Nothing secret is stored or sent."""
     platform = call.platform
     authority = keys.signer(await keys.live_keys(platform, "ssh_user_ca"), platform.clock())
-    settings = platform.settings
+    minutes = platform.settings.ssh_certificate_minutes
     return await call.change(
-        lambda tx: certificates.ssh_certificate_create(tx, project_id, allocation_id, body, authority, settings),
+        lambda tx: certificates.ssh_certificate_create(tx, project_id, allocation_id, body, authority, minutes),
         status=201,
     )
 
@@ -176,6 +175,5 @@ async def ssh_grant_delete(
 
 
 router.include_router(platform_key_endpoints.router)
-router.include_router(client_certificate_endpoints.router)
 router.include_router(credential_endpoints.router)
 router.include_router(operation_endpoints.router)

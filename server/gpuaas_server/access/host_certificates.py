@@ -41,8 +41,8 @@ async def host_certificate_create(
         if wanted.allocation_id is not None:
             if wanted.allocation_id not in await capacity.live_claims(tx.connection, wanted.node_id):
                 raise Problem("forbidden", "This allocation is not claimed on this node.")
-        if not await nodes.address_is_of_node(tx, wanted.node_id, wanted.address):
-            raise Problem("forbidden", "This address does not belong to this node.")
+        if not await nodes.address_is_free_for(tx.connection, wanted.node_id, wanted.address):
+            raise Problem("forbidden", "This address belongs to another node.")
         valid_before = tx.now + ssh_ca.HOST_LIFE
         serial = await queries.host_certificate_insert(
             tx.connection,

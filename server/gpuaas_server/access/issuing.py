@@ -11,10 +11,8 @@ from gpuaas_server.access.schemas import SshCertificate, SshTarget
 from gpuaas_server.access.ssh_ca import CertificateRequest
 from gpuaas_server.access.ssh_keys import SshPublicKey
 from gpuaas_server.allocations.service import AllocationAccess
-from gpuaas_server.kernel.context import Actor, Tx
+from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.errors import Problem
-from gpuaas_server.kernel.networks import is_address, parse_address
-from gpuaas_server.kernel.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +25,6 @@ class Issue:
     access_credential_id: str | None = None
     operation_id: str | None = None
     terminal_id: str | None = None
-    # Addresses and networks from which the certificate opens anything; none: from everywhere.
-    sources: Sequence[str] = ()
-
-
-def requester_sources(requester: Actor, settings: Settings) -> tuple[str, ...]:
-    """From where a certificate for somebody may be used. Who comes by loopback reaches hosts by another address."""
-    if not settings.ssh_certificate_source_check or not is_address(requester.address):
-        return ()
-    return () if parse_address(requester.address).is_loopback else (requester.address,)
 
 
 async def certificates_issue(tx: Tx, places: Sequence[AllocationAccess], wanted: Issue) -> list[SshCertificate]:
@@ -56,7 +45,6 @@ async def certificates_issue(tx: Tx, places: Sequence[AllocationAccess], wanted:
             principals=(place.allocation_id,),
             valid_after=tx.now - ssh_ca.CLOCK_SLACK,
             valid_before=wanted.valid_before,
-            sources=tuple(wanted.sources),
         )
         issued.append(
             SshCertificate(
@@ -96,6 +84,6 @@ def known_hosts(target: SshTarget, allocation_id: str, host_ca_keys: list[str]) 
 
 
 def target_of(place: AllocationAccess) -> SshTarget:
-    if place.state != "active" or place.ssh is None:
+    if place.state != "active" or place.ssh_address is None or place.ssh_port is None or place.ssh_user is None:
         raise Problem("not_active", f"The allocation is {place.state}.")
-    return SshTarget(address=place.ssh.address, port=place.ssh.port, user=place.ssh.user)
+    return SshTarget(address=place.ssh_address, port=place.ssh_port, user=place.ssh_user)

@@ -26,8 +26,8 @@ from gpuaas_server.secrets import private_keys
 from gpuaas_server.secrets.custody_machine import KeySource, SealedKey
 from gpuaas_server.secrets.private_keys import PreparedPrivateKey
 
-KeyKind = Literal["task_signing", "ssh_user_ca", "ssh_host_ca", "tls_ca", "client_ca", "registry_token"]
-KINDS: tuple[KeyKind, ...] = ("task_signing", "ssh_user_ca", "ssh_host_ca", "tls_ca", "client_ca", "registry_token")
+KeyKind = Literal["task_signing", "ssh_user_ca", "ssh_host_ca", "tls_ca", "registry_token"]
+KINDS: tuple[KeyKind, ...] = ("task_signing", "ssh_user_ca", "ssh_host_ca", "tls_ca", "registry_token")
 PrivateKey = Ed25519PrivateKey | EllipticCurvePrivateKey
 
 TOPIC = "platform-keys"  # whoever made something with a key looks again when keys change
@@ -155,9 +155,6 @@ def _make(kind: KeyKind, now: datetime) -> tuple[PrivateKey, str | None]:
         # P-256: every TLS client verifies it; Ed25519 certificates are still refused by some.
         authority = ec.generate_private_key(ec.SECP256R1())
         return authority, tls_authority.certificate_of_authority(authority, now)
-    if kind == "client_ca":
-        authority = ec.generate_private_key(ec.SECP256R1())
-        return authority, tls_authority.certificate_of_authority(authority, now, "gpuaas client CA", path_length=0)
     if kind == "registry_token":
         # The registry believes a certificate, not a bare key, and knows no Ed25519.
         issuer = ec.generate_private_key(ec.SECP256R1())

@@ -45,7 +45,6 @@ class LeasedOperation(Protocol):
 class WayIn:
     public: SshPublicKey
     authority: PlatformKey
-    sources: Sequence[str] = ()  # from where it may be used; none: from everywhere
 
 
 async def operation_hold(tx: Tx, operation_id: str) -> None:
@@ -64,7 +63,7 @@ async def operation_certificates_issue(tx: Tx, leased: LeasedOperation, wanted: 
         if (place := await _place(tx, leased, allocation_id)) is not None
     ]
     open_now = [place for place in places if _reachable(place)]
-    wish = Issue(wanted.public, until, wanted.authority, operation_id=leased.operation_id, sources=wanted.sources)
+    wish = Issue(wanted.public, until, wanted.authority, operation_id=leased.operation_id)
     issued = await certificates_issue(tx, open_now, wish)
     same = {"fingerprint": wanted.public.fingerprint, "until": until.isoformat()}
     serials = {one.principal: one.serial for one in issued}
@@ -95,7 +94,7 @@ async def _place(tx: Tx, leased: LeasedOperation, allocation_id: str) -> Allocat
 
 
 def _reachable(place: AllocationAccess) -> bool:
-    return place.state == "active" and place.ssh is not None
+    return place.state == "active" and place.ssh_address is not None
 
 
 async def certificates_end(tx: Tx, operation_id: str) -> None:

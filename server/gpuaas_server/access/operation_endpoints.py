@@ -6,7 +6,6 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from gpuaas_server.access import keys, operation_access
-from gpuaas_server.access.issuing import requester_sources
 from gpuaas_server.access.operation_access import WayIn
 from gpuaas_server.access.operation_schemas import MachineAccessCreate
 from gpuaas_server.access.schemas import MachineAccess
@@ -37,13 +36,10 @@ async def operation_machine_access(
     platform, actor = call.platform, call.actor
     public = read_public_key(body.public_key)
     authority = keys.signer(await keys.live_keys(platform, "ssh_user_ca"), platform.clock())
-    sources = requester_sources(actor, platform.settings)
 
     async def issue(tx: Tx) -> MachineAccess:
         await operation_access.operation_hold(tx, operation_id)
-        leased = await operations.lease_of(
-            tx.connection, call.admission.roles, project_id, operation_id, body.lease_token, actor, tx.now
-        )
-        return await operation_access.operation_certificates_issue(tx, leased, WayIn(public, authority, sources))
+        leased = await operations.lease_of(tx.connection, project_id, operation_id, body.lease_token, actor, tx.now)
+        return await operation_access.operation_certificates_issue(tx, leased, WayIn(public, authority))
 
     return await call.change(issue, status=201)

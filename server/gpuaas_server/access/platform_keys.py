@@ -14,7 +14,6 @@ from gpuaas_server.access.tls_authority import authority_digest
 from gpuaas_server.allocations import service as allocations
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
-from gpuaas_server.identity import certificates
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
@@ -50,8 +49,6 @@ async def platform_key_retire(tx: Tx, key_id: str, body: PlatformKeyRetire) -> P
         raise Problem("conflict", f"No newer {key.kind} key signs yet: {when}.")
     if key.kind == "tls_ca" and not body.force:
         await _refuse_unconfirmed(tx, next(row for row in reversed(newer) if row["signs_from"] <= tx.now))
-    if key.kind == "client_ca":
-        await _end_client_certificates(tx, key_id, body.force)
     await keys.key_retire(tx, key_id)
     await _changed(tx, "platform_key_retire", key_id, key.kind, body.reason, body.force)
     return await _show(tx, key_id)
@@ -67,15 +64,6 @@ async def _refuse_unconfirmed(tx: Tx, successor: DictRow) -> None:
             f"{missing.heard} living nodes do not trust {successor['id']} yet ({names}): wait for their heartbeats, or force.",
             {"unconfirmed": missing.heard, "nodes": missing.names},
         )
-
-
-async def _end_client_certificates(tx: Tx, key_id: str, force: bool) -> None:
-    """Programs whose certificates it signed would be refused: they get new ones first, or somebody forces it."""
-    used = await certificates.certificates_of_authority(tx.connection, key_id, tx.now)
-    if used and not force:
-        detail = f"{used} client certificates of this CA are in use: replace them, wait for their end, or force."
-        raise Problem("conflict", detail, {"certificates": used})
-    await certificates.certificates_end(tx, key_id)
 
 
 async def _changed(tx: Tx, action: str, key_id: str, kind: KeyKind, reason: str, forced: bool = False) -> None:

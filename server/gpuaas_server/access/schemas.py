@@ -5,7 +5,6 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from gpuaas_server.identity.schemas import ServiceAccountCertificate
 from gpuaas_server.kernel.http.schemas import Body, Moment, Name, Reason
 from gpuaas_server.kernel.ids import CredentialId, PrincipalId, SshKeyId
 from gpuaas_server.secrets.schemas import PrivateKeyCustody
@@ -21,7 +20,7 @@ PublicKeyLine = Annotated[
 
 
 class PlatformKeyRotate(Body):
-    kind: Literal["task_signing", "ssh_user_ca", "ssh_host_ca", "tls_ca", "client_ca", "registry_token"]
+    kind: Literal["task_signing", "ssh_user_ca", "ssh_host_ca", "tls_ca", "registry_token"]
     reason: Reason
 
 
@@ -29,8 +28,7 @@ class PlatformKeyRetire(Body):
     reason: Reason
     force: bool = Field(
         default=False,
-        description="Of a TLS CA: though agents have not confirmed its successor. They are cut off until they enrol again."
-        " Of a client CA: though certificates that it signed are in use. They end.",
+        description="Of a TLS CA: though agents have not confirmed its successor. They are cut off until they enrol again.",
     )
 
 
@@ -42,16 +40,14 @@ class UnconfirmedNodes(BaseModel):
 
 class PlatformKey(BaseModel):
     id: str
-    kind: Literal["task_signing", "ssh_user_ca", "ssh_host_ca", "tls_ca", "client_ca", "registry_token"]
+    kind: Literal["task_signing", "ssh_user_ca", "ssh_host_ca", "tls_ca", "registry_token"]
     state: Literal["next", "active", "trusted", "retired"] = Field(
         description="next: published, and signs from `signs_from`. active: it signs. trusted: a newer one signs, what this"
         " one signed is still good. retired: nothing that it signed is trusted."
     )
     public_key: str = Field(description="As an OpenSSH line.")
     fingerprint: str = Field(description="Of the public key: SHA256:…, as ssh-keygen -l shows it.")
-    certificate: str | None = Field(
-        description="PEM; of the TLS and the client CA, and of the key that the registry trusts."
-    )
+    certificate: str | None = Field(description="PEM; of the TLS CA, and of the key that the registry trusts.")
     custody: PrivateKeyCustody
     secret_key_id: str | None = Field(description="The secret store's key that wraps it: an id of `/secret-keys`.")
     signs_from: datetime = Field(description="Published before it signs, so that everybody knows it by then.")
@@ -60,23 +56,6 @@ class PlatformKey(BaseModel):
     unconfirmed: UnconfirmedNodes | None = Field(
         default=None, description="Of a TLS CA that is not retired: nodes whose agents do not trust it yet."
     )
-
-
-CertificateRequestPem = Annotated[
-    str,
-    StringConstraints(min_length=100, max_length=16_384, pattern=r"^[\x20-\x7e\r\n]*-----BEGIN [A-Z ]*REQUEST-----"),
-]
-
-
-class ServiceAccountCertificateCreate(Body):
-    certificate_request: CertificateRequestPem = Field(
-        description="PKCS#10 in PEM, as `openssl req -new` makes it. Its names are ignored."
-    )
-    days: int = Field(default=90, ge=1, le=365, description="How long the certificate is good.")
-
-
-class NewServiceAccountCertificate(ServiceAccountCertificate):
-    certificate: str = Field(description="PEM. It is no secret; it is not kept, so that it is shown only now.")
 
 
 class SshCa(BaseModel):

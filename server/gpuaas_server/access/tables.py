@@ -4,7 +4,7 @@ import sqlalchemy as sa
 
 from gpuaas_server.kernel.tables import Timestamp, id_column, metadata, text_id
 
-PLATFORM_KEY_KINDS = ("task_signing", "ssh_user_ca", "ssh_host_ca", "tls_ca", "client_ca", "registry_token")
+PLATFORM_KEY_KINDS = ("task_signing", "ssh_user_ca", "ssh_host_ca", "tls_ca", "registry_token")
 
 platform_keys = sa.Table(
     "platform_keys",
@@ -14,7 +14,7 @@ platform_keys = sa.Table(
     # Under the master key, of an older release. Null: the private side is in custody, or was destroyed at retirement.
     sa.Column("sealed_private_key", sa.LargeBinary),
     sa.Column("public_key", sa.Text, nullable=False),  # as an OpenSSH line
-    sa.Column("certificate", sa.Text),  # PEM; of an authority
+    sa.Column("certificate", sa.Text),  # PEM; of the tls_ca only
     # A rotated-in key is published first and signs later, when everybody has had time to learn it.
     sa.Column("signs_from", Timestamp, nullable=False),
     sa.Column("retired_at", Timestamp),
@@ -141,7 +141,7 @@ credential_deliveries = sa.Table(
     id_column("dlv"),
     sa.Column("tenant_id", text_id(), nullable=False),
     sa.Column("project_id", text_id(), nullable=False),
-    sa.Column("credential_id", text_id(), nullable=False),  # no foreign key: the log outlives the credential
+    sa.Column("credential_id", text_id(), sa.ForeignKey("access_credentials.id"), nullable=False),
     sa.Column("version", sa.Integer, nullable=False),
     sa.Column("delivered_to", text_id(), nullable=False),
     sa.Column("recipient_fingerprint", sa.Text, nullable=False),

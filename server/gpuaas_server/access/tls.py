@@ -44,10 +44,6 @@ class _Wanted:
     life: timedelta
 
 
-def server_files(directory: Path) -> TlsFiles:
-    return TlsFiles(directory / "server.pem", directory / "ca.crt")
-
-
 async def authority_pem(platform: Platform) -> str:
     """The CA certificate that enrolment bundles pin: the oldest living one, which every client can verify us by."""
     return _certificate((await keys.authorities(platform, "tls_ca"))[-1])
@@ -69,7 +65,7 @@ async def ensure_server_certificate(platform: Platform, names: list[str], direct
     older = [key for key in trusted if key.kid < authority.kid]
     life = timedelta(days=platform.settings.tls_certificate_days)
     wanted = _Wanted(names, authority, older, trusted, life)
-    files = server_files(directory)
+    files = TlsFiles(directory / "server.pem", directory / "ca.crt")
     if not await asyncio.to_thread(_are_good, files, wanted, now):
         private = {key.kid: key for key in await keys.live_keys(platform, "tls_ca")}
         await asyncio.to_thread(_renew, files, wanted, private, now)
@@ -97,8 +93,8 @@ def _renew(files: TlsFiles, wanted: _Wanted, private: dict[str, PlatformKey], no
         chain = _chain(wanted, private, own.public_key(), now)
         encoding, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
         key_text = own.private_bytes(encoding, form, serialization.NoEncryption()).decode()
-        replace_file(files.ca_path, _bundle(wanted.trusted), 0o644)
-        replace_file(files.chain_path, chain + key_text, 0o600)
+        _replace(files.ca_path, _bundle(wanted.trusted), 0o644)
+        _replace(files.chain_path, chain + key_text, 0o600)
         for name in ("server.crt", "server.key"):  # of an older release
             (directory / name).unlink(missing_ok=True)
 
@@ -139,7 +135,7 @@ def _locked(path: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def replace_file(path: Path, text: str, mode: int) -> None:
+def _replace(path: Path, text: str, mode: int) -> None:
     """Whole or not at all: a listener that starts meanwhile never reads half a file."""
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)

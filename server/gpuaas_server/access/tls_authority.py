@@ -32,7 +32,7 @@ def certificate_of_authority(
         .not_valid_before(now - CLOCK_SLACK)
         .not_valid_after(now + AUTHORITY_LIFE)
         .add_extension(x509.BasicConstraints(ca=True, path_length=path_length), critical=True)
-        .add_extension(key_usage(authority=True), critical=True)
+        .add_extension(_usage(authority=True), critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
         .sign(private, hashes.SHA256())
     )
@@ -59,7 +59,7 @@ def cross_certificate(
         .not_valid_before(begin)
         .not_valid_after(min(begin + life, authority.not_valid_after_utc, successor.not_valid_after_utc))
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(key_usage(authority=True), critical=True)
+        .add_extension(_usage(authority=True), critical=True)
         .add_extension(subject_key, critical=False)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(issuer_key), critical=False)
         .sign(authority_key, hashes.SHA256())
@@ -86,7 +86,7 @@ def server_certificate(
         .not_valid_before(begin)
         .not_valid_after(min(begin + life, authority.not_valid_after_utc))
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(key_usage(authority=False), critical=True)
+        .add_extension(_usage(authority=False), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         .add_extension(x509.SubjectAlternativeName([_general_name(name) for name in names]), critical=False)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
@@ -144,7 +144,7 @@ def _general_name(name: str) -> x509.GeneralName:
         return x509.DNSName(name)
 
 
-def key_usage(authority: bool) -> x509.KeyUsage:
+def _usage(authority: bool) -> x509.KeyUsage:
     return x509.KeyUsage(
         digital_signature=not authority,
         key_cert_sign=authority,

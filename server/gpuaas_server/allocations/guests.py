@@ -1,6 +1,6 @@
 """Who lives on allocations: members of instances, in a room above this one."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from gpuaas_server.kernel.context import Tx
@@ -16,8 +16,6 @@ class AllocationGuests:
     are_there: Callable[[Connection, str], Awaitable[bool]]
     # Told, with the reason, that from now on there is no host: whatever was on it is lost.
     host_gone: Callable[[Tx, str, str], Awaitable[None]]
-    # Told that the hosts below these allocations were lost, came back, or are reported as broken.
-    hosts_changed: Callable[[Tx, Sequence[str]], Awaitable[None]]
 
 
 allocation_guests: Port[AllocationGuests] = Port("the guests of allocations")

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from psycopg.rows import DictRow
 
 from gpuaas_server.allocations import queries
-from gpuaas_server.allocations.guests import allocation_guests
 from gpuaas_server.allocations.service import LIVE, WORK, allocation_event
 from gpuaas_server.events.service import emit
 from gpuaas_server.kernel.context import Tx
@@ -25,7 +24,6 @@ async def announce_host_change(tx: Tx, change: HostChange) -> None:
         return
     if change.kind in _DECISIVE:
         await _look_again(tx, rows)
-        await allocation_guests().hosts_changed(tx, [row["id"] for row in rows])
     facts = {**change.data, "reason": change.reason} if change.reason else change.data
     news = [allocation_event(f"allocation.host_{change.kind}", row, **facts) for row in rows if row["state"] in LIVE]
     if news:

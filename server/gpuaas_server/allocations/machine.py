@@ -9,13 +9,11 @@ A release on a lost host is blocked at once (`host_lost`), and goes on by itself
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from gpuaas_server.allocations.wipe_proof import BEFORE_GRADES, Requirements, Verification, judge_wipe
 from gpuaas_server.kernel.errors import CATALOGUE
-from gpuaas_server.kernel.ssh_targets import SshEndpoint, check_reported_endpoint
 
 # Which states may follow which; the docs' diagram and the property tests read this table.
 TRANSITIONS: dict[str, frozenset[str]] = {
@@ -29,8 +27,6 @@ TRANSITIONS: dict[str, frozenset[str]] = {
 }
 # Host tasks that end an allocation, in order. The last one proves; only its proof frees the slots.
 ACCESS_FIRST_PAUSE, ACCESS_LONGEST_PAUSE = timedelta(seconds=1), timedelta(minutes=5)
-# The account that hosts are asked to make for tenants.
-LOGIN_USER = "gpu"
 CLEANUP = ("deprovision", "wipe", "verify_wipe")
 # Why a release is blocked that nobody has to answer for: it goes on by itself when the host is back.
 HOST_LOST = "host_lost"
@@ -57,8 +53,6 @@ class HostTask:
     failure: dict[str, object] | None
     evidence: dict[str, object]
     reported_at: datetime | None = None
-    spec: dict[str, object] = field(default_factory=dict)  # what it was asked
-    key_generation: int | None = None  # of the node's key that signed the report
 
     @property
     def baseline(self) -> str | None:
@@ -87,12 +81,6 @@ class Snapshot:
     guests: bool = False
     # The code of the failure, while the release is blocked.
     blocked_by: str | None = None
-    # The generation of the node's key when the release began, where the host must prove its wipe with a newer one.
-    copied_key_generation: int | None = None
-    # The addresses that belong to the node: a host is believed no other.
-    addresses: frozenset[str] = frozenset()
-    shape: str = "baremetal"
-    requirements: Requirements = BEFORE_GRADES
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,15 +109,10 @@ class Step:
     slots: str | None = None  # what the claimed slots become
     ends: bool = False  # claims end, slots return to the pool
     evidence: dict[str, object] | None = None  # what the wipe verification saw
-    ssh: SshEndpoint | None = None
+    ssh: dict[str, object] | None = None
     access_sent: int | None = None
     baseline: str | None = None
     phase_done: bool = False  # nothing is in flight any more
-
-    @property
-    def begins_release(self) -> bool:
-        """Whether a release begins with it, or begins anew: what it has to prove is decided now."""
-        return self.send == CLEANUP[0] and self.attempt == 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,10 +166,10 @@ def _reported_failure(now: Snapshot, task: HostTask) -> Failure:
 def _provisioning(now: Snapshot, clock: datetime) -> Step | Wait:
     task = _in_flight(now)
     if task is not None and task.status == "succeeded":
-        ssh = check_reported_endpoint(task.result.get("ssh"), now.addresses, LOGIN_USER)
-        if isinstance(ssh, SshEndpoint):
+        ssh = task.result.get("ssh")
+        if isinstance(ssh, dict):
             return Step("active", ssh=ssh, baseline=task.baseline, phase_done=True)
-        return _give_up(now, clock, failure("ssh_target_refused", ssh, task.kind))
+        return _give_up(now, clock, failure("host_task_failed", "The host reported no way in.", task.kind, False))
     overdue = _overdue(now, clock)
     if overdue is not None:
         return _give_up(now, clock, overdue)
@@ -291,14 +274,10 @@ def _next_cleanup(now: Snapshot, task: HostTask, clock: datetime) -> Step:
         # Whoever had root could have made the agent forget what the host looked like; we did not forget.
         other = failure("wipe_not_proven", "The host was compared with another baseline than before.", task.kind)
         return _block(other, task.result)
-    if now.copied_key_generation is not None and (task.key_generation or 0) <= now.copied_key_generation:
-        old = "The host reported its verification with a key that its tenant could have copied."
-        return _block(failure("node_key_not_rotated", old, task.kind), task.result)
-    verdict = judge_wipe(now.requirements, Verification(now.shape, task.spec, task.result, task.evidence))
-    evidence = {**task.result, "evidence": task.evidence, "verdict": verdict.document()}
-    if verdict.code is None:
-        return Step(_ended(now), ends=True, evidence=evidence, phase_done=True)
-    return _block(failure(verdict.code, verdict.message, task.kind), evidence)
+    if task.result.get("clean") is True:
+        return Step(_ended(now), ends=True, evidence=task.result, phase_done=True)
+    found = failure("wipe_not_proven", "The verification found traces of the allocation.", task.kind)
+    return _block(found, task.result)
 
 
 def _block(reason: Failure, evidence: dict[str, object] | None = None) -> Step:

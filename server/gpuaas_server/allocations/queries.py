@@ -11,9 +11,8 @@ from gpuaas_server.kernel.database import Connection
 COLUMNS = (
     "id, tenant_id, project_id, batch_id, name, sku_id, sku_name, shape, gpu_model, gpu_count, node_id, state,"
     " state_since, deadline_at, failure, phase, attempt, host_generation, access_wanted, access_sent, ssh_address,"
-    " ssh_port, ssh_user, baseline_sha256, release_key_generation, wipe_requirements, wipe_evidence, forced, created_by,"
-    " correlation_id,"
-    " created_at, active_at, ended_at, generation, counted, unproven, release_by, release_reason"
+    " ssh_port, ssh_user, baseline_sha256, wipe_evidence, forced, created_by, correlation_id, created_at, active_at,"
+    " ended_at, generation, counted, unproven, release_by, release_reason"
 )
 # What the state of its host says about an allocation is derived when it is read, by primary key, in the same statement.
 _HOST = (
@@ -23,16 +22,10 @@ _HOST = (
     " m.ends_at AS window_ends_at, m.reason AS window_reason, m.cordoned_at AS window_cordoned_at"
 )
 _OWN = ", ".join(f"a.{column}" for column in COLUMNS.split(", "))
-_FROM = (
-    " FROM allocations a LEFT JOIN nodes n ON n.id = a.node_id"
+_ALLOCATION = (
+    f"SELECT {_OWN}, {_HOST} FROM allocations a LEFT JOIN nodes n ON n.id = a.node_id"
     " LEFT JOIN host_reports r ON r.allocation_id = a.id AND r.cleared_at IS NULL"
     " LEFT JOIN maintenance_windows m ON m.node_id = a.node_id AND (m.state = 'planned' OR m.state = 'active')"
-)
-_ALLOCATION = f"SELECT {_OWN}, {_HOST}{_FROM}"
-# What the machine compares reports of the host with.
-_NODE_FACTS = (
-    "ARRAY(SELECT x.address FROM node_addresses x WHERE x.node_id = a.node_id) AS node_addresses,"
-    " n.key_generation AS node_key_generation"
 )
 
 ALLOCATION_INSERT = (
@@ -77,8 +70,7 @@ async def allocation_lock(connection: Connection, project_id: str, allocation_id
 async def allocations_hold(connection: Connection, allocation_ids: Sequence[str]) -> list[DictRow]:
     """For the machine, whoever's they are; nobody changes them until the step is stored."""
     cursor = await connection.execute(
-        f"SELECT {_OWN}, {_HOST}, {_NODE_FACTS}{_FROM} WHERE a.id = ANY(%s) ORDER BY a.id FOR UPDATE OF a",
-        (list(allocation_ids),),
+        f"{_ALLOCATION} WHERE a.id = ANY(%s) ORDER BY a.id FOR UPDATE OF a", (list(allocation_ids),)
     )
     return await cursor.fetchall()
 
@@ -106,19 +98,6 @@ async def allocation_list(
         f"{_ALLOCATION} WHERE {' AND '.join(clauses)} ORDER BY a.id DESC LIMIT %s", [*values, limit]
     )
     return await cursor.fetchall()
-
-
-async def wipe_policy(connection: Connection, allocation_id: str) -> DictRow:
-    """What the SKU and the tenant ask of the wipe now, and what is on record of the host."""
-    cursor = await connection.execute(
-        "SELECT coalesce(k.wipe_grade, 'inspected') AS sku_grade, coalesce(t.wipe_grade, 'inspected') AS tenant_grade,"
-        " coalesce(k.accept_not_examined, '{}') AS accept_not_examined, n.boot_id, n.key_generation"
-        " FROM allocations a LEFT JOIN skus k ON k.id = a.sku_id LEFT JOIN tenants t ON t.id = a.tenant_id"
-        " LEFT JOIN nodes n ON n.id = a.node_id WHERE a.id = %s",
-        (allocation_id,),
-    )
-    row = await cursor.fetchone()
-    return row or {}
 
 
 async def live_ids_on_node(connection: Connection, node_id: str) -> list[str]:

@@ -10,14 +10,15 @@ from gpuaas_server.access import service as access
 from gpuaas_server.access.service import Grant
 from gpuaas_server.allocations import queries, service
 from gpuaas_server.allocations.guests import allocation_guests
-from gpuaas_server.allocations.machine import CLEANUP, LOGIN_USER, HostTask, Limits, Snapshot, Step, Wait, decide
-from gpuaas_server.allocations.wipe_proof import Requirements, required_grade
+from gpuaas_server.allocations.machine import CLEANUP, HostTask, Limits, Snapshot, Step, Wait, decide
 from gpuaas_server.capacity import service as capacity
 from gpuaas_server.capacity.schemas import Slot
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.settings import Settings
-from gpuaas_server.nodes import facts, tasks
+from gpuaas_server.nodes import tasks
+
+LOGIN_USER = "gpu"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,6 @@ class AllocationMachine:
         return (await self.load_many(connection, [subject])).get(subject)
 
     async def load_many(self, connection: Connection, subjects: Sequence[str]) -> dict[str, Loaded]:
-        """Ordered by host: the end of an allocation locks its host, and two workers must lock hosts in one order."""
         rows = await queries.allocations_hold(connection, subjects)
         newest = await tasks.newest_tasks(connection, subjects)
         slots = await capacity.claimed_slots(connection, subjects)
@@ -59,7 +59,7 @@ class AllocationMachine:
                 grants.get(row["id"], []),
                 ca_keys,
             )
-            for row in sorted(rows, key=lambda row: str(row["node_id"]))
+            for row in rows
         }
 
     async def _snapshot(self, connection: Connection, row: DictRow, newest: tasks.TaskRecord | None) -> Snapshot:
@@ -90,10 +90,7 @@ class AllocationMachine:
             return decision.until
         row, step = loaded.row, decision
         reason = row["release_reason"] if step.state == "releasing" else None
-        changes = _changes(row, step, tx.now)
-        if step.begins_release:
-            changes["wipe_requirements"] = await _requirements(tx.connection, row)
-        changed = await service.change(tx, row, changes, reason)
+        changed = await service.change(tx, row, _changes(row, step, tx.now), reason)
         if step.failure is not None and step.state == "active":
             await service.access_not_applied(tx, changed)
         if step.slots is not None:
@@ -102,8 +99,6 @@ class AllocationMachine:
             await self._send(tx, loaded, changed, step)
         if step.ends:
             await service.end_claims(tx, row)
-            if row["shape"] == "baremetal" and step.evidence is not None:
-                await facts.facts_release(tx, row["node_id"])
         elif step.state == "release_failed":
             service.move_quota(tx, row, changed)
         return _again(changed, step, tx.now, loaded.snapshot.node_lost)
@@ -131,10 +126,6 @@ class AllocationMachine:
             ]
         if kind in CLEANUP:
             spec["provisioned"] = await self._provisioned(connection, row)
-        if kind in ("wipe", "verify_wipe"):
-            whole = row["shape"] == "baremetal"
-            spec["grade"] = Requirements.read(row["wipe_requirements"]).grade
-            spec |= await facts.wipe_order(connection, self._platform.settings, row["node_id"], whole)
         if kind in ("provision", "sync_access", "deprovision"):
             spec["login_user"] = LOGIN_USER
         if kind in ("provision", "sync_access"):
@@ -146,13 +137,6 @@ class AllocationMachine:
         if kind == "provision":
             spec["hostname"] = row["name"] or row["id"].replace("_", "-")[:20]
         return spec
-
-
-async def _requirements(connection: Connection, row: DictRow) -> dict[str, object]:
-    """What the release that begins now has to prove; a retry begins anew, with what is asked for by then."""
-    asked = await queries.wipe_policy(connection, row["id"])
-    grade = required_grade(row["shape"], asked["sku_grade"], asked["tenant_grade"])
-    return {"grade": grade} | {name: asked[name] for name in ("accept_not_examined", "boot_id", "key_generation")}
 
 
 def _limits(settings: Settings) -> Limits:
@@ -174,8 +158,6 @@ def _snapshot(row: DictRow, task: tasks.TaskRecord | None, limits: Limits, guest
             task.failure,
             task.evidence or {},
             task.reported_at,
-            task.spec,
-            task.reported_key_generation,
         )
     same = ("id", "state", "generation", "host_generation", "phase", "attempt", "deadline_at")
     return Snapshot(
@@ -189,10 +171,6 @@ def _snapshot(row: DictRow, task: tasks.TaskRecord | None, limits: Limits, guest
         release_by=row["release_by"],
         guests=guests,
         blocked_by=(row["failure"] or {}).get("code"),
-        addresses=frozenset(row["node_addresses"]),
-        shape=row["shape"],
-        requirements=Requirements.read(row["wipe_requirements"]),
-        copied_key_generation=row["release_key_generation"] if row["shape"] == "baremetal" else None,
     )
 
 
@@ -205,8 +183,6 @@ def _changes(row: DictRow, step: Step, now: datetime) -> dict[str, object]:
         changes["active_at"] = now
     if step.send is not None:
         changes |= {"phase": step.send, "attempt": step.attempt, "host_generation": row["host_generation"] + 1}
-    if step.send == CLEANUP[0]:
-        changes["release_key_generation"] = row["node_key_generation"]
     if step.phase_done:
         changes |= {"phase": None, "attempt": 0}
     if step.state == "active" and step.phase_done:
@@ -216,7 +192,7 @@ def _changes(row: DictRow, step: Step, now: datetime) -> dict[str, object]:
     if step.failure is not None:
         changes["failure"] = step.failure.document()
     if step.ssh is not None:
-        changes |= {"ssh_address": step.ssh.address, "ssh_port": step.ssh.port, "ssh_user": step.ssh.user}
+        changes |= {"ssh_address": step.ssh["address"], "ssh_port": step.ssh["port"], "ssh_user": step.ssh["user"]}
     if step.baseline is not None:
         changes["baseline_sha256"] = step.baseline
     if step.evidence is not None:

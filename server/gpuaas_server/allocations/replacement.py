@@ -16,8 +16,7 @@ async def allocation_replace(
 ) -> Allocation:
     """Answer with the new allocation. Nothing is released unless the same can be claimed, quota included.
 
-    What is on a lost host stops counting here, so that only the difference is counted: it needs no room in the quota for
-    both.
+    What is on a lost host stops counting here, before the new one counts: it needs no room in the quota for both.
     """
     row = await service.allocation_lock(tx, project_id, allocation_id)
     if row["state"] not in REPLACEABLE:
@@ -25,13 +24,10 @@ async def allocation_replace(
     released = await service.ask_release(tx, row, body.reason or "replaced")
     wanted = AllocationCreate(sku=row["sku_id"], gpu_count=row["gpu_count"], name=row["name"])
     asked = await capacity.ask(tx, wanted.sku, wanted.gpu_count, wanted.count)
-    given_back = 0
+    made = await service.allocation_create(tx, settings, asked, roles, row["tenant_id"], project_id, wanted)
     if row["host_lost_since"] is not None:
         await service.change(tx, released, {"counted": False}, None)
-        given_back = row["gpu_count"]
-    made = await service.allocation_create(
-        tx, settings, asked, roles, row["tenant_id"], project_id, wanted, given_back=given_back
-    )
+        await capacity.quota_give_back_now(tx, (project_id, row["tenant_id"]), row["gpu_count"])
     replacement = made.items[0]
     details: dict[str, object] = {"replacement": replacement.id}
     entry = AuditEntry(

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from gpuaas_server.capacity.schemas import GpuCount, HostGpu, WipeGrade
+from gpuaas_server.capacity.schemas import GpuCount, HostGpu
 from gpuaas_server.kernel.http.schemas import (
     AllowedActions,
     Body,
@@ -101,15 +101,6 @@ class Allocation(BaseModel):
     )
     ssh: SshWayIn | None = Field(description="The way in, once it is active.")
     wipe_verified: bool | None = Field(description="Null until released; false for ever after a forced clean-up.")
-    wipe_grade_required: WipeGrade | None = Field(
-        description="What its wipe has to reach: the higher of the SKU's and the tenant's grade when the release began; null"
-        " before."
-    )
-    wipe_grade: WipeGrade | None = Field(
-        description="What the proof of its wipe reached: `inspected` (the host looked at itself), `rebooted` (after a restart"
-        " into what the platform expects). Null: nothing is proven."
-    )
-    wipe_not_examined: list[str] = Field(description="Checks of the wipe that did not look.")
     created_by: str = Field(description="Id of the user or service account.")
     correlation_id: CorrelationId
     created_at: datetime

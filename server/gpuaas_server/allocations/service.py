@@ -34,8 +34,7 @@ from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.settings import Settings
-from gpuaas_server.kernel.ssh_targets import SshEndpoint, read_endpoint
-from gpuaas_server.nodes import facts, tasks
+from gpuaas_server.nodes import tasks
 from gpuaas_server.work import leases
 from gpuaas_server.work.lanes import Lane
 
@@ -52,7 +51,9 @@ class AllocationAccess:
     allocation_id: str
     state: str
     node_id: str
-    ssh: SshEndpoint | None
+    ssh_address: str | None
+    ssh_port: int | None
+    ssh_user: str | None
     tenant_id: str
     project_id: str
     created_by: str
@@ -64,20 +65,9 @@ async def allocation_ask(tx: Tx, body: AllocationCreate) -> Asked:
 
 
 async def allocation_create(
-    tx: Tx,
-    settings: Settings,
-    asked: Asked,
-    roles: Roles,
-    tenant_id: str,
-    project_id: str,
-    body: AllocationCreate,
-    *,
-    given_back: int = 0,
+    tx: Tx, settings: Settings, asked: Asked, roles: Roles, tenant_id: str, project_id: str, body: AllocationCreate
 ) -> AllocationBatch:
-    """Claim, write the rows, ask the machine for attention; count against the quota last (it holds a hot row).
-
-    `given_back` is the number of GPUs that stop counting in the same transaction.
-    """
+    """Claim, write the rows, ask the machine for attention; count against the quota last (it holds a hot row)."""
     wish = await capacity.wish_asked(asked, tenant_id, project_id)
     claimed = await capacity.claim(tx, wish, asked)
     rows = _new_rows(tx, wish, body.name, claimed)
@@ -93,7 +83,7 @@ async def allocation_create(
     await record(tx, *(AuditEntry("allocation_create", i, tenant_id, project_id, details=details) for i in ids))
     await emit(tx, *(allocation_event("allocation.requested", row) for row in rows))
     leases.enqueue_new(tx, WORK, ids, tenant_id)
-    capacity.count_against_quota(tx, wish, settings.quota_unproven_gpus, given_back)
+    capacity.count_against_quota(tx, wish, settings.quota_unproven_gpus)
     metrics.allocations_ended.labels("requested").inc(len(ids))
     return AllocationBatch(items=[_fresh(row, roles) for row in rows])
 
@@ -143,9 +133,6 @@ def _fresh(row: dict[str, object], roles: Roles) -> Allocation:
         failure=None,
         ssh=None,
         wipe_verified=None,
-        wipe_grade_required=None,
-        wipe_grade=None,
-        wipe_not_examined=[],
         active_at=None,
         ended_at=None,
         generation=1,
@@ -162,15 +149,14 @@ def allocation_event(kind: str, row: DictRow | dict[str, object], **data: object
 
 def allocation_of(row: DictRow, roles: Roles) -> Allocation:
     ssh = None
-    if row["state"] == "active" and (stored := _endpoint(row)) is not None:
-        ssh = SshWayIn(address=stored.address, port=stored.port, user=stored.user)
+    if row["ssh_address"] is not None and row["state"] == "active":
+        ssh = SshWayIn(address=row["ssh_address"], port=row["ssh_port"], user=row["ssh_user"])
     verified = None
     if row["forced"] is not None:
         verified = False
     elif row["wipe_evidence"] is not None:
         # Found clean, but against another baseline, is not proven: then it has not ended.
         verified = row["wipe_evidence"].get("clean") is True and row["ended_at"] is not None
-    verdict = (row["wipe_evidence"] or {}).get("verdict") or {}
     names = Allocation.model_fields.keys() & row.keys() - {"failure"}
     health, reasons = health_of(row)
     return Allocation(
@@ -178,9 +164,6 @@ def allocation_of(row: DictRow, roles: Roles) -> Allocation:
         failure=FailureReason(**row["failure"]) if row["failure"] else None,
         ssh=ssh,
         wipe_verified=verified,
-        wipe_grade_required=(row["wipe_requirements"] or {}).get("grade"),
-        wipe_grade=verdict.get("grade") if verified else None,
-        wipe_not_examined=verdict.get("not_examined", []),
         health=health,
         health_reasons=reasons,
         allowed_actions=identity.allowed_actions(roles, possible_actions(row["state"]), row["created_by"] in roles),
@@ -300,8 +283,6 @@ async def allocation_force_cleanup(
         "deadline_at": None,
     }
     before, row = row, await change(tx, row, changes, body.reason)
-    if row["shape"] == "baremetal":
-        await facts.facts_freeze(tx, row["node_id"])
     await end_claims(tx, before)
     details: dict[str, object] = {"evidence": body.evidence, "verified": False}
     await record(tx, _audit("allocation_force_cleanup", row, body.reason, details))
@@ -362,16 +343,13 @@ async def allocation_access(connection: Connection, project_id: str, allocation_
         allocation_id,
         row["state"],
         row["node_id"],
-        _endpoint(row),
+        row["ssh_address"],
+        row["ssh_port"],
+        row["ssh_user"],
         row["tenant_id"],
         row["project_id"],
         row["created_by"],
     )
-
-
-def _endpoint(row: DictRow) -> SshEndpoint | None:
-    """Read again, since an older release stored whatever a host reported."""
-    return read_endpoint(row["ssh_address"], row["ssh_port"], row["ssh_user"])
 
 
 async def access_not_applied(tx: Tx, row: DictRow) -> None:

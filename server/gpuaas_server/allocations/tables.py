@@ -38,10 +38,6 @@ allocations = sa.Table(
     sa.Column("ssh_user", sa.Text),
     # The host's baseline when the allocation became active; the wipe must be verified against the same one.
     sa.Column("baseline_sha256", sa.Text),
-    # What the proof has to show, written down when the release begins: grade, accept_not_examined, boot_id, key_generation.
-    sa.Column("wipe_requirements", JSONB),
-    # Which key the node had when the release began: a bare-metal host proves its wipe with a newer one.
-    sa.Column("release_key_generation", sa.Integer),
     sa.Column("wipe_evidence", JSONB),
     sa.Column("forced", JSONB),
     sa.Column("created_by", text_id(), nullable=False),
@@ -56,8 +52,6 @@ allocations = sa.Table(
     sa.Column("unproven", sa.Boolean, nullable=False, server_default="false"),
     # When its transitions and host tasks were removed; the row itself, with the wipe's evidence, stays.
     sa.Column("history_removed_at", Timestamp),
-    # Since when only what a bill and the proof of the wipe need is left, because its project was deleted.
-    sa.Column("purged_at", Timestamp),
     sa.CheckConstraint(
         "state IN ('requested', 'provisioning', 'active', 'releasing', 'released', 'failed', 'release_failed')",
         name="allocations_state",

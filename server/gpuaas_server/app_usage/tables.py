@@ -4,7 +4,7 @@ import sqlalchemy as sa
 
 from gpuaas_server.kernel.tables import Timestamp, id_column, metadata, text_id
 
-# Kept for ever, like receipts: what has been paid for rests on them. No foreign keys: they outlive what they are about.
+# Kept for ever, like receipts: what has been paid for rests on them.
 app_usage_records = sa.Table(
     "app_usage_records",
     metadata,
@@ -26,6 +26,11 @@ app_usage_records = sa.Table(
     sa.UniqueConstraint("instance_id", "source_key", name="app_usage_records_once"),
     sa.CheckConstraint("quantity >= 0", name="app_usage_records_quantity"),
     sa.CheckConstraint("started_at <= ended_at", name="app_usage_records_span"),
+    sa.ForeignKeyConstraint(
+        ["instance_id", "project_id"],
+        ["instance_projects.instance_id", "instance_projects.project_id"],
+        name="app_usage_records_served",
+    ),
     sa.Index("app_usage_records_by_project", "project_id", "ended_at", "id"),
     sa.Index("app_usage_records_by_instance", "project_id", "instance_id", "ended_at", "id"),
 )

@@ -32,7 +32,6 @@ async def artifact_delete(tx: Tx, settings: Settings, project_id: str, artifact_
     if row["deleting_since"] is None:
         await _require_unused(tx.connection, row)
         row = await queries.artifact_deleting(tx.connection, artifact_id, tx.now)
-        await artifact_users().standing_changed(tx, row["digest"], row["project_id"])
         await leases.enqueue(tx, DELETE, [artifact_id], flow=row["tenant_id"])
     place = (row["id"], row["tenant_id"], row["project_id"])
     details: dict[str, object] = {"digest": row["digest"], "size_bytes": row["size_bytes"], "name": row["name"]}

@@ -63,24 +63,6 @@ async def intents_open(connection: Connection, project_id: str) -> int:
     return int(one_row(await cursor.fetchone())["open"])
 
 
-async def intents_to_cancel(connection: Connection, project_id: str, portion: int) -> list[str]:
-    cursor = await connection.execute(
-        "SELECT id FROM publish_intents WHERE project_id = %s AND state = 'open' ORDER BY id LIMIT %s",
-        (project_id, portion),
-    )
-    return [row["id"] for row in await cursor.fetchall()]
-
-
-async def intents_unsettled(connection: Connection, project_id: str, work: str) -> int:
-    """Those that have not ended, and those that have, but whose bytes the worker has not looked at since."""
-    cursor = await connection.execute(
-        "SELECT count(*) AS n FROM publish_intents i WHERE i.project_id = %s AND (i.ended_at IS NULL OR EXISTS"
-        " (SELECT 1 FROM work_items w WHERE w.kind = %s AND w.subject = i.id))",
-        (project_id, work),
-    )
-    return int(one_row(await cursor.fetchone())["n"])
-
-
 async def intent_verifying(connection: Connection, intent_id: str, digest: str, deadline_at: datetime) -> DictRow:
     cursor = await connection.execute(
         "UPDATE publish_intents SET state = 'verifying', digest = %s, deadline_at = %s, generation = generation + 1"

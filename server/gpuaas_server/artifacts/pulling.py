@@ -45,8 +45,6 @@ class Leased(Protocol):
     @property
     def digest(self) -> str | None: ...
     @property
-    def publisher_project_id(self) -> str: ...
-    @property
     def deadline_at(self) -> datetime: ...
 
 
@@ -54,9 +52,7 @@ async def runtime_secret_create(tx: Tx, settings: Settings, leased: Leased, body
     """For whoever holds the operation's lease, sealed to their key: the answer itself tells nothing to anybody else."""
     project_id, operation_id = leased.project_id, leased.operation_id
     artifact = (
-        None
-        if leased.digest is None
-        else await queries.artifact_to_pull(tx.connection, leased.digest, leased.publisher_project_id)
+        None if leased.digest is None else await queries.artifact_to_pull(tx.connection, leased.digest, project_id)
     )
     if artifact is None:
         raise Problem("artifact_unknown", "The operation's version has no registered artifact.")
@@ -75,7 +71,8 @@ async def runtime_secret_create(tx: Tx, settings: Settings, leased: Leased, body
         "expires_at": expires_at,
     }
     await queries.secret_insert(tx.connection, values)
-    told = {"username": secret_id, "password": secret, **_where(settings, artifact)}
+    seconds = max(1, int((expires_at - tx.now).total_seconds()))
+    told = {"username": secret_id, "password": secret, **_where(settings, artifact, seconds)}
     details: dict[str, object] = {"purpose": body.purpose, "operation": operation_id, "artifact": artifact["id"]}
     await audit.record(
         tx, AuditEntry("runtime_secret_create", secret_id, leased.tenant_id, project_id, details=details)
@@ -91,15 +88,13 @@ async def runtime_secret_create(tx: Tx, settings: Settings, leased: Leased, body
     )
 
 
-def _where(settings: Settings, artifact: DictRow) -> dict[str, str]:
-    """An image by its reference, for any client that can log in to a registry; a blob by the API's own path.
-
-    The bucket's URL is made when the secret is used (artifact_pull), so that what is revoked meanwhile is not given out.
-    """
+def _where(settings: Settings, artifact: DictRow, seconds: int) -> dict[str, str]:
+    """An image by its reference, for any client that can log in to a registry; a blob by a URL."""
     if artifact["kind"] == "oci":
         host = places.registry_host(settings)
         return {"registry": host, "reference": f"{host}/{artifact['location']}@{artifact['digest']}"}
-    return {"url": pull_path(artifact["id"]), "authorization": "basic"}
+    ticket = places.blob_store(settings).download_ticket(artifact["location"], pull_path(artifact["id"]), seconds)
+    return {"url": ticket.url, "authorization": "basic" if ticket.authorised else "none"}
 
 
 async def secrets_end(tx: Tx, operation_id: str) -> None:

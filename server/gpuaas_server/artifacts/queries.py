@@ -135,22 +135,6 @@ async def artifact_deleting(connection: Connection, artifact_id: str, now: datet
     return one_row(await cursor.fetchone())
 
 
-async def artifacts_deleting(connection: Connection, project_id: str, now: datetime, portion: int) -> list[DictRow]:
-    """As `artifact_deleting`, for a portion of those of a project."""
-    cursor = await connection.execute(
-        "UPDATE artifacts SET deleting_since = %s, stage = 'retired', canary_percent = 0, generation = generation + 1"
-        " WHERE id = ANY(ARRAY(SELECT id FROM artifacts WHERE project_id = %s AND deleting_since IS NULL"
-        " ORDER BY id LIMIT %s)) RETURNING id, tenant_id",
-        (now, project_id, portion),
-    )
-    return await cursor.fetchall()
-
-
-async def artifacts_count(connection: Connection, project_id: str) -> int:
-    cursor = await connection.execute("SELECT count(*) AS n FROM artifacts WHERE project_id = %s", (project_id,))
-    return int(one_row(await cursor.fetchone())["n"])
-
-
 async def artifact_remove(connection: Connection, artifact_id: str) -> bool:
     """With its evidence, and the secrets by which it was pulled; whether it was there."""
     await connection.execute("DELETE FROM artifact_evidence WHERE artifact_id = %s", (artifact_id,))
@@ -277,10 +261,9 @@ async def key_revoked(connection: Connection, key_id: str, reason: str, now: dat
     return one_row(await cursor.fetchone())
 
 
-async def artifact_to_pull(connection: Connection, digest: str, publisher_project_id: str) -> DictRow | None:
+async def artifact_to_pull(connection: Connection, digest: str, project_id: str) -> DictRow | None:
     cursor = await connection.execute(
-        "SELECT id, kind, digest, location, trust, trust_detail FROM artifact_to_pull(%s, %s)",
-        (digest, publisher_project_id),
+        "SELECT id, kind, digest, location, trust, trust_detail FROM artifact_to_pull(%s, %s)", (digest, project_id)
     )
     return await cursor.fetchone()
 

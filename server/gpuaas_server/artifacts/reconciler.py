@@ -250,8 +250,8 @@ class ArtifactCheckMachine:
             }
             await audit.record(tx, AuditEntry("artifact_check", *place, details=change))
             await events.emit(tx, service.changed(after))
-        if after["trust"] in (Trust.FAILED, Trust.REVOKED) or _rated(after) != _rated(artifact):
-            await artifact_users().standing_changed(tx, after["digest"], after["project_id"])
+        if after["trust"] in (Trust.FAILED, Trust.REVOKED):
+            await artifact_users().no_longer_trusted(tx, after["digest"], after["project_id"])
         return None
 
     async def _delayed(self, tx: Tx, artifact: DictRow, failure: Failure) -> datetime | None:
@@ -262,11 +262,6 @@ class ArtifactCheckMachine:
         detail = f"the last check could not be made: {failure.code}"
         await queries.artifact_check_given_up(tx.connection, artifact, detail)
         return None
-
-
-def _rated(artifact: DictRow) -> tuple[str, list[str]]:
-    """What launches depend on: the trust of its own tenant, and the keys by which other tenants judge it."""
-    return artifact["trust"], sorted(artifact["signed_by"])
 
 
 async def look(platform: Platform, checked: ToCheck) -> Findings:

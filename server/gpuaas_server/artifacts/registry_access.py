@@ -4,17 +4,15 @@ import base64
 import binascii
 from dataclasses import dataclass
 
-from gpuaas_server.artifacts import places, pulling, registry_queries
-from gpuaas_server.artifacts.registry_tokens import HOST_LIFE, LIFE, PULL, PUSH, Access, parse_scopes, registry_token
+from gpuaas_server.artifacts import places, pulling
+from gpuaas_server.artifacts.registry_tokens import LIFE, PULL, PUSH, Access, parse_scopes, registry_token
 from gpuaas_server.artifacts.schemas import RegistryToken
-from gpuaas_server.capacity import quotas
 from gpuaas_server.identity import other_doors
 from gpuaas_server.identity.other_doors import Believer
 from gpuaas_server.identity.principals import Principal
 from gpuaas_server.kernel.context import Actor, Platform
-from gpuaas_server.kernel.database import PLATFORM, Connection
+from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.errors import Problem
-from gpuaas_server.kernel.http.client_certificates import ShownCertificate
 from gpuaas_server.kernel.ids import is_id
 from gpuaas_server.projects import service as projects
 
@@ -48,41 +46,34 @@ def read_authorization(header: str | None) -> Shown | None:
 
 
 async def registry_token_issue(
-    platform: Platform,
-    believer: Believer,
-    caller: Actor,
-    authorization: str | None,
-    scopes: list[str],
-    certificate: ShownCertificate,
+    platform: Platform, believer: Believer, caller: Actor, authorization: str | None, scopes: list[str]
 ) -> RegistryToken:
     """Without any credentials the token opens nothing, which is how a client finds out that it needs some."""
     places.require_registry(platform.settings)
     shown, asked = read_authorization(authorization), parse_scopes(scopes)
-    life = LIFE
     if shown is None:
         subject, granted = "", list[Access]()
     elif is_id("rts", shown.name):
         pulled = await pulling.secret_opened(platform, shown.name, shown.password)
-        life, subject, granted = HOST_LIFE, shown.name, [one for one in asked if one.repository == pulled.location]
+        subject, granted = shown.name, [one for one in asked if one.repository == pulled.location]
         granted = [Access(one.repository, one.actions & {PULL}) for one in granted]
     else:
-        principal = await _principal(platform, believer, caller, shown, certificate)
+        principal = await _principal(platform, believer, caller, shown)
         subject, granted = principal.id, [await _granted(platform, principal, one) for one in asked]
     now = platform.clock()
-    token = registry_token(await places.registry_key(platform), subject, granted, now, life)
-    return RegistryToken(token=token, access_token=token, expires_in=int(life.total_seconds()), issued_at=now)
+    token = registry_token(await places.registry_key(platform), subject, granted, now)
+    return RegistryToken(token=token, access_token=token, expires_in=int(LIFE.total_seconds()), issued_at=now)
 
 
-async def _principal(
-    platform: Platform, believer: Believer, caller: Actor, shown: Shown, certificate: ShownCertificate
-) -> Principal:
+async def _principal(platform: Platform, believer: Believer, caller: Actor, shown: Shown) -> Principal:
     if is_id("sva", shown.name):
-        token = await other_doors.account_token(platform, caller, shown.name, shown.password, certificate)
-        return await believer.principal_of(token, certificate)
+        return await believer.principal_of(
+            await other_doors.account_token(platform, caller, shown.name, shown.password)
+        )
     if shown.name != TOKEN_USER:
         detail = f"The user is a service account's id with its key, or '{TOKEN_USER}' with an access token."
         raise Problem("bad_credentials", detail)
-    return await believer.principal_of(shown.password, certificate)
+    return await believer.principal_of(shown.password)
 
 
 async def _granted(platform: Platform, principal: Principal, asked: Access) -> Access:
@@ -92,7 +83,6 @@ async def _granted(platform: Platform, principal: Principal, asked: Access) -> A
         return Access(asked.repository, frozenset())
     async with platform.database.connection(PLATFORM) as connection:
         place = await projects.project_place(connection, project_id)
-        expected = PUSH not in asked.actions or await _expects_push(connection, asked)
     allowed = {
         action
         for action, rules in ACTIONS.items()
@@ -100,22 +90,4 @@ async def _granted(platform: Platform, principal: Principal, asked: Access) -> A
         and place is not None
         and any(other_doors.may(principal, rule, place) for rule in rules)
     }
-    if PUSH in allowed and not expected:
-        allowed.remove(PUSH)
-    if PUSH in allowed and place is not None:
-        await _require_room(platform, project_id, place.tenant_id)
     return Access(asked.repository, frozenset(allowed))
-
-
-async def _expects_push(connection: Connection, asked: Access) -> bool:
-    project_id, _, name = asked.repository.partition("/")
-    return await registry_queries.is_push_expected(connection, project_id, name)
-
-
-async def _require_room(platform: Platform, project_id: str, tenant_id: str) -> None:
-    """Bytes that were pushed and never registered count here, until they are removed."""
-    most = platform.settings.quota_artifact_bytes
-    async with platform.database.connection(PLATFORM) as connection:
-        full = await registry_queries.exceeded_scope(connection, project_id, tenant_id, most)
-    if full is not None:
-        raise quotas.artifact_bytes_exceeded(full["scope"], full["limit"], full["used"])

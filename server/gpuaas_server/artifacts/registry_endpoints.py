@@ -10,7 +10,6 @@ from gpuaas_server.artifacts.schemas import RegistryToken, RuntimeSecret, Runtim
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change, reply
-from gpuaas_server.kernel.http.client_certificates import shown_certificate
 from gpuaas_server.kernel.http.problems import declared, problem_responses
 from gpuaas_server.kernel.ids import ArtifactId, OperationId, ProjectId
 from gpuaas_server.operations import service as operations
@@ -28,11 +27,8 @@ Scope = Annotated[str, Query(max_length=1000)]
         "token_expired",
         "token_invalid",
         "account_disabled",
-        "client_certificate_required",
-        "client_certificate_refused",
         "rate_limited",
         "registry_not_configured",
-        "quota_exceeded",
         "internal",
         "unavailable",
     ),
@@ -47,14 +43,10 @@ async def registry_token(
     offline_token: Annotated[str | None, Query(max_length=10)] = None,
 ) -> Response:
     """A registry token of five minutes for what the caller may do. Sign in as `token` with an access token, as a service
-    account with its key, or as a runtime secret. What was asked for and is not allowed is left out of the token; so is a push
-    to a repository without an open publish intent and without an image, and a push is refused when no bytes are left.
+    account with its key, or as a runtime secret. What was asked for and is not allowed is left out of the token.
     """
     gate, header = request.app.state.gate, request.headers.get("authorization")
-    issued = await registry_access.registry_token_issue(
-        call.platform, gate, call.actor, header, scope or [], shown_certificate(request)
-    )
-    return reply(issued)
+    return reply(await registry_access.registry_token_issue(call.platform, gate, call.actor, header, scope or []))
 
 
 @router.post(
@@ -73,9 +65,7 @@ async def runtime_secret_create(
     settings, actor = call.platform.settings, call.actor
 
     async def issue(tx: Tx) -> RuntimeSecret:
-        leased = await operations.lease_of(
-            tx.connection, call.admission.roles, project_id, operation_id, body.lease_token, actor, tx.now
-        )
+        leased = await operations.lease_of(tx.connection, project_id, operation_id, body.lease_token, actor, tx.now)
         return await pulling.runtime_secret_create(tx, settings, leased, body)
 
     return await call.change(issue, status=201)

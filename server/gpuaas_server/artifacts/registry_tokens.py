@@ -18,8 +18,6 @@ from gpuaas_server.kernel.ids import is_id, new_id
 ISSUER = "gpuaas"
 SERVICE = "gpuaas-registry"
 LIFE = timedelta(minutes=5)
-# For hosts: each new one is a new look at the artifact, so that a revoked one is soon pulled by nobody.
-HOST_LIFE = timedelta(minutes=1)
 CLOCK_SLACK = timedelta(seconds=30)
 PULL, PUSH, DELETE = "pull", "push", "delete"
 
@@ -54,16 +52,14 @@ class RegistryKey:
     certificate: str  # PEM
 
 
-def registry_token(
-    key: RegistryKey, subject: str, granted: Iterable[Access], now: datetime, life: timedelta = LIFE
-) -> str:
+def registry_token(key: RegistryKey, subject: str, granted: Iterable[Access], now: datetime) -> str:
     claims = {
         "iss": ISSUER,
         "sub": subject,
         "aud": SERVICE,
         "iat": int(now.timestamp()),
         "nbf": int((now - CLOCK_SLACK).timestamp()),
-        "exp": int((now + life).timestamp()),
+        "exp": int((now + LIFE).timestamp()),
         "jti": new_id("jti"),
         "access": [
             {"type": "repository", "name": one.repository, "actions": sorted(one.actions)}

@@ -5,10 +5,9 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from gpuaas_server.kernel import digests
 from gpuaas_server.kernel.http.schemas import AllowedActions, Body, Generation, Name, Reason, examples
 
-Digest = Annotated[str, StringConstraints(pattern=digests.PATTERN)]
+Digest = Annotated[str, StringConstraints(pattern="^sha256:[0-9a-f]{64}$")]
 # Also the last part of a repository's name, which is stricter than our slugs about nothing but its end.
 ArtifactName = Annotated[str, StringConstraints(pattern="^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$")]
 MediaType = Annotated[str, StringConstraints(max_length=127, pattern=r"^[a-z0-9]+/[A-Za-z0-9!#$&^_.+-]+$")]

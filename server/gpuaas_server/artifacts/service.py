@@ -15,7 +15,6 @@ from gpuaas_server.artifacts.schemas import (
     EvidenceAdd,
 )
 from gpuaas_server.artifacts.stages import (
-    KEEPING,
     TRANSITIONS,
     Launch,
     Refusal,
@@ -73,17 +72,9 @@ async def artifact_states(
 
 
 async def launch_refusals(
-    connection: Connection,
-    tenant_id: str,
-    project_id: str,
-    digest: str,
-    publisher_project_id: str | None = None,
-    returning: bool = False,
+    connection: Connection, tenant_id: str, project_id: str, digest: str, publisher_project_id: str | None = None
 ) -> list[Refusal]:
-    """Every reason why this project may not launch from the digest now: stage, canary, trust by the tenant's policy.
-
-    `returning`: for an instance that has or had it, which may go on with what is only deprecated.
-    """
+    """Every reason why this project may not launch from the digest now: stage, canary, trust by the tenant's policy."""
     rows = await queries.artifact_facts(connection, [digest], publisher_project_id)
     if not rows:
         return [Refusal("artifact_unknown", f"No artifact {digest} is registered.")]
@@ -99,7 +90,7 @@ async def launch_refusals(
         allowed_keys=frozenset(key["fingerprint"] for key in keys if key["revoked_at"] is None),
         revoked_keys=frozenset(key["fingerprint"] for key in keys if key["revoked_at"] is not None),
     )
-    return refusals_of(launch, project_id, digest, returning)
+    return refusals_of(launch, project_id, digest)
 
 
 async def artifact_list(
@@ -181,8 +172,6 @@ async def artifact_move(
         listed = [{"code": one.code, "message": one.message} for one in refusals]
         raise Problem("promotion_refused", " ".join(one.message for one in refusals), {"refusals": listed})
     after = await queries.artifact_moved(tx.connection, artifact_id, wanted, body.canary_percent or 0, tx.now)
-    if (row["stage"] in KEEPING) != (after["stage"] in KEEPING):
-        await artifact_users().standing_changed(tx, row["digest"], row["project_id"])
     details: dict[str, object] = {"before": _position(row), "after": _position(after), "digest": row["digest"]}
     await _record(tx, "artifact_move", after, details, body.reason)
     return artifact_document(after, settings, roles)

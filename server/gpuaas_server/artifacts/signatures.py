@@ -6,6 +6,7 @@ payload that names the image's digest, with the signature as an annotation.
 
 import base64
 import binascii
+import hashlib
 import json
 from dataclasses import dataclass
 
@@ -15,7 +16,6 @@ from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.asymmetric.utils import Prehashed
 
-from gpuaas_server.kernel.digests import digest_bytes, digest_of
 from gpuaas_server.kernel.errors import Problem
 
 PAYLOAD_TYPE = "application/vnd.dev.cosign.simplesigning.v1+json"
@@ -62,7 +62,7 @@ def read_key(pem: str) -> TrustedKey:
     else:
         raise Problem("trust_key_refused", "The key must be ECDSA (NIST curves), RSA of 2048 bits or more, or Ed25519.")
     der = key.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
-    return TrustedKey(digest_of(der), algorithm, key)
+    return TrustedKey(f"sha256:{hashlib.sha256(der).hexdigest()}", algorithm, key)
 
 
 def signs_payload(trusted: TrustedKey, signed: Signed) -> bool:
@@ -81,7 +81,7 @@ def signs_payload(trusted: TrustedKey, signed: Signed) -> bool:
 
 def signs_blob(trusted: TrustedKey, digest: str, signature: bytes) -> bool:
     """By the blob's digest alone. Ed25519 signs the bytes themselves, so such a signature cannot be told from it."""
-    mark = digest_bytes(digest)
+    mark = bytes.fromhex(digest.removeprefix("sha256:"))
     try:
         if isinstance(trusted.key, rsa.RSAPublicKey):
             trusted.key.verify(signature, mark, padding.PKCS1v15(), Prehashed(hashes.SHA256()))
@@ -125,4 +125,4 @@ def decode_signature(text: str) -> bytes | None:
 
 
 def sha256(content: bytes) -> str:
-    return digest_of(content)
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"

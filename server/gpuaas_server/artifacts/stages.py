@@ -38,8 +38,6 @@ EVIDENCE = ("lint", "smoke")
 # Where new launches may come from it; everything before and after is closed to them.
 _OPENING = frozenset({Stage.STAGED, Stage.CANARY, Stage.ACTIVE})
 _LIVE = frozenset({Stage.CANARY, Stage.ACTIVE})
-# Where an instance that has it already may bring it to further hosts, or return to it.
-KEEPING = _LIVE | {Stage.DEPRECATED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +127,7 @@ class Launch:
     revoked_keys: frozenset[str]
 
 
-def launch_refusals(launch: Launch, project_id: str, digest: str, returning: bool = False) -> list[Refusal]:
-    """`returning`: not for a new instance, but for one that has or had it; a canary once taken is kept."""
+def launch_refusals(launch: Launch, project_id: str, digest: str) -> list[Refusal]:
     refusals = []
     if launch.trust is Trust.REVOKED:
         refusals.append(Refusal("artifact_revoked", f"{digest} is revoked."))
@@ -140,8 +137,6 @@ def launch_refusals(launch: Launch, project_id: str, digest: str, returning: boo
         refusals.append(Refusal("artifact_untrusted", f"No trust key of your tenant signed {digest}."))
     elif launch.signed_by and launch.signed_by <= launch.revoked_keys:
         refusals.append(Refusal("artifact_untrusted", f"Only keys that your tenant revoked signed {digest}."))
-    if returning and launch.stage in KEEPING:
-        return refusals
     if launch.stage is Stage.CANARY:
         if not in_canary(project_id, digest, launch.canary_percent):
             message = f"It is a canary for {launch.canary_percent}% of the projects, and this is not one of them."

@@ -3,7 +3,6 @@
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
-from gpuaas_server.kernel import digests
 from gpuaas_server.kernel.tables import Timestamp, id_column, metadata, text_id
 
 artifacts = sa.Table(
@@ -37,7 +36,7 @@ artifacts = sa.Table(
     # Its bytes are being removed; the row goes last.
     sa.Column("deleting_since", Timestamp),
     sa.CheckConstraint("kind IN ('oci', 'blob')", name="artifacts_kind"),
-    sa.CheckConstraint(f"digest ~ '{digests.PATTERN}'", name="artifacts_digest"),
+    sa.CheckConstraint("digest ~ '^sha256:[0-9a-f]{64}$'", name="artifacts_digest"),
     sa.CheckConstraint(
         "stage IN ('draft', 'staged', 'canary', 'active', 'deprecated', 'retired')", name="artifacts_stage"
     ),
@@ -152,16 +151,4 @@ runtime_secrets = sa.Table(
     sa.CheckConstraint("purpose = 'artifact_pull'", name="runtime_secrets_purpose"),
     sa.Index("runtime_secrets_by_operation", "operation_id", "id"),
     sa.Index("runtime_secrets_by_end", "expires_at"),
-)
-
-registry_usage = sa.Table(
-    "registry_usage",
-    metadata,
-    # Bytes that a project has in the image registry, as its process measured them last.
-    sa.Column("project_id", text_id(), primary_key=True),
-    sa.Column("tenant_id", text_id(), nullable=False),
-    sa.Column("size_bytes", sa.BigInteger, nullable=False),
-    sa.Column("measured_at", Timestamp, nullable=False),
-    sa.CheckConstraint("size_bytes >= 0", name="registry_usage_size"),
-    sa.Index("registry_usage_by_tenant", "tenant_id"),
 )

@@ -16,10 +16,8 @@ class ArtifactUsers:
     active_versions: Callable[[Connection, str, str], Awaitable[int]]
     # Names of those of the publishing project that are not retired and refer to the digest; at most so many.
     versions: Callable[[Connection, str, str, int], Awaitable[list[str]]]
-    # Told, with digest and publishing project, when an artifact has lost or regained its trust, or left the live stages.
-    standing_changed: Callable[[Tx, str, str], Awaitable[None]]
-    # Told, with the tenant, when it trusts other keys than before, or wants signatures.
-    tenant_trust_changed: Callable[[Tx, str], Awaitable[None]]
+    # Told, with digest and publishing project, when an artifact has lost its trust.
+    no_longer_trusted: Callable[[Tx, str, str], Awaitable[None]]
 
 
 artifact_users: Port[ArtifactUsers] = Port("the users of artifacts")

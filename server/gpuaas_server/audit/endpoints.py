@@ -1,7 +1,7 @@
 """Read the audit trail: of the platform, of a tenant, of a project."""
 
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response
@@ -28,10 +28,6 @@ async def _filter(
     ] = None,
     action: Annotated[str | None, Query(pattern="^[a-z_]{3,60}$", description="Such as allocation_release.")] = None,
     outcome: Annotated[str | None, Query(pattern="^(done|denied)$", description="done or denied.")] = None,
-    source: Annotated[
-        Literal["api", "console", "cli", "controller", "agent", "system"] | None,
-        Query(description="How the request came; system: the platform's own."),
-    ] = None,
     since: Annotated[Moment | None, Query(description="From then on, with a time zone.")] = None,
     before: Annotated[Moment | None, Query(description="Earlier than this, with a time zone.")] = None,
 ) -> AuditFilter:
@@ -41,7 +37,6 @@ async def _filter(
         correlation_id=correlation_id,
         action=action,
         outcome=outcome,
-        source=source,
         since=since,
         before=before,
     )

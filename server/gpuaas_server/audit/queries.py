@@ -18,7 +18,6 @@ class AuditFilter:
     correlation_id: str | None = None
     action: str | None = None
     outcome: str | None = None
-    source: str | None = None
     since: datetime | None = None
     before: datetime | None = None
 

@@ -65,24 +65,15 @@ async def sku_list(
     return await call.read(lambda connection: skus.sku_list(connection, after, limit))
 
 
-@router.post(
-    "/skus",
-    status_code=201,
-    response_model=Sku,
-    responses=problem_responses("already_exists", "wipe_grade_not_available"),
-)
+@router.post("/skus", status_code=201, response_model=Sku, responses=problem_responses("already_exists"))
 async def sku_create(body: SkuCreate, call: Annotated[Call, admitted_change("sku_create")]) -> Response:
     """Offer GPUs of one model in one shape at a price, under a name that no other SKU has."""
     return await call.change(lambda tx: skus.sku_create(tx, body), status=201)
 
 
-@router.patch(
-    "/skus/{sku_id}",
-    response_model=Sku,
-    responses=problem_responses("precondition_failed", "wipe_grade_not_available"),
-)
+@router.patch("/skus/{sku_id}", response_model=Sku, responses=problem_responses("precondition_failed"))
 async def sku_update(sku_id: SkuId, body: SkuUpdate, call: Annotated[Call, admitted_change("sku_update")]) -> Response:
-    """Change the counts, the price, how its wipes are proven, or whether it is offered. Allocations keep what they got."""
+    """Change the counts, the price or whether it is offered. Allocations that exist keep what they got."""
     return await call.change(lambda tx: skus.sku_update(tx, sku_id, body, call.require_match))
 
 

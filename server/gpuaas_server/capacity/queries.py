@@ -19,12 +19,7 @@ _SLOT_COLUMNS = (
     " numa_node, nvlink_group, nvme_device, iommu_group, vf, present, approved_at, generation, created_at"
 )
 
-_REPLACED = (
-    "(s.gpu_model, s.gpu_uuid, s.nvme_device, s.vf)"
-    " IS DISTINCT FROM (EXCLUDED.gpu_model, EXCLUDED.gpu_uuid, EXCLUDED.nvme_device, EXCLUDED.vf)"
-)
-# Whoever is root on the host could say that a drive is not there, so that nobody erases it: what was approved stands.
-_HELD = "s.status NOT IN ('discovered', 'available', 'disabled')"
+_REPLACED = "(s.gpu_model, s.gpu_uuid) IS DISTINCT FROM (EXCLUDED.gpu_model, EXCLUDED.gpu_uuid)"
 
 
 async def node_capacity_upsert(connection: Connection, node_id: str, eligible: bool) -> None:
@@ -75,32 +70,24 @@ async def refit_model(connection: Connection, gpu_model: str) -> None:
     await refit(connection, node_ids)
 
 
-async def slots_upsert(
-    connection: Connection, node_id: str, rows: Sequence[tuple[object, ...]], now: datetime
-) -> list[DictRow]:
-    """Discovery is advisory: a known device keeps its status; its facts are refreshed; a new one is `discovered`. While
-    somebody has the slot, its drive and network function stay what they were; the answer says what they are now.
-    """
+async def slots_upsert(connection: Connection, node_id: str, rows: Sequence[tuple[object, ...]], now: datetime) -> None:
+    """Discovery is advisory: a known device keeps its status; its facts are refreshed; a new one is `discovered`."""
     columns = [list(column) for column in zip(*rows, strict=True)]
     await slots_vanish(connection, node_id)  # so that devices may swap their indexes, or leave theirs to another
-    cursor = await connection.execute(
+    await connection.execute(
         "INSERT INTO node_resource_slots AS s (id, node_id, slot_index, gpu_model, gpu_uuid, memory_mib, pci_address,"
         " numa_node, nvlink_group, nvme_device, iommu_group, vf, status, created_at)"
         " SELECT u.*, 'discovered', %s FROM unnest(%s::text[], %s::text[], %s::smallint[], %s::text[], %s::text[],"
         " %s::int[], %s::text[], %s::smallint[], %s::text[], %s::text[], %s::int[], %s::jsonb[]) u"
         " ON CONFLICT (node_id, pci_address) DO UPDATE SET slot_index = EXCLUDED.slot_index,"
         " gpu_uuid = EXCLUDED.gpu_uuid, memory_mib = EXCLUDED.memory_mib, numa_node = EXCLUDED.numa_node,"
-        " nvlink_group = EXCLUDED.nvlink_group, iommu_group = EXCLUDED.iommu_group, present = true,"
-        f" nvme_device = CASE WHEN {_HELD} THEN s.nvme_device ELSE EXCLUDED.nvme_device END,"
-        f" vf = CASE WHEN {_HELD} THEN s.vf ELSE EXCLUDED.vf END, gpu_model = EXCLUDED.gpu_model,"
-        # Another GPU, drive or network function in an approved place: somebody has to look at it, at the latest when it
-        # is free.
+        " nvlink_group = EXCLUDED.nvlink_group, nvme_device = EXCLUDED.nvme_device,"
+        " iommu_group = EXCLUDED.iommu_group, vf = EXCLUDED.vf, present = true, gpu_model = EXCLUDED.gpu_model,"
+        # Another GPU in an approved place is another GPU: somebody has to look at it, at the latest when it is free.
         f" status = CASE WHEN s.status = 'available' AND {_REPLACED} THEN 'discovered' ELSE s.status END,"
-        f" approved_at = CASE WHEN {_REPLACED} THEN NULL ELSE s.approved_at END"
-        " RETURNING s.pci_address, s.nvme_device, s.vf",
+        f" approved_at = CASE WHEN {_REPLACED} THEN NULL ELSE s.approved_at END",
         [now, *columns],
     )
-    return await cursor.fetchall()
 
 
 async def slots_vanish(connection: Connection, node_id: str) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from psycopg.rows import DictRow
 
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.json_text import as_json
 from gpuaas_server.kernel.later import Later
 
 _QUOTA = (
@@ -66,6 +67,12 @@ def gpus_move(later: Later, scope_ids: Sequence[str], gpus: int, unproven: int) 
     statement, its last: whoever locked a quota and then a node would wait for a creation that waits for the quota.
     """
     later.insert(_MOVE, [{"scope_id": scope_id, "gpus": gpus, "unproven": unproven} for scope_id in scope_ids])
+
+
+async def gpus_move_now(connection: Connection, scope_ids: Sequence[str], gpus: int, unproven: int) -> None:
+    """As `gpus_move`, before the last statement. Caller locks no node after it."""
+    moves = [{"scope_id": scope_id, "gpus": gpus, "unproven": unproven} for scope_id in scope_ids]
+    await connection.execute(_MOVE, (as_json(moves),))
 
 
 async def artifacts_take(

@@ -105,10 +105,3 @@ async def count_artifacts(tx: Tx, settings: Settings, use: ArtifactUse) -> Probl
     scope = "tenant" if refusal["scope_id"] == use.tenant_id else "project"
     details: dict[str, object] = {**refusal, "scope": scope, "raised_by": RAISED_BY[scope]}
     return Problem("quota_exceeded", _SAYS[refusal["quota"]].format(**details), details)
-
-
-def artifact_bytes_exceeded(scope: str, limit: int, used: int) -> Problem:
-    """The refusal of bytes whose number nobody knows beforehand."""
-    details: dict[str, object] = {"quota": "artifact_bytes", "scope": scope, "limit": limit, "used": used}
-    said = f"The {scope}'s quota is {limit} bytes of artifacts, and {used} are in use, pushed images included."
-    return Problem("quota_exceeded", said, {**details, "raised_by": RAISED_BY[scope]})

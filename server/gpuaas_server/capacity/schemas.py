@@ -9,22 +9,9 @@ from gpuaas_server.kernel.http.schemas import AllowedActions, Body, Generation, 
 from gpuaas_server.kernel.ids import SlotId
 
 Shape = Literal["baremetal", "gpu_slice"]
-# How well a wipe is proven; reimaged is reserved, no driver can do it yet.
-WipeGrade = Literal["inspected", "rebooted", "reimaged"]
-# What may be asked for. The reserved one is refused with a code that says why, so it is left out of the contract alone.
-AskedWipeGrade = Annotated[WipeGrade, Field(json_schema_extra={"enum": ["inspected", "rebooted"]})]
-CheckName = Annotated[str, StringConstraints(pattern="^[a-z][a-z_]{1,39}$")]
 SlotStatus = Literal["discovered", "available", "claimed", "cleaning", "cleanup_blocked", "disabled"]
 GpuModel = Annotated[str, StringConstraints(min_length=2, max_length=80, pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._/()+-]*$")]
 GpuCount = Annotated[int, Field(ge=1, le=64)]
-
-
-AcceptedChecks = Annotated[list[CheckName], Field(max_length=32)]
-_GRADE = (
-    "What the wipe has to reach before its GPUs are given to another: `inspected`, or `rebooted` (of a whole host, after a"
-    " restart into what the platform expects). It counts for releases that begin from now on."
-)
-_ACCEPT = "Checks of the wipe that need not have looked, for instance `drives` where a node does not erase them."
 
 
 class Slot(BaseModel):
@@ -91,16 +78,12 @@ class SlotDisable(Body):
 class Sku(BaseModel):
     id: str
     name: str
-    shape: Shape = Field(
-        description="`baremetal`: a whole host. `gpu_slice`: some GPUs of a host; on lab hosts it isolates nothing."
-    )
+    shape: Shape = Field(description="`baremetal`: a whole host. `gpu_slice`: some GPUs of a host.")
     gpu_model: str
     gpu_counts: list[int] = Field(description="How many GPUs one allocation may have.")
     price_per_gpu_hour_minor: int = Field(description="In minor units of the currency.")
     currency: str = Field(description="ISO 4217.")
     offered: bool = Field(description="Whether new allocations may name it.")
-    wipe_grade: WipeGrade = Field(description=_GRADE)
-    accept_not_examined: list[str] = Field(description=_ACCEPT)
     generation: Generation
     created_at: datetime
 
@@ -123,10 +106,6 @@ class SkuCreate(Body):
     price_per_gpu_hour_minor: int = Field(ge=0, le=100_000_000, description="In minor units of the currency.")
     currency: Annotated[str, StringConstraints(pattern="^[A-Z]{3}$")] = Field(default="USD", description="ISO 4217.")
     offered: bool = True
-    wipe_grade: AskedWipeGrade | None = Field(
-        default=None, description=f"{_GRADE} Absent: `rebooted` of a whole host, `inspected` of a slice."
-    )
-    accept_not_examined: AcceptedChecks = Field(default=[], description=_ACCEPT)
 
 
 class SkuUpdate(Body):
@@ -137,10 +116,6 @@ class SkuUpdate(Body):
         default=None, ge=0, le=100_000_000, description="In minor units of the currency."
     )
     offered: bool | None = None
-    wipe_grade: AskedWipeGrade | None = Field(default=None, description=_GRADE)
-    accept_not_examined: AcceptedChecks | None = Field(
-        default=None, description=f"{_ACCEPT} In place of all until now."
-    )
 
 
 class Quota(BaseModel):

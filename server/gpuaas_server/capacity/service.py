@@ -73,8 +73,7 @@ class Asked:
     offers: AsyncCursor[DictRow]
 
 
-async def inventory_apply(tx: Tx, node_id: str, slots: Sequence[DiscoveredSlot]) -> bool:
-    """Whether all of it is on record now: what a slot has stays on record while somebody has the slot."""
+async def inventory_apply(tx: Tx, node_id: str, slots: Sequence[DiscoveredSlot]) -> None:
     await queries.node_capacity_ensure(tx.connection, node_id)
     rows = [
         (
@@ -93,14 +92,11 @@ async def inventory_apply(tx: Tx, node_id: str, slots: Sequence[DiscoveredSlot])
         )
         for slot in slots
     ]
-    recorded = []
     if rows:
-        recorded = await queries.slots_upsert(tx.connection, node_id, rows, tx.now)
+        await queries.slots_upsert(tx.connection, node_id, rows, tx.now)
     else:
         await queries.slots_vanish(tx.connection, node_id)
     await queries.refit(tx.connection, [node_id])
-    reported = {slot.pci_address: (slot.nvme_device, slot.vf) for slot in slots}
-    return all(reported[row["pci_address"]] == (row["nvme_device"], row["vf"]) for row in recorded)
 
 
 async def node_eligibility_set(tx: Tx, node_id: str, eligible: bool) -> None:
@@ -295,15 +291,14 @@ async def _heal(tx: Tx, node_ids: Sequence[str]) -> None:
     await queries.refit(tx.connection, node_ids)
 
 
-def count_against_quota(tx: Tx, wish: Wish, unproven_most: int, given_back: int = 0) -> None:
-    """With the last statement, since it holds the quota's row: two scopes, always in the same order. `given_back` is the
-    number of GPUs of the same scopes that the transaction gives back: only the rest must fit.
+def count_against_quota(tx: Tx, wish: Wish, unproven_most: int) -> None:
+    """With the last statement, since it holds the quota's row: two scopes, always in the same order.
 
     Nobody waits for the answer: a quota that is used up fails the transaction as `quota_exceeded`; so does, as
     `unproven_releases`, a tenant with that many GPUs (or its own limit of them) that are not proven clean.
     """
     scopes = ((wish.project_id, "project"), (wish.tenant_id, "tenant"))
-    quota_queries.gpus_take(tx.later, scopes, wish.tenant_id, wish.gpu_count * wish.count - given_back, unproven_most)
+    quota_queries.gpus_take(tx.later, scopes, wish.tenant_id, wish.gpu_count * wish.count, unproven_most)
 
 
 async def claimed_slots(connection: Connection, allocation_ids: Sequence[str]) -> dict[str, list[Slot]]:
@@ -332,6 +327,11 @@ async def claims_end(tx: Tx, allocation_id: str, node_id: str, withheld: str | N
 def quota_move(tx: Tx, scopes: Sequence[str], in_use: int, unproven: int) -> None:
     """Add to the GPUs in use and to those that are not proven clean, with the last statement; either may be negative."""
     quota_queries.gpus_move(tx.later, scopes, in_use, unproven)
+
+
+async def quota_give_back_now(tx: Tx, scopes: Sequence[str], in_use: int) -> None:
+    """Return GPUs before what the transaction itself takes is counted. Caller locks no node after it."""
+    await quota_queries.gpus_move_now(tx.connection, scopes, -in_use, 0)
 
 
 async def slots_enable_withheld(tx: Tx, node_id: str, reason: str) -> None:

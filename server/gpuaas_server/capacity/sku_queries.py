@@ -8,17 +8,13 @@ from psycopg.rows import DictRow
 
 from gpuaas_server.kernel.database import Connection
 
-_SKU = (
-    "id, name, shape, gpu_model, gpu_counts, price_per_gpu_hour_minor, currency, offered, wipe_grade,"
-    " accept_not_examined, generation, created_at"
-)
+_SKU = "id, name, shape, gpu_model, gpu_counts, price_per_gpu_hour_minor, currency, offered, generation, created_at"
 
 
 async def sku_insert(connection: Connection, row: Sequence[object], now: datetime) -> DictRow | None:
     cursor = await connection.execute(
-        "INSERT INTO skus (id, name, shape, gpu_model, gpu_counts, price_per_gpu_hour_minor, currency, offered, wipe_grade,"
-        " accept_not_examined, created_at) VALUES (%s, %s, %s, %s, %s::smallint[], %s, %s, %s, %s, %s::text[], %s)"
-        f" ON CONFLICT (name) DO NOTHING RETURNING {_SKU}",
+        "INSERT INTO skus (id, name, shape, gpu_model, gpu_counts, price_per_gpu_hour_minor, currency, offered, created_at)"
+        f" VALUES (%s, %s, %s, %s, %s::smallint[], %s, %s, %s, %s) ON CONFLICT (name) DO NOTHING RETURNING {_SKU}",
         [*row, now],
     )
     return await cursor.fetchone()

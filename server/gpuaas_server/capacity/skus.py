@@ -23,8 +23,6 @@ async def sku_list(connection: Connection, after: str | None, limit: int) -> Pag
 
 async def sku_create(tx: Tx, body: SkuCreate) -> Sku:
     counts = sorted(set(body.gpu_counts))
-    grade = body.wipe_grade or ("rebooted" if body.shape == "baremetal" else "inspected")
-    require_possible_grade(body.shape, grade)
     row = await sku_queries.sku_insert(
         tx.connection,
         (
@@ -36,15 +34,13 @@ async def sku_create(tx: Tx, body: SkuCreate) -> Sku:
             body.price_per_gpu_hour_minor,
             body.currency,
             body.offered,
-            grade,
-            sorted(set(body.accept_not_examined)),
         ),
         tx.now,
     )
     if row is None:
         raise Problem("already_exists", f"There is a SKU named {body.name}.")
     await queries.refit_model(tx.connection, body.gpu_model)
-    await record(tx, AuditEntry("sku_create", row["id"], details=body.model_dump() | {"wipe_grade": grade}))
+    await record(tx, AuditEntry("sku_create", row["id"], details=body.model_dump()))
     return Sku(**row)
 
 
@@ -56,10 +52,6 @@ async def sku_update(tx: Tx, sku_id: str, body: SkuUpdate, require_match: Requir
     changes = body.model_dump(exclude_none=True)
     if "gpu_counts" in changes:
         changes["gpu_counts"] = sorted(set(changes["gpu_counts"]))
-    if "wipe_grade" in changes:
-        require_possible_grade(before["shape"], changes["wipe_grade"])
-    if "accept_not_examined" in changes:
-        changes["accept_not_examined"] = sorted(set(changes["accept_not_examined"]))
     row = await sku_queries.sku_update(tx.connection, sku_id, changes)
     if row is None:
         raise not_found("SKU", sku_id)
@@ -69,14 +61,6 @@ async def sku_update(tx: Tx, sku_id: str, body: SkuUpdate, require_match: Requir
         AuditEntry("sku_update", sku_id, details={"before": {k: before[k] for k in changes}, "after": changes}),
     )
     return Sku(**row)
-
-
-def require_possible_grade(shape: str, grade: str) -> None:
-    """Nobody may ask for what could never be proven: every release would be blocked."""
-    if grade == "reimaged":
-        raise Problem("wipe_grade_not_available", "No driver can bring a host up from another system yet.")
-    if grade == "rebooted" and shape != "baremetal":
-        raise Problem("wipe_grade_not_available", "A slice has no start of its own; it is inspected.")
 
 
 def sku_choose(row: DictRow | None, id_or_name: str, gpu_count: int | None) -> tuple[Sku, int]:

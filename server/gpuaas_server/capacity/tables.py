@@ -128,13 +128,9 @@ skus = sa.Table(
     sa.Column("price_per_gpu_hour_minor", sa.BigInteger, nullable=False),
     sa.Column("currency", sa.Text, nullable=False),
     sa.Column("offered", sa.Boolean, nullable=False),
-    # How well the wipe of its allocations has to be proven, and which checks need not have looked.
-    sa.Column("wipe_grade", sa.Text, nullable=False, server_default="inspected"),
-    sa.Column("accept_not_examined", ARRAY(sa.Text), nullable=False, server_default="{}"),
     sa.Column("generation", sa.BigInteger, nullable=False, server_default="1"),
     sa.Column("created_at", Timestamp, nullable=False),
     sa.CheckConstraint("shape IN ('baremetal', 'gpu_slice')", name="skus_shape"),
-    sa.CheckConstraint("wipe_grade IN ('inspected', 'rebooted')", name="skus_wipe_grade"),
 )
 
 quotas = sa.Table(

@@ -12,14 +12,8 @@ async def artifact_of(connection: Connection, project_id: str, digest: str) -> A
 
 
 async def against_digest(
-    connection: Connection,
-    tenant_id: str,
-    project_id: str,
-    digest: str,
-    publisher_project_id: str,
-    returning: bool = False,
+    connection: Connection, tenant_id: str, project_id: str, digest: str, publisher_project_id: str
 ) -> list[Reason]:
     """Why this project may not launch from the digest: stage, canary, trust."""
-    place = (tenant_id, project_id, digest, publisher_project_id)
-    refusals = await artifacts.launch_refusals(connection, *place, returning)
+    refusals = await artifacts.launch_refusals(connection, tenant_id, project_id, digest, publisher_project_id)
     return [Reason(refusal.code, refusal.message) for refusal in refusals]

@@ -61,11 +61,10 @@ def retirable_at(deprecated_at: datetime | None, announced: datetime | None) -> 
     return settled if announced is None else max(settled, announced)
 
 
-def against_launch(version: str, status: str, notice: str | None, returning: bool = False) -> Iterator[Reason]:
-    """`returning`: an instance has or had the version, and may keep one that is deprecated."""
+def against_launch(version: str, status: str, notice: str | None) -> Iterator[Reason]:
     if status == "draft":
         yield Reason("version_draft", f"Version {version} is a draft.")
-    if status == "deprecated" and not returning:
+    if status == "deprecated":
         yield Reason("version_deprecated", f"Version {version} is deprecated: {notice or 'use a newer one'}")
     if status == "retired":
         yield Reason("version_retired", f"Version {version} is retired.")

@@ -3,6 +3,7 @@
 `parse` says everything that is wrong at once, each with its line; an app's author corrects a file once, not ten times.
 """
 
+import hashlib
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -10,7 +11,6 @@ import orjson
 
 from gpuaas_server.catalog import manifest_schema, manifest_sense
 from gpuaas_server.catalog.yaml_text import MOST_FAULTS, Document, Fault, Unreadable, read
-from gpuaas_server.kernel.digests import digest_of
 from gpuaas_server.kernel.errors import Problem
 
 Json = dict[str, Any]
@@ -112,7 +112,7 @@ class Manifest:
     @property
     def content_digest(self) -> str:
         """The same for the same content, however it is written: order of keys, blanks and comments do not count."""
-        return digest_of(orjson.dumps(self.document, option=orjson.OPT_SORT_KEYS))
+        return "sha256:" + hashlib.sha256(orjson.dumps(self.document, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 def parse(text: str) -> Manifest:

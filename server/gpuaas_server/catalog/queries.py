@@ -231,14 +231,6 @@ async def version_to_launch(connection: Connection, app_id: str, version: str | 
     return await cursor.fetchone()
 
 
-async def version_facts(connection: Connection, version_id: str) -> DictRow | None:
-    """What decides whether it may be taken."""
-    cursor = await connection.execute(
-        "SELECT version, status, notice, artifact_digest, project_id FROM app_versions WHERE id = %s", (version_id,)
-    )
-    return await cursor.fetchone()
-
-
 async def version_notices(connection: Connection, version_ids: Sequence[str]) -> list[DictRow]:
     cursor = await connection.execute(
         "SELECT id, version, status, notice, retire_at FROM app_versions"

@@ -60,7 +60,10 @@ async def launchable(
         if version is not None:
             raise not_found(f"version of {slug}", version)
         raise _not_launchable(slug, [Reason("no_active_version", f"{slug} has no active version.")])
-    reasons = await _refusals(connection, row, tenant_id, project_id)
+    reasons = list(machine.against_launch(row["version"], row["status"], row["notice"]))
+    if project_id is not None:
+        wanted = (row["artifact_digest"], row["project_id"])
+        reasons += await artifact_facts.against_digest(connection, tenant_id, project_id, *wanted)
     if reasons:
         raise _not_launchable(slug, reasons)
     return LaunchableVersion(
@@ -73,41 +76,6 @@ async def launchable(
         row["artifact_digest"],
         row["project_id"],
     )
-
-
-async def version_refusals(
-    connection: Connection,
-    tenant_id: str,
-    project_id: str,
-    version_id: str,
-    digest: str,
-    publisher_project_id: str,
-    *,
-    returning: bool,
-) -> list[Reason]:
-    """Every reason why an instance of the project may not take this version, or, `returning`, not keep or return to it.
-
-    A version's row and its artifact are asked anew: what an instance remembers of them says nothing about today.
-    """
-    row = await queries.version_facts(connection, version_id)
-    if row is None:
-        unknown = Reason("version_unknown", "The version is not registered any more.")
-        against = await artifact_facts.against_digest(
-            connection, tenant_id, project_id, digest, publisher_project_id, returning
-        )
-        return [unknown, *against]
-    return await _refusals(connection, row, tenant_id, project_id, returning)
-
-
-async def _refusals(
-    connection: Connection, row: DictRow, tenant_id: str, project_id: str | None, returning: bool = False
-) -> list[Reason]:
-    """The one place that decides whether a version may be taken; without a project the artifact is not asked."""
-    reasons = list(machine.against_launch(row["version"], row["status"], row["notice"], returning))
-    if project_id is not None:
-        wanted = (row["artifact_digest"], row["project_id"])
-        reasons += await artifact_facts.against_digest(connection, tenant_id, project_id, *wanted, returning)
-    return reasons
 
 
 def _not_launchable(slug: str, reasons: Sequence[Reason]) -> Problem:
@@ -181,6 +149,5 @@ __all__ = [
     "app_visibility_set",
     "launchable",
     "version_notices",
-    "version_refusals",
     "versions_on_digest",
 ]

@@ -3,7 +3,6 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.ports import Port
 
@@ -12,8 +11,6 @@ from gpuaas_server.kernel.ports import Port
 class VersionUsers:
     # How many run this version, of all tenants.
     live_instances: Callable[[Connection, str], Awaitable[int]]
-    # Told when this version is retired.
-    retired: Callable[[Tx, str], Awaitable[None]]
 
 
 version_users: Port[VersionUsers] = Port("the users of versions")

@@ -162,7 +162,6 @@ async def app_version_retire(
     if live:
         raise Problem("version_in_use", f"{live} instances still run {before['version']}.", {"live": live})
     row = await queries.version_move(tx.connection, before["id"], "retired", {"retired_at": tx.now})
-    await version_users().retired(tx, before["id"])
     await _record(tx, "app_version_retire", row, _moved(before, row), news="app.version_retired", reason=body.reason)
     return version_document(row, roles)
 

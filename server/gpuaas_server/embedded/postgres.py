@@ -177,7 +177,7 @@ def _binaries(account: pwd.struct_passwd | None) -> Path:
     if _reachable(package, account):
         return package / "pginstall" / "bin"
     # Closed to the account: work from a copy. The package's libraries stand beside it and must come along.
-    version = copy_name(package)
+    version = hashlib.sha256(str(package).encode()).hexdigest()[:12]
     copy = Path("/var/lib/gpuaas/postgres-binaries") / version
     if not copy.exists():
         _make_directory(copy.parent, 0o755)
@@ -192,20 +192,6 @@ def _binaries(account: pwd.struct_passwd | None) -> Path:
         except OSError:
             shutil.rmtree(scratch)  # another process was first
     return copy / package.name / "pginstall" / "bin"
-
-
-def copy_name(package: Path) -> str:
-    """Names a copy by where the package is and by what is in it: an environment that was built anew gets a copy of its own.
-
-    The installer's record has the digest of every file, so that none has to be read; without one, sizes and times do.
-    """
-    records = sorted(package.parent.glob(f"{package.name}-*.dist-info/RECORD"))
-    if records:
-        content = [record.read_bytes() for record in records]
-    else:
-        files = sorted(path for path in package.rglob("*") if path.is_file())
-        content = [f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}".encode() for path in files]
-    return hashlib.sha256(b"\0".join([str(package).encode(), *content])).hexdigest()[:12]
 
 
 def _open_to_read(folder: Path) -> None:

@@ -77,5 +77,5 @@ async def _events(
     if "text/event-stream" in call.request.headers.get("accept", ""):
         stream = streaming.event_stream(call.platform, scope, wanted, place, call.is_still_admitted)
         return LimitedStream(stream, "text/event-stream", call.stream_limits, call.stream_owner, "watch")
-    async with call.waiting(wait):
+    with call.waiting(wait):
         return reply(await service.event_page(call.platform, scope, wanted, place, wait, limit))

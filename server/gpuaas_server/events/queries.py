@@ -65,16 +65,9 @@ async def event_tail(connection: Connection, wanted: EventFilter, count: int) ->
     return (await cursor.fetchall())[::-1]
 
 
-async def event_unsettled(connection: Connection, wanted: EventFilter, after: Place) -> bool:
-    """Whether there is an event after the place, settled or not: for a reader who has just found none, which then looks again
-    soon. An event that waited for an older transaction may have been settled since, and nobody is woken for that.
-    """
-    clauses, values = wanted.clauses()
-    clauses[0] = "(transaction_id, sequence) > (%s, %s)"
-    cursor = await connection.execute(
-        f"SELECT EXISTS (SELECT 1 FROM events WHERE {' AND '.join(clauses)}) AS waiting",
-        [after.transaction_id, after.sequence, *values],
-    )
+async def event_unsettled(connection: Connection) -> bool:
+    """Whether committed events wait for an older transaction to end; the reader then looks again soon."""
+    cursor = await connection.execute(f"SELECT EXISTS (SELECT 1 FROM events WHERE NOT {_SETTLED}) AS waiting")
     row = await cursor.fetchone()
     return bool(row and row["waiting"])
 

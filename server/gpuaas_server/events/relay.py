@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
-from psycopg import AsyncConnection, Error
+from psycopg import AsyncConnection, OperationalError
 
 from gpuaas_server.events import queries, service
 from gpuaas_server.events.queries import EventFilter
@@ -71,7 +71,7 @@ async def relay(platform: Platform, sink: Sink) -> None:
                 await connection.execute(_LOCK, (f"gpuaas relay {sink.name}",))
                 while True:
                     await _pass_on(platform, sink)
-        except (Error, Problem, OSError) as error:
+        except (OperationalError, Problem, OSError) as error:
             if not platform.database.health.explains(error):
                 log.info("relay interrupted, trying again", extra={"sink": sink.name, "error": str(error)})
             await asyncio.sleep(1)

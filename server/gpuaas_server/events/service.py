@@ -78,7 +78,7 @@ async def event_page(
 
 async def event_look(connection: Connection, wanted: EventFilter, after: Place, limit: int) -> Look[list[Event]]:
     rows = await queries.event_list(connection, wanted, after, limit)
-    unsettled = not rows and await queries.event_unsettled(connection, wanted, after)
+    unsettled = not rows and await queries.event_unsettled(connection)
     return Look([_event(row) for row in rows], bool(rows), UNSETTLED_PAUSE if unsettled else LONGEST_PAUSE)
 
 

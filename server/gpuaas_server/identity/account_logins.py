@@ -13,10 +13,8 @@ from psycopg.rows import DictRow
 
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.identity import rates, tokens
-from gpuaas_server.identity.certificate_rules import rules_of
 from gpuaas_server.identity.networks import client_network, rate_source
 from gpuaas_server.identity.principals import SERVICE_ACCOUNT
-from gpuaas_server.identity.queries import certificates as certificate_queries
 from gpuaas_server.identity.queries import service_accounts as queries
 from gpuaas_server.identity.rates import Door
 from gpuaas_server.identity.schemas import AccessToken, ClientCredentialsGrant
@@ -24,7 +22,6 @@ from gpuaas_server.identity.sign_in import ACTION, acting, issue_token, refuse
 from gpuaas_server.kernel.context import Actor, Platform
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.errors import Problem
-from gpuaas_server.kernel.http.client_certificates import ShownCertificate
 
 _NO_DIGEST = bytes(32)
 
@@ -44,9 +41,7 @@ class _Key:
         return expires_at is not None and expires_at <= now
 
 
-async def account_sign_in(
-    platform: Platform, caller: Actor, grant: ClientCredentialsGrant, shown: ShownCertificate
-) -> AccessToken:
+async def account_sign_in(platform: Platform, caller: Actor, grant: ClientCredentialsGrant) -> AccessToken:
     now = platform.clock()
     async with platform.database.connection(PLATFORM) as connection:
         rows = await queries.sign_in_keys(connection, grant.client_id, now)
@@ -58,29 +53,12 @@ async def account_sign_in(
     known = acting(caller, {**key.row, "id": grant.client_id}, SERVICE_ACCOUNT)
     if key.row["disabled"] or key.expired(now):
         raise await refuse(platform, known, "account_disabled")
-    if key.row["deleting"]:
-        raise await refuse(platform, known, "deletion_scheduled")
-    bound_to = await _bind(platform, known, key, shown)
     async with platform.transaction(PLATFORM, known) as tx:
         await queries.key_used(tx.connection, key.row["key_id"], tx.now)
-        details: dict[str, object] = {"key": key.row["key_id"]}
-        if bound_to is not None:
-            await certificate_queries.certificate_used(tx.connection, bound_to, tx.now)
-            details["certificate_thumbprint"] = bound_to
-        await record(tx, AuditEntry(ACTION, known.id, known.tenant_id, key.row["project_id"], details=details))
-        claims = tokens.Claims(known.id, SERVICE_ACCOUNT, known.tenant_id, 0, 0.0, key.row["key_id"], bound_to)
+        entry = AuditEntry(ACTION, known.id, known.tenant_id, key.row["project_id"], details={"key": key.row["key_id"]})
+        await record(tx, entry)
+        claims = tokens.Claims(known.id, SERVICE_ACCOUNT, known.tenant_id, 0, 0.0, key.row["key_id"])
         return await issue_token(platform, tx, claims, " ".join(sorted(key.row["scopes"])))
-
-
-async def _bind(platform: Platform, known: Actor, key: _Key, shown: ShownCertificate) -> str | None:
-    """The thumbprint that the token is bound to; a refusal is written down as other refused sign-ins are."""
-    rules = rules_of(key.row["certificate_required"], key.row["certificates"])
-    try:
-        return rules.bind_token(shown, platform.clock())
-    except Problem as problem:
-        refused = await refuse(platform, known, problem.code)
-        refused.detail = problem.detail
-        raise refused from problem
 
 
 async def _refuse_secret(platform: Platform, caller: Actor, account_here: str | None) -> Problem:

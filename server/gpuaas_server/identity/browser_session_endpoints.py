@@ -18,13 +18,7 @@ router = APIRouter()
     "/auth/session",
     response_model=BrowserSession,
     responses=problem_responses(
-        "bad_credentials",
-        "account_disabled",
-        "deletion_scheduled",
-        "account_locked",
-        "rate_limited",
-        "sign_in_busy",
-        "origin_refused",
+        "bad_credentials", "account_disabled", "account_locked", "rate_limited", "sign_in_busy", "origin_refused"
     ),
 )
 async def auth_session_create(body: PasswordGrant, call: Annotated[Call, admitted("auth_session_create")]) -> Response:

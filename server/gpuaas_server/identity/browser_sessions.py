@@ -36,7 +36,7 @@ class KnownSession:
 
     def is_good(self, user: Principal, now: datetime) -> bool:
         """What ends a person's tokens (a new password, disabling) ends the session: all of it starts a new epoch."""
-        return self.expires_at > now and user.auth_epoch == self.auth_epoch and not (user.disabled or user.deleting)
+        return self.expires_at > now and user.auth_epoch == self.auth_epoch and not user.disabled
 
     def is_to_slide(self, now: datetime) -> bool:
         return self.last_used_at <= now - SLIDE_AFTER and self.expires_at < self.ends_at

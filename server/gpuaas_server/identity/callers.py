@@ -1,6 +1,5 @@
 """Read a caller whole from the database: the account with its bindings, or its scopes and keys."""
 
-from gpuaas_server.identity.certificate_rules import rules_of
 from gpuaas_server.identity.principals import (
     Account,
     Binding,
@@ -43,9 +42,7 @@ async def _service_account(connection: Connection, account_id: str) -> Principal
         scopes=frozenset(row["scopes"]),
         app_slugs=frozenset(row["app_slugs"]),
         disabled=row["disabled"],
-        deleting=row["deleting"],
         expires_at=row["expires_at"],
-        certificates=rules_of(row["certificate_required"], row["certificates"]),
         keys={r["key_id"]: r["key_expires_at"] for r in rows if r["key_id"] is not None},
     )
     return service_account_principal(state)

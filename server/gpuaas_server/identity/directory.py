@@ -7,6 +7,7 @@ wake-up is made good by the 10 s after which anything is read again.
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from datetime import datetime
 from typing import Generic, TypeVar
 
@@ -22,7 +23,6 @@ from gpuaas_server.identity.tokens import Claims
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.errors import Problem
-from gpuaas_server.kernel.tasks import stop
 from gpuaas_server.projects import service as projects
 from gpuaas_server.projects.service import ProjectPlace
 
@@ -81,7 +81,9 @@ class Directory:
 
     async def close(self) -> None:
         if self._listening is not None:
-            await stop(self._listening)
+            self._listening.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._listening
 
     async def _listen(self, subscribed: asyncio.Event) -> None:
         async with self._platform.wakeups.waiting(TOPIC) as woken:

@@ -29,7 +29,6 @@ from gpuaas_server.identity.schemas import (
 )
 from gpuaas_server.identity.sessions import RefreshToken
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change, reply
-from gpuaas_server.kernel.http.client_certificates import shown_certificate
 from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
 from gpuaas_server.kernel.http.problems import problem_responses
 from gpuaas_server.kernel.ids import SigningKeyId
@@ -44,15 +43,7 @@ Grant = Annotated[PasswordGrant | RefreshGrant | ClientCredentialsGrant, Body(),
     "/auth/token",
     response_model=AccessToken,
     responses=problem_responses(
-        "bad_credentials",
-        "session_ended",
-        "account_disabled",
-        "deletion_scheduled",
-        "account_locked",
-        "rate_limited",
-        "sign_in_busy",
-        "client_certificate_required",
-        "client_certificate_refused",
+        "bad_credentials", "session_ended", "account_disabled", "account_locked", "rate_limited", "sign_in_busy"
     ),
 )
 async def auth_token(body: Grant, call: Annotated[Call, admitted("auth_token")]) -> Response:
@@ -60,10 +51,8 @@ async def auth_token(body: Grant, call: Annotated[Call, admitted("auth_token")])
 
     A refresh token is good once; presenting it again ends the session, except that a client which lost the answer
     may repeat the request once within 30 seconds. Answers with tokens are never stored.
-
-    Over a connection with a client certificate of the service account, the token is bound to it (RFC 8705).
     """
-    return reply(await logins.auth_token(call.platform, call.actor, body, shown_certificate(call.request)))
+    return reply(await logins.auth_token(call.platform, call.actor, body))
 
 
 @router.post("/auth/logout", status_code=204, responses=problem_responses())

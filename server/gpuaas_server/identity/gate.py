@@ -21,11 +21,9 @@ from gpuaas_server.kernel.context import Actor, Platform
 from gpuaas_server.kernel.database import NOBODY
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http.call import Admission, Admitted, Gate
-from gpuaas_server.kernel.http.client_certificates import ShownCertificate, shown_certificate
 from gpuaas_server.kernel.http.connections import mark_authenticated
 from gpuaas_server.kernel.http.edge import anonymous_actor, client_address
 from gpuaas_server.kernel.http.origin import cookie_source, user_agent
-from gpuaas_server.kernel.http.tenant_pace import TenantPace
 from gpuaas_server.kernel.ids import is_id
 from gpuaas_server.projects.service import ProjectPlace
 
@@ -41,8 +39,6 @@ class IdentityGate:
         self._agent_gate = agent_gate
         self._directory = Directory(platform)
         self._refusals = refusals.Refusals(platform)
-        settings = platform.settings
-        self._pace = TenantPace(settings.tenant_changes_per_second, settings.tenant_change_burst)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -94,7 +90,7 @@ class IdentityGate:
             scheme, _, token = (header or "").partition(" ")
             if scheme.lower() != "bearer" or not token:
                 raise Problem("token_invalid", "Authorization must be: Bearer, a blank, the token.")
-            return await self._believe(token, shown_certificate(request), again)
+            return await self._believe(token, again)
         except Problem as problem:
             if problem.kind.status in (401, 403):
                 await self._refusals.token_refused(anonymous_actor(request), action, problem.code)
@@ -116,11 +112,11 @@ class IdentityGate:
             sessions.drop(name)
         return user
 
-    async def principal_of(self, token: str, shown: ShownCertificate) -> Principal:
+    async def principal_of(self, token: str) -> Principal:
         """For doors where the token comes in another way than this API's header (other_doors.py)."""
-        return await self._believe(token, shown)
+        return await self._believe(token)
 
-    async def _believe(self, token: str, shown: ShownCertificate, again: bool = False) -> Principal:
+    async def _believe(self, token: str, again: bool = False) -> Principal:
         """The principal a token stands for, if the token is genuine and nothing has ended it since.
 
         `again`: it was believed before, in time; that its own time is over since then is no end of it.
@@ -134,8 +130,6 @@ class IdentityGate:
             raise Problem("token_invalid", "The token was ended.")
         if principal.disabled:
             raise Problem("account_disabled")
-        if principal.deleting:
-            raise Problem("deletion_scheduled")
         if principal.expires_at is not None and principal.expires_at <= now:
             raise Problem("token_expired", "The service account has expired.")
         if principal.live_keys is not None:
@@ -145,7 +139,6 @@ class IdentityGate:
             key_expires_at = principal.live_keys[key_id]
             if key_expires_at is not None and key_expires_at <= now:
                 raise Problem("token_expired", "The key behind this token has expired.")
-            principal.certificates.check_token(claims.certificate, shown, now)
         return principal
 
     async def _place(self, request: Request, rule: Rule) -> ProjectPlace | None:
@@ -169,13 +162,8 @@ class IdentityGate:
         verdict = decide(principal, action, place.tenant_id or None, place.project_id)
         if verdict is not Verdict.ALLOWED:
             raise await self._refusals.denied(request, actor, action, verdict, place)
-        if request.method not in _READS:
-            if place.deleting and not RULES[action].while_disabled:
-                raise await self._refusals.place_deleting(request, actor, action, place)
-            if place.disabled and not _may_while_disabled(principal, action):
-                raise await self._refusals.place_disabled(request, actor, action, place)
-            if place.tenant_id and not _may_while_disabled(principal, action):
-                await self._pace.wait_turn(place.tenant_id)  # not what ends something: a revocation waits for nothing
+        if place.disabled and request.method not in _READS and not _may_while_disabled(principal, action):
+            raise await self._refusals.place_disabled(request, actor, action, place)
         if place.tenant_id:
             roles = principal.roles_at(place.tenant_id, place.project_id)
         else:

@@ -21,7 +21,6 @@ from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.context import Actor, Platform, Tx
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.errors import Problem
-from gpuaas_server.kernel.http.client_certificates import ShownCertificate
 
 Begun = TypeVar("Begun")
 
@@ -36,16 +35,13 @@ class ProvenPerson:
 
 
 async def auth_token(
-    platform: Platform,
-    caller: Actor,
-    grant: PasswordGrant | RefreshGrant | ClientCredentialsGrant,
-    shown: ShownCertificate,
+    platform: Platform, caller: Actor, grant: PasswordGrant | RefreshGrant | ClientCredentialsGrant
 ) -> AccessToken:
     if isinstance(grant, PasswordGrant):
         return await password_sign_in(platform, caller, grant, ACTION, lambda tx, who: _begin(platform, tx, who))
     if isinstance(grant, RefreshGrant):
         return await _session_sign_in(platform, caller, RefreshToken.read(grant.refresh_token))
-    return await account_logins.account_sign_in(platform, caller, grant, shown)
+    return await account_logins.account_sign_in(platform, caller, grant)
 
 
 async def password_sign_in(
@@ -65,11 +61,11 @@ async def password_sign_in(
         raise await lockouts.count_failure(platform, known, attempt, action)
     async with platform.transaction(PLATFORM, known) as tx:
         await lockouts.refuse_locked(tx, attempt)
-        if not found["disabled"] and not found["deleting"]:
+        if not found["disabled"]:
             await lockouts.note_success(platform, tx, attempt)
             await user_queries.signed_in(tx.connection, known.id, tx.now)
             return await begin(tx, ProvenPerson(known, found["tenant_id"], found["auth_epoch"]))
-    raise await refuse(platform, known, "account_disabled" if found["disabled"] else "deletion_scheduled", action)
+    raise await refuse(platform, known, "account_disabled", action)
 
 
 async def _begin(platform: Platform, tx: Tx, person: ProvenPerson) -> AccessToken:

@@ -80,13 +80,6 @@ RULES: dict[str, Rule] = {
     "tenant_list": _PEOPLE,
     "tenant_show": Rule(Level.TENANT, _TENANT_READERS | {USER}),
     "tenant_update": Rule(Level.TENANT, _ADMIN, while_disabled=True),
-    # Deletion: asking, undoing, and taking everything along before or during the grace period
-    "tenant_delete": Rule(Level.TENANT, _ADMIN, while_disabled=True),
-    "tenant_undelete": Rule(Level.TENANT, _ADMIN, while_disabled=True),
-    "tenant_export": _ADMINISTER_TENANT,
-    "project_delete": Rule(Level.PROJECT, _TENANT_ADMINS, while_disabled=True),
-    "project_undelete": Rule(Level.PROJECT, _TENANT_ADMINS, while_disabled=True),
-    "project_export": Rule(Level.PROJECT, _TENANT_ADMINS),
     "user_create": _ADMINISTER,
     "user_list": _OPERATE,
     "user_show": _OPERATE,
@@ -127,9 +120,6 @@ RULES: dict[str, Rule] = {
     "service_account_key_list": _READ_ADMIN_PARTS,
     "service_account_key_update": _END_IN_PROJECT,
     "service_account_key_delete": _END_IN_PROJECT,
-    "service_account_certificate_create": _ADMINISTER_PROJECT,
-    "service_account_certificate_list": _READ_ADMIN_PARTS,
-    "service_account_certificate_delete": _END_IN_PROJECT,
     # What happened
     "audit_list": _OPERATE,
     "retention_show": _ANYBODY,

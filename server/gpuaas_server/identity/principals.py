@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from gpuaas_server.identity.certificate_rules import NO_RULES, CertificateRules
 from gpuaas_server.kernel.database import PLATFORM, Scope
 
 NOTHING: frozenset[str] = frozenset()
@@ -17,8 +16,6 @@ APP_ROLE = "app:"
 
 # Work for the access room: the subject may no longer log in anywhere (disabled, or out of the tenant's administration).
 ACCESS_END = "access_end"
-# Work for whoever leases operations to controllers: this service account may have lost an app, its scope, or everything.
-CONTROLLER_LEASES_END = "controller_leases_end"
 # Work for the access room: the subject is a user that was deleted, whose stored SSH keys go too.
 SSH_KEYS_DELETE = "ssh_keys_delete"
 
@@ -51,8 +48,6 @@ class Principal:
     database_scope: Scope
     expires_at: datetime | None = None
     live_keys: Mapping[str, datetime | None] | None = None
-    certificates: CertificateRules = NO_RULES
-    deleting: bool = False  # the tenant, or a service account's project, is to be deleted
 
     def roles_at(self, tenant_id: str | None, project_id: str | None) -> frozenset[str]:
         """What the caller holds in a tenant or a project; nothing means that it is hidden from them."""
@@ -75,7 +70,6 @@ class Account:
     tenant_id: str | None
     disabled: bool = False
     auth_epoch: int = 1
-    deleting: bool = False
 
 
 def user_principal(account: Account, bindings: Iterable[Binding]) -> Principal:
@@ -101,7 +95,6 @@ def user_principal(account: Account, bindings: Iterable[Binding]) -> Principal:
         everywhere=platform | own | {USER},
         # A user of the platform has no tenant's rows; without a role the policy shows them only themselves.
         database_scope=Scope(account.tenant_id) if account.tenant_id else PLATFORM,
-        deleting=account.deleting,
     )
 
 
@@ -118,8 +111,6 @@ class ServiceAccountState:
     expires_at: datetime | None
     keys: Mapping[str, datetime | None]
     app_slugs: frozenset[str] = frozenset()
-    certificates: CertificateRules = NO_RULES
-    deleting: bool = False
 
 
 def service_account_principal(account: ServiceAccountState) -> Principal:
@@ -142,6 +133,4 @@ def service_account_principal(account: ServiceAccountState) -> Principal:
         database_scope=Scope(account.tenant_id),
         expires_at=account.expires_at,
         live_keys=account.keys,
-        certificates=account.certificates,
-        deleting=account.deleting,
     )

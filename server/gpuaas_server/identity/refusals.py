@@ -37,11 +37,6 @@ class Refusals:
             {"disabled": place.disabled},
         )
 
-    async def place_deleting(self, request: Request, actor: Actor, action: str, place: ProjectPlace) -> Problem:
-        await self._write(request, actor, action, place, "deleting")
-        said = f"The {place.deleting} is to be deleted; nothing in it can be changed."
-        return Problem("deletion_scheduled", said, {"deleting": place.deleting})
-
     async def token_refused(self, actor: Actor, action: str, code: str) -> None:
         metrics.auth_refusals.labels(code).inc()
         await self._denials.write(actor, AuditEntry(action), code)

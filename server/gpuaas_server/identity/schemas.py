@@ -64,10 +64,6 @@ class AccessToken(BaseModel):
     token_type: Literal["Bearer"] = "Bearer"  # noqa: S105
     expires_in: int = Field(description="Seconds.")
     scope: str | None = Field(default=None, description="A service account's scopes, separated by blanks.")
-    certificate_thumbprint: str | None = Field(
-        default=None,
-        description="The client certificate that the token is bound to, as its `cnf` says: without it, it is refused.",
-    )
     refresh_token: str | None = Field(
         default=None, description="A person's session: good once, for the next token. Service accounts get none."
     )
@@ -202,9 +198,6 @@ class ServiceAccountUpdate(Body):
     scopes: Scopes | None = Field(default=None, description="In place of all scopes until now.")
     app_slugs: AppSlugs | None = Field(default=None, description=_APP_SLUGS)
     disabled: bool | None = Field(default=None, description="True ends all access at once; nothing is deleted.")
-    certificate_required: bool | None = Field(
-        default=None, description="True ends tokens that are not bound to one of its client certificates."
-    )
     expires_at: Moment | None = Field(default=None, description="Null takes the expiry away.")
 
 
@@ -230,16 +223,6 @@ class NewServiceAccountKey(ServiceAccountKey):
     secret: str = Field(description="Shown once; only its digest is kept.")
 
 
-class ServiceAccountCertificate(BaseModel):
-    id: str
-    thumbprint: str = Field(description="`x5t#S256` of RFC 8705: SHA-256 of the certificate, in base64url.")
-    authority_id: str = Field(description="The platform key that signed it, of kind `client_ca`.")
-    expires_at: datetime
-    created_by: str = Field(description="Id of who asked for it.")
-    created_at: datetime
-    last_used_at: datetime | None = Field(description="When a token was last bound to it.")
-
-
 class ServiceAccount(BaseModel):
     id: str = Field(description="Also the `client_id` to get a token with.")
     tenant_id: str
@@ -248,9 +231,6 @@ class ServiceAccount(BaseModel):
     scopes: list[str]
     app_slugs: list[str] = Field(description="The apps whose work it may claim and report on.")
     disabled: bool = Field(description="It gets no token, and its tokens are refused.")
-    certificate_required: bool = Field(
-        description="Tokens are given and taken only over connections with one of its client certificates."
-    )
     expires_at: datetime | None = Field(description="Null: it does not expire.")
     created_by: str = Field(description="Id of the user.")
     created_at: datetime

@@ -4,26 +4,18 @@ from gpuaas_server.identity.administrators import Administrator, ensure_first_ad
 from gpuaas_server.identity.browser_sessions import browser_sessions_forget
 from gpuaas_server.identity.members import Place, member_list, member_remove, member_set
 from gpuaas_server.identity.policy import allowed_actions, needs, needs_on_others, reaches, sees_every_app
-from gpuaas_server.identity.principals import (
-    ACCESS_END,
-    APP_ROLE,
-    CONTROLLER_LEASES_END,
-    SERVICE_ACCOUNT,
-    SSH_KEYS_DELETE,
-)
+from gpuaas_server.identity.principals import ACCESS_END, APP_ROLE, SERVICE_ACCOUNT, SSH_KEYS_DELETE
 from gpuaas_server.identity.queries import bindings as binding_queries
 from gpuaas_server.identity.queries import service_accounts as account_queries
 from gpuaas_server.identity.rules import PLATFORM_ROLES
 from gpuaas_server.identity.schemas import Member, ProjectMemberSet, TenantMemberSet
 from gpuaas_server.identity.sessions import sessions_forget
 from gpuaas_server.identity.signing_keys import TOPIC
-from gpuaas_server.identity.users import forget_sign_ins
 from gpuaas_server.kernel.context import Actor
 from gpuaas_server.kernel.database import Connection
 
 __all__ = [
     "ACCESS_END",
-    "CONTROLLER_LEASES_END",
     "PLATFORM_ROLES",
     "SSH_KEYS_DELETE",
     "TOPIC",
@@ -33,12 +25,10 @@ __all__ = [
     "ProjectMemberSet",
     "TenantMemberSet",
     "allowed_actions",
-    "apps_controlled",
     "apps_in_sight",
     "bound_apps",
     "browser_sessions_forget",
     "ensure_first_admin",
-    "forget_sign_ins",
     "member_list",
     "member_remove",
     "member_set",
@@ -54,11 +44,6 @@ __all__ = [
 def bound_apps(roles: frozenset[str]) -> list[str]:
     """The slugs of the apps that the caller, a service account, is the controller of: from `Admission.roles`."""
     return sorted(role.removeprefix(APP_ROLE) for role in roles if role.startswith(APP_ROLE))
-
-
-async def apps_controlled(connection: Connection, account_id: str) -> list[str]:
-    """The slugs of the apps that a service account may work for now; none for one that is gone or disabled."""
-    return await account_queries.apps_controlled(connection, account_id)
 
 
 def apps_in_sight(roles: frozenset[str]) -> list[str] | None:

@@ -11,7 +11,7 @@ from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.identity.account_logins import secret_digest
 from gpuaas_server.identity.members import RequireMatch
 from gpuaas_server.identity.policy import allowed_actions
-from gpuaas_server.identity.principals import ACCESS_END, CONTROLLER_LEASES_END
+from gpuaas_server.identity.principals import ACCESS_END
 from gpuaas_server.identity.queries import service_accounts as queries
 from gpuaas_server.identity.schemas import (
     NewServiceAccount,
@@ -38,8 +38,6 @@ _VERBS = (
     "service_account_key_create",
     "service_account_key_update",
     "service_account_key_delete",
-    "service_account_certificate_create",
-    "service_account_certificate_delete",
 )
 
 
@@ -96,30 +94,18 @@ async def service_account_update(
     app_slugs = before["app_slugs"] if body.app_slugs is None else sorted(set(body.app_slugs))
     _require_apps(scopes, app_slugs)
     disabled = before["disabled"] if body.disabled is None else body.disabled
-    required = before["certificate_required"] if body.certificate_required is None else body.certificate_required
     if disabled:
         await leases.enqueue(tx, ACCESS_END, [account_id])
-    if disabled or "apps:control" not in scopes or not set(before["app_slugs"]) <= set(app_slugs):
-        await leases.enqueue(tx, CONTROLLER_LEASES_END, [account_id])
     expires_at = body.expires_at if "expires_at" in body.model_fields_set else before["expires_at"]
-    row = await queries.service_account_update(
-        tx.connection, account_id, scopes, app_slugs, disabled, required, expires_at
-    )
+    row = await queries.service_account_update(tx.connection, account_id, scopes, app_slugs, disabled, expires_at)
     changes: dict[str, object] = {
         "before": {
             "scopes": before["scopes"],
             "app_slugs": before["app_slugs"],
             "disabled": before["disabled"],
-            "certificate_required": before["certificate_required"],
             "expires_at": before["expires_at"],
         },
-        "after": {
-            "scopes": scopes,
-            "app_slugs": app_slugs,
-            "disabled": disabled,
-            "certificate_required": required,
-            "expires_at": expires_at,
-        },
+        "after": {"scopes": scopes, "app_slugs": app_slugs, "disabled": disabled, "expires_at": expires_at},
     }
     await _recorded(tx, "service_account_update", row, changes)
     return _account(row, roles)
@@ -146,12 +132,11 @@ async def service_account_key_list(
 
 
 async def service_account_delete(tx: Tx, project_id: str, account_id: str, require_match: RequireMatch) -> None:
-    """Keys and tokens are dead at once; certificates, grants and the leases of its operations end."""
+    """Keys and tokens are dead at once, certificates and grants end, and the leases of its operations lapse."""
     account = await _hold(tx, project_id, account_id)
     require_match(account["generation"])
     await queries.service_account_delete(tx.connection, account_id)
     await leases.enqueue(tx, ACCESS_END, [account_id])
-    await leases.enqueue(tx, CONTROLLER_LEASES_END, [account_id])
     details: dict[str, object] = {"name": account["name"], "scopes": account["scopes"]}
     await _recorded(tx, "service_account_delete", account, details)
     place = (account["tenant_id"], account["project_id"])

@@ -24,12 +24,7 @@ async def issue_token(platform: Platform, tx: Tx, claims: tokens.Claims, scope: 
     seconds = platform.settings.token_minutes * 60
     key_id, key = await signing_keys.signing_key(platform, tx.connection)
     claims = replace(claims, expires=tx.now.timestamp() + seconds)
-    return AccessToken(
-        access_token=tokens.sign(key_id, key, claims, tx.now),
-        expires_in=seconds,
-        scope=scope,
-        certificate_thumbprint=claims.certificate,
-    )
+    return AccessToken(access_token=tokens.sign(key_id, key, claims, tx.now), expires_in=seconds, scope=scope)
 
 
 async def refuse(platform: Platform, known: Actor, code: str, action: str = ACTION) -> Problem:

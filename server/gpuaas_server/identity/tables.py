@@ -76,8 +76,6 @@ service_accounts = sa.Table(
     # The apps it is the controller of, in its project.
     sa.Column("app_slugs", ARRAY(sa.Text), nullable=False, server_default="{}"),
     sa.Column("disabled", sa.Boolean, nullable=False, server_default="false"),
-    # Every token must be bound to a client certificate.
-    sa.Column("certificate_required", sa.Boolean, nullable=False, server_default="false"),
     sa.Column("expires_at", Timestamp),
     sa.Column("created_by", text_id(), nullable=False),
     sa.Column("created_at", Timestamp, nullable=False),
@@ -109,28 +107,6 @@ service_account_keys = sa.Table(
         name="service_account_keys_own_account",
     ),
     sa.Index("service_account_keys_by_account", "service_account_id", "id"),
-)
-
-service_account_certificates = sa.Table(
-    "service_account_certificates",
-    metadata,
-    id_column("sac"),
-    sa.Column("tenant_id", text_id(), nullable=False),
-    sa.Column("service_account_id", text_id(), nullable=False),
-    sa.Column("thumbprint", sa.Text(collation="C"), nullable=False),  # x5t#S256 of RFC 8705
-    sa.Column("authority_id", text_id(), nullable=False),  # the platform key that signed it
-    sa.Column("expires_at", Timestamp, nullable=False),
-    sa.Column("created_by", text_id(), nullable=False),
-    sa.Column("created_at", Timestamp, nullable=False),
-    sa.Column("last_used_at", Timestamp),
-    sa.ForeignKeyConstraint(
-        ["service_account_id", "tenant_id"],
-        ["service_accounts.id", "service_accounts.tenant_id"],
-        name="service_account_certificates_own_account",
-    ),
-    sa.UniqueConstraint("thumbprint", name="service_account_certificates_one_per_thumbprint"),
-    sa.Index("service_account_certificates_by_account", "service_account_id", "id"),
-    sa.Index("service_account_certificates_by_authority", "authority_id", "expires_at"),
 )
 
 signing_keys = sa.Table(

@@ -18,8 +18,7 @@ _REQUIRED = ["iss", "aud", "sub", "typ", "epoch", "jti", "iat", "exp"]
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """What a token says: who (`subject`, `kind`), from which epoch, by which key of a service account, and to which
-    client certificate it is bound (RFC 8705: the thumbprint, `cnf` in the token)."""
+    """What a token says: who (`subject`, `kind`), from which epoch, and by which key of a service account."""
 
     subject: str
     kind: str
@@ -27,11 +26,10 @@ class Claims:
     epoch: int
     expires: float
     account_key: str | None = None
-    certificate: str | None = None
 
 
 def sign(key_id: str, key: Ed25519PrivateKey, claims: Claims, now: datetime) -> str:
-    payload: dict[str, object] = {
+    payload = {
         "iss": ISSUER,
         "aud": AUDIENCE,
         "sub": claims.subject,
@@ -44,8 +42,6 @@ def sign(key_id: str, key: Ed25519PrivateKey, claims: Claims, now: datetime) -> 
     }
     if claims.account_key is not None:
         payload["key"] = claims.account_key
-    if claims.certificate is not None:
-        payload["cnf"] = {"x5t#S256": claims.certificate}
     return jwt.encode(payload, key, algorithm=ALGORITHM, headers={"kid": key_id})
 
 
@@ -80,8 +76,5 @@ def _claims(payload: Mapping[str, object]) -> Claims:
     subject, kind, epoch, expires = payload["sub"], payload["typ"], payload["epoch"], payload["exp"]
     if not (isinstance(subject, str) and isinstance(kind, str) and isinstance(epoch, int) and isinstance(expires, int)):
         raise TypeError("a claim has the wrong type")
-    key, confirmation = payload.get("key"), payload.get("cnf")
-    # A token that is bound in a way that we do not know must not pass as an unbound one: KeyError or TypeError.
-    certificate = None if confirmation is None else str(confirmation["x5t#S256"])  # type: ignore[index]
-    account_key = None if key is None else str(key)
-    return Claims(subject, kind, str(payload.get("tid") or ""), epoch, expires, account_key, certificate)
+    key = payload.get("key")
+    return Claims(subject, kind, str(payload.get("tid") or ""), epoch, expires, None if key is None else str(key))

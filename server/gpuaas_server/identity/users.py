@@ -126,14 +126,6 @@ async def user_delete(tx: Tx, action: str, tenant_id: str | None, user_id: str, 
     tx.wakeups.add(TOPIC)
 
 
-async def forget_sign_ins(tx: Tx, user_ids: list[str]) -> None:
-    """What sign-ins left of users that are purged: failures and networks, kept under a digest of the address."""
-    for email in await queries.user_emails(tx.connection, user_ids):
-        digest = username_digest(email)
-        await login_queries.failures_clear(tx.connection, digest)
-        await login_queries.networks_clear(tx.connection, digest)
-
-
 async def user_unlock(tx: Tx, action: str, tenant_id: str | None, user_id: str, roles: Roles) -> User:
     """End every lockout of the account, in all networks; of one that has none, too: nobody sees whether there was."""
     row = _of_tenant(await queries.user_show(tx.connection, user_id), tenant_id, user_id)

@@ -1,17 +1,14 @@
 """What happens to members when the allocation below them goes, and what must happen before it may."""
 
-from collections import defaultdict
-from collections.abc import Sequence
-
 from gpuaas_server.instances import queries
-from gpuaas_server.instances.health import WORK as HEALTH_WORK
 from gpuaas_server.instances.held import Held, hold_any
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
-from gpuaas_server.operations import departures, secret_rotation
+from gpuaas_server.operations import departures
 from gpuaas_server.operations.ending import call_off, fail_without_hosts
 from gpuaas_server.operations.machine import failure
-from gpuaas_server.work import leases
+
+NOTHING_RUNS = ("drained", "removed")
 
 
 async def allocation_guests(connection: Connection, allocation_id: str) -> bool:
@@ -26,7 +23,7 @@ async def allocation_wants_release(tx: Tx, allocation_id: str) -> bool:
         held = await hold_any(tx, instance_id)
         if held is None:
             continue
-        leaving = [member for member in held.living() if member["allocation_id"] == allocation_id]
+        leaving = [m for m in held.living() if m["allocation_id"] == allocation_id and m["status"] not in NOTHING_RUNS]
         await call_off(held, leaving)
         for member in leaving:
             held.member_change(member, leaving=True)
@@ -36,23 +33,12 @@ async def allocation_wants_release(tx: Tx, allocation_id: str) -> bool:
     return waits
 
 
-async def hosts_changed(tx: Tx, allocation_ids: Sequence[str]) -> None:
-    """A host was lost, came back, or is reported as broken: health is derived anew from what is known of it."""
-    rows = await queries.instances_on_allocations(tx.connection, allocation_ids)
-    of_tenant: dict[str, list[str]] = defaultdict(list)
-    for row in rows:
-        of_tenant[row["tenant_id"]].append(row["id"])
-    for tenant_id, instance_ids in sorted(of_tenant.items()):
-        await leases.enqueue(tx, HEALTH_WORK, instance_ids, flow=tenant_id)
-
-
 async def allocation_ended(tx: Tx, allocation_id: str, reason: str) -> None:
     """Released or failed: the host is wiped or lost, and the members there with it."""
     for instance_id in await queries.instances_on_allocation(tx.connection, allocation_id):
         held = await hold_any(tx, instance_id)
         if held is not None:
             await _lose(held, allocation_id, reason)
-            await secret_rotation.go_on(held)
             await held.store()
 
 
@@ -62,8 +48,6 @@ async def _lose(held: Held, allocation_id: str, reason: str) -> None:
     for member in lost:
         held.member_change(member, host_gone=True, leaving=False)
         held.member_become(member, "failed", why.document())
-    if any(member["ready_at"] is not None for member in lost):
-        secret_rotation.note_departure(held)
     await fail_without_hosts(held, why)
     if held.row["status"] == "running" and all(member["host_gone"] for member in held.living()):
         held.become("failed", why.document())

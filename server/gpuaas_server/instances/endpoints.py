@@ -41,9 +41,6 @@ ChosenPlace = Annotated[str, StringConstraints(pattern="^[a-z][a-z0-9_-]{0,62}:a
 CHOSEN = "What was chosen so far, as component:allocation; may be given many times."
 _VERB_CODES = ("operation_in_progress", "options_invalid", "document_invalid", "closed_in_mode")
 _VERB = problem_responses(*_VERB_CODES)
-# Of verbs that bring the bytes of a version to hosts: see version_gate.
-_GATE_CODES = ("artifact_revoked", "artifact_untrusted", "version_refused")
-_GATED_VERB = problem_responses(*_VERB_CODES, *_GATE_CODES)
 
 
 @router.post(
@@ -125,7 +122,7 @@ async def instance_timeline(
     """What happened to the instance, its members and operations, oldest first; with `wait`, live."""
     who = call.admission
     place = (project_id, instance_id)
-    async with call.waiting(wait):
+    with call.waiting(wait):
         return reply(await timeline.instance_timeline(call.platform, who.scope, who.roles, *place, after, wait, limit))
 
 
@@ -137,7 +134,7 @@ async def _operate(call: Call, project_id: str, instance_id: str, kind: str, bod
 @router.post(
     f"{ONE}/deploy",
     response_model=InstanceStarted,
-    responses=_GATED_VERB,
+    responses=problem_responses(*_VERB_CODES, "artifact_revoked"),
 )
 async def instance_deploy(
     project_id: ProjectId,
@@ -199,7 +196,7 @@ async def instance_upgrade(
     )
 
 
-@router.post(f"{ONE}/rollback", response_model=InstanceStarted, responses=_GATED_VERB)
+@router.post(f"{ONE}/rollback", response_model=InstanceStarted, responses=_VERB)
 async def instance_rollback(
     project_id: ProjectId,
     instance_id: InstanceId,
@@ -210,7 +207,7 @@ async def instance_rollback(
     return await _operate(call, project_id, instance_id, "rollback", body)
 
 
-@router.post(f"{ONE}/reconcile", response_model=InstanceStarted, responses=_GATED_VERB)
+@router.post(f"{ONE}/reconcile", response_model=InstanceStarted, responses=_VERB)
 async def instance_reconcile(
     project_id: ProjectId,
     instance_id: InstanceId,
@@ -221,7 +218,7 @@ async def instance_reconcile(
     return await _operate(call, project_id, instance_id, "reconcile", body)
 
 
-@router.post(f"{ONE}/repair", response_model=InstanceStarted, responses=_GATED_VERB)
+@router.post(f"{ONE}/repair", response_model=InstanceStarted, responses=_VERB)
 async def instance_repair(
     project_id: ProjectId,
     instance_id: InstanceId,
@@ -337,7 +334,7 @@ async def member_show(
         "placement_refused",
         "options_invalid",
         "document_invalid",
-        *_GATE_CODES,
+        "artifact_revoked",
         "closed_in_mode",
     ),
 )

@@ -1,83 +1,62 @@
-"""Instances on bytes that are not trusted any more go on running, and say so; so do those that could return to such bytes.
-
-A work row looks, since tenants are many: in portions, each of which asks for the next one.
-"""
+"""Instances on bytes that are not trusted any more go on running, and say so. A work row asks, since tenants are many."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
-from gpuaas_server.instances import queries, version_gate
+from psycopg.rows import DictRow
+
+from gpuaas_server.instances import queries
 from gpuaas_server.instances.held import Held, hold_any
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
-from gpuaas_server.operations.ending import refuse_unclaimed
-from gpuaas_server.work import leases
+from gpuaas_server.kernel.errors import Problem
 
 WORK = "instance_flag"
+FLAG = {
+    "code": "artifact_revoked",
+    # Only what runs can be upgraded: see possible_verbs.
+    "message": "The artifact that it runs from is not trusted any more: upgrade it (start it first, if it does not run),"
+    " or decommission it.",
+}
+
+
 PORTION = 50
 
 
-def artifact_subject(digest: str, publisher_project_id: str) -> str:
+def untrusted(row: DictRow) -> bool:
+    """By the code: how an older release put it into words says the same."""
+    return any(flag["code"] == FLAG["code"] for flag in row["flags"])
+
+
+def refuse_untrusted(held: Held) -> None:
+    """What runs goes on; to another host such bytes are not brought. Nor is that offered: see possible_actions."""
+    if untrusted(held.row):
+        raise Problem("artifact_revoked", FLAG["message"])
+
+
+def subject_of(digest: str, publisher_project_id: str) -> str:
     return f"{digest} {publisher_project_id}"
 
 
-def version_subject(version_id: str) -> str:
-    return f"version {version_id}"
-
-
-def tenant_subject(tenant_id: str) -> str:
-    return f"tenant {tenant_id}"
-
-
-@dataclass(frozen=True, slots=True)
-class FlagPortion:
-    """Whose flags are derived anew; `about` names what changed, without the place to go on from."""
-
-    about: str
-    ids: Sequence[str]
-
-
 class InstanceFlagMachine:
-    """The subject is what changed: an artifact (its digest, and whose it is), a version, or what a tenant trusts; then
-    the instance after which to go on. Flags are derived from the facts, so it can run again at any time.
+    """The subject is an artifact: its digest, and whose it is. In portions, since every tenant may run from it; what is
+    flagged is left alone, so that it can run again at any time.
     """
 
     kind = WORK
 
-    async def load(self, connection: Connection, subject: str) -> FlagPortion:
-        first, second, after = (*subject.split(" "), "")[:3]
-        if first == "version":
-            ids = await queries.ids_with_version(connection, second, after, PORTION)
-        elif first == "tenant":
-            ids = await queries.ids_of_tenant(connection, second, after, PORTION)
-        else:
-            ids = await queries.ids_with_artifact(connection, first, second, after, PORTION)
-        return FlagPortion(f"{first} {second}", ids)
+    async def load(self, connection: Connection, subject: str) -> Sequence[str]:
+        digest, _, publisher = subject.partition(" ")
+        return await queries.ids_to_flag(connection, digest, publisher, FLAG["code"], PORTION)
 
-    def decide(self, portion: FlagPortion, now: datetime) -> FlagPortion:
-        return portion
+    def decide(self, ids: Sequence[str], now: datetime) -> Sequence[str]:
+        return ids
 
-    async def apply(self, tx: Tx, portion: FlagPortion, decision: FlagPortion) -> None:
-        for instance_id in portion.ids:
+    async def apply(self, tx: Tx, ids: Sequence[str], decision: Sequence[str]) -> datetime | None:
+        for instance_id in ids:
             held = await hold_any(tx, instance_id)
-            if held is not None:
-                await derive_flags(held)
-        if len(portion.ids) == PORTION:
-            await leases.enqueue(tx, WORK, [f"{portion.about} {portion.ids[-1]}"])
-
-
-async def derive_flags(held: Held) -> None:
-    """Store what is to be said of the instance's versions now, if that is something else than before."""
-    flags = await version_gate.flags_of(held.tx.connection, held.row)
-    before = {flag["code"] for flag in held.row["flags"]}
-    if flags == held.row["flags"]:
-        return
-    held.change(flags=flags)
-    for flag in flags:
-        if flag["code"] not in before:
-            held.news("instance.flagged", code=flag["code"])
-    if before - {flag["code"] for flag in flags}:
-        held.news("instance.flag_cleared", codes=sorted(before - {flag["code"] for flag in flags}))
-    await refuse_unclaimed(held)
-    await held.store()
+            if held is not None and not untrusted(held.row):
+                held.change(flags=[*held.row["flags"], FLAG])
+                held.news("instance.flagged", code=FLAG["code"])
+                await held.store()
+        return tx.now if len(ids) == PORTION else None

@@ -76,10 +76,7 @@ def _take_member(held: Held, told: MemberHealth) -> None:
 
 
 class InstanceHealthMachine:
-    """Looks when the last report has become too old: silence is not health. The next report begins to watch again.
-
-    It also looks when what the platform knows of a host has changed (instances/allocations.py).
-    """
+    """Looks when the last report has become too old: silence is not health. The next report begins to watch again."""
 
     kind = WORK
 
@@ -94,7 +91,5 @@ class InstanceHealthMachine:
         if held is None or held.row["decommissioned_at"] is not None:
             return None
         await held.store()
-        if held.row["reported_at"] is None:
-            return None
         due: datetime = held.row["reported_at"] + REPORT_LIFE
         return due if due > tx.now else None

@@ -13,9 +13,7 @@ from psycopg.rows import DictRow
 from gpuaas_server.allocations.placements import Place
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.instances import queries
-from gpuaas_server.instances.host_problems import host_problem_of
 from gpuaas_server.instances.machine import SETTLED, TRANSITIONS, InstanceView, MemberView, Report, counted, judge
-from gpuaas_server.instances.version_gate import NOT_RUNNING
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import not_found
@@ -145,15 +143,7 @@ class Held:
             "now": self.tx.now,
         }
         self._born.append(dict(row))
-        never = (
-            "failure",
-            "adapter_detail",
-            "verified",
-            "ready_at",
-            "removed_at",
-            "host_lost_since",
-            "host_reported_at",
-        )
+        never = ("failure", "adapter_detail", "verified", "ready_at", "removed_at")
         row |= dict.fromkeys(never) | {"status": "pending", "status_since": self.tx.now, "generation": 1}
         row |= {"host_gone": False, "leaving": False, "created_at": row.pop("now"), "last_operation_id": operation_id}
         self.members[row["id"]] = row
@@ -237,11 +227,7 @@ class Held:
             minimum={one["key"]: int(one.get("min", 0)) for one in row["manifest"].get("components", ())},
             members=members,
             report=self._report(),
-            flags=[
-                *(flag for flag in row["flags"] if flag["code"] not in NOT_RUNNING),
-                *_unfinished(row),
-                *_secrets_stale(row),
-            ],
+            flags=[*row["flags"], *_unfinished(row)],
         )
 
     def _report(self) -> Report | None:
@@ -289,19 +275,9 @@ def _unfinished(row: DictRow) -> list[dict[str, object]]:
     return [{"code": "version_change_failed", "message": message}]
 
 
-def _secrets_stale(row: DictRow) -> list[dict[str, object]]:
-    if not row["secrets_stale"] or row["operation_id"] is not None:
-        return []
-    message = (
-        "Somebody who has left still knows the secrets that the members share. Reconcile it: they are made anew then."
-    )
-    return [{"code": "secrets_not_rotated", "message": message}]
-
-
 def _view(member: DictRow) -> MemberView:
     failure = member["failure"] or {}
-    host = host_problem_of(member)
-    return MemberView(member["id"], member["component_key"], member["status"], failure.get("message"), host)
+    return MemberView(member["id"], member["component_key"], member["status"], failure.get("message"))
 
 
 async def hold(tx: Tx, project_id: str, instance_id: str) -> Held:

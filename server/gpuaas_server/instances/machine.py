@@ -9,8 +9,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from gpuaas_server.instances.host_problems import HostProblem
-
 # Which states may follow which; the docs' diagram and the property tests read this table.
 TRANSITIONS: dict[str, frozenset[str]] = {
     "created": frozenset({"starting", "failed"}),
@@ -52,8 +50,6 @@ MEMBER_DONE = {
     "replace": "removed",
     "recover": "ready",
 }
-# Operations that bring the bytes of the version that the instance has to a host, first or once more.
-BRINGS_CURRENT = frozenset({"deploy", "reconcile", "repair", "add", "replace", "recover"})
 IN_BETWEEN = ("pending", "joining", "draining", "removing")
 # What a member may be for a member operation to begin.
 MEMBER_FROM = {
@@ -131,10 +127,10 @@ def possible_actions(
 ) -> list[str]:
     """As actions of the policy: nothing that would be refused. `live`: what operations work on, `instance` or `member`.
 
-    `untrusted`: its bytes are brought to no host. Here a member operation means a new member; see possible_member_kinds.
+    `untrusted`: its bytes go to no further host. Here a member operation means a new member; see possible_member_kinds.
     """
     verbs = possible_verbs(status, deployed, gone, live is not None, can_roll_back)
-    actions = [f"instance_{verb}" for verb in verbs if verb not in BRINGS_CURRENT or not untrusted]
+    actions = [f"instance_{verb}" for verb in verbs if verb != "deploy" or not untrusted]
     if not untrusted and members_changeable(status, deployed, gone, live):
         actions.append("member_operation_create")
     return actions
@@ -143,7 +139,7 @@ def possible_actions(
 def possible_member_kinds(status: str, busy: bool, changeable: bool, untrusted: bool = False) -> list[str]:
     """Kinds of operations that could be asked for on a member; `changeable`: members_changeable of its instance."""
     possible = [kind for kind, before in MEMBER_FROM.items() if changeable and not busy and status in before]
-    return [kind for kind in possible if kind not in BRINGS_CURRENT or not untrusted]
+    return [kind for kind in possible if kind != "replace" or not untrusted]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +148,6 @@ class MemberView:
     component_key: str
     status: str
     reason: str | None = None
-    host: HostProblem | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,14 +193,12 @@ def _verdicts(view: InstanceView) -> list[tuple[str, Mapping[str, object] | None
     if view.status in ("created", "stopped"):
         return [("unknown", _reason(f"instance_{view.status}", f"The instance is {view.status}."))]
     if view.status in ("starting", "stopping"):
-        said = _reason(f"instance_{view.status}", f"The instance is {view.status}.")
-        return [("progressing", said), *_of_hosts(view)]
+        return [("progressing", _reason(f"instance_{view.status}", f"The instance is {view.status}."))]
     found: list[tuple[str, Mapping[str, object] | None]] = []
     if view.status == "failed":
         found.append(("unhealthy", _reason(view.failure or "instance_failed", "The last operation failed.")))
     if view.busy:
         found.append(("progressing", _reason("operation_in_progress", "An operation works on the whole instance.")))
-    found += _of_hosts(view)
     found += _of_members(view)
     found += [("degraded", flag) for flag in view.flags]
     if view.report is not None:
@@ -213,19 +206,9 @@ def _verdicts(view: InstanceView) -> list[tuple[str, Mapping[str, object] | None
     return found
 
 
-def _of_hosts(view: InstanceView) -> list[tuple[str, Mapping[str, object] | None]]:
-    """Facts of the platform, whatever the controller says or cannot say."""
-    return [
-        ("degraded", {**member.host.reason(), "member_id": member.id, "component_key": member.component_key})
-        for member in view.members
-        if member.host is not None
-    ]
-
-
 def _of_members(view: InstanceView) -> list[tuple[str, Mapping[str, object] | None]]:
     found: list[tuple[str, Mapping[str, object] | None]] = []
-    there = [member for member in view.members if member.host is None or member.host.health != "unhealthy"]
-    ready = Counter(member.component_key for member in there if member.status in ("ready", "degraded"))
+    ready = Counter(member.component_key for member in view.members if member.status in ("ready", "degraded"))
     for key, needed in view.minimum.items():
         if ready[key] < needed and not view.busy:
             message = f"{ready[key]} of at least {needed} members of {key} are ready."

@@ -7,13 +7,13 @@ from psycopg.rows import DictRow
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.identity import service as identity
 from gpuaas_server.instances import launching, queries, serving
+from gpuaas_server.instances.flags import refuse_untrusted
 from gpuaas_server.instances.held import Held, hold
 from gpuaas_server.instances.launching import Taken
-from gpuaas_server.instances.machine import BRINGS_CURRENT, MEMBER_FROM, members_changeable
+from gpuaas_server.instances.machine import MEMBER_FROM, members_changeable
 from gpuaas_server.instances.modes import refuse_closed
 from gpuaas_server.instances.schemas import InstanceMember, MemberOperationCreate, Placement
 from gpuaas_server.instances.serving import Caller
-from gpuaas_server.instances.version_gate import refuse_version
 from gpuaas_server.instances.views import member_of, roles_over
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
@@ -71,8 +71,8 @@ async def member_operation_create(tx: Tx, caller: Caller, instance_id: str, body
     held = await hold(tx, project_id, instance_id)
     _require_running(held)
     launching.options_check(launching.manifest_of(held.row), body.kind, body.options)
-    if body.kind in BRINGS_CURRENT:
-        await refuse_version(tx.connection, held.row, held.row)
+    if taken is not None:
+        refuse_untrusted(held)
     if body.component_key:
         refuse_closed(held.row, body.kind, [body.component_key])
     if body.kind == "add":

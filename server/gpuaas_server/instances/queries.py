@@ -16,7 +16,6 @@ SUMMARY = (
     "id, tenant_id, project_id, name, app_id, app_slug, version_id, version, runtime_version, digest, status,"
     " status_since, failure, health, health_since, health_reasons, reported_at, flags, member_counts, operation_id,"
     " last_operation_id, created_by, correlation_id, created_at, deployed_at, decommissioned_at, generation, mode,"
-    " secrets_stale,"
     " EXISTS (SELECT 1 FROM app_members m WHERE m.instance_id = app_instances.id AND m.operation_id IS NOT NULL)"
     " AS members_busy"
 )
@@ -29,10 +28,7 @@ COLUMNS = (
 MEMBER = (
     "id, tenant_id, project_id, instance_id, ordinal, component_key, allocation_id, place_project_id, node_id, status,"
     " status_since, failure, adapter_detail, operation_id, last_operation_id, correlation_id, host_gone,"
-    " leaving, verified, created_at, ready_at, removed_at, generation,"
-    " (SELECT n.lost_since FROM nodes n WHERE n.id = app_members.node_id) AS host_lost_since,"
-    " (SELECT h.created_at FROM host_reports h WHERE h.allocation_id = app_members.allocation_id"
-    "  AND h.cleared_at IS NULL) AS host_reported_at"
+    " leaving, verified, created_at, ready_at, removed_at, generation"
 )
 
 INSTANCE_INSERT = (
@@ -316,16 +312,6 @@ async def instances_on_allocation(connection: Connection, allocation_id: str) ->
     return [row["instance_id"] for row in await cursor.fetchall()]
 
 
-async def instances_on_allocations(connection: Connection, allocation_ids: Sequence[str]) -> list[DictRow]:
-    """Id and tenant of every instance that has members on one of them."""
-    cursor = await connection.execute(
-        "SELECT DISTINCT instance_id AS id, tenant_id FROM app_members WHERE allocation_id = ANY(%s)"
-        " AND removed_at IS NULL ORDER BY instance_id",
-        (list(allocation_ids),),
-    )
-    return await cursor.fetchall()
-
-
 async def allocation_guests(connection: Connection, allocation_id: str) -> bool:
     cursor = await connection.execute(
         "SELECT EXISTS (SELECT 1 FROM app_members m JOIN app_instances i ON i.id = m.instance_id"
@@ -344,38 +330,14 @@ async def live_instances(connection: Connection, digest: str | None, version_id:
     return int(row["live"]) if row else 0
 
 
-async def ids_with_artifact(
-    connection: Connection, digest: str, publisher_project_id: str, after: str, limit: int
+async def ids_to_flag(
+    connection: Connection, digest: str, publisher_project_id: str, code: str, limit: int
 ) -> list[str]:
-    """Of all tenants: those that run from this project's artifact, or could return to it."""
-    theirs = " OR ".join(
-        f"({column} ->> 'digest' = %(digest)s AND {column} ->> 'publisher_project_id' = %(publisher)s)"
-        for column in ("previous", "attempted")
-    )
+    """Of all tenants: those that run from this project's artifact and do not say so yet."""
     cursor = await connection.execute(
-        "SELECT id FROM app_instances WHERE decommissioned_at IS NULL AND id > %(after)s"
-        f" AND ((digest = %(digest)s AND publisher_project_id = %(publisher)s) OR {theirs}) ORDER BY id LIMIT %(limit)s",
-        {"digest": digest, "publisher": publisher_project_id, "after": after, "limit": limit},
-    )
-    return [row["id"] for row in await cursor.fetchall()]
-
-
-async def ids_with_version(connection: Connection, version_id: str, after: str, limit: int) -> list[str]:
-    """Of all tenants: those that run this version, or could return to it."""
-    cursor = await connection.execute(
-        "SELECT id FROM app_instances WHERE decommissioned_at IS NULL AND id > %(after)s AND (version_id = %(version)s"
-        " OR previous ->> 'version_id' = %(version)s OR attempted ->> 'version_id' = %(version)s)"
-        " ORDER BY id LIMIT %(limit)s",
-        {"version": version_id, "after": after, "limit": limit},
-    )
-    return [row["id"] for row in await cursor.fetchall()]
-
-
-async def ids_of_tenant(connection: Connection, tenant_id: str, after: str, limit: int) -> list[str]:
-    cursor = await connection.execute(
-        "SELECT id FROM app_instances WHERE tenant_id = %s AND decommissioned_at IS NULL AND id > %s"
-        " ORDER BY id LIMIT %s",
-        (tenant_id, after, limit),
+        "SELECT id FROM app_instances WHERE digest = %s AND publisher_project_id = %s AND decommissioned_at IS NULL"
+        " AND NOT flags @> %s ORDER BY id LIMIT %s",
+        (digest, publisher_project_id, Jsonb([{"code": code}]), limit),
     )
     return [row["id"] for row in await cursor.fetchall()]
 

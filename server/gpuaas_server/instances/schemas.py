@@ -106,7 +106,6 @@ class HealthReason(BaseModel):
     message: str = Field(description="For a person.")
     member_id: str | None = Field(default=None, description="The member that it is about; null: the instance.")
     component_key: str | None = Field(default=None, description="The component that it is about.")
-    next_step: str | None = Field(default=None, description="What a person can do about it.")
 
 
 class InstanceVersion(BaseModel):
@@ -216,13 +215,6 @@ class InstanceUpgrade(InstanceVerb):
     version: VersionText = Field(description="A version of the same app that may be launched.")
 
 
-class MemberHealthReason(BaseModel):
-    code: str = Field(description="`host_lost` or `reported_broken`.")
-    message: str = Field(description="For a person.")
-    next_step: str
-    since: datetime
-
-
 class InstanceMember(BaseModel):
     id: str
     instance_id: str
@@ -236,12 +228,6 @@ class InstanceMember(BaseModel):
     status: MemberStatus
     status_since: datetime
     failure: OperationFailure | None = Field(description="Why it is degraded or failed; else null.")
-    health: HealthStatus | None = Field(
-        description="From its status and from what the platform knows of its host; null when it is gone."
-    )
-    health_reasons: list[MemberHealthReason] = Field(
-        description="What the platform knows against its host: lost, or reported as broken. Empty: nothing."
-    )
     adapter_detail: dict[str, object] | None = Field(
         description="What the controller left for debugging: opaque, at most 16 KiB."
     )

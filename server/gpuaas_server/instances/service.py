@@ -2,20 +2,17 @@
 
 from collections.abc import Sequence
 
+from psycopg.rows import DictRow
+
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.catalog.manifest import Manifest, from_document
 from gpuaas_server.identity import service as identity
 from gpuaas_server.instances import launching, queries, serving
-from gpuaas_server.instances.allocations import (
-    allocation_ended,
-    allocation_guests,
-    allocation_wants_release,
-    hosts_changed,
-)
+from gpuaas_server.instances.allocations import allocation_ended, allocation_guests, allocation_wants_release
 from gpuaas_server.instances.flags import WORK as FLAG_WORK
-from gpuaas_server.instances.flags import artifact_subject, tenant_subject, version_subject
+from gpuaas_server.instances.flags import refuse_untrusted, subject_of
 from gpuaas_server.instances.held import Held, hold
-from gpuaas_server.instances.machine import BRINGS_CURRENT, InstanceView, judge, possible_verbs
+from gpuaas_server.instances.machine import InstanceView, judge, possible_verbs
 from gpuaas_server.instances.modes import refuse_closed
 from gpuaas_server.instances.queries import InstanceFilter
 from gpuaas_server.instances.schemas import (
@@ -27,7 +24,6 @@ from gpuaas_server.instances.schemas import (
     InstanceVerb,
 )
 from gpuaas_server.instances.serving import Caller
-from gpuaas_server.instances.version_gate import refuse_version, rollback_target
 from gpuaas_server.instances.views import instance_of, roles_over, summary_of
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
@@ -45,7 +41,6 @@ __all__ = [
     "allocation_guests",
     "allocation_wants_release",
     "artifact_flagged",
-    "hosts_changed",
     "instance_create",
     "instance_list",
     "instance_operate",
@@ -53,8 +48,6 @@ __all__ = [
     "instance_upgrade",
     "live_on_digest",
     "live_on_version",
-    "tenant_trust_changed",
-    "version_retired",
 ]
 
 Roles = frozenset[str]
@@ -153,10 +146,10 @@ async def instance_operate(
     held = await hold(tx, project_id, instance_id)
     _require_possible(held, kind)
     parameters = _options(launching.manifest_of(held.row), kind, body)
-    target = rollback_target(held.row) if kind == "rollback" else None
-    if target is not None or kind in BRINGS_CURRENT:
-        await refuse_version(tx.connection, held.row, target or held.row)
-    if target is not None:
+    if kind == "deploy":
+        refuse_untrusted(held)
+    if kind == "rollback":
+        target = _rollback_target(held.row)
         if await held.look_whom_it_serves():
             serving.require_scope(from_document(target["manifest"]))
         held.change(attempted=target)
@@ -207,6 +200,13 @@ def _require_possible(held: Held, kind: str) -> None:
     refuse_closed(row, kind)
 
 
+def _rollback_target(row: DictRow) -> DictRow:
+    """After a version change that broke off: the one from before it. Otherwise the one before the last upgrade."""
+    if row["attempted"] is not None:
+        return {name: row[name] for name in row["attempted"]}
+    return dict(row["previous"])
+
+
 async def _started(
     held: Held,
     roles: Roles,
@@ -236,17 +236,5 @@ async def live_on_version(connection: Connection, version_id: str) -> int:
 
 
 async def artifact_flagged(tx: Tx, digest: str, publisher_project_id: str) -> None:
-    """A project's artifact may have lost or regained its trust. Instances of other tenants too may run from it, or could
-    return to it: see flags.py.
-    """
-    await leases.enqueue(tx, FLAG_WORK, [artifact_subject(digest, publisher_project_id)])
-
-
-async def version_retired(tx: Tx, version_id: str) -> None:
-    """Nobody runs it any more, but instances may keep it to return to."""
-    await leases.enqueue(tx, FLAG_WORK, [version_subject(version_id)])
-
-
-async def tenant_trust_changed(tx: Tx, tenant_id: str) -> None:
-    """The tenant trusts other keys than before, or wants signatures now."""
-    await leases.enqueue(tx, FLAG_WORK, [tenant_subject(tenant_id)])
+    """A project's artifact is not trusted any more. Instances of other tenants too may run from it: see flags.py."""
+    await leases.enqueue(tx, FLAG_WORK, [subject_of(digest, publisher_project_id)])

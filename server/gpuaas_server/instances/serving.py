@@ -21,7 +21,6 @@ from gpuaas_server.instances.views import instance_of
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
-from gpuaas_server.operations import secret_rotation
 from gpuaas_server.operations import service as operations
 from gpuaas_server.operations.starting import Wish, instance_operation_start, refuse_while_busy
 from gpuaas_server.projects import service as projects
@@ -161,8 +160,6 @@ async def _changed(held: Held, caller: Caller, action: str, project_id: str) -> 
     tx, row = held.tx, held.row
     if action == "served_project_set":
         held.news("instance.project_served", project_id=project_id)
-    else:
-        secret_rotation.note_departure(held)
     held.touch()
     operation_id = None
     if "reconcile" in possible_verbs(row["status"], row["deployed_at"] is not None, False, False, False):

@@ -41,8 +41,6 @@ app_instances = sa.Table(
     sa.Column("next_ordinal", sa.Integer, nullable=False, server_default="0"),
     sa.Column("runtime", JSONB),
     sa.Column("access_bundle", JSONB),
-    # Somebody who has left knows the secrets that the members share; no rotation has been asked for since.
-    sa.Column("secrets_stale", sa.Boolean, nullable=False, server_default="false"),
     sa.Column("mode", JSONB),  # the form that it has, as its app names it, and what the app does not take in that form
     sa.Column("operation_id", text_id()),  # the live one on the whole instance
     sa.Column("last_operation_id", text_id()),
@@ -69,17 +67,6 @@ app_instances = sa.Table(
     sa.Index("app_instances_by_app", "project_id", "app_slug", "id"),
     sa.Index("app_instances_by_digest", "digest", postgresql_where=sa.text("decommissioned_at IS NULL")),
     sa.Index("app_instances_by_version", "version_id", postgresql_where=sa.text("decommissioned_at IS NULL")),
-    sa.Index("app_instances_by_tenant", "tenant_id", "id", postgresql_where=sa.text("decommissioned_at IS NULL")),
-    # Versions that an instance could return to, or was to change to: a revocation looks at them too.
-    *(
-        sa.Index(
-            f"app_instances_by_{column}_{key}",
-            sa.text(f"({column} ->> '{key}')"),
-            postgresql_where=sa.text(f"decommissioned_at IS NULL AND {column} IS NOT NULL"),
-        )
-        for column in ("previous", "attempted")
-        for key in ("digest", "version_id")
-    ),
     sa.Index(
         "app_instances_one_per_name",
         "project_id",
@@ -177,7 +164,6 @@ instance_projects = sa.Table(
         "instance_id",
         postgresql_where=sa.text("NOT home AND until IS NULL"),
     ),
-    sa.Index("instance_projects_by_project", "project_id", "instance_id"),
 )
 
 # The timeline. The same things are in the event log of the project, which forgets sooner.

@@ -5,7 +5,7 @@ from typing import Any
 from psycopg.rows import DictRow
 
 from gpuaas_server.identity import service as identity
-from gpuaas_server.instances.host_problems import HostProblem, host_problem_of, member_health
+from gpuaas_server.instances.flags import untrusted
 from gpuaas_server.instances.machine import SETTLED, members_changeable, possible_actions, possible_member_kinds
 from gpuaas_server.instances.modes import VERBS, closed, open_kinds
 from gpuaas_server.instances.schemas import (
@@ -15,16 +15,13 @@ from gpuaas_server.instances.schemas import (
     InstanceProject,
     InstanceSummary,
     InstanceVersion,
-    MemberHealthReason,
     PlacementIntent,
 )
-from gpuaas_server.instances.version_gate import can_roll_back, runs_refused
 from gpuaas_server.operations.schemas import OperationFailure
 
 _DERIVED = {"failure", "health_reasons", "allowed_actions"}
 _PLAIN = InstanceSummary.model_fields.keys() - _DERIVED
-_MEMBER_DERIVED = {"failure", "health", "health_reasons", "allowed_actions", "allocation_project_id"}
-_MEMBER = InstanceMember.model_fields.keys() - _MEMBER_DERIVED
+_MEMBER = InstanceMember.model_fields.keys() - {"failure", "allowed_actions", "allocation_project_id"}
 
 
 def roles_over(row: DictRow, project_id: str, roles: frozenset[str]) -> frozenset[str]:
@@ -65,7 +62,8 @@ def _shared(row: DictRow, roles: frozenset[str]) -> dict[str, Any]:
 
 
 def _allowed(row: DictRow, roles: frozenset[str]) -> list[str]:
-    actions = possible_actions(row["status"], *_standing(row), can_roll_back(row), runs_refused(row))
+    back = row["previous"] is not None or row["attempted"] is not None
+    actions = possible_actions(row["status"], *_standing(row), back, untrusted(row))
     shut = {f"instance_{kind}" for kind in VERBS if closed(row["mode"], kind)}
     shut |= {"member_operation_create"} if closed(row["mode"], "add") else set()
     return identity.allowed_actions(roles, [action for action in actions if action not in shut])
@@ -96,20 +94,13 @@ def member_of(row: DictRow, instance: DictRow, roles: frozenset[str]) -> Instanc
     """`allowed_actions` are kinds of member operations, for those who may ask for them."""
     failure = row["failure"]
     changeable = members_changeable(instance["status"], *_standing(instance))
-    kinds = possible_member_kinds(row["status"], row["operation_id"] is not None, changeable, runs_refused(instance))
+    kinds = possible_member_kinds(row["status"], row["operation_id"] is not None, changeable, untrusted(instance))
     if not row["host_gone"]:  # one without a machine must be able to go
         kinds = open_kinds(instance["mode"], kinds, row["component_key"])
     may = bool(identity.allowed_actions(roles, ["member_operation_create"]))
-    host = host_problem_of(row)
     return InstanceMember(
         **{name: row[name] for name in _MEMBER},
         allocation_project_id=row["place_project_id"] or instance["project_id"],
         failure=OperationFailure(**failure) if failure else None,
-        health=member_health(row["status"], host),
-        health_reasons=[] if host is None else [_member_reason(host)],
         allowed_actions=kinds if may else [],
     )
-
-
-def _member_reason(host: HostProblem) -> MemberHealthReason:
-    return MemberHealthReason(code=host.code, message=host.message, next_step=host.next_step, since=host.since)

@@ -43,12 +43,6 @@ streams = Gauge(
 streams_refused = Counter(
     "gpuaas_streams_refused_total", "Streams refused, by the limit that was reached.", ["limit"], registry=registry
 )
-changes_paced = Counter(
-    "gpuaas_changes_paced_total",
-    "Changes that came faster than their tenant's pace: those that waited, and those that were refused.",
-    ["outcome"],
-    registry=registry,
-)
 agent_polls = Gauge("gpuaas_agent_polls", "Node agents waiting in a long poll.", registry=registry)
 terminals = Gauge("gpuaas_terminals", "Terminals that this process carries.", registry=registry)
 certificate_expiry = Gauge(

@@ -7,36 +7,12 @@ Address = IPv4Address | IPv6Address
 # A host usually has a whole /64 of IPv6 to itself, so that is what stands for it.
 IPV6_HOST_BITS = 64
 
-# The same rules as those of `ipaddress`, for the contract: without anchors, and without the zone of an IPv6 address.
-_OCTET = "(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
-_GROUP = "[0-9A-Fa-f]{1,4}"
-IPV4_PATTERN = rf"({_OCTET}\.){{3}}{_OCTET}"
-IPV6_PATTERN = "|".join(
-    [
-        f"({_GROUP}:){{7}}{_GROUP}",
-        f"({_GROUP}:){{1,7}}:",
-        *(f"({_GROUP}:){{1,{7 - after}}}(:{_GROUP}){{1,{after}}}" for after in range(1, 7)),
-        f":((:{_GROUP}){{1,7}}|:)",
-        f"({_GROUP}:){{6}}{IPV4_PATTERN}",
-        f"::({_GROUP}:){{0,5}}{IPV4_PATTERN}",
-        *(f"({_GROUP}:){{{before}}}:({_GROUP}:){{0,{5 - before}}}{IPV4_PATTERN}" for before in range(1, 6)),
-    ]
-)
-
 
 def parse_address(text: str) -> Address:
     """The address, or ValueError. An IPv4 address written as IPv6 (::ffff:192.0.2.1) is the IPv4 address."""
     address = ip_address(text)
     mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
     return mapped or address
-
-
-def is_address(text: str) -> bool:
-    try:
-        parse_address(text)
-    except ValueError:
-        return False
-    return "%" not in text
 
 
 @lru_cache(maxsize=4096)

@@ -1,15 +1,10 @@
 """AES-GCM sealing of keys at rest under the master key. What is sealed names its purpose, so that it opens nowhere else."""
 
-import logging
 import os
 import tempfile
 from pathlib import Path
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-
-from gpuaas_server.kernel.start import StartFailed
-
-log = logging.getLogger(__name__)
 
 
 class Sealer:
@@ -41,23 +36,4 @@ def load_or_make_master_key(path: Path) -> bytes:
             pass  # another process was first; its key is the key
         finally:
             Path(fresh).unlink()
-    _keep_to_owner(path)
     return bytes.fromhex(path.read_text().strip())
-
-
-def _keep_to_owner(path: Path) -> None:
-    """Take the file from everybody but its owner, and say so: others may have read it before. Refuse where we cannot."""
-    mode = path.stat().st_mode & 0o777
-    if not mode & 0o077:
-        return
-    try:
-        path.chmod(mode & 0o700)
-    except OSError as error:
-        raise StartFailed(
-            f"the master key {path} can be read by others (mode {mode:o}) and its mode cannot be changed;"
-            " make it readable by its owner alone: chmod 600"
-        ) from error
-    log.warning(
-        "the master key could be read by others, and its mode is corrected; whoever could log in here may know it",
-        extra={"path": str(path), "mode": f"{mode:o}", "now": f"{mode & 0o700:o}"},
-    )

@@ -23,11 +23,6 @@ class Settings(BaseSettings):
     )
     http_bind: str = Field(default="127.0.0.1:8080", description="Plain HTTP, loopback addresses only. Empty: off.")
     https_bind: str = Field(default="", description="HTTPS with a certificate of the platform's own CA. Empty: off.")
-    client_certificate_bind: str = Field(
-        default="",
-        description="HTTPS that also asks programs for a client certificate, which stays optional. An address of its own, or"
-        " that of GPUAAS_HTTPS_BIND: then browsers that have certificates ask people which one to show. Empty: off.",
-    )
     tls_certificate_days: int = Field(
         default=60,
         ge=1,
@@ -82,15 +77,6 @@ class Settings(BaseSettings):
     )
     streams_per_project: int = Field(default=1024, ge=1, description="The same of all callers in one project.")
     streams_per_tenant: int = Field(default=2048, ge=1, description="The same of all callers in one tenant.")
-    tenant_changes_per_second: float = Field(
-        default=10.0,
-        gt=0,
-        description="Changes that the people and programs of one tenant may make at one api process on average; what ends"
-        " something is not counted. Who is ahead of it waits, and is refused where that would take over 5 s.",
-    )
-    tenant_change_burst: int = Field(
-        default=1000, ge=1, description="So many of them may come at once after a quiet time."
-    )
     site: str = Field(
         default="",
         max_length=60,
@@ -117,12 +103,6 @@ class Settings(BaseSettings):
     )
     ssh_certificate_minutes: int = Field(
         default=15, ge=1, le=60, description="Default life of an SSH user certificate."
-    )
-    ssh_certificate_source_check: bool = Field(
-        default=False,
-        description="Certificates of people and controllers open allocations only from the address that asked for them."
-        " For sites where clients reach the platform and the hosts by one address. Those of terminals always work on the"
-        " host alone.",
     )
     custody_backend: Literal["builtin", "openbao"] = Field(
         default="builtin",
@@ -183,11 +163,6 @@ class Settings(BaseSettings):
         le=365,
         description="Life of a node agent's key; the agent makes a new one after two thirds of it.",
     )
-    node_source_check: bool = Field(
-        default=True,
-        description="Refuse a node's key from other networks than those recorded for the node. Off: where agents come"
-        " through proxies or NAT with changing addresses.",
-    )
     node_lost_seconds: int = Field(default=150, ge=5, description="Silence after which a node counts as lost.")
     provision_deadline_seconds: int = Field(default=600, ge=5, description="Provisioning must end by then.")
     release_deadline_seconds: int = Field(default=900, ge=5, description="Release must end by then.")
@@ -247,12 +222,6 @@ class Settings(BaseSettings):
     )
     enrolment_retention_days: int = Field(
         default=30, ge=1, description="How long enrolment tokens and their uses are listed after they have expired."
-    )
-    deletion_grace_days: int = Field(
-        default=7,
-        ge=0,
-        le=365,
-        description="How long the deletion of a tenant or project can be undone before everything in it is removed.",
     )
     event_sink_file: Path | None = Field(
         default=None, description="Append every event as a JSON line to this file (at least once)."
@@ -317,16 +286,6 @@ class Settings(BaseSettings):
     registry_realm: str = Field(
         default="",
         description="Where our own registry sends clients for tokens. Empty: the first of GPUAAS_AGENT_URLS, and the path.",
-    )
-    registry_grace_hours: int = Field(
-        default=24,
-        ge=1,
-        description="How long bytes stay in our own registry that no artifact and no publish intent refers to.",
-    )
-    registry_collect_hours: int = Field(
-        default=6,
-        ge=1,
-        description="How often our own registry removes such bytes; it is away for the moment that this takes.",
     )
     log_level: str = Field(default="INFO", description="DEBUG, INFO, WARNING or ERROR.")
 

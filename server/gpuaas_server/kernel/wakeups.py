@@ -6,7 +6,6 @@ A lost wake-up (process killed between commit and NOTIFY) costs time, never work
 
 import asyncio
 import logging
-import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
@@ -22,12 +21,8 @@ log = logging.getLogger(__name__)
 
 CHANNEL = "gpuaas"
 RECONNECT_PAUSE = 0.05
-# The first goes at once; what comes on its heels goes together. How long that is follows from what sending takes, so that
-# it takes a tenth of the time at most: short while there is room, longer when the database or this process is busy.
-LONGEST_SEND_PAUSE = 0.02
-PAUSE_PER_SEND = 9.0
+SEND_PAUSE = 0.02  # the first goes at once; what comes on its heels goes together
 LONGEST_PAUSE = 15.0
-READ_SECONDS = 1.0  # of what has arrived; more than that is there only when it was no notification
 Found = TypeVar("Found")
 
 
@@ -61,8 +56,7 @@ class Wakeups:
             asyncio.create_task(self._forever(self._send), name="wakeups-send"),
         ]
         with suppress(TimeoutError):
-            async with asyncio.timeout(10):
-                await self._listeners_ready.wait()
+            await asyncio.wait_for(self._listeners_ready.wait(), 10)
 
     async def close(self) -> None:
         await stop(*self._tasks)
@@ -141,13 +135,11 @@ class Wakeups:
             self._listeners_ready.set()
             for event in [e for waiters in self._waiters.values() for e in waiters]:
                 event.set()  # whatever was sent while we were deaf: let everybody look
-            while True:
-                await _await_data(connection.fileno())
-                async for notification in connection.notifies(timeout=READ_SECONDS, stop_after=1):
-                    if notification.pid == self._sender:
-                        continue  # our own, coming back: our waiters were woken when it was sent
-                    for topic in notification.payload.split(" "):
-                        self._set(topic)
+            async for notification in connection.notifies():
+                if notification.pid == self._sender:
+                    continue  # our own, coming back: our waiters were woken when it was sent
+                for topic in notification.payload.split(" "):
+                    self._set(topic)
 
     async def _send(self) -> None:
         connection = await self._connect()
@@ -157,14 +149,13 @@ class Wakeups:
                 await self._something_to_send.wait()
                 self._something_to_send.clear()
                 topics, self._outgoing = sorted(self._outgoing), set()
-                begun = time.monotonic()
                 try:
                     await self._notify(connection, topics)
                 except BaseException:
                     self._outgoing.update(topics)
                     self._something_to_send.set()
                     raise
-                await asyncio.sleep(min(LONGEST_SEND_PAUSE, PAUSE_PER_SEND * (time.monotonic() - begun)))
+                await asyncio.sleep(SEND_PAUSE)
 
     async def _notify(self, connection: AsyncConnection[tuple[object, ...]], topics: list[str]) -> None:
         payloads, line = [], ""
@@ -176,17 +167,6 @@ class Wakeups:
         if line:
             payloads.append(line)
         await connection.execute("SELECT pg_notify(%s, p) FROM unnest(%s::text[]) p", (CHANNEL, payloads))
-
-
-async def _await_data(fileno: int) -> None:
-    """Until there is something to read. The driver's own wait looks ten times a second, also when nothing comes."""
-    loop = asyncio.get_running_loop()
-    arrived = asyncio.Event()
-    loop.add_reader(fileno, arrived.set)
-    try:
-        await arrived.wait()
-    finally:
-        loop.remove_reader(fileno)
 
 
 async def _rest(woken: asyncio.Event, seconds: float) -> bool:

@@ -7,7 +7,6 @@ import gpuaas_server.artifacts.tables
 import gpuaas_server.audit.tables
 import gpuaas_server.capacity.tables
 import gpuaas_server.catalog.tables
-import gpuaas_server.deletions.tables
 import gpuaas_server.events.tables
 import gpuaas_server.identity.tables
 import gpuaas_server.instances.tables

@@ -11,9 +11,7 @@ from gpuaas_server.events.service import NewEvent
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.errors import Problem
-from gpuaas_server.nodes import addresses, held, inventory, queries, tasks
-from gpuaas_server.nodes import facts as node_facts
-from gpuaas_server.nodes.addresses import NodeAddresses
+from gpuaas_server.nodes import held, inventory, queries, tasks
 from gpuaas_server.nodes.agent_schemas import Heartbeat, Phase, PlatformTrust, TaskKey, TaskResult
 from gpuaas_server.nodes.tasks import TaskReport
 from gpuaas_server.nodes.tls_anchors import AnchorDocuments
@@ -35,14 +33,16 @@ async def platform_trust(platform: Platform, documents: AnchorDocuments) -> Plat
     )
 
 
-async def heartbeat(tx: Tx, node_id: str, body: Heartbeat, has_moved: bool) -> None:
+def poll_wait_seconds(node_lost_seconds: int) -> int:
+    """Long enough to be cheap, short enough that a waiting node never looks lost."""
+    return max(1, min(30, node_lost_seconds // 3))
+
+
+async def heartbeat(tx: Tx, node_id: str, body: Heartbeat) -> None:
     """The sign of life was taken at the gate; this keeps the facts, and says so when one of them changed."""
-    if has_moved:
-        await addresses.addresses_report(tx, node_id, NodeAddresses.read(body.address, body.slice_addresses))
     await held.end_overstayers(tx, node_id, [entry.allocation_id for entry in body.allocations])
-    await node_facts.claim_store(tx, node_id, body.configuration, body.agent_sha256)
     anchors = None if body.tls_anchors is None else sorted(body.tls_anchors)
-    facts = (body.agent_version, body.boot_id, body.ssh_host_public_key, anchors)
+    facts = (body.agent_version, body.boot_id, body.address, body.ssh_host_public_key, anchors)
     before = await queries.node_facts_set(tx.connection, node_id, facts)
     if before is None:
         return
@@ -55,22 +55,20 @@ async def heartbeat(tx: Tx, node_id: str, body: Heartbeat, has_moved: bool) -> N
         await events.emit(tx, NewEvent("node.rebooted", node_id))
 
 
-async def task_result(tx: Tx, node_id: str, task_id: str, body: TaskResult, key_generation: int) -> None:
-    report = tasks.keepable(
-        TaskReport(
-            generation=body.generation,
-            status=body.status,
-            phases=phase_documents(body.phases),
-            result=body.result,
-            evidence=body.evidence,
-            failure=None if body.failure is None else body.failure.model_dump(),
-        )
+async def task_result(tx: Tx, node_id: str, task_id: str, body: TaskResult) -> None:
+    report = TaskReport(
+        generation=body.generation,
+        status=body.status,
+        phases=phase_documents(body.phases),
+        result=body.result,
+        evidence=body.evidence,
+        failure=None if body.failure is None else body.failure.model_dump(),
     )
-    reported = await tasks.report_store(tx, node_id, task_id, report, key_generation)
+    reported = await tasks.report_store(tx, node_id, task_id, report)
     if not reported.first:
         return
-    details: dict[str, object] = {"kind": reported.kind, "status": report.status, "resource_id": reported.resource_id}
-    if reported.kind == "discover" and report.status == "succeeded":
+    details: dict[str, object] = {"kind": reported.kind, "status": body.status, "resource_id": reported.resource_id}
+    if reported.kind == "discover" and body.status == "succeeded":
         details |= await _discovered(tx, node_id, task_id, body)
     await audit.record(tx, AuditEntry("agent_task_result", task_id, details=details))
 

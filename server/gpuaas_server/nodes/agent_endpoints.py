@@ -19,7 +19,6 @@ from gpuaas_server.kernel.ids import TaskId
 from gpuaas_server.nodes import (
     agent_calls,
     enrolment,
-    facts,
     inventory,
     node_key_queries,
     node_keys,
@@ -42,14 +41,11 @@ from gpuaas_server.nodes.agent_schemas import (
     TaskProgress,
     TaskResult,
 )
-from gpuaas_server.nodes.gate import AgentGate, key_generation, signed_by_key
+from gpuaas_server.nodes.gate import AgentGate, signed_by_key
 
 router = APIRouter(prefix="/agent", tags=["agent"])
 
-_SIGNED = (
-    *("agent_signature_invalid", "agent_clock_skew", "agent_replay", "node_retired", "node_key_expired"),
-    *("node_key_replaced", "node_key_elsewhere"),
-)
+_SIGNED = ("agent_signature_invalid", "agent_clock_skew", "agent_replay", "node_retired", "node_key_expired")
 _WAIT = re.compile("[0-9]{1,2}")
 _HAVE = re.compile("(tsk_[0-9a-z]{26}(,tsk_[0-9a-z]{26}){0,199})?")
 _POLL_PARAMETERS = [
@@ -84,7 +80,7 @@ async def agent_ca(request: Request) -> Response:
 @router.post(
     "/enrol",
     response_model=Enrolled,
-    responses=problem_responses("enrolment_token_invalid", "enrolment_token_used", "address_taken", *_SIGNED),
+    responses=problem_responses("enrolment_token_invalid", "enrolment_token_used", *_SIGNED),
 )
 async def agent_enrol(body: Enrol, call: Annotated[Call, admitted("agent_enrol")]) -> Response:
     """Trade an enrolment token for a node's identity. The same token with the same key gets the same node."""
@@ -94,7 +90,7 @@ async def agent_enrol(body: Enrol, call: Annotated[Call, admitted("agent_enrol")
         node_id = await enrolment.node_enrol(tx, body, nonce, node_keys.key_life(call.platform.settings))
         [row] = await node_key_queries.node_keys(tx.connection, [node_id])
     key = {name: row[name] for name in ("key_generation", "key_expires_at")}
-    wait = facts.poll_wait_seconds(call.platform.settings.node_lost_seconds)
+    wait = agent_calls.poll_wait_seconds(call.platform.settings.node_lost_seconds)
     return reply(Enrolled(node_id=node_id, poll_wait_seconds=wait, **key, **dict(trust)))
 
 
@@ -103,15 +99,14 @@ async def agent_heartbeat(body: Heartbeat, call: Annotated[Call, admitted("agent
     """A sign of life, with what the agent holds. The answer renews what it trusts: task keys and SSH authorities."""
     heartbeats = _gate(call.request).heartbeats
     if heartbeats.is_news(call.actor.id, body):
-        has_moved = heartbeats.has_moved(call.actor.id, body)
-        await _change(call, lambda tx: agent_calls.heartbeat(tx, call.actor.id, body, has_moved))
+        await _change(call, lambda tx: agent_calls.heartbeat(tx, call.actor.id, body))
         heartbeats.remember(call.actor.id, body)
     return reply(await heartbeats.trust())
 
 
 @router.post("/key", response_model=NodeKey, responses=problem_responses(*_SIGNED))
 async def agent_key_rotate(body: NodeKeyRotate, call: Annotated[Call, admitted("agent_key_rotate")]) -> Response:
-    """A new key for the node, brought in by its current one, which is dead from then on. Repeated with the new one."""
+    """A new key for the node, brought in by its current one, which is good for ten more minutes. Repeatable."""
     signed_by = await signed_by_key(call.request)
     life = node_keys.key_life(call.platform.settings)
     async with call.platform.transaction(call.admission.scope, call.actor) as tx:
@@ -137,13 +132,11 @@ async def agent_task_poll(request: Request) -> Response:
     """Tasks of this node that it does not have yet, waiting for the first one."""
     admission = await request.app.state.gate.admit(request, "agent_task_poll")
     wait, have = _poll_parameters(request)
-    gate, clock = _gate(request), request.app.state.platform.clock
-    begun_at = clock()
-    found = await gate.inbox.poll(admission.actor.id, key_generation(request), wait, have)
-    if found is None:
-        await gate.prove_again(request, begun_at)
+    gate = _gate(request)
+    found = await gate.inbox.poll(admission.actor.id, wait, have)
     gate.liveness.seen(admission.actor.id)
-    return Response(orjson.dumps({"server_time": clock(), "tasks": found or []}), media_type="application/json")
+    now = request.app.state.platform.clock()
+    return Response(orjson.dumps({"server_time": now, "tasks": found}), media_type="application/json")
 
 
 # The same function without the framework around it: at ten thousand agents, the frames of a waiting call are most of what
@@ -188,8 +181,7 @@ async def agent_task_result(
     task_id: TaskId, body: TaskResult, call: Annotated[Call, admitted("agent_task_result")]
 ) -> Response:
     """The same report twice is accepted twice and counted once."""
-    signed_by = key_generation(call.request)
-    await _change(call, lambda tx: agent_calls.task_result(tx, call.actor.id, task_id, body, signed_by))
+    await _change(call, lambda tx: agent_calls.task_result(tx, call.actor.id, task_id, body))
     return _acknowledged(call)
 
 

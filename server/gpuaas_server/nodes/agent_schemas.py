@@ -8,8 +8,8 @@ from pydantic import BaseModel, Field, StringConstraints
 from gpuaas_server.kernel.http.schemas import Body, Moment
 from gpuaas_server.kernel.ids import AllocationId
 from gpuaas_server.nodes.reported import ReportedObject, ReportedText, ReportedWord
-from gpuaas_server.nodes.schemas import Address
 
+Address = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]([A-Za-z0-9.:-]{0,251}[A-Za-z0-9])?$")]
 Hostname = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$")]
 SshLine = Annotated[
     str,
@@ -17,23 +17,8 @@ SshLine = Annotated[
         pattern=r"^(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521)) [A-Za-z0-9+/=]{16,4000}( [ -~]{0,200})?$"
     ),
 ]
-SliceAddresses = Annotated[
-    list[Address],
-    Field(max_length=1024, description="Addresses that slices on the host may have. Absent: of an older release."),
-]
 Version = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9.+_-]{0,49}$")]
 Sha256 = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
-Configuration = Annotated[
-    str,
-    StringConstraints(max_length=65536, pattern=r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*$"),
-    Field(
-        description="Text of agent.json. It is recorded while no tenant has the whole host; a wipe brings it back. Absent:"
-        " of an older release."
-    ),
-]
-ProgramDigest = Annotated[
-    Sha256, Field(description="SHA-256 over the files of the agent's program; see configuration.")
-]
 AgentPublicKey = Annotated[str, StringConstraints(pattern="^[A-Za-z0-9+/]{43}=$")]
 Generation = Annotated[int, Field(ge=0, le=2**53 - 1)]
 SmallNumber = Annotated[int, Field(ge=0, le=4096)]
@@ -55,9 +40,6 @@ class Enrol(Body):
     address: Address = Field(description="Where people and controllers reach the host's sshd.")
     ssh_host_public_key: SshLine
     agent_version: Version
-    slice_addresses: SliceAddresses | None = None
-    configuration: Configuration | None = None
-    agent_sha256: ProgramDigest | None = None
 
 
 class TaskKey(BaseModel):
@@ -115,14 +97,11 @@ class Heartbeat(Body):
     allocations: Annotated[list[HeldAllocation], Field(max_length=64)] = Field(
         default=[], description="What is provisioned here; what should be gone is told to end."
     )
-    slice_addresses: SliceAddresses | None = None
     tls_anchors: Annotated[list[Sha256], Field(max_length=16)] | None = Field(
         default=None,
         description="SHA-256 (DER) of the CAs that the agent trusts for TLS; none where it needs no TLS. Absent: of an"
         " older release, which cannot learn another.",
     )
-    configuration: Configuration | None = None
-    agent_sha256: ProgramDigest | None = None
 
 
 class NumaNode(Body):

@@ -101,12 +101,12 @@ async def node_show(node_id: NodeId, call: Annotated[Call, admitted("node_show")
 @router.patch(
     "/nodes/{node_id}",
     response_model=Node,
-    responses=problem_responses("already_exists", "address_taken", "precondition_failed", *_CHANGE),
+    responses=problem_responses("already_exists", "precondition_failed", *_CHANGE),
 )
 async def node_update(
     node_id: NodeId, body: NodeUpdate, call: Annotated[Call, admitted_change("node_update")]
 ) -> Response:
-    """Change the name or the address, which no other node may have, or replace all labels."""
+    """Change the name, which no other node may have, or replace all labels."""
 
     async def update(tx: Tx) -> None:
         row = await service.node_lock(tx, node_id, "node_update")

@@ -17,8 +17,7 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
-from gpuaas_server.nodes import addresses, enrolment_queries, node_key_queries, queries
-from gpuaas_server.nodes.addresses import NodeAddresses, source_networks_of
+from gpuaas_server.nodes import enrolment_queries, node_key_queries, queries
 from gpuaas_server.nodes.agent_schemas import Enrol
 from gpuaas_server.nodes.schemas import EnrolmentToken, EnrolmentTokenCreate, EnrolmentTokenCreated
 from gpuaas_server.nodes.signatures import ENROLLING
@@ -93,23 +92,14 @@ async def _node_of_key(tx: Tx, public_key: bytes, body: Enrol, key_expires_at: d
         if before["retired_at"] is not None:
             raise Problem("node_retired", "This key belonged to a retired node; make a new one.")
         await node_key_queries.node_key_extend(tx.connection, before["id"], key_expires_at)
-        await node_key_queries.source_networks_set(tx.connection, before["id"], source_networks_of(tx.actor.address))
         return str(before["id"])
-    former = await node_key_queries.former_key(tx.connection, public_key)
-    if former is not None:
-        generation = {"key_generation": former["key_generation"]}
-        raise Problem("node_key_replaced", "This key was a node's key before; make a new one.", generation)
     node_id = new_id("nod")
     await queries.node_names_lock(tx.connection)
     taken = await queries.node_name_taken(tx.connection, body.hostname, node_id)
     name = f"{body.hostname}-{node_id[-6:]}" if taken else body.hostname
-    where = NodeAddresses.read(body.address, body.slice_addresses)
-    place = (node_id, name, body.hostname, where.host, None if where.slices is None else list(where.slices))
-    claim = (body.configuration, body.agent_sha256)
-    row = (*place, public_key, body.ssh_host_public_key, body.agent_version, key_expires_at, *claim)
+    place = (node_id, name, body.hostname, body.address)
+    row = (*place, public_key, body.ssh_host_public_key, body.agent_version, key_expires_at)
     await queries.node_insert(tx.connection, row, tx.now)
-    await addresses.addresses_create(tx, node_id, where)
-    await node_key_queries.source_networks_set(tx.connection, node_id, source_networks_of(tx.actor.address))
     await capacity.node_eligibility_set(tx, node_id, True)
     return node_id
 

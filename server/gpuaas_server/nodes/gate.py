@@ -21,55 +21,67 @@ from gpuaas_server.kernel.http.call import Admission, Admitted
 from gpuaas_server.kernel.http.connections import mark_authenticated
 from gpuaas_server.kernel.http.edge import client_address
 from gpuaas_server.kernel.http.origin import user_agent
-from gpuaas_server.kernel.networks import Networks
 from gpuaas_server.nodes import node_key_queries, queries, signatures
 from gpuaas_server.nodes.batching import Batched
 from gpuaas_server.nodes.heartbeats import Heartbeats
 from gpuaas_server.nodes.inbox import TaskInbox
 from gpuaas_server.nodes.liveness import Liveness
 from gpuaas_server.nodes.node_keys import is_over
-from gpuaas_server.nodes.nonces import NonceMemory
-from gpuaas_server.nodes.refusals import ENROL, AgentRefusals, KeyMisuse
+from gpuaas_server.nodes.refusals import ENROL, AgentRefusals
 from gpuaas_server.nodes.signatures import ENROLLING, AgentSignature
+
+NONCE_MEMORY = timedelta(milliseconds=2 * signatures.MAX_SKEW_MS)
+MOST_NONCES = 250_000
+
 
 # A key may have been renewed at another replica. Changing calls learn that with their nonce; polls look this often.
 KEY_MEMORY = timedelta(minutes=10)
-STRAGGLERS = timedelta(seconds=60)
 LOOK_AGAIN = timedelta(seconds=1)  # a stranger who sends wrong signatures costs a statement a second, not one each
 
 
 @dataclass(frozen=True, slots=True)
-class _FormerKey:
-    generation: int
-    key: Ed25519PublicKey
-    ended_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
 class _KnownNode:
-    """The live key of a node, some that are dead, and from where it speaks; and when they were read."""
+    """The keys of a node, the current one first, each with its end; and when they were read."""
 
-    key: Ed25519PublicKey
+    keys: tuple[tuple[Ed25519PublicKey, datetime | None], ...]
     name: str
     generation: int = 0
     expires_at: datetime | None = None
     read_at: datetime | None = None
-    former: tuple[_FormerKey, ...] = ()
-    sources: Networks | None = None  # None: not recorded yet
 
-    def has_signed(self, request: Request, signature: AgentSignature, body: bytes) -> bool:
-        return _signed(self.key, request, signature, body)
-
-    def signed_formerly(self, request: Request, signature: AgentSignature, body: bytes) -> _FormerKey | None:
-        return next((old for old in self.former if _signed(old.key, request, signature, body)), None)
-
-    def speaks_from(self, address: str) -> bool:
-        return self.sources is None or address in self.sources
+    def has_signed(self, request: Request, signature: AgentSignature, body: bytes, now: datetime) -> bool:
+        """Whether one of its keys did that is good now."""
+        for key, until in self.keys:
+            try:
+                signatures.check_signature(key, request.method, _target(request), signature, body)
+            except Problem:
+                continue
+            return until is None or now < until
+        return False
 
 
 class NonceVerdict(Enum):
     FRESH = "fresh"
     RETIRED = "retired"
+
+
+class NonceMemory:
+    """Nonces that this process has seen: two generations, each as long as a signature can be valid."""
+
+    def __init__(self) -> None:
+        self._current: set[str] = set()
+        self._previous: set[str] = set()
+        self._turn_at: datetime | None = None
+
+    def first_time(self, node_id: str, nonce: str, now: datetime) -> bool:
+        if self._turn_at is None or now >= self._turn_at or len(self._current) >= MOST_NONCES:
+            self._previous, self._current = self._current, set()
+            self._turn_at = now + NONCE_MEMORY
+        mark = node_id + nonce
+        if mark in self._current or mark in self._previous:
+            return False
+        self._current.add(mark)
+        return True
 
 
 class AgentGate:
@@ -116,47 +128,27 @@ class AgentGate:
         signatures.check_time(signature, self._platform.clock())
         body = await request.body()
         if signature.node_id == ENROLLING:
-            node = _KnownNode(await _key_in_body(request), "enrolling node")
-            if not node.has_signed(request, signature, body):
+            node = _KnownNode(((await _key_in_body(request), None),), "enrolling node")
+            if not node.has_signed(request, signature, body, self._platform.clock()):
                 raise Problem("agent_signature_invalid")
         else:  # an enrolment's nonce is spent with its token, see enrolment.py
             node = await self._proven_node(request, signature, body)
-            node = await self._check_nonce(request, signature, body, node)
-            request.scope["state"]["node_key_generation"] = node.generation
+            await self._check_nonce(request, signature, body, node)
             self.liveness.seen(signature.node_id)
             mark_authenticated(request)
         return Admission(_actor(request, signature.node_id, node.name), PLATFORM, frozenset({"node"}))
 
     async def _proven_node(self, request: Request, signature: AgentSignature, body: bytes) -> _KnownNode:
         """The node whose key signed this. What is remembered is read again before anybody is refused by it."""
-        now, address = self._platform.clock(), client_address(request)
+        now = self._platform.clock()
         node = await self._node(signature.node_id, now - KEY_MEMORY)
-        good = node.has_signed(request, signature, body) and not is_over(node.expires_at, now)
-        if not good or not self._is_at_home(node, address):
+        if not node.has_signed(request, signature, body, now) or is_over(node.expires_at, now):
             node = await self._node_again(signature.node_id, now)
-            if not node.has_signed(request, signature, body):
-                raise _not_signed(node, signature.node_id, node.signed_formerly(request, signature, body), address, now)
+            if not node.has_signed(request, signature, body, now):
+                raise Problem("agent_signature_invalid")
             if is_over(node.expires_at, now):
                 raise Problem("node_key_expired")
-            if not self._is_at_home(node, address):
-                raise KeyMisuse("node_key_elsewhere", signature.node_id, node.generation)
         return node
-
-    def _is_at_home(self, node: _KnownNode, address: str) -> bool:
-        return not self._platform.settings.node_source_check or node.speaks_from(address)
-
-    async def prove_again(self, request: Request, begun_at: datetime) -> None:
-        """The node has another key than the one that this request was admitted by. One that began with the old key may end
-        in peace; a later one was admitted by what this process remembered, and is refused.
-        """
-        signature = signatures.read_authorization(request.headers.get("authorization", ""))
-        self.forget_keys(signature.node_id)
-        try:
-            await self._proven_node(request, signature, await request.body())
-        except KeyMisuse as misuse:
-            if misuse.ended_at is None or misuse.ended_at <= begun_at:
-                await self._refusals.at_the_gate(request, "agent_task_poll", misuse)
-                raise
 
     async def _node_again(self, node_id: str, now: datetime) -> _KnownNode:
         """Read anew, but not for every wrong signature that somebody sends."""
@@ -185,16 +177,12 @@ class AgentGate:
             rows = await node_key_queries.node_keys(connection, node_ids)
         return {row["id"]: _known(row, self._platform.clock()) for row in rows}
 
-    async def _check_nonce(
-        self, request: Request, signature: AgentSignature, body: bytes, node: _KnownNode
-    ) -> _KnownNode:
-        """In this process's memory first; those of changing calls also in the database, for all replicas. The node as it is
-        known then.
-        """
-        if not self._nonces.first_time(signature, self._platform.clock()):
+    async def _check_nonce(self, request: Request, signature: AgentSignature, body: bytes, node: _KnownNode) -> None:
+        """In this process's memory first; those of changing calls also in the database, for all replicas."""
+        if not self._nonces.first_time(signature.node_id, signature.nonce, self._platform.clock()):
             raise Problem("agent_replay")
         if request.method == "GET":
-            return node
+            return
         seen = await self._changing_nonces.ask((signature.node_id, bytes.fromhex(signature.nonce)))
         if seen is None:
             raise Problem("agent_replay")
@@ -203,8 +191,7 @@ class AgentGate:
             raise Problem("node_retired")
         if generation != node.generation:  # another replica has heard of a new key
             self.forget_keys(signature.node_id)
-            return await self._proven_node(request, signature, body)
-        return node
+            await self._proven_node(request, signature, body)
 
     async def _mark_nonces(
         self, nonces: Sequence[tuple[str, bytes]]
@@ -222,45 +209,27 @@ class AgentGate:
 
 
 def _known(row: DictRow, now: datetime) -> _KnownNode:
-    key = Ed25519PublicKey.from_public_bytes(bytes(row["public_key"]))
-    former = tuple(
-        _FormerKey(generation, signatures.public_key_from_base64(text), datetime.fromisoformat(ended))
-        for generation, text, ended in row["former"]
-    )
-    networks = row["source_networks"]
-    sources = None if networks is None else Networks(",".join(networks))
-    return _KnownNode(key, row["name"], row["key_generation"], row["key_expires_at"], now, former, sources)
-
-
-def _signed(key: Ed25519PublicKey, request: Request, signature: AgentSignature, body: bytes) -> bool:
-    try:
-        signatures.check_signature(key, request.method, _target(request), signature, body)
-    except Problem:
-        return False
-    return True
-
-
-def _not_signed(node: _KnownNode, node_id: str, former: _FormerKey | None, address: str, now: datetime) -> Problem:
-    """A former key is refused by its own code. Right after a rotation the agent's last calls may still be under way: from
-    the node's own place that is no reason to alarm anybody.
-    """
-    if former is None:
-        return Problem("agent_signature_invalid")
-    late = node.speaks_from(address) and now - former.ended_at < STRAGGLERS
-    return KeyMisuse("node_key_replaced", node_id, former.generation, former.ended_at, alarming=not late)
-
-
-def key_generation(request: Request) -> int:
-    """Of the key that signed the request, which the gate has admitted."""
-    generation: int = request.scope["state"]["node_key_generation"]
-    return generation
+    keys = [(Ed25519PublicKey.from_public_bytes(bytes(row["public_key"])), None)]
+    if row["previous_public_key"] is not None:
+        previous = Ed25519PublicKey.from_public_bytes(bytes(row["previous_public_key"]))
+        keys.append((previous, row["previous_key_until"]))
+    return _KnownNode(tuple(keys), row["name"], row["key_generation"], row["key_expires_at"], now)
 
 
 async def signed_by_key(request: Request) -> Callable[[bytes], bool]:
     """A question about the request: whether this very key has signed it."""
     signature = signatures.read_authorization(request.headers.get("authorization", ""))
     body = await request.body()
-    return lambda public_key: _signed(Ed25519PublicKey.from_public_bytes(public_key), request, signature, body)
+
+    def signed_by(public_key: bytes) -> bool:
+        key = Ed25519PublicKey.from_public_bytes(public_key)
+        try:
+            signatures.check_signature(key, request.method, _target(request), signature, body)
+        except Problem:
+            return False
+        return True
+
+    return signed_by
 
 
 def _target(request: Request) -> str:

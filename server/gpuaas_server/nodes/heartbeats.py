@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.errors import Problem
-from gpuaas_server.nodes import agent_calls, facts
+from gpuaas_server.nodes import agent_calls
 from gpuaas_server.nodes.agent_schemas import Heartbeat, PlatformTrust
 from gpuaas_server.nodes.batching import Batched
 from gpuaas_server.nodes.tls_anchors import AnchorDocuments
@@ -29,11 +29,6 @@ class Heartbeats:
         known = self._facts.get(node_id)
         return bool(body.allocations) or known is None or known[0] != _facts(body) or known[1] <= self._platform.clock()
 
-    def has_moved(self, node_id: str, body: Heartbeat) -> bool:
-        """Whether its addresses must be compared with the recorded ones: they changed, or that was long ago."""
-        known = self._facts.get(node_id)
-        return known is None or known[0][-1] != _addresses(body) or known[1] <= self._platform.clock()
-
     def remember(self, node_id: str, body: Heartbeat) -> None:
         self._facts[node_id] = (_facts(body), self._platform.clock() + FACTS_LIFE)
 
@@ -50,9 +45,4 @@ class Heartbeats:
 
 def _facts(body: Heartbeat) -> tuple[str, ...]:
     anchors = "unknown" if body.tls_anchors is None else ",".join(sorted(body.tls_anchors))
-    claim = facts.claim_digest(body.configuration, body.agent_sha256)
-    return (body.agent_version, body.boot_id, body.ssh_host_public_key, anchors, _addresses(body), claim)
-
-
-def _addresses(body: Heartbeat) -> str:
-    return ",".join((body.address, *(("unknown",) if body.slice_addresses is None else sorted(body.slice_addresses))))
+    return (body.agent_version, body.boot_id, body.address, body.ssh_host_public_key, anchors)

@@ -44,28 +44,21 @@ class TaskInbox:
         self._keys: list[PlatformKey] = []
         self._keys_until: datetime | None = None
 
-    async def poll(
-        self, node_id: str, key_generation: int, wait: float, have: frozenset[str]
-    ) -> list[SignedTask] | None:
-        """Tasks of the node that it does not have yet; when there are none, the first within `wait` seconds. None when the
-        node has another key than the one that asks.
+    async def poll(self, node_id: str, wait: float, have: frozenset[str]) -> list[SignedTask]:
+        """Tasks of the node that it does not have yet; when there are none, the first within `wait` seconds.
 
         The wait is kept below the time after which a silent node counts as lost.
         """
 
-        async def look() -> Look[list[DictRow] | None]:
+        async def look() -> Look[list[DictRow]]:
             rows = await self._pending_tasks.ask(node_id)
             if rows is None:
                 raise Problem("node_retired")
-            if rows[0]["key_generation"] != key_generation:
-                return Look(None, True, math.inf)
-            fresh = [row for row in rows if row["id"] is not None and row["id"] not in have]
+            fresh = [row for row in rows if row["id"] not in have]
             return Look(fresh, bool(fresh), math.inf)  # the next poll looks anyway
 
         with metrics.agent_polls.track_inprogress():
             fresh = await self._platform.wakeups.first(topic(node_id), look, min(wait, self._longest_wait))
-        if fresh is None:
-            return None
         return await self._sign(fresh[:MOST_TASKS]) if fresh else []
 
     async def _pending(self, node_ids: Sequence[str]) -> dict[str, list[DictRow]]:
@@ -73,7 +66,9 @@ class TaskInbox:
             rows = await queries.tasks_pending(connection, node_ids)
         found: dict[str, list[DictRow]] = {}
         for row in rows:
-            found.setdefault(row["node_id"], []).append(row)
+            tasks = found.setdefault(row["node_id"], [])
+            if row["id"] is not None:
+                tasks.append(row)
         return found
 
     async def _sign(self, rows: list[DictRow]) -> list[SignedTask]:

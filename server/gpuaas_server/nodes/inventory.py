@@ -49,10 +49,8 @@ async def inventory_store(tx: Tx, node_id: str, inventory: Inventory) -> None:
     digest = hashlib.sha256(whole).digest()
     if not await queries.node_inventory_set(tx.connection, node_id, orjson.dumps(shown).decode(), digest):
         return
+    await capacity.inventory_apply(tx, node_id, [_discovered(slot) for slot in inventory.slots])
     counts: dict[str, object] = {"slots": len(inventory.slots), "warnings": len(inventory.warnings)}
-    if not await capacity.inventory_apply(tx, node_id, [_discovered(slot) for slot in inventory.slots]):
-        await queries.node_inventory_forget(tx.connection, node_id)  # the same report counts when the slots are free
-        counts["held_back"] = True
     await audit.record(tx, AuditEntry("agent_inventory", node_id, details=counts))
     await events.emit(tx, NewEvent("node.inventory_changed", node_id, data=counts))
 

@@ -1,4 +1,4 @@
-"""When each agent was last heard: kept in memory, written for all of them together once a second, when any was.
+"""When each agent was last heard: kept in memory, written for all of them together once a second.
 
 A sign of life may be lost with the process (at most a second of them); the next poll brings another.
 """
@@ -11,7 +11,7 @@ import socket
 from contextlib import suppress
 from datetime import datetime, timedelta
 
-from psycopg import Error
+from psycopg import OperationalError
 
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.database import PLATFORM
@@ -21,7 +21,6 @@ from gpuaas_server.nodes import liveness_queries as queries
 log = logging.getLogger(__name__)
 
 FLUSH_SECONDS = 1.0
-LISTENING_SECONDS = 3.0  # so often it is written down that somebody listens, when nobody is heard
 DEAF_AFTER = timedelta(seconds=10)  # a longer gap between two flushes means that nobody was listening
 
 
@@ -45,7 +44,7 @@ class Liveness:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
-        with suppress(Error, Problem):
+        with suppress(OperationalError, Problem):
             await self.flush()
 
     async def flush(self) -> None:
@@ -64,17 +63,11 @@ class Liveness:
             raise
         self._flushed_at = now
 
-    def _is_due(self) -> bool:
-        written = self._flushed_at
-        return written is None or self._platform.clock() - written >= timedelta(seconds=LISTENING_SECONDS)
-
     async def _run(self) -> None:
         while True:
             await asyncio.sleep(FLUSH_SECONDS)
-            if not self._seen and not self._is_due():
-                continue
             try:
                 await self.flush()
-            except (Error, Problem) as error:
+            except (OperationalError, Problem) as error:
                 if not self._platform.database.health.explains(error):
                     log.info("signs of life not written, will retry", extra={"error": str(error)})

@@ -1,7 +1,7 @@
 """The key that a node's agent signs with: renewed by the agent itself before it ends, approved by an operator after.
 
-Every new key is a generation of the node, and the one before is dead from that moment. An agent that did not hear the answer
-asks again with the new key. A bare-metal host makes a new key in every wipe, because its tenant could have copied the old one.
+Every new key is a generation of the node. The one before stays good for a moment, so that an agent which did not hear the
+answer can ask again.
 """
 
 import base64
@@ -17,10 +17,10 @@ from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.nodes import node_key_queries as queries
-from gpuaas_server.nodes import signatures, tasks
+from gpuaas_server.nodes import signatures
 from gpuaas_server.nodes.agent_schemas import NodeKey, NodeKeyRotate
 
-REMEMBERED = 1000  # former keys of a node that are known as such
+OVERLAP = timedelta(minutes=10)
 APPROVED_FOR = timedelta(days=1)
 
 
@@ -40,11 +40,7 @@ async def node_key_rotate(
     if bytes(row["public_key"]) != public_key:
         if not signed_by(bytes(row["public_key"])):
             raise Problem("agent_signature_invalid", "Only the node's current key brings in another.")
-        if await queries.former_key(tx.connection, public_key) is not None:
-            raise Problem("node_key_replaced", "This key was a node's key before; make a new one.")
-        row = await queries.node_key_set(tx.connection, node_id, public_key, tx.now + life, tx.now)
-        await queries.former_keys_delete(tx.connection, node_id, row["key_generation"] - REMEMBERED)
-        tx.wakeups.add(tasks.topic(node_id))  # a poll that was signed with the old key ends now
+        row = await queries.node_key_set(tx.connection, node_id, public_key, tx.now + life, tx.now + OVERLAP)
         generation: dict[str, object] = {"key_generation": row["key_generation"]}
         await audit.record(tx, AuditEntry("agent_key_rotate", node_id, details=generation))
         await events.emit(tx, NewEvent("node.key_rotated", node_id, data=generation))

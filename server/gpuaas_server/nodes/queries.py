@@ -9,11 +9,9 @@ from psycopg.rows import DictRow
 from gpuaas_server.kernel.database import Connection
 
 _NODE = (
-    "n.id, n.name, n.hostname, n.address, n.slice_addresses, n.source_networks, n.ssh_host_public_key, n.agent_version,"
-    " n.boot_id, n.cordoned, n.draining, n.maintenance_reason, n.maintenance_since, n.maintenance_by, n.lost_since,"
-    " n.retired_at, n.inventory, n.labels, n.key_generation, n.key_expires_at, n.generation, n.created_at, n.erase_drives,"
-    " n.agent_sha256, encode(sha256(convert_to(n.configuration, 'UTF8')), 'hex') AS configuration_sha256,"
-    " n.differing_claim IS NOT NULL AS claim_differs, h.last_seen_at, EXISTS (SELECT 1 FROM"
+    "n.id, n.name, n.hostname, n.address, n.ssh_host_public_key, n.agent_version, n.boot_id, n.cordoned, n.draining,"
+    " n.maintenance_reason, n.maintenance_since, n.maintenance_by, n.lost_since, n.retired_at, n.inventory, n.labels,"
+    " n.key_generation, n.key_expires_at, n.generation, n.created_at, h.last_seen_at, EXISTS (SELECT 1 FROM"
     " maintenance_windows m WHERE m.node_id = n.id AND (m.state = 'planned' OR m.state = 'active')) AS window_live"
 )
 _FROM = " FROM nodes n LEFT JOIN node_heartbeats h ON h.node_id = n.id"
@@ -89,13 +87,10 @@ async def node_names_lock(connection: Connection) -> None:
 
 
 async def node_insert(connection: Connection, row: Sequence[object], now: datetime) -> None:
-    """Row of (id, name, hostname, address, slice_addresses, public_key, ssh_host_public_key, agent_version,
-    key_expires_at, configuration, agent_sha256).
-    """
+    """Row of (id, name, hostname, address, public_key, ssh_host_public_key, agent_version, key_expires_at)."""
     await connection.execute(
-        "INSERT INTO nodes (id, name, hostname, address, slice_addresses, public_key, ssh_host_public_key, agent_version,"
-        " key_expires_at, configuration, agent_sha256, created_at)"
-        " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
+        "INSERT INTO nodes (id, name, hostname, address, public_key, ssh_host_public_key, agent_version, key_expires_at,"
+        " created_at) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)",
         [*row, now],
     )
     await connection.execute("INSERT INTO node_heartbeats (node_id, last_seen_at) VALUES (%s, %s)", (row[0], now))
@@ -108,10 +103,10 @@ async def node_by_key(connection: Connection, public_key: bytes) -> DictRow | No
     return await cursor.fetchone()
 
 
-async def node_update(connection: Connection, node_id: str, name: str, labels: str, erase_drives: bool) -> None:
+async def node_update(connection: Connection, node_id: str, name: str, labels: str) -> None:
     await connection.execute(
-        "UPDATE nodes SET name = %s, labels = %s, erase_drives = %s, generation = generation + 1 WHERE id = %s",
-        (name, labels, erase_drives, node_id),
+        "UPDATE nodes SET name = %s, labels = %s, generation = generation + 1 WHERE id = %s",
+        (name, labels, node_id),
     )
 
 
@@ -145,16 +140,17 @@ async def node_retire(connection: Connection, node_id: str, now: datetime) -> No
     )
 
 
-NODE_FACTS = ("agent_version", "boot_id", "ssh_host_public_key", "tls_anchors")
+NODE_FACTS = ("agent_version", "boot_id", "address", "ssh_host_public_key", "tls_anchors")
 
 
 async def node_facts_set(connection: Connection, node_id: str, facts: Sequence[object]) -> DictRow | None:
     """Facts by NODE_FACTS. None when the heartbeat says nothing new, which is nearly always: then nothing is written."""
     cursor = await connection.execute(
-        "UPDATE nodes n SET agent_version = %s, boot_id = %s, ssh_host_public_key = %s, tls_anchors = %s,"
+        "UPDATE nodes n SET agent_version = %s, boot_id = %s, address = %s, ssh_host_public_key = %s, tls_anchors = %s,"
         " generation = n.generation + 1 FROM nodes o WHERE n.id = %s AND o.id = n.id"
-        " AND (n.agent_version, n.boot_id, n.ssh_host_public_key, n.tls_anchors) IS DISTINCT FROM (%s, %s, %s, %s::text[])"
-        " RETURNING o.agent_version, o.boot_id, o.ssh_host_public_key, o.tls_anchors",
+        " AND (n.agent_version, n.boot_id, n.address, n.ssh_host_public_key, n.tls_anchors)"
+        " IS DISTINCT FROM (%s, %s, %s, %s, %s::text[])"
+        " RETURNING o.agent_version, o.boot_id, o.address, o.ssh_host_public_key, o.tls_anchors",
         (*facts, node_id, *facts),
     )
     return await cursor.fetchone()
@@ -182,9 +178,11 @@ async def node_inventory_set(connection: Connection, node_id: str, inventory: st
     return await cursor.fetchone() is not None
 
 
-async def node_inventory_forget(connection: Connection, node_id: str) -> None:
-    """The next inventory is applied, whatever it says."""
-    await connection.execute("UPDATE nodes SET inventory_digest = NULL WHERE id = %s", (node_id,))
+async def node_addresses(connection: Connection, node_ids: Sequence[str]) -> list[DictRow]:
+    cursor = await connection.execute(
+        "SELECT id, hostname, address, ssh_host_public_key FROM nodes WHERE id = ANY(%s)", (list(node_ids),)
+    )
+    return await cursor.fetchall()
 
 
 async def nodes_lost(connection: Connection, node_ids: Sequence[str]) -> set[str]:
@@ -192,3 +190,11 @@ async def nodes_lost(connection: Connection, node_ids: Sequence[str]) -> set[str
         "SELECT id FROM nodes WHERE id = ANY(%s) AND lost_since IS NOT NULL", (list(node_ids),)
     )
     return {row["id"] for row in await cursor.fetchall()}
+
+
+async def address_owner(connection: Connection, address: str) -> str | None:
+    cursor = await connection.execute(
+        "SELECT id FROM nodes WHERE address = %s AND retired_at IS NULL ORDER BY id LIMIT 1", (address,)
+    )
+    row = await cursor.fetchone()
+    return row["id"] if row else None

@@ -1,50 +1,27 @@
 """Refused agent messages in the audit trail, with the node that was claimed and never the token; and refused enrolments,
 counted against the address they came from."""
 
-from datetime import datetime
-
 from starlette.requests import Request
 
-from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.denials import Denials
 from gpuaas_server.audit.service import AuditEntry
-from gpuaas_server.events import service as events
-from gpuaas_server.events.service import NewEvent
 from gpuaas_server.identity import rates
 from gpuaas_server.identity.rates import Door
-from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.context import Actor, Platform
-from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http.call import Admitted
 from gpuaas_server.kernel.http.edge import anonymous_actor, client_address
-from gpuaas_server.nodes import node_key_queries, signatures
+from gpuaas_server.nodes import signatures
 from gpuaas_server.nodes.signatures import ENROLLING
 
 ENROL = "agent_enrol"
-MOST_REMEMBERED = 10_000
-_MISUSE_EVENTS = {"node_key_replaced": "node.former_key_used", "node_key_elsewhere": "node.key_used_elsewhere"}
 _STATUSES = (401, 403, 404, 429)
-
-
-class KeyMisuse(Problem):
-    """A call signed by a key that the node had before, or by its key from where the node is not."""
-
-    def __init__(
-        self, code: str, node_id: str, generation: int, ended_at: datetime | None = None, alarming: bool = True
-    ) -> None:
-        super().__init__(code)
-        self.node_id = node_id
-        self.generation = generation
-        self.ended_at = ended_at
-        self.alarming = alarming
 
 
 class AgentRefusals:
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
         self._denials = Denials(platform)
-        self._misuses: set[tuple[str, int, str, str]] = set()
         self._door = Door("enrol", platform.settings.enrolment_rate_per_minute)
 
     async def limit_enrolment(self, request: Request) -> None:
@@ -53,32 +30,7 @@ class AgentRefusals:
 
     async def at_the_gate(self, request: Request, action: str, problem: Problem) -> None:
         """Nobody has proven to be the node that the message names, so the row says who came, and what they claimed."""
-        if isinstance(problem, KeyMisuse):
-            await self._tell_misuse(anonymous_actor(request), action, problem)
-            return
         await self._write(action, anonymous_actor(request), _claimed_node(request), problem)
-
-    async def _tell_misuse(self, actor: Actor, action: str, misuse: KeyMisuse) -> None:
-        """Once for each key, kind of call and refusal: whoever has the key could repeat it for ever."""
-        metrics.denials.labels(misuse.code).inc()
-        mark = (misuse.node_id, misuse.generation, action, misuse.code)
-        if mark in self._misuses:
-            return
-        if len(self._misuses) < MOST_REMEMBERED:
-            self._misuses.add(mark)
-        async with self._platform.transaction(PLATFORM, actor) as tx:
-            if not await node_key_queries.misuse_insert(tx.connection, *mark, actor.address, tx.now):
-                return
-            details: dict[str, object] = {
-                "why": misuse.code,
-                "key_generation": misuse.generation,
-                "address": actor.address,
-            }
-            await audit.record(tx, AuditEntry(action, misuse.node_id, outcome="denied", details=details))
-            if misuse.alarming:
-                await events.emit(
-                    tx, NewEvent(_MISUSE_EVENTS[misuse.code], misuse.node_id, data=details | {"call": action})
-                )
 
     async def by_verb(self, request: Request, admitted: Admitted, problem: Problem) -> None:
         actor = admitted.admission.actor

@@ -1,12 +1,11 @@
 """Wire types of nodes, tasks and enrolment tokens, as people see them."""
 
 from datetime import datetime
-from ipaddress import ip_network
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, Field, StringConstraints
+from pydantic import BaseModel, Field, StringConstraints
 
-from gpuaas_server.capacity.schemas import MappedSlot, WipeGrade
+from gpuaas_server.capacity.schemas import MappedSlot
 from gpuaas_server.kernel.http.schemas import (
     AllowedActions,
     Body,
@@ -17,42 +16,12 @@ from gpuaas_server.kernel.http.schemas import (
     Reason,
     examples,
 )
-from gpuaas_server.kernel.networks import IPV4_PATTERN, IPV6_PATTERN
-from gpuaas_server.kernel.ssh_targets import TARGET_ADDRESS_SCHEMA, normal_target_address
 
-
-def _normal(text: str) -> str:
-    normal = normal_target_address(text)
-    if normal is None:
-        raise ValueError("neither an IP address nor a DNS name")
-    return normal
-
-
-Address = Annotated[
-    str,
-    StringConstraints(pattern=r"^([A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?|[0-9A-Fa-f:.]{2,45})$"),
-    AfterValidator(_normal),
-    Field(json_schema_extra={**TARGET_ADDRESS_SCHEMA}),
-]
 NodeStatus = Literal["enrolled", "ready", "lost", "retired"]
 TaskStatus = Literal["pending", "succeeded", "failed", "refused", "expired", "superseded"]
 LabelKey = Annotated[str, StringConstraints(pattern="^[a-z0-9]([a-z0-9./_-]{0,61}[a-z0-9])?$")]
 LabelValue = Annotated[str, StringConstraints(max_length=100, pattern=r"^[^\x00-\x1f\x7f]*$")]
 Labels = Annotated[dict[LabelKey, LabelValue], Field(max_length=50, json_schema_extra={"additionalProperties": False})]
-
-
-def _network(text: str) -> str:
-    return str(ip_network(text, strict=False))
-
-
-_IPV4_NETWORK = f"({IPV4_PATTERN})(/([12]?[0-9]|3[0-2]))?"
-_IPV6_NETWORK = f"({IPV6_PATTERN})(/([1-9]?[0-9]|1[01][0-9]|12[0-8]))?"
-Network = Annotated[
-    str,
-    StringConstraints(pattern=r"^[0-9A-Fa-f:.]{2,45}(/(0|[1-9][0-9]{0,2}))?$"),
-    AfterValidator(_network),
-    Field(json_schema_extra={"pattern": f"^({_IPV4_NETWORK}|{_IPV6_NETWORK})$"}),
-]
 
 
 class EnrolmentTokenCreate(Body):
@@ -84,16 +53,6 @@ class EnrolmentTokenCreated(BaseModel):
 class NodeUpdate(Body):
     name: Name | None = None
     labels: Labels | None = Field(default=None, description="In place of all labels until now.")
-    address: Address | None = Field(
-        default=None, description="Where the host can be reached, after a move. No other node may have it."
-    )
-    erase_drives: bool | None = Field(
-        default=None,
-        description="False: a wipe leaves the drives of the slots alone, and its proof says that they were not examined.",
-    )
-    source_networks: Annotated[list[Network], Field(min_length=1, max_length=16)] | None = Field(
-        default=None, description="From where its agent may come: addresses or networks. 0.0.0.0/0 and ::/0: anywhere."
-    )
 
 
 class NodeReason(Body):
@@ -155,13 +114,7 @@ class Node(BaseModel):
     id: str
     name: str
     hostname: str
-    address: str = Field(description="Where it can be reached. It belongs to no other node.")
-    slice_addresses: list[str] | None = Field(
-        description="Addresses that slices on it may have. Null: its agent is of an older release and has not said."
-    )
-    source_networks: list[str] | None = Field(
-        description="From where its key is taken, as recorded when it enrolled. Null: not recorded yet."
-    )
+    address: str = Field(description="Where its agent says that it can be reached.")
     status: NodeStatus
     schedulable: bool = Field(description="Alive, approved and not cordoned: new allocations may land here.")
     cordoned: bool = Field(description="Nothing new lands here.")
@@ -180,16 +133,6 @@ class Node(BaseModel):
         description="Its agent renews the key before then. In the past: it is refused until the key is approved. Null: the"
         " agent is of an older release, whose key has no end."
     )
-    erase_drives: bool = Field(description="Whether a wipe erases the drives of the slots and reads them back.")
-    configuration_sha256: str | None = Field(
-        description="Of the agent.json that a wipe brings back: as the agent reported it when no tenant had the whole host."
-        " Null: of an agent of an older release."
-    )
-    agent_sha256: str | None = Field(description="Of the agent's program, recorded in the same way.")
-    claim_differs: bool = Field(
-        description="Its agent reports another configuration or program than is recorded; the recorded one stands."
-    )
-    wipe_grades: list[WipeGrade] = Field(description="How well its agent can prove the wipe of the whole host.")
     slots: SlotCounts
     inventory: dict[str, object] = Field(description="What the agent last reported: host, warnings.")
     labels: dict[str, str]

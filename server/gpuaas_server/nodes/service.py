@@ -19,7 +19,7 @@ from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
-from gpuaas_server.nodes import addresses, machine, maintenance_queries, node_key_queries, queries, task_queries, tasks
+from gpuaas_server.nodes import machine, maintenance_queries, queries, task_queries, tasks
 from gpuaas_server.nodes.occupants import HostChange, node_occupants
 from gpuaas_server.nodes.schemas import Maintenance, Node, NodeSlots, NodeUpdate, SlotCounts, Task
 from gpuaas_server.nodes.status import NodeState, node_status, possible_actions
@@ -27,14 +27,32 @@ from gpuaas_server.nodes.status import NodeState, node_status, possible_actions
 DISCOVER_SECONDS = 300
 
 
+@dataclass(frozen=True, slots=True)
+class NodeAddress:
+    node_id: str
+    hostname: str
+    address: str
+    ssh_host_public_key: str
+
+
+async def node_addresses(connection: Connection, node_ids: Sequence[str]) -> dict[str, NodeAddress]:
+    rows = await queries.node_addresses(connection, node_ids)
+    return {
+        row["id"]: NodeAddress(row["id"], row["hostname"], row["address"], row["ssh_host_public_key"]) for row in rows
+    }
+
+
 async def nodes_lost(connection: Connection, node_ids: Sequence[str]) -> set[str]:
     """Which of them have not been heard of for too long."""
     return await queries.nodes_lost(connection, node_ids)
 
 
-async def address_is_of_node(tx: Tx, node_id: str, address: str) -> bool:
-    """Its own address, or that of a slice on it."""
-    return await addresses.address_is_of_node(tx, node_id, address)
+async def address_is_free_for(connection: Connection, node_id: str, address: str) -> bool:
+    """Its own address, or one (of a slice) that no other node goes by."""
+    known = await queries.node_addresses(connection, [node_id])
+    if known and known[0]["address"] == address:
+        return True
+    return await queries.address_owner(connection, address) is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,18 +118,9 @@ async def node_update(tx: Tx, node_id: str, row: DictRow, body: NodeUpdate) -> N
     await queries.node_names_lock(tx.connection)
     if await queries.node_name_taken(tx.connection, name, node_id):
         raise Problem("already_exists", f"Another node is called {name}.")
-    erase = row["erase_drives"] if body.erase_drives is None else body.erase_drives
-    await queries.node_update(tx.connection, node_id, name, orjson.dumps(labels).decode(), erase)
-    before = {key: row[key] for key in ("name", "labels", "erase_drives")}
-    after = {"name": name, "labels": labels, "erase_drives": erase}
-    if body.address is not None:
-        await addresses.address_set(tx, node_id, body.address)
-        before, after = before | {"address": row["address"]}, after | {"address": body.address}
-    if body.source_networks is not None:
-        await node_key_queries.source_networks_set(tx.connection, node_id, body.source_networks)
-        before |= {"source_networks": row["source_networks"]}
-        after |= {"source_networks": body.source_networks}
-    await _changed(tx, node_id, "node_update", "node.updated", {"before": before, "after": after})
+    await queries.node_update(tx.connection, node_id, name, orjson.dumps(labels).decode())
+    details: dict[str, object] = {"before": {"name": row["name"], "labels": row["labels"]}}
+    await _changed(tx, node_id, "node_update", "node.updated", details | {"after": {"name": name, "labels": labels}})
 
 
 async def node_cordon(tx: Tx, node_id: str, reason: str) -> None:
@@ -139,7 +148,6 @@ async def node_retire(tx: Tx, node_id: str, reason: str) -> None:
     if claims:
         raise Problem("node_busy", details={"allocations": claims[:50]})
     await queries.node_retire(tx.connection, node_id, tx.now)
-    await addresses.addresses_forget(tx, node_id)
     window = await maintenance_queries.window_live(tx.connection, node_id)
     if window is not None:
         by = (tx.actor.id, "the node is retired", tx.now)
@@ -208,7 +216,6 @@ def _node(row: DictRow, summary: SlotSummary, roles: frozenset[str]) -> Node:
         drained=state.draining and not summary.claimed,
         maintenance=maintenance,
         slots=counts,
-        wipe_grades=["inspected"] if row["agent_sha256"] is None else ["inspected", "rebooted"],
         allowed_actions=allowed_actions(roles, [*_possible(row, state), *_approval(state, counts)]),
         **{name: row[name] for name in _PLAIN},
     )
@@ -228,8 +235,6 @@ _PLAIN = (
     "name",
     "hostname",
     "address",
-    "slice_addresses",
-    "source_networks",
     "cordoned",
     "draining",
     "agent_version",
@@ -239,10 +244,6 @@ _PLAIN = (
     "boot_id",
     "key_generation",
     "key_expires_at",
-    "erase_drives",
-    "configuration_sha256",
-    "agent_sha256",
-    "claim_differs",
     "inventory",
     "labels",
     "generation",

@@ -17,27 +17,15 @@ nodes = sa.Table(
     sa.Column("address", sa.Text, nullable=False),
     sa.Column("public_key", sa.LargeBinary, nullable=False, unique=True),
     sa.Column("ssh_host_public_key", sa.Text, nullable=False),
-    # Each new key of the agent counts, and the one before is dead at once.
+    # Each new key of the agent counts; the one before is good for a moment longer, until its holder has heard of it.
     sa.Column("key_generation", sa.Integer, nullable=False, server_default="1"),
     sa.Column("key_expires_at", Timestamp),  # null: of an agent that has never renewed its key
-    # Networks from which the key is taken; null: not recorded yet.
-    sa.Column("source_networks", sa.ARRAY(sa.Text)),
+    sa.Column("previous_public_key", sa.LargeBinary),
+    sa.Column("previous_key_until", Timestamp),
     # SHA-256 of the CAs that its agent trusts for TLS; empty: it needs none; null: it has never said.
     sa.Column("tls_anchors", sa.ARRAY(sa.Text)),
-    # Addresses that slices on it may have, as its agent said; null: it has never said.
-    sa.Column("slice_addresses", sa.ARRAY(sa.Text)),
     sa.Column("agent_version", sa.Text, nullable=False),
     sa.Column("boot_id", sa.Text),
-    # What a wipe has to bring back: the text of agent.json and a digest of the agent's program, as the host reported them
-    # while no tenant could have written them. Null: of an agent that does not report them.
-    sa.Column("configuration", sa.Text),
-    sa.Column("agent_sha256", sa.Text),
-    # An administrator's decision: whether the drives of the slots are erased and read back.
-    sa.Column("erase_drives", sa.Boolean, nullable=False, server_default="true"),
-    # A tenant of the whole host left without a proof: what the host reports is not recorded until a wipe is proven.
-    sa.Column("facts_frozen", sa.Boolean, nullable=False, server_default="false"),
-    # Digest of the last claim that differed from what is recorded, so that each is told once.
-    sa.Column("differing_claim", sa.Text),
     sa.Column("cordoned", sa.Boolean, nullable=False, server_default="false"),
     sa.Column("draining", sa.Boolean, nullable=False, server_default="false"),
     sa.Column("maintenance_reason", sa.Text),
@@ -53,43 +41,6 @@ nodes = sa.Table(
     sa.Column("created_at", Timestamp, nullable=False),
     sa.Index("nodes_by_key_expiry", "key_expires_at", postgresql_where=sa.text("retired_at IS NULL")),
     sa.Index("nodes_name", "name", unique=True, postgresql_where=sa.text("retired_at IS NULL")),
-)
-
-node_former_keys = sa.Table(
-    "node_former_keys",
-    metadata,
-    # Dead, but known: whoever uses one has copied it, or is behind.
-    sa.Column("node_id", text_id(), sa.ForeignKey("nodes.id"), primary_key=True),
-    sa.Column("key_generation", sa.Integer, primary_key=True),
-    sa.Column("public_key", sa.LargeBinary, nullable=False),
-    sa.Column("ended_at", Timestamp, nullable=False),
-    sa.Index("node_former_keys_by_key", "public_key"),
-)
-
-node_key_misuses = sa.Table(
-    "node_key_misuses",
-    metadata,
-    # One row for each key, kind of call and refusal: it is told once, and nobody fills the table.
-    sa.Column("node_id", text_id(), sa.ForeignKey("nodes.id"), primary_key=True),
-    sa.Column("key_generation", sa.Integer, primary_key=True),
-    sa.Column("action", sa.Text, primary_key=True),
-    sa.Column("code", sa.Text, primary_key=True),
-    sa.Column("address", sa.Text, nullable=False),
-    sa.Column("seen_at", Timestamp, nullable=False),
-)
-
-ADDRESS_KINDS = ("host", "slice")
-
-node_addresses = sa.Table(
-    "node_addresses",
-    metadata,
-    # An address belongs to one node, also when two ask for it at the same moment.
-    sa.Column("address", sa.Text, primary_key=True),
-    sa.Column("node_id", text_id(), sa.ForeignKey("nodes.id"), nullable=False),
-    sa.Column("kind", sa.Text, nullable=False),
-    sa.Column("created_at", Timestamp, nullable=False),
-    sa.CheckConstraint(f"kind IN {ADDRESS_KINDS}", name="node_addresses_kind"),
-    sa.Index("node_addresses_by_node", "node_id"),
 )
 
 maintenance_windows = sa.Table(
@@ -190,7 +141,6 @@ node_tasks = sa.Table(
     sa.Column("failure", JSONB),
     # What the agent said, as a digest: the same report again is the same report.
     sa.Column("report_sha256", sa.LargeBinary),
-    sa.Column("reported_key_generation", sa.Integer),  # of the key that signed the report
     sa.Column("correlation_id", sa.Text, nullable=False),
     sa.Column("traceparent", sa.Text, nullable=False),
     sa.Column("notify_kind", sa.Text, nullable=False),

@@ -9,7 +9,7 @@ from gpuaas_server.kernel.database import Connection, rows_removed
 
 _PUBLIC = (
     "id, node_id, kind, resource_id, generation, spec, status, phases, result, evidence, failure, deadline,"
-    " correlation_id, created_at, reported_at, reported_key_generation"
+    " correlation_id, created_at, reported_at"
 )
 
 
@@ -33,7 +33,7 @@ TASK_REPLACE = (
 async def tasks_pending(connection: Connection, node_ids: Sequence[str]) -> list[DictRow]:
     """One row a task, and one with a null id for a node without any; a retired node has no row at all."""
     cursor = await connection.execute(
-        "SELECT n.id AS node_id, n.key_generation, t.id, t.kind, t.resource_id, t.generation, t.deadline, t.correlation_id,"
+        "SELECT n.id AS node_id, t.id, t.kind, t.resource_id, t.generation, t.deadline, t.correlation_id,"
         " t.traceparent, t.spec FROM nodes n LEFT JOIN node_tasks t ON t.node_id = n.id AND t.status = 'pending'"
         " WHERE n.id = ANY(%s) AND n.retired_at IS NULL ORDER BY n.id, t.id",
         (list(node_ids),),
@@ -66,13 +66,12 @@ async def task_report(
     evidence: str,
     failure: str | None,
     digest: bytes,
-    key_generation: int,
     now: datetime,
 ) -> None:
     await connection.execute(
         "UPDATE node_tasks SET status = %s, phases = %s, result = %s, evidence = %s, failure = %s,"
-        " report_sha256 = %s, reported_key_generation = %s, reported_at = %s WHERE id = %s",
-        (status, phases, result, evidence, failure, digest, key_generation, now, task_id),
+        " report_sha256 = %s, reported_at = %s WHERE id = %s",
+        (status, phases, result, evidence, failure, digest, now, task_id),
     )
 
 

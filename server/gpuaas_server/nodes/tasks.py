@@ -18,10 +18,6 @@ from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.nodes import task_queries as queries
 from gpuaas_server.work import leases
 
-# Bytes of JSON in a result with its evidence. The largest that an honest agent has is half of it: every check of a wipe with
-# a full list of findings.
-LARGEST_REPORT = 512 * 1024
-
 
 @dataclass(frozen=True, slots=True)
 class NewTask:
@@ -49,8 +45,6 @@ class TaskRecord:
     created_at: datetime
     reported_at: datetime | None
     deadline: datetime
-    spec: dict[str, object]
-    reported_key_generation: int | None  # of the node's key that signed the report
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,20 +61,6 @@ class TaskReport:
     def digest(self) -> bytes:
         parts = [self.generation, self.status, self.phases, self.result, self.evidence, self.failure]
         return hashlib.sha256(orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)).digest()
-
-
-def keepable(report: TaskReport) -> TaskReport:
-    """The report, or in place of one that is too large a failure that says so: a host does not decide how much we keep."""
-    size = len(orjson.dumps([report.result, report.evidence]))
-    if size <= LARGEST_REPORT:
-        return report
-    failure: dict[str, object] = {
-        "code": "report_too_large",
-        "message": f"The host reported {size} bytes; at most {LARGEST_REPORT} are kept.",
-        "next_step": "Look at the host: no task has that much to say.",
-        "retryable": False,
-    }
-    return TaskReport(report.generation, "failed", report.phases, {}, {"bytes": size}, failure)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +130,7 @@ async def newest_tasks(connection: Connection, resource_ids: Sequence[str]) -> d
     return {row["resource_id"]: _record(row) for row in await queries.newest_tasks(connection, resource_ids)}
 
 
-async def report_store(tx: Tx, node_id: str, task_id: str, report: TaskReport, key_generation: int) -> ReportedTask:
+async def report_store(tx: Tx, node_id: str, task_id: str, report: TaskReport) -> ReportedTask:
     """Keep the first report, accept its repetition, refuse another one; and wake the room that asked.
 
     The work row before the task, as the worker locks them: the other way round the two would wait for each other.
@@ -178,7 +158,6 @@ async def report_store(tx: Tx, node_id: str, task_id: str, report: TaskReport, k
         orjson.dumps(report.evidence).decode(),
         None if report.failure is None else orjson.dumps(report.failure).decode(),
         digest,
-        key_generation,
         tx.now,
     )
     return ReportedTask(row["kind"], row["resource_id"], first=True)

@@ -24,7 +24,7 @@ from gpuaas_server.operations import certificates, queries, steps, teardown
 from gpuaas_server.operations.context import claimed_operation, operation_of
 from gpuaas_server.operations.documents import DETAIL_BYTES, RUNTIME_BYTES, require_size
 from gpuaas_server.operations.ending import bulk_follow, concerned, finish, torn_down
-from gpuaas_server.operations.holding import hold, require_bound
+from gpuaas_server.operations.holding import hold
 from gpuaas_server.operations.machine import LEASED, TEARDOWNS, VERIFYING, Failure, Limits
 from gpuaas_server.operations.reach import allocations_opened
 from gpuaas_server.operations.schemas import (
@@ -114,15 +114,13 @@ def _begin(held: Held, operation: DictRow) -> None:
 
 
 async def operation_report(
-    tx: Tx, limits: Limits, roles: Roles, project_id: str, operation_id: str, body: OperationReport
+    tx: Tx, limits: Limits, project_id: str, operation_id: str, body: OperationReport
 ) -> LeaseRenewed:
     """Steps and progress; each report renews the lease. Only the first waits for others, since it tells the instance."""
     known = await queries.operation_show(tx.connection, project_id, operation_id)
     if known is not None and known["status"] == "claimed":
         await instances.hold(tx, project_id, known["instance_id"])
     row = await queries.report_lock(tx.connection, project_id, operation_id)
-    if row is not None:
-        require_bound(row, identity.bound_apps(roles))
     operation = _require_lease(tx.actor, tx.now, row, operation_id, body.lease_token)
     until = tx.now + limits.lease
     changes: dict[str, object] = {"lease_until": until}
@@ -287,24 +285,15 @@ class LeasedOperation:
     allocation_ids: tuple[str, ...]
     owners: Mapping[str, str]  # whose each of them is: the instance's own project, or one that it serves
     digest: str | None
-    publisher_project_id: str
     deadline_at: datetime
     lease_until: datetime
 
 
 async def lease_of(
-    connection: Connection,
-    roles: Roles,
-    project_id: str,
-    operation_id: str,
-    lease_token: str,
-    actor: Actor,
-    now: datetime,
+    connection: Connection, project_id: str, operation_id: str, lease_token: str, actor: Actor, now: datetime
 ) -> LeasedOperation:
     """The operation that this caller holds the lease of, or the problem that says why not."""
     row = await queries.operation_show(connection, project_id, operation_id)
-    if row is not None:
-        require_bound(row, identity.bound_apps(roles))
     operation = _require_lease(actor, now, row, operation_id, lease_token)
     instance, members = await instances.look(connection, project_id, operation["instance_id"])
     named = (operation["member_id"], operation["new_member_id"])
@@ -320,7 +309,6 @@ async def lease_of(
         allocations_opened((version or instance)["manifest"]["components"], members, mine),
         {member["allocation_id"]: member["place_project_id"] or project_id for member in members},
         (version or instance)["digest"],
-        (version or instance)["publisher_project_id"],
         operation["deadline_at"],
         operation["lease_until"],
     )

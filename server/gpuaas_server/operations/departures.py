@@ -19,7 +19,7 @@ RELEASE_SECONDS = 900
 
 async def go_on(held: Held) -> None:
     """After an operation has ended: begin the departures that it was in the way of, and let the allocations look."""
-    leaving = leaving_members(held)
+    leaving = [member for member in held.living() if member["leaving"]]
     if not leaving:
         return
     if held.live_operation() is None:
@@ -44,21 +44,11 @@ async def depart(held: Held, leaving: list[DictRow]) -> None:
 
 
 def _running(held: Held, leaving: list[DictRow]) -> list[DictRow]:
-    removable = set(MEMBER_FROM["remove"]) - {"pending", "drained"}  # on a drained one nothing runs
-    return [member for member in leaving if member["status"] in removable]
+    return [member for member in leaving if member["status"] in MEMBER_FROM["remove"] and member["status"] != "pending"]
 
 
-def leaving_members(held: Held) -> list[DictRow]:
-    return [member for member in held.living() if member["leaving"]]
-
-
-async def wake_allocations(held: Held, operation: DictRow, were_leaving: list[DictRow]) -> None:
-    """The operation has ended, whichever way: an allocation that waits for it may go on.
-
-    `were_leaving`: members that were to leave before it ended. An operation that removed them has done that.
-    """
-    asked = operation["parameters"].get("release_of")
-    places = {str(place) for place in asked} if isinstance(asked, list) else set()
-    places |= {member["allocation_id"] for member in were_leaving if not member["leaving"]}
-    if places:
-        await leases.enqueue(held.tx, allocations.WORK, sorted(places))
+async def released(held: Held, operation: DictRow) -> None:
+    """The operation has ended, whichever way: an allocation that waits for it may go on."""
+    places = operation["parameters"].get("release_of")
+    if isinstance(places, list):
+        await leases.enqueue(held.tx, allocations.WORK, [str(place) for place in places])

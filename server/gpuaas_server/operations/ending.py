@@ -7,9 +7,7 @@ from psycopg.rows import DictRow
 
 from gpuaas_server.instances.held import Held
 from gpuaas_server.instances.machine import member_broken, member_done, status_broken, status_done
-from gpuaas_server.instances.version_gate import flags_of, refuse_version, version_brought
-from gpuaas_server.kernel.errors import Problem
-from gpuaas_server.operations import certificates, departures, queries, secret_rotation
+from gpuaas_server.operations import certificates, departures, queries
 from gpuaas_server.operations.machine import LIVE, TEARDOWNS, Failure, decide_bulk, failure
 from gpuaas_server.operations.starting import controller_topic
 
@@ -47,22 +45,17 @@ async def finish(
     ended = await queries.operation_change(held.tx.connection, operation["id"], {**changes, **_CLEARED})
     data = {"failure": reason.code} if reason else {}
     held.news(f"operation.{status}", ended["id"], kind=ended["kind"], member_id=ended["member_id"], **data)
-    leaving = departures.leaving_members(held)
     if status == "succeeded" or (forced is not None and operation["kind"] in TEARDOWNS):
         succeeded(held, operation, verified)
     else:
         _broken(held, operation, status, told)
-    if operation["kind"] in ("upgrade", "rollback"):  # it has other versions now: what is said of them is derived anew
-        held.change(flags=await flags_of(held.tx.connection, held.row))
     if operation["attempt"] > 0:
         await certificates.end(held.tx, operation["id"])
     if follow and operation["parent_id"] is not None:
         await bulk_follow(held, operation["parent_id"])
-    await departures.wake_allocations(held, operation, leaving)
+    await departures.released(held, operation)
     if follow:
         await departures.go_on(held)
-    if follow and (status == "succeeded" or not secret_rotation.is_rotation(operation)):
-        await secret_rotation.go_on(held)
     return ended
 
 
@@ -76,8 +69,6 @@ def succeeded(held: Held, operation: DictRow, verified: bool | None) -> None:
         _let_go(held, member, operation)
     if operation["target"] == "instance":
         _instance_succeeded(held, kind)
-    elif kind in ("remove", "replace"):
-        secret_rotation.note_departure(held)
 
 
 def _instance_succeeded(held: Held, kind: str) -> None:
@@ -98,7 +89,7 @@ def _change_version(held: Held) -> None:
     if wanted is None or wanted["version_id"] == held.row["version_id"]:
         return  # the version that was there before a failed upgrade is there again
     before = {name: held.row[name] for name in wanted}
-    held.change(previous=before, **wanted)
+    held.change(previous=before, flags=[], **wanted)  # what was flagged were the bytes of the version before
     held.news("instance.version_changed", before=before["version"], after=wanted["version"])
 
 
@@ -121,7 +112,6 @@ def _broken(held: Held, operation: DictRow, ended: str, told: dict[str, object] 
         if kind in ("upgrade", "rollback") and not begun:
             held.change(attempted=None)
         after = status_broken(kind, operation["status_before"], begun)
-        secret_rotation.note_failure(held, operation)
         untouched = ended == "cancelled" and not begun and after == operation["status_before"]
         held.become(after, None if untouched else told, back=True)
 
@@ -155,27 +145,6 @@ async def fail_without_hosts(held: Held, why: Failure) -> None:
     await _finish_all(held, hopeless, "failed", why)
 
 
-async def refuse_unclaimed(held: Held) -> None:
-    """End what nobody has begun and would bring bytes to a host that may not be brought there any more."""
-    refused: list[DictRow] = []
-    why: Failure | None = None
-    for operation in await queries.live_lock(held.tx.connection, held.id):
-        version = version_brought(held.row, operation["kind"])
-        if (
-            version is None
-            or secret_rotation.is_rotation(operation)
-            or (operation["status"], operation["attempt"]) != ("pending", 0)
-        ):
-            continue
-        try:
-            await refuse_version(held.tx.connection, held.row, version)
-        except Problem as problem:
-            why = failure(problem.code, problem.detail)
-            refused.append(operation)
-    if why is not None:
-        await _finish_all(held, refused, "failed", why)
-
-
 async def _finish_all(held: Held, operations: Sequence[DictRow], status: str, why: Failure) -> None:
     """All of them first, then what follows: a bulk operation that one ends must not end the next one, too."""
     for operation in operations:
@@ -184,7 +153,6 @@ async def _finish_all(held: Held, operations: Sequence[DictRow], status: str, wh
         await bulk_follow(held, parent_id)
     if operations:
         await departures.go_on(held)
-        await secret_rotation.go_on(held)
 
 
 async def bulk_follow(held: Held, parent_id: str) -> None:

@@ -77,7 +77,7 @@ async def operation_show(
     """To follow it, say which generation you know, and how long you would wait for the next."""
     who = call.admission
     place = (project_id, operation_id)
-    async with call.waiting(wait):
+    with call.waiting(wait):
         return reply(await following.operation_follow(call.platform, who.scope, who.roles, *place, newer_than, wait))
 
 
@@ -115,7 +115,7 @@ async def controller_work(
 ) -> Response:
     """Operations of the apps that this service account is bound to and that nobody works on, oldest first."""
     admission = call.admission
-    async with call.waiting(wait):
+    with call.waiting(wait):
         return reply(
             await controller.controller_work(call.platform, admission.scope, admission.roles, project_id, wait)
         )
@@ -146,10 +146,7 @@ async def operation_report(
     call: Annotated[Call, admitted_change("operation_report")],
 ) -> Response:
     """Steps and progress. Each report renews the lease, an empty one too."""
-    roles = call.admission.roles
-    return await call.change(
-        lambda tx: controller.operation_report(tx, _limits(call), roles, project_id, operation_id, body)
-    )
+    return await call.change(lambda tx: controller.operation_report(tx, _limits(call), project_id, operation_id, body))
 
 
 @router.post(

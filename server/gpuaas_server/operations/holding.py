@@ -18,17 +18,10 @@ async def hold(
     found = await queries.operation_show(tx.connection, project_id, operation_id)
     if found is None:
         raise not_found("operation", operation_id)
-    if bound_apps is not None:
-        require_bound(found, bound_apps)
+    if bound_apps is not None and found["app_slug"] not in bound_apps:
+        raise Problem("not_the_controller", f"It is not bound to {found['app_slug']}.", {"app": found["app_slug"]})
     held = await instances.hold(tx, project_id, found["instance_id"])
     operation = await queries.operation_lock(tx.connection, operation_id)
     if operation is None:
         raise not_found("operation", operation_id)
     return held, operation
-
-
-def require_bound(operation: DictRow, bound_apps: Container[str]) -> None:
-    """Whatever lease it holds: who is not bound to the app any more is not its controller."""
-    slug = operation["app_slug"]
-    if slug not in bound_apps:
-        raise Problem("not_the_controller", f"It is not bound to {slug}.", {"app": slug})

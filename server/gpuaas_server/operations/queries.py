@@ -157,16 +157,6 @@ async def work_list(connection: Connection, project_id: str, app_slugs: Sequence
     return await cursor.fetchall()
 
 
-async def leased_beyond(connection: Connection, controller_id: str, app_slugs: Sequence[str]) -> list[str]:
-    """Those that the controller holds the lease of and that are of other apps than these."""
-    cursor = await connection.execute(
-        "SELECT id FROM app_operations WHERE controller_id = %s AND lease_digest IS NOT NULL AND finished_at IS NULL"
-        " AND NOT app_slug = ANY(%s) ORDER BY id",
-        (controller_id, list(app_slugs)),
-    )
-    return [row["id"] for row in await cursor.fetchall()]
-
-
 async def operation_change(
     connection: Connection, operation_id: str, changes: dict[str, object], grow: bool = True
 ) -> DictRow:

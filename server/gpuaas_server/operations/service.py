@@ -9,7 +9,7 @@ from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
-from gpuaas_server.operations import queries, secret_rotation, teardown
+from gpuaas_server.operations import queries, teardown
 from gpuaas_server.operations.context import forcible, operation_of
 from gpuaas_server.operations.controller import LeasedOperation, lease_of
 from gpuaas_server.operations.ending import bulk_follow, finish, succeeded, torn_down
@@ -113,7 +113,6 @@ async def _force_ended(held: Held, operation: DictRow, forced: dict[str, object]
     if not current or live is not None:
         raise Problem("conflict", "Something else was done since then.", {"operation_id": live} if live else {})
     succeeded(held, operation, verified=False)
-    await secret_rotation.go_on(held)
     return await queries.operation_change(held.tx.connection, operation["id"], {"forced": forced})
 
 

@@ -85,7 +85,6 @@ app_operations = sa.Table(
         sa.text("coalesce(kept_at, finished_at)"),
         postgresql_where=sa.text("finished_at IS NOT NULL"),
     ),
-    sa.Index("app_operations_leased", "controller_id", postgresql_where=sa.text("lease_digest IS NOT NULL")),
     sa.Index("app_operations_by_parent", "parent_id", "id", postgresql_where=sa.text("parent_id IS NOT NULL")),
     sa.Index(
         "app_operations_work",

@@ -5,7 +5,7 @@ import gc
 import logging
 import signal
 import socket
-from dataclasses import dataclass
+import ssl
 from functools import partial
 
 import uvicorn
@@ -13,6 +13,7 @@ import uvloop
 from starlette.types import ASGIApp
 
 from gpuaas_server.access import keys
+from gpuaas_server.access.tls import TlsFiles
 from gpuaas_server.app import build_app
 from gpuaas_server.identity.signing_keys import ensure_signing_key
 from gpuaas_server.kernel import metrics
@@ -25,11 +26,9 @@ from gpuaas_server.kernel.http.websocket import BoundedWebSocketProtocol
 from gpuaas_server.kernel.networks import Networks
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.kernel.start import StartFailed
-from gpuaas_server.processes.certificates import keep_renewing
+from gpuaas_server.processes.certificates import Renew, https_certificate, keep_renewing, renew_https
 from gpuaas_server.processes.early_answers import EarlyAnswers
 from gpuaas_server.processes.file_limit import connection_limit
-from gpuaas_server.processes.https import HttpsAddress, HttpsContext, https_addresses
-from gpuaas_server.processes.release import await_release
 from gpuaas_server.runtime import running_platform
 from gpuaas_server.secrets.private_keys import await_store
 from gpuaas_server.terminals.lines import LONGEST
@@ -92,7 +91,7 @@ def _entrance(settings: Settings) -> Entrance:
     return Entrance(table, bounds, Networks(settings.proxy_protocol_peers), Networks(settings.trusted_proxies))
 
 
-def _config(app: ASGIApp) -> uvicorn.Config:
+def _config(app: ASGIApp, tls: TlsFiles | None) -> uvicorn.Config:
     config = uvicorn.Config(
         app,
         lifespan="off",
@@ -108,8 +107,11 @@ def _config(app: ASGIApp) -> uvicorn.Config:
         ws_max_size=LONGEST,
         ws_ping_timeout=PONG_SECONDS,
         ws_per_message_deflate=False,  # costs more time for each keystroke than it saves
+        ssl_certfile=str(tls.chain_path) if tls else None,
     )
     config.load()
+    if config.ssl is not None:
+        config.ssl.minimum_version = ssl.TLSVersion.TLSv1_2
     return config
 
 
@@ -117,50 +119,23 @@ def _served(app: ASGIApp, entrance: Entrance) -> ASGIApp:
     return ForwardedClient(app, entrance.trusted_proxies) if entrance.trusted_proxies else app
 
 
-@dataclass(slots=True)
-class _Https:
-    """An HTTPS listener, which can listen once its context has a certificate."""
+def _http_listeners(settings: Settings, app: ASGIApp, entrance: Entrance) -> list[tuple[Listener, socket.socket]]:
+    """They need nothing from the database, so that they answer while it is waited for."""
+    if not settings.http_bind:
+        return []
+    if not settings.http_bind.startswith(LOOPBACK):
+        raise StartFailed("GPUAAS_HTTP_BIND is plain HTTP and takes loopback addresses only; use GPUAAS_HTTPS_BIND")
+    return [(Listener(_config(app, None), entrance), _socket(settings.http_bind))]
 
-    address: HttpsAddress
-    context: HttpsContext
-    listener: Listener
 
-
-class _Listeners:
-    """All listeners of the process. Those that can listen before there is a database do, and answer what is waited for."""
-
-    def __init__(self, settings: Settings, app: ASGIApp, entrance: Entrance) -> None:
-        self.listening: list[Listener] = []
-        self.servers: list[asyncio.Task[None]] = []
-        if settings.http_bind:
-            if not settings.http_bind.startswith(LOOPBACK):
-                raise StartFailed(
-                    "GPUAAS_HTTP_BIND is plain HTTP and takes loopback addresses only; use GPUAAS_HTTPS_BIND"
-                )
-            self._listen(Listener(_config(app), entrance), settings.http_bind)
-        self.https: list[_Https] = []
-        for address in https_addresses(settings):
-            config = _config(app)
-            one = _Https(address, HttpsContext(address, config, settings), Listener(config, entrance))
-            self.https.append(one)
-            if one.context.load_stored():
-                self._listen(one.listener, address.bind)
-
-    def _listen(self, listener: Listener, bind: str) -> None:
-        self.listening.append(listener)
-        self.servers.append(asyncio.create_task(listener.serve([_socket(bind)])))
-
-    async def renew(self, platform: Platform) -> None:
-        """Give every HTTPS listener its current certificate; those that had none begin to listen."""
-        for one in self.https:
-            await one.context.renew(platform)
-            if one.listener not in self.listening:
-                self._listen(one.listener, one.address.bind)
-
-    async def close(self) -> None:
-        for listener in self.listening:
-            listener.end()
-        await asyncio.gather(*self.servers, return_exceptions=True)
+async def _https_listeners(
+    platform: Platform, app: ASGIApp, entrance: Entrance
+) -> list[tuple[Listener, socket.socket]]:
+    settings = platform.settings
+    if not settings.https_bind:
+        return []
+    config = _config(app, await https_certificate(platform))
+    return [(Listener(config, entrance), _socket(settings.https_bind))]
 
 
 async def _collect_garbage() -> None:
@@ -186,34 +161,37 @@ async def _open_keys(platform: Platform) -> None:
     await ensure_signing_key(platform)
 
 
-async def serve(settings: Settings, held: bool = False) -> None:
+async def serve(settings: Settings) -> None:
     front = EarlyAnswers()
     entrance = _entrance(settings)
-    listeners = _Listeners(settings, _served(front, entrance), entrance)
-    if held:
-        await await_release(front.say)
+    served = _served(front, entrance)
+    listeners = _http_listeners(settings, served, entrance)
+    servers = [asyncio.create_task(listener.serve([sock])) for listener, sock in listeners]
     async with running_platform(settings, front.watch) as platform:
         app = build_app(platform)
         stopping = asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, stopping.set)
         await await_store(partial(_open_keys, platform))
+        secure = await _https_listeners(platform, served, entrance)
+        listeners += secure
         async with app.state.agent_gate.running(), app.state.gate.running(), app.state.terminals.running():
             front.app = app
-            await listeners.renew(platform)
-            upkeep = [asyncio.create_task(keep_renewing(platform, "peer", app.state.terminals.renew_certificate))]
-            for one in listeners.https:
-                renewal = one.context.renewal(platform)
-                upkeep.append(asyncio.create_task(keep_renewing(platform, one.address.name, renewal)))
+            servers += [asyncio.create_task(listener.serve([sock])) for listener, sock in secure]
+            contexts = [listener.config.ssl for listener, _ in listeners if listener.config.ssl is not None]
+            renew: list[tuple[str, Renew]] = [("peer", app.state.terminals.renew_certificate)]
+            renew += [("https", partial(renew_https, platform, one)) for one in contexts]
+            upkeep = [asyncio.create_task(keep_renewing(platform, *one)) for one in renew]
             upkeep.append(asyncio.create_task(_collect_garbage()))
             ended = asyncio.create_task(stopping.wait())
-            await asyncio.wait([*listeners.servers, ended], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait([*servers, ended], return_when=asyncio.FIRST_COMPLETED)
             platform.wakeups.end_waits()
-            await listeners.close()
+            for listener, _ in listeners:
+                listener.should_exit = True
+            await asyncio.gather(*servers, return_exceptions=True)
             for task in [*upkeep, ended]:
                 task.cancel()
 
 
-def run(settings: Settings, held: bool = False) -> None:
-    """`held`: listen, and use the database only when the process that started this one says so (release.py)."""
-    uvloop.run(serve(settings, held))
+def run(settings: Settings) -> None:
+    uvloop.run(serve(settings))

@@ -3,12 +3,13 @@
 import asyncio
 import logging
 import socket
+import ssl
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import datetime
 from urllib.parse import urlsplit
 
-from psycopg import Error
+from psycopg import OperationalError
 
 from gpuaas_server.access import keys
 from gpuaas_server.access.tls import TlsFiles, ensure_server_certificate
@@ -27,11 +28,17 @@ log = logging.getLogger(__name__)
 async def https_certificate(platform: Platform) -> TlsFiles:
     """The current certificate for every name that somebody may use for us; a new one when the old nears its end."""
     settings = platform.settings
-    binds = (settings.https_bind, settings.client_certificate_bind)
-    hosts = {bind.rpartition(":")[0].strip("[]") for bind in binds if bind}
-    names = (hosts | {"localhost", socket.gethostname()}) - {"0.0.0.0", "::", ""}
+    host = settings.https_bind.rpartition(":")[0].strip("[]")
+    names = {name for name in (host, "localhost", socket.gethostname()) if name not in ("0.0.0.0", "::")}
     names |= {name for url in settings.agent_urls if (name := urlsplit(url).hostname)}
     return await ensure_server_certificate(platform, sorted(names), settings.data_dir / "tls")
+
+
+async def renew_https(platform: Platform, context: ssl.SSLContext) -> datetime:
+    """New connections get what the context holds from now on; those that are open go on."""
+    files = await https_certificate(platform)
+    context.load_cert_chain(str(files.chain_path))
+    return files.expiry()
 
 
 async def keep_renewing(platform: Platform, listener: str, renew: Renew) -> None:
@@ -49,7 +56,7 @@ async def renew_once(platform: Platform, listener: str, renew: Renew) -> None:
     subject = f"certificate of {listener}"
     try:
         expires = await renew()
-    except (OSError, ValueError, Error, Problem) as error:
+    except (OSError, ValueError, OperationalError, Problem) as error:
         metrics.certificate_failures.labels(listener).inc()
         if subject not in platform.warnings:
             log.warning("a server certificate could not be renewed", extra={"listener": listener, "error": str(error)})

@@ -19,14 +19,9 @@ class EarlyAnswers:
     def __init__(self) -> None:
         self.app: ASGIApp | None = None
         self._health: DatabaseHealth | None = None
-        self._cause = _STARTING
 
     def watch(self, health: DatabaseHealth) -> None:
         self._health = health
-
-    def say(self, cause: str) -> None:
-        """What to answer until the database's own health has something to say."""
-        self._cause = cause
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self.app is not None:
@@ -38,7 +33,7 @@ class EarlyAnswers:
             await _send_json(send, 200, _ALIVE)
         elif scope["type"] == "http":
             cause = self._health.cause if self._health is not None else ""
-            problem = Problem("unavailable", cause or self._cause, headers={"Retry-After": "1"})
+            problem = Problem("unavailable", cause or _STARTING, headers={"Retry-After": "1"})
             await problem_response(problem, uuid4().hex)(scope, receive, send)
 
 

@@ -13,18 +13,14 @@ import shutil
 import signal
 import socket
 import subprocess
-import time
 from contextlib import suppress
 from pathlib import Path
 
-from psycopg import Error
+from psycopg import OperationalError
 
 from gpuaas_server.access import keys
 from gpuaas_server.access.tls import TlsFiles, ensure_server_certificate
-from gpuaas_server.artifacts import registry_collection
 from gpuaas_server.artifacts.places import LOOPBACK
-from gpuaas_server.artifacts.registry_collection import registry_data
-from gpuaas_server.artifacts.registry_storage import RegistryStorage
 from gpuaas_server.artifacts.registry_tokens import ISSUER, SERVICE
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.errors import Problem
@@ -58,7 +54,7 @@ def configuration(settings: Settings, directory: Path, secret: str, tls: TlsFile
     return {
         "version": 0.1,
         "log": {"level": "warn", "accesslog": {"disabled": True}},
-        "storage": {"filesystem": {"rootdirectory": str(registry_data(settings))}, "delete": {"enabled": True}},
+        "storage": {"filesystem": {"rootdirectory": str(directory / "data")}, "delete": {"enabled": True}},
         "http": http,
         "auth": {"token": token},
     }
@@ -115,63 +111,6 @@ async def _prepare(platform: Platform) -> Path:
     return directory / "config.yml"
 
 
-class RegistryProcess:
-    """docker-registry, and what is done about its files between two looks at it."""
-
-    def __init__(self, platform: Platform) -> None:
-        self._platform = platform
-        self._storage = RegistryStorage(registry_data(platform.settings))
-        self._collect_seconds = platform.settings.registry_collect_hours * 3600
-        self._collect_at = time.monotonic() + self._collect_seconds
-        self._process: subprocess.Popen[bytes] | None = None
-        self._configuration = Path()
-        self._reads = ("", "")
-
-    async def start(self) -> None:
-        """Start it, or start it again, with what it reads as that is now."""
-        self._configuration = await _prepare(self._platform)
-        self._reads = await _reads(self._platform)
-        await self.stop()
-        self._process = _spawn(self._configuration)
-
-    async def run(self, stopping: asyncio.Event) -> int | None:
-        """Until told to stop, or until docker-registry ends by itself: then its exit status."""
-        while self._process is not None and self._process.poll() is None and not stopping.is_set():
-            with suppress(TimeoutError):
-                async with asyncio.timeout(LOOK_SECONDS):
-                    await _ended(self._process, stopping)
-                continue
-            with suppress(Error, Problem):  # the database is away: the keys are what they were
-                await self._look()
-        return None if self._process is None or stopping.is_set() else self._process.returncode
-
-    async def _look(self) -> None:
-        if self._reads != await _reads(self._platform):
-            log.info("the registry's trusted keys or its certificate changed; starting it again")
-            await self.start()
-        await registry_collection.measure(self._platform, self._storage)
-        if time.monotonic() >= self._collect_at:
-            self._collect_at = time.monotonic() + self._collect_seconds
-            await self.collect_garbage()
-
-    async def collect_garbage(self) -> None:
-        """Found once more while the registry is stopped: what was pushed meanwhile may need what was garbage before."""
-        if (await registry_collection.find_garbage(self._platform, self._storage)).is_empty:
-            return
-        await self.stop()
-        try:
-            garbage = await registry_collection.find_garbage(self._platform, self._storage)
-            await asyncio.to_thread(self._storage.remove, garbage)
-        finally:
-            self._process = _spawn(self._configuration)
-        log.info("removed what nothing refers to from the registry", extra=garbage.document())
-        await registry_collection.measure(self._platform, self._storage)
-
-    async def stop(self) -> None:
-        if self._process is not None:
-            await asyncio.to_thread(_stop, self._process)
-
-
 async def serve(settings: Settings) -> None:
     if shutil.which(PROGRAM) is None:
         raise StartFailed(f"GPUAAS_REGISTRY_BIND is set, but {PROGRAM} is not installed (tools/setup does it)")
@@ -179,14 +118,22 @@ async def serve(settings: Settings) -> None:
         stopping = asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, stopping.set)
-        registry = RegistryProcess(platform)
+        process = _spawn(await _prepare(platform))
+        reads = await _reads(platform)
         try:
-            await registry.start()
-            status = await registry.run(stopping)
+            while process.poll() is None and not stopping.is_set():
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(_ended(process, stopping), LOOK_SECONDS)
+                    continue
+                with suppress(OperationalError, Problem):  # the database is away: the keys are what they were
+                    if reads != (reads := await _reads(platform)):
+                        log.info("the registry's trusted keys or its certificate changed; starting it again")
+                        await asyncio.to_thread(_stop, process)
+                        process = _spawn(await _prepare(platform))
         finally:
-            await registry.stop()
-        if status is not None:
-            raise StartFailed(f"{PROGRAM} ended with {status}")
+            await asyncio.to_thread(_stop, process)
+        if not stopping.is_set():
+            raise StartFailed(f"{PROGRAM} ended with {process.returncode}")
 
 
 async def _ended(process: subprocess.Popen[bytes], stopping: asyncio.Event) -> None:

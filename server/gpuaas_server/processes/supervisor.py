@@ -8,7 +8,6 @@ import ctypes
 import json
 import logging
 import os
-import select
 import signal
 import subprocess
 import sys
@@ -33,7 +32,7 @@ log = logging.getLogger(__name__)
 _PR_SET_PDEATHSIG = 1
 RESTART_PAUSE = 0.2
 DATABASE_PAUSE = 0.25
-DATABASE_RETRY_SECONDS = 0.1  # after a start that failed at once
+LOOK_SECONDS = 0.1
 STOP_SECONDS = 10.0
 
 
@@ -46,37 +45,12 @@ class Child:
     started_at: float = 0.0
     restarts: int = 0
 
-    def tell(self, cause: str) -> None:
-        """Why it is still held: it answers this to who asks whether it is ready."""
-        if self.process is not None and self.process.stdin is not None:
-            with suppress(BrokenPipeError):  # it ended; the next look starts it again
-                self.process.stdin.write(" ".join(cause.split()).encode() + b"\n")
-                self.process.stdin.flush()
-
     def let_go(self) -> None:
         """It is loaded, or loads yet: from now on it may use the database."""
-        self.tell("")
         if self.process is not None and self.process.stdin is not None:
-            with suppress(BrokenPipeError):
+            with suppress(BrokenPipeError):  # it ended; the next look starts it again
+                self.process.stdin.write(b"\n")
                 self.process.stdin.close()
-
-
-class SignalWaiter:
-    """Waits for the next signal to this process, the end of a child included, instead of looking again and again."""
-
-    def __init__(self) -> None:
-        self._reader, self._writer = os.pipe()
-        os.set_blocking(self._reader, False)
-        os.set_blocking(self._writer, False)
-        signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
-        signal.signal(signal.SIGCHLD, lambda *_: None)  # without a handler Python is not told of it
-
-    def wait(self, seconds: float | None) -> None:
-        """Until a signal has come since the last call, or until the time is over."""
-        select.select([self._reader], [], [], seconds)
-        with suppress(BlockingIOError):
-            while os.read(self._reader, 4096):
-                pass
 
 
 def address(settings: Settings) -> str:
@@ -101,11 +75,11 @@ class Supervisor:
         signal.signal(signal.SIGINT, self._stop)
         lock = DataDirectoryLock(self.settings.data_dir)
         lock.acquire()
-        signals = SignalWaiter()
         try:
             self._start()
             while not self.stopping:
-                signals.wait(None if self._revive() else DATABASE_RETRY_SECONDS)
+                self._revive()
+                time.sleep(LOOK_SECONDS)
         finally:
             self._shut_down()
             lock.release()
@@ -135,19 +109,14 @@ class Supervisor:
 
     def _found_revision(self) -> str | None:
         """Wait for the database as long as it takes, and say so once."""
-        since, told = 0.0, ""
+        since = 0.0
         while not self.stopping:
             try:
                 found = migrations.current(self._database_url())
             except psycopg.OperationalError as error:
-                cause = describe_failure(error)
                 if not since:
                     since = time.monotonic()
-                    log.warning(f"The database cannot be used: {cause} Waiting for it.")
-                if cause != told:
-                    told = cause
-                    for child in self.children:
-                        child.tell(cause)
+                    log.warning(f"The database cannot be used: {describe_failure(error)} Waiting for it.")
                 time.sleep(DATABASE_PAUSE)
             else:
                 if since:
@@ -212,16 +181,13 @@ class Supervisor:
             child.arguments, env=self._environment(), stdin=subprocess.PIPE, preexec_fn=bind_to_parent
         )
 
-    def _revive(self) -> bool:
-        """Start again what has ended; False when the database did not start, and must be tried again."""
-        started = True
+    def _revive(self) -> None:
         if self.database is not None and self.database.process.poll() is not None:
             log.warning("PostgreSQL ended; starting it again", extra={"code": self.database.process.returncode})
             try:
                 self.database = postgres.start(self.settings.data_dir)
             except StartFailed as error:  # api and worker wait for it meanwhile; the next round tries again
                 log.error(str(error))
-                started = False
         for child in self.children:
             if child.process is not None and child.process.poll() is not None and not self.stopping:
                 lived = time.monotonic() - child.started_at
@@ -230,7 +196,6 @@ class Supervisor:
                 time.sleep(min(RESTART_PAUSE * 2**child.restarts, 5.0) if child.restarts > 1 else 0)
                 self._spawn(child)
                 child.let_go()
-        return started
 
     def _shut_down(self) -> None:
         running = [child.process for child in self.children if child.process is not None]

@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import signal
+from contextlib import suppress
 
 import uvloop
 from prometheus_client import start_http_server
@@ -12,7 +13,6 @@ from gpuaas_server.access.machine import AccessEndMachine, OperationAccessEndMac
 from gpuaas_server.allocations.reconciler import AllocationMachine
 from gpuaas_server.artifacts.deletion import ArtifactDeleteMachine
 from gpuaas_server.artifacts.reconciler import ArtifactCheckMachine, PublishIntentMachine
-from gpuaas_server.deletions.reconciler import DeletionMachine
 from gpuaas_server.events.relay import JsonLinesSink, relay
 from gpuaas_server.housekeeping import machine as housekeeping
 from gpuaas_server.identity import signing_keys
@@ -23,10 +23,8 @@ from gpuaas_server.kernel.context import Platform, system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.metrics import registry
 from gpuaas_server.kernel.settings import Settings
-from gpuaas_server.kernel.tasks import stop
 from gpuaas_server.nodes import machine as liveness
 from gpuaas_server.nodes.maintenance_machine import MaintenanceMachine
-from gpuaas_server.operations.controller_leases import ControllerLeasesMachine
 from gpuaas_server.operations.reconciler import OperationMachine
 from gpuaas_server.runtime import running_platform
 from gpuaas_server.secrets.custody_machine import KeyCustodyMachine
@@ -51,7 +49,6 @@ def build_worker(platform: Platform) -> Worker:
             OperationMachine(platform),
             InstanceHealthMachine(),
             InstanceFlagMachine(),
-            ControllerLeasesMachine(),
             TerminalMachine(),
             AccessEndMachine(),
             OperationAccessEndMachine(),
@@ -59,7 +56,6 @@ def build_worker(platform: Platform) -> Worker:
             PublishIntentMachine(platform.settings),
             ArtifactCheckMachine(),
             ArtifactDeleteMachine(platform.settings),
-            DeletionMachine(platform.settings),
             liveness.NodeLivenessMachine(platform),
             MaintenanceMachine(),
             housekeeping.HousekeepingMachine(platform),
@@ -104,10 +100,10 @@ async def serve(settings: Settings) -> None:
         ended = asyncio.create_task(stopping.wait())
         await asyncio.wait([*jobs, ended], return_when=asyncio.FIRST_COMPLETED)
         await worker.stop()
-        await stop(*jobs, ended)
-        for job in jobs:
-            if not job.cancelled():
-                job.result()  # one that failed ends the process with its error
+        for job in [*jobs, ended]:
+            job.cancel()
+            with suppress(asyncio.CancelledError):
+                await job
 
 
 def run(settings: Settings) -> None:

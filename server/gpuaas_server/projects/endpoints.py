@@ -45,11 +45,7 @@ async def tenant_show(tenant_id: TenantId, call: Annotated[Call, admitted("tenan
     return await call.read(lambda connection: service.tenant_show(connection, tenant_id, roles))
 
 
-@router.patch(
-    "/tenants/{tenant_id}",
-    response_model=Tenant,
-    responses=problem_responses("precondition_failed", "wipe_grade_not_available"),
-)
+@router.patch("/tenants/{tenant_id}", response_model=Tenant, responses=problem_responses("precondition_failed"))
 async def tenant_update(
     tenant_id: TenantId, body: TenantUpdate, call: Annotated[Call, admitted_change("tenant_update")]
 ) -> Response:

@@ -6,8 +6,8 @@ from psycopg.rows import DictRow
 
 from gpuaas_server.kernel.database import Connection
 
-_TENANT = "id, slug, name, disabled, delete_after, wipe_grade, created_at, generation"
-_PROJECT = "id, tenant_id, slug, name, disabled, delete_after, created_at, generation"
+_TENANT = "id, slug, name, disabled, created_at, generation"
+_PROJECT = "id, tenant_id, slug, name, disabled, created_at, generation"
 
 
 async def tenant_insert(connection: Connection, tenant_id: str, slug: str, name: str, now: datetime) -> DictRow | None:
@@ -39,20 +39,13 @@ async def tenant_hold(connection: Connection, tenant_id: str) -> DictRow | None:
     return await cursor.fetchone()
 
 
-async def tenant_update(connection: Connection, tenant_id: str, name: str, disabled: bool, wipe_grade: str) -> DictRow:
+async def tenant_update(connection: Connection, tenant_id: str, name: str, disabled: bool) -> DictRow:
     cursor = await connection.execute(
-        "UPDATE tenants SET name = %s, disabled = %s, wipe_grade = %s, generation = generation + 1 WHERE id = %s"
-        f" RETURNING {_TENANT}",
-        (name, disabled, wipe_grade, tenant_id),
+        f"UPDATE tenants SET name = %s, disabled = %s, generation = generation + 1 WHERE id = %s RETURNING {_TENANT}",
+        (name, disabled, tenant_id),
     )
     row = await cursor.fetchone()
     return row or {}
-
-
-async def tenant_delete_after(connection: Connection, tenant_id: str, moment: datetime | None) -> None:
-    await connection.execute(
-        "UPDATE tenants SET delete_after = %s, generation = generation + 1 WHERE id = %s", (moment, tenant_id)
-    )
 
 
 async def project_insert(
@@ -86,8 +79,7 @@ async def project_show(connection: Connection, project_id: str) -> DictRow | Non
 
 async def project_facts(connection: Connection, tenant_id: str, project_ids: list[str]) -> list[DictRow]:
     cursor = await connection.execute(
-        "SELECT id, slug, disabled OR delete_after IS NOT NULL AS disabled FROM projects"
-        " WHERE id = ANY(%s) AND tenant_id = %s ORDER BY id",
+        "SELECT id, slug, disabled FROM projects WHERE id = ANY(%s) AND tenant_id = %s ORDER BY id",
         (project_ids, tenant_id),
     )
     return await cursor.fetchall()
@@ -107,16 +99,9 @@ async def project_update(connection: Connection, project_id: str, name: str, dis
     return row or {}
 
 
-async def project_delete_after(connection: Connection, project_id: str, moment: datetime | None) -> None:
-    await connection.execute(
-        "UPDATE projects SET delete_after = %s, generation = generation + 1 WHERE id = %s", (moment, project_id)
-    )
-
-
 async def project_place(connection: Connection, project_id: str) -> DictRow | None:
     cursor = await connection.execute(
-        "SELECT p.tenant_id, p.disabled AS project_disabled, t.disabled AS tenant_disabled,"
-        " p.delete_after IS NOT NULL AS project_deleting, t.delete_after IS NOT NULL AS tenant_deleting"
+        "SELECT p.tenant_id, p.disabled AS project_disabled, t.disabled AS tenant_disabled"
         " FROM projects p JOIN tenants t ON t.id = p.tenant_id WHERE p.id = %s",
         (project_id,),
     )

@@ -1,21 +1,14 @@
 """Wire types of tenants and projects."""
 
 from datetime import datetime
-from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from gpuaas_server.capacity.schemas import AskedWipeGrade, WipeGrade
 from gpuaas_server.kernel.http.schemas import AllowedActions, Body, Generation, Name, Slug
-
-DeleteAfter = Annotated[
-    datetime | None,
-    Field(description="Its deletion was asked for: until then it can be undone, then everything in it is removed."),
-]
 
 
 class TenantCreate(Body):
-    slug: Slug = Field(description="Unique on the platform. It does not change; after a deletion it can be used again.")
+    slug: Slug = Field(description="Unique on the platform, and for good.")
     name: Name
 
 
@@ -24,9 +17,6 @@ class TenantUpdate(Body):
     disabled: bool | None = Field(
         default=None, description="True: its people may read and end what runs, and change nothing else."
     )
-    wipe_grade: AskedWipeGrade | None = Field(
-        default=None, description="The least that the wipe of its whole hosts has to reach, whatever the SKU asks for."
-    )
 
 
 class Tenant(BaseModel):
@@ -34,17 +24,13 @@ class Tenant(BaseModel):
     slug: str
     name: str
     disabled: bool
-    delete_after: DeleteAfter
-    wipe_grade: WipeGrade = Field(
-        description="The least that the wipe of its whole hosts has to reach; the higher of this and the SKU's counts."
-    )
     created_at: datetime
     generation: Generation
     allowed_actions: AllowedActions
 
 
 class ProjectCreate(Body):
-    slug: Slug = Field(description="Unique in the tenant. It does not change; after a deletion it can be used again.")
+    slug: Slug = Field(description="Unique in the tenant, and for good.")
     name: Name
 
 
@@ -61,7 +47,6 @@ class Project(BaseModel):
     slug: str
     name: str
     disabled: bool
-    delete_after: DeleteAfter
     created_at: datetime
     generation: Generation
     allowed_actions: AllowedActions

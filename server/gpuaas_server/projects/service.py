@@ -2,12 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from psycopg.rows import DictRow
 
 from gpuaas_server.audit.service import AuditEntry, record
-from gpuaas_server.capacity import skus as capacity
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.identity import service as identity
 from gpuaas_server.kernel.context import Actor, Tx
@@ -29,8 +27,6 @@ Roles = frozenset[str]
 RequireMatch = Callable[[int], None]
 _TENANT_VERBS = (
     "tenant_update",
-    "tenant_delete",
-    "tenant_export",
     "tenant_user_create",
     "tenant_member_set",
     "tenant_member_remove",
@@ -42,13 +38,8 @@ _TENANT_VERBS = (
     "trust_key_create",
     "trust_key_revoke",
 )
-# Of one that is to be deleted: nothing else is done in it.
-_DELETING_TENANT_VERBS = ("tenant_undelete", "tenant_export")
-_DELETING_PROJECT_VERBS = ("project_undelete", "project_export")
 _PROJECT_VERBS = (
     "project_update",
-    "project_delete",
-    "project_export",
     "project_member_set",
     "project_member_remove",
     "project_quota_set",
@@ -62,14 +53,11 @@ _PROJECT_VERBS = (
 
 @dataclass(frozen=True, slots=True)
 class ProjectPlace:
-    """Where a call goes: a project of a tenant, or a tenant. `disabled` names which of the two is, if any; `deleting` which
-    of them is to be deleted.
-    """
+    """Where a call goes: a project of a tenant, or a tenant. `disabled` names which of the two is, if any."""
 
     tenant_id: str
     project_id: str | None = None
     disabled: str = ""
-    deleting: str = ""
 
 
 async def project_place(connection: Connection, project_id: str) -> ProjectPlace | None:
@@ -77,13 +65,12 @@ async def project_place(connection: Connection, project_id: str) -> ProjectPlace
     if row is None:
         return None
     disabled = "tenant" if row["tenant_disabled"] else "project" if row["project_disabled"] else ""
-    deleting = "tenant" if row["tenant_deleting"] else "project" if row["project_deleting"] else ""
-    return ProjectPlace(row["tenant_id"], project_id, disabled, deleting)
+    return ProjectPlace(row["tenant_id"], project_id, disabled)
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectFacts:
-    """What other rooms may keep of a project: its slug never changes. `disabled`: also one that is to be deleted."""
+    """What other rooms may keep of a project: its slug never changes."""
 
     id: str
     slug: str
@@ -98,10 +85,7 @@ async def project_facts(connection: Connection, tenant_id: str, project_ids: Seq
 
 async def tenant_place(connection: Connection, tenant_id: str) -> ProjectPlace | None:
     row = await queries.tenant_show(connection, tenant_id)
-    if row is None:
-        return None
-    deleting = "tenant" if row["delete_after"] is not None else ""
-    return ProjectPlace(tenant_id, None, "tenant" if row["disabled"] else "", deleting)
+    return None if row is None else ProjectPlace(tenant_id, None, "tenant" if row["disabled"] else "")
 
 
 async def tenant_create(tx: Tx, body: TenantCreate, roles: Roles) -> Tenant:
@@ -132,9 +116,7 @@ async def tenant_update(
     before = _present(await queries.tenant_hold(tx.connection, tenant_id), "tenant", tenant_id)
     require_match(before["generation"])
     name, disabled = _changed(before, body)
-    grade = before["wipe_grade"] if body.wipe_grade is None else body.wipe_grade
-    capacity.require_possible_grade("baremetal", grade)
-    row = await queries.tenant_update(tx.connection, tenant_id, name, disabled, grade)
+    row = await queries.tenant_update(tx.connection, tenant_id, name, disabled)
     await record(tx, AuditEntry("tenant_update", tenant_id, tenant_id, details=_difference(before, row)))
     await emit(tx, NewEvent("tenant.updated", tenant_id, tenant_id, data={"disabled": disabled}))
     tx.wakeups.add(identity.TOPIC)
@@ -186,50 +168,13 @@ async def project_update(
     return _project(row, roles)
 
 
-@dataclass(frozen=True, slots=True)
-class DeletablePlace:
-    """What a deletion must know of its tenant or project. The caller holds the row's lock."""
-
-    tenant_id: str
-    project_id: str | None
-    delete_after: datetime | None
-    generation: int
-
-    @property
-    def id(self) -> str:
-        return self.project_id or self.tenant_id
-
-    @property
-    def noun(self) -> str:
-        return "project" if self.project_id else "tenant"
-
-
-async def lock_tenant(tx: Tx, tenant_id: str) -> DeletablePlace:
-    row = _present(await queries.tenant_hold(tx.connection, tenant_id), "tenant", tenant_id)
-    return DeletablePlace(tenant_id, None, row["delete_after"], row["generation"])
-
-
-async def lock_project(tx: Tx, project_id: str) -> DeletablePlace:
-    row = _present(await queries.project_hold(tx.connection, project_id), "project", project_id)
-    return DeletablePlace(row["tenant_id"], project_id, row["delete_after"], row["generation"])
-
-
-async def set_delete_after(tx: Tx, place: DeletablePlace, moment: datetime | None) -> None:
-    """Gates of all processes look again: who is of the place loses, or regains, what they may do."""
-    if place.project_id is None:
-        await queries.tenant_delete_after(tx.connection, place.tenant_id, moment)
-    else:
-        await queries.project_delete_after(tx.connection, place.project_id, moment)
-    tx.wakeups.add(identity.TOPIC)
-
-
 def _changed(before: DictRow, body: TenantUpdate | ProjectUpdate) -> tuple[str, bool]:
     name = before["name"] if body.name is None else body.name
     return name, before["disabled"] if body.disabled is None else body.disabled
 
 
 def _difference(before: DictRow, after: DictRow) -> dict[str, object]:
-    fields = [field for field in ("name", "disabled", "wipe_grade") if before.get(field) != after.get(field)]
+    fields = [field for field in ("name", "disabled") if before[field] != after[field]]
     return {"before": {f: before[f] for f in fields}, "after": {f: after[f] for f in fields}}
 
 
@@ -240,10 +185,8 @@ def _present(row: DictRow | None, noun: str, identifier: str) -> DictRow:
 
 
 def _tenant(row: DictRow, roles: Roles) -> Tenant:
-    verbs = _TENANT_VERBS if row["delete_after"] is None else _DELETING_TENANT_VERBS
-    return Tenant(**row, allowed_actions=identity.allowed_actions(roles, verbs))
+    return Tenant(**row, allowed_actions=identity.allowed_actions(roles, _TENANT_VERBS))
 
 
 def _project(row: DictRow, roles: Roles) -> Project:
-    verbs = _PROJECT_VERBS if row["delete_after"] is None else _DELETING_PROJECT_VERBS
-    return Project(**row, allowed_actions=identity.allowed_actions(roles, verbs))
+    return Project(**row, allowed_actions=identity.allowed_actions(roles, _PROJECT_VERBS))

@@ -12,12 +12,8 @@ tenants = sa.Table(
     sa.Column("slug", sa.Text(collation="C"), nullable=False, unique=True),
     sa.Column("name", sa.Text, nullable=False),
     sa.Column("disabled", sa.Boolean, nullable=False, server_default="false"),
-    # The least that the wipe of its whole hosts has to reach, whatever the SKU asks for.
-    sa.Column("wipe_grade", sa.Text, nullable=False, server_default="inspected"),
     sa.Column("created_at", Timestamp, nullable=False),
-    sa.Column("delete_after", Timestamp),  # its deletion was asked for: nothing but undoing that is done in it
     sa.Column("generation", sa.BigInteger, nullable=False, server_default="1"),
-    sa.CheckConstraint("wipe_grade IN ('inspected', 'rebooted')", name="tenants_wipe_grade"),
 )
 
 projects = sa.Table(
@@ -29,7 +25,6 @@ projects = sa.Table(
     sa.Column("name", sa.Text, nullable=False),
     sa.Column("disabled", sa.Boolean, nullable=False, server_default="false"),
     sa.Column("created_at", Timestamp, nullable=False),
-    sa.Column("delete_after", Timestamp),  # its deletion was asked for: nothing but undoing that is done in it
     sa.Column("generation", sa.BigInteger, nullable=False, server_default="1"),
     sa.UniqueConstraint("tenant_id", "slug", name="projects_one_per_slug"),
     sa.UniqueConstraint("id", "tenant_id", name="projects_with_tenant"),

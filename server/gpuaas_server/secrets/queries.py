@@ -112,29 +112,6 @@ async def versions_destroy(connection: Connection, secret_id: str, up_to: int, n
     return await cursor.fetchall()
 
 
-async def project_secrets_destroy(
-    connection: Connection, project_id: str, now: datetime, portion: int
-) -> list[DictRow]:
-    """A portion of the versions that were alive: secret, and where the value lies."""
-    cursor = await connection.execute(
-        "UPDATE secrets s SET destroyed_at = %s, wrapped_key = NULL, sealed_value = NULL FROM (SELECT id, version"
-        " FROM secrets WHERE project_id = %s AND destroyed_at IS NULL ORDER BY id, version LIMIT %s) p"
-        " WHERE s.id = p.id AND s.version = p.version RETURNING s.id, s.kept_in",
-        (now, project_id, portion),
-    )
-    return await cursor.fetchall()
-
-
-async def project_secrets_unerased(connection: Connection, project_id: str) -> int:
-    """Those that may still lie in the external store."""
-    cursor = await connection.execute(
-        "SELECT count(*) AS n FROM secrets WHERE project_id = %s AND kept_in = 'openbao' AND erased_at IS NULL",
-        (project_id,),
-    )
-    row = await cursor.fetchone()
-    return int(row["n"]) if row else 0
-
-
 async def versions_to_erase(connection: Connection, secret_id: str) -> list[int]:
     cursor = await connection.execute(
         "SELECT version FROM secrets WHERE id = %s AND kept_in = 'openbao' AND destroyed_at IS NOT NULL"

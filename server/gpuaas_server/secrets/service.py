@@ -106,15 +106,6 @@ async def secret_destroy(tx: Tx, secret_id: str, up_to_version: int) -> None:
         await leases.enqueue(tx, ERASE, [secret_id])
 
 
-async def destroy_portion(tx: Tx, project_id: str, portion: int) -> int:
-    """Destroy some more of a project's secrets. How many may still lie in the external store."""
-    gone = await queries.project_secrets_destroy(tx.connection, project_id, tx.now, portion)
-    elsewhere = sorted({row["id"] for row in gone if row["kept_in"] == "openbao"})
-    if elsewhere:
-        await leases.enqueue(tx, ERASE, elsewhere)
-    return await queries.project_secrets_unerased(tx.connection, project_id)
-
-
 def _name(ref: SecretRef) -> str:
     return f"{ref.secret_id}/{ref.version}"
 

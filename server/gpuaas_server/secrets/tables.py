@@ -39,7 +39,6 @@ secrets = sa.Table(
     sa.Column("destroyed_at", Timestamp),
     sa.Column("erased_at", Timestamp),  # since when the external store does not have it either
     sa.CheckConstraint(f"kept_in IN {BACKENDS}", name="secrets_kept_in"),
-    sa.Index("secrets_by_project", "project_id", "id", "version"),
     sa.Index("secrets_by_key", "key_id", "id", "version", postgresql_where=sa.text("destroyed_at IS NULL")),
 )
 

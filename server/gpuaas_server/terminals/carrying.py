@@ -15,7 +15,6 @@ from psycopg_pool import PoolTimeout
 from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.errors import Problem
-from gpuaas_server.kernel.printable import printable_text
 from gpuaas_server.kernel.tasks import stop
 from gpuaas_server.terminals import holding, machine, service
 from gpuaas_server.terminals.lines import Line, LineGone, Message, StreamLine
@@ -77,8 +76,8 @@ class Carrier:
                 await self._host.close()
         try:
             why = await holding.terminal_end(self._platform, self._row, why, self._bytes_in, self._bytes_out)
-        except AWAY as error:
-            log.warning("the end of a terminal could not be written; its lease will lapse", extra={"error": str(error)})
+        except AWAY:
+            log.exception("the end of a terminal could not be written; its lease will lapse")
         if not self.over.done():
             self.over.set_result(why)
         if self._viewer.done():
@@ -184,18 +183,14 @@ def _reason(done: Collection[asyncio.Future[End]]) -> End:
         if task.exception() is None:
             return task.result()
     for task in done:
-        error = task.exception()
-        if isinstance(error, AWAY):
-            log.warning("a terminal ended, since the database is away", extra={"error": str(error)})
-        else:
-            log.error("a terminal ended by an error", exc_info=error)
+        log.error("a terminal ended by an error", exc_info=task.exception())
     return end("interrupted")
 
 
 def _said_by_host(message: dict[str, object]) -> End:
     status = message.get("exit_status")
     if message.get("failed"):
-        return end("not_opened", printable_text(str(message.get("sentence") or ""))[:300])
+        return end("not_opened", str(message.get("sentence") or "")[:300])
     return machine.exited(status if isinstance(status, int) and 0 <= status <= 255 else None)
 
 

@@ -9,19 +9,15 @@ from gpuaas_server.access import keys
 from gpuaas_server.access.allocation_access import allocation_place
 from gpuaas_server.access.issuing import Issue, certificates_issue
 from gpuaas_server.access.ssh_keys import read_public_key
-from gpuaas_server.allocations.service import AllocationAccess
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.kernel.context import Actor, Platform, Tx, system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.errors import Problem
-from gpuaas_server.kernel.networks import is_address
 from gpuaas_server.terminals import queries, service
 from gpuaas_server.terminals.machine import LEASE, End
 
 # Good for the log-in alone: what it opened goes on, and is ended by other means.
 LOGIN = timedelta(minutes=2)
-# A bare-metal host logs in to itself by loopback, a slice is entered from its own address.
-LOOPBACK = ("127.0.0.0/8", "::1/128")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,39 +28,22 @@ class Taken:
     certificate: str
 
 
-@dataclass(frozen=True, slots=True)
-class Answering:
-    """The node that answers, and which of its keys it does it with."""
-
-    node: Actor
-    key_generation: int
-
-
-async def terminal_take(platform: Platform, by: Answering, terminal_id: str, public_key: str, holder: str) -> Taken:
-    """The certificate is in the name of who opened the terminal: it is listed, and revoked, with their others. It opens the
-    allocation from the host itself only, so that nobody who copied the node's key can use it elsewhere.
-    """
-    node = by.node
+async def terminal_take(platform: Platform, node: Actor, terminal_id: str, public_key: str, holder: str) -> Taken:
+    """The certificate is in the name of who opened the terminal: it is listed, and revoked, with their others."""
     public = read_public_key(public_key)
     authority = keys.signer(await keys.live_keys(platform, "ssh_user_ca"), platform.clock())
     async with platform.transaction(PLATFORM, node) as tx:
-        taking = (terminal_id, node.id, by.key_generation, holder)
-        row = await queries.terminal_take(tx.connection, *taking, tx.now, tx.now + LEASE)
+        row = await queries.terminal_take(tx.connection, terminal_id, node.id, holder, tx.now, tx.now + LEASE)
         if row is None:
             raise Problem("conflict", "The terminal is not waited for on this node, or not any more.")
         place = await allocation_place(tx.connection, row["project_id"], row["allocation_id"])
-        wish = Issue(public, tx.now + LOGIN, authority, terminal_id=terminal_id, sources=_on_the_host(place))
+        wish = Issue(public, tx.now + LOGIN, authority, terminal_id=terminal_id)
         [issued] = await certificates_issue(_for_opener(tx, row), [place], wish)
         details: dict[str, object] = {"serial": issued.serial, "opened_by": row["opened_by"]}
         at = (row["tenant_id"], row["project_id"])
         await record(tx, AuditEntry("agent_terminal_stream", terminal_id, *at, details=details))
         tx.wakeups.add(service.topic(terminal_id))
     return Taken(row, issued.certificate)
-
-
-def _on_the_host(place: AllocationAccess) -> tuple[str, ...]:
-    address = "" if place.ssh is None else place.ssh.address
-    return (*LOOPBACK, address) if is_address(address) else LOOPBACK
 
 
 def _for_opener(tx: Tx, row: DictRow) -> Tx:

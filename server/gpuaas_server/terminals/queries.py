@@ -68,20 +68,13 @@ async def terminal_list(
 
 
 async def terminal_take(
-    connection: Connection,
-    terminal_id: str,
-    node_id: str,
-    key_generation: int,
-    holder: str,
-    now: datetime,
-    until: datetime,
+    connection: Connection, terminal_id: str, node_id: str, holder: str, now: datetime, until: datetime
 ) -> DictRow | None:
-    """Once: who comes second, too late, or with a key that the node has no more, gets nothing."""
+    """Once: who comes second, or too late, gets nothing."""
     cursor = await connection.execute(
         "UPDATE terminals SET holder = %s, lease_until = %s WHERE id = %s AND node_id = %s AND status = 'requested'"
-        " AND EXISTS (SELECT FROM nodes n WHERE n.id = %s AND n.key_generation = %s AND n.retired_at IS NULL)"
         f" AND holder IS NULL AND open_by > %s RETURNING {COLUMNS}",
-        (holder, until, terminal_id, node_id, node_id, key_generation, now),
+        (holder, until, terminal_id, node_id, now),
     )
     return await cursor.fetchone()
 

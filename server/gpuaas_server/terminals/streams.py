@@ -53,8 +53,7 @@ async def agent_terminal_stream(socket: WebSocket, terminal_id: str) -> None:
         async with asyncio.timeout(HELLO_SECONDS):
             hello = await line.receive()
         public_key = str(hello.get("public_key")) if isinstance(hello, dict) else ""
-        by = holding.Answering(admission.actor, socket.scope["state"]["node_key_generation"])
-        taken = await holding.terminal_take(platform, by, terminal_id, public_key, desk.address)
+        taken = await holding.terminal_take(platform, admission.actor, terminal_id, public_key, desk.address)
     except Problem as problem:
         await _refuse(line, problem)
         return

@@ -9,14 +9,13 @@ import logging
 import os
 import random
 import socket
-import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
-from psycopg import Error
+from psycopg import OperationalError
 from psycopg.errors import DeadlockDetected
 
 from gpuaas_server.kernel import metrics
@@ -33,11 +32,8 @@ log = logging.getLogger(__name__)
 Snapshot = TypeVar("Snapshot")
 Decision = TypeVar("Decision")
 
-AWAY = (Error, Problem)  # the database, or a free connection to it
-# The first goes at once; what comes on its heels goes together, after a pause that follows from what a round takes: rounds
-# get a third of the time at most, and a row of somebody else never waits longer than that for its turn.
-LONGEST_ROUND_PAUSE = 0.03
-PAUSE_PER_ROUND = 2.0
+AWAY = (OperationalError, Problem)  # the database, or a free connection to it
+ROUND_PAUSE = 0.03  # the first goes at once; what comes on its heels goes together
 BACKLOG_PAUSE = timedelta(seconds=5)  # between two looks at what the metrics say about the lanes
 FLOWS_REMEMBERED = 1000  # of those whose turn was lately; one that is forgotten has waited longest
 IDLE_LOOK = 30.0  # a wake-up may be lost with a killed process; look anyway
@@ -62,10 +58,7 @@ class ActingMachine(Machine[Snapshot, Decision], Protocol):
 
 @runtime_checkable
 class ManyMachine(Machine[Snapshot, Decision], Protocol):
-    """One whose rows are many and small: it loads what it needs for all of them at once.
-
-    They are stored in the order of the answer, so that a machine decides in which order it locks what they share.
-    """
+    """One whose rows are many and small: it loads what it needs for all of them at once."""
 
     async def load_many(self, connection: Connection, subjects: Sequence[str]) -> dict[str, Snapshot]: ...
 
@@ -110,7 +103,7 @@ class Worker:
 
     async def _round(self) -> float:
         """Lease what is due and start it; the answer is how long there is nothing to do."""
-        self._freed, begun = False, time.monotonic()
+        self._freed = False
         kinds, now = list(self._machines), self._platform.clock()
         async with self._platform.database.connection(PLATFORM) as connection:
             waiting = await self._waiting(connection, kinds, now)
@@ -123,7 +116,7 @@ class Worker:
         self._start(taken, now)
         self._short_of_slots = bool(crowded)
         if taken:
-            await asyncio.sleep(min(LONGEST_ROUND_PAUSE, PAUSE_PER_ROUND * (time.monotonic() - begun)))
+            await asyncio.sleep(ROUND_PAUSE)
         if (crowded and self._freed) or len(taken) < sum(map(len, chosen.values())):
             return 0.0  # a slot is free again, or another worker took what we chose
         return IDLE_LOOK if due is None else min(IDLE_LOOK, max(0.001, (due - now).total_seconds()))
@@ -220,8 +213,7 @@ class Worker:
     async def _rest(self, seconds: float) -> None:
         self._next_look = self._platform.clock() + timedelta(seconds=seconds)
         with suppress(TimeoutError):
-            async with asyncio.timeout(max(seconds, 0.001)):
-                await self._woken.wait()
+            await asyncio.wait_for(self._woken.wait(), max(seconds, 0.001))
 
     async def _handle(self, *taken: Lease) -> None:
         lease = taken[0]
@@ -247,7 +239,7 @@ class Worker:
             loaded = await self._load(tx.connection, taken) if acted is None else {}  # the guard's answer comes with it
             ours = await leases.ours(guarded)
             ends = []
-            for lease in _in_order_of(loaded, taken):
+            for lease in taken:
                 if lease.id in ours:
                     tx.actor = system_actor(f"worker/{kind}", lease.correlation_id)
                     ends.append((lease, await self._apply(tx, lease, loaded.get(lease.subject), acted)))
@@ -308,8 +300,3 @@ class Worker:
                 again_at = self._platform.clock() + timedelta(seconds=pause)
                 await leases.fail(connection, lease, f"{type(error).__name__}: {error}", again_at)
             self._platform.wakeups.wake(leases.TOPIC)  # the loop may be resting until the lease would have lapsed
-
-
-def _in_order_of(loaded: Mapping[str, object], taken: Sequence[Lease]) -> list[Lease]:
-    places = {subject: place for place, subject in enumerate(loaded)}
-    return sorted(taken, key=lambda lease: places.get(lease.subject, len(places)))

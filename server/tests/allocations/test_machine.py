@@ -4,7 +4,6 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,18 +17,14 @@ from gpuaas_server.allocations.machine import (
     Wait,
     decide,
 )
-from gpuaas_server.kernel.ssh_targets import SshEndpoint
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LIMITS = Limits(timedelta(minutes=10), timedelta(minutes=15), attempts=3)
 SSH = {"ssh": {"address": "10.0.0.1", "port": 22, "user": "gpu"}}
-# What the platform adds to a proof that states no grade.
-OF_OLDER_AGENT = {"evidence": {}, "verdict": {"grade": "inspected", "required": "inspected", "not_examined": []}}
 
 
 def snapshot(**given: object) -> Snapshot:
     base = Snapshot("alc_1", "requested", 1, 0, None, 0, None, False, 0, 0, None, None, LIMITS)
-    base = replace(base, addresses=frozenset({"10.0.0.1"}))
     return replace(base, **given)  # type: ignore[arg-type]
 
 
@@ -54,32 +49,7 @@ def test_a_request_is_provisioned_with_a_deadline() -> None:
 
 def test_a_provisioned_host_makes_it_active_with_a_way_in() -> None:
     step = decide(provisioning(task=task("provision", "succeeded", result=SSH)), NOW)
-    assert step == Step("active", ssh=SshEndpoint("10.0.0.1", 22, "gpu"), phase_done=True)
-
-
-@pytest.mark.parametrize(
-    "reported",
-    [
-        {"address": "-oProxyCommand=id", "port": 22, "user": "gpu"},
-        {"address": "10.0.0.1\n10.0.0.2", "port": 22, "user": "gpu"},
-        {"address": "10.0.0.1", "port": 22, "user": "gpu\n"},
-        {"address": "10.0.0.1", "port": 22, "user": "root"},
-        {"address": "10.0.0.1", "port": "22", "user": "gpu"},
-        {"address": "10.0.0.1", "port": True, "user": "gpu"},
-        {"address": "10.0.0.1", "port": 65536, "user": "gpu"},
-        {"address": "10.0.0.2", "port": 22, "user": "gpu"},
-        {"address": "fe80::1%-oX", "port": 22, "user": "gpu"},
-        {"port": 22},
-        "10.0.0.1",
-        [],
-    ],
-)
-def test_a_way_in_that_is_not_the_hosts_own_is_refused_and_cleaned_up(reported: object) -> None:
-    step = decide(provisioning(task=task("provision", "succeeded", result={"ssh": reported})), NOW)
-    assert isinstance(step, Step)
-    assert step.failure is not None
-    assert (step.state, step.send, step.failure.code, step.ssh) == ("failed", "deprovision", "ssh_target_refused", None)
-    assert step.failure.message.isprintable()
+    assert step == Step("active", ssh=SSH["ssh"], phase_done=True)
 
 
 def test_success_without_a_way_in_is_a_failure() -> None:
@@ -127,7 +97,7 @@ def test_a_release_goes_through_every_phase_and_ends_only_with_proof() -> None:
         assert (step.state, step.send) == ("releasing", following)
     proof = {"clean": True, "checks": []}
     step = decide(releasing(phase="verify_wipe", task=task("verify_wipe", "succeeded", result=proof)), NOW)
-    assert step == Step("released", ends=True, evidence=proof | OF_OLDER_AGENT, phase_done=True)
+    assert step == Step("released", ends=True, evidence=proof, phase_done=True)
 
 
 def test_an_unproven_wipe_blocks_the_slots() -> None:
@@ -155,7 +125,7 @@ def test_a_failed_allocation_is_cleaned_and_stays_failed() -> None:
     proof = {"clean": True}
     verified = task("verify_wipe", "succeeded", result=proof)
     step = decide(releasing(state="failed", phase="verify_wipe", task=verified), NOW)
-    assert step == Step("failed", ends=True, evidence=proof | OF_OLDER_AGENT, phase_done=True)
+    assert step == Step("failed", ends=True, evidence=proof, phase_done=True)
 
 
 def test_changed_access_is_sent_and_tried_again_for_ever() -> None:
@@ -194,7 +164,7 @@ def test_a_clean_up_on_a_lost_host_is_blocked_without_waiting() -> None:
 def test_a_proof_that_arrived_counts_although_the_host_was_lost_after_it() -> None:
     proof = task("verify_wipe", "succeeded", result={"clean": True})
     step = decide(releasing(phase="verify_wipe", task=proof, node_lost=True), NOW)
-    assert step == Step("released", ends=True, evidence={"clean": True} | OF_OLDER_AGENT, phase_done=True)
+    assert step == Step("released", ends=True, evidence={"clean": True}, phase_done=True)
 
 
 def test_a_release_that_a_lost_host_blocked_goes_on_when_it_is_back_and_no_other_does() -> None:

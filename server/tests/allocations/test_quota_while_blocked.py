@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 import pytest
 
 from gpuaas_server.allocations import queries, service
-from gpuaas_server.allocations.reconciler import AllocationMachine
 from gpuaas_server.kernel.context import Platform, system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from tests_support import agents
@@ -117,21 +116,3 @@ async def test_the_end_of_an_allocation_locks_no_quota_before_the_last_statement
             locked = await beside.connection.execute("SELECT scope_id FROM quotas FOR UPDATE NOWAIT")
             assert {row["scope_id"] for row in await locked.fetchall()} == {blocked.project, blocked.tenant}
     assert await blocked.used() == (0, 0)
-
-
-async def test_a_worker_locks_the_hosts_of_several_allocations_in_one_order(site: Site) -> None:
-    """Two workers that end allocations on the same two hosts would otherwise wait for each other."""
-    story = await Story.begin(site)
-    first, second = story.host, await site.host()
-    assert first.node_id < second.node_id
-    await second.call("POST", "/inventory", inventory(*(slot(n) for n in range(2))))
-    await site.admin.post(f"/nodes/{second.node_id}/slots/approve", {})
-    await site.admin.post(f"/nodes/{first.node_id}/cordon", {"reason": "the other one first"})
-    wanted = (f"/projects/{story.project}/allocations", {"sku": "whole"})
-    older = (await site.admin.post(*wanted))["items"][0]
-    await site.admin.post(f"/nodes/{first.node_id}/uncordon", {})
-    newer = (await site.admin.post(*wanted))["items"][0]
-    assert (older["node_id"], newer["node_id"]) == (second.node_id, first.node_id)
-    async with site.platform.transaction(PLATFORM, system_actor("test")) as tx:
-        loaded = await AllocationMachine(site.platform).load_many(tx.connection, [older["id"], newer["id"]])
-    assert list(loaded) == [newer["id"], older["id"]]

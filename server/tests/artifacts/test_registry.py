@@ -106,7 +106,6 @@ async def _scopes_of(site: RegistrySite, name: str, password: str, scope: str) -
 
 async def test_only_who_may_publish_pushes_and_strangers_get_nothing(site: RegistrySite) -> None:
     accounts = f"{site.shop.path}/service-accounts"
-    await site.shop.intend("oci", "image")
     tokens = {}
     for scope in ("artifacts:publish", "artifacts:read", "projects:read"):
         made = await site.shop.admin.post(accounts, {"name": scope, "scopes": [scope]})

@@ -76,16 +76,3 @@ async def test_the_retention_in_force_can_be_asked_by_anybody_signed_in(world: W
     assert (periods["audit"]["days"], periods["audit"]["setting"]) == (777, "GPUAAS_AUDIT_RETENTION_DAYS")
     assert {"event", "history", "operation", "delivery", "certificate", "enrolment"} <= periods.keys()
     assert (await world.client.get("/retention")).status_code == 401
-
-
-async def test_rows_are_picked_by_how_the_request_came(world: World) -> None:
-    for slug, user_agent in (("acme", "gpuaas-cli/0.1.0"), ("other", "gpuaas-sdk")):
-        body, headers = {"slug": slug, "name": slug}, {"User-Agent": user_agent}
-        assert (await world.admin.call("POST", "/tenants", json=body, headers=headers)).status_code == 201
-    found = {
-        source: [row["details"] for row in await world.audit(action="tenant_create", source=source)]
-        for source in ("cli", "api", "console")
-    }
-    assert found == {"cli": [{"slug": "acme"}], "api": [{"slug": "other"}], "console": []}
-    refused = await world.admin.call("GET", "/audit", params={"source": "telepathy"})
-    assert (refused.status_code, refused.json()["code"]) == (422, "invalid_request")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpuaas_server.events import queries, service, streaming
+from gpuaas_server.events import service, streaming
 from gpuaas_server.events.relay import JsonLinesSink, relay
 from gpuaas_server.events.schemas import Event
 from gpuaas_server.events.service import EventFilter, NewEvent, Place
@@ -49,34 +49,6 @@ async def test_a_reader_skips_nothing_when_an_older_transaction_commits_later(pl
         assert seen == []
     seen, place = await read(platform, place)
     assert seen == ["first", "second"]
-
-
-async def test_a_reader_looks_again_soon_for_what_is_settled_while_it_looks(platform: Platform) -> None:
-    """The older transaction ends between the reader's two questions. It concerns somebody else, so nobody is woken."""
-    wanted, place = EventFilter(PROJECT), Place()
-    async with platform.transaction(PLATFORM, ACTOR) as slow:
-        await service.emit(slow, news("elsewhere", OTHER))
-        await slow.flush()
-        cursor = await slow.connection.execute("SELECT 1 AS sent")
-        await cursor.fetchone()
-        await emit(platform, "mine")
-        async with platform.database.connection(PLATFORM) as connection:
-            assert await queries.event_list(connection, wanted, place, 10) == []
-    async with platform.database.connection(PLATFORM) as connection:
-        assert await queries.event_unsettled(connection, wanted, place)
-
-
-async def test_what_others_have_not_settled_keeps_no_reader_looking(platform: Platform) -> None:
-    async with platform.transaction(PLATFORM, ACTOR) as slow:
-        await service.emit(slow, news("elsewhere", OTHER))
-        await slow.flush()
-        cursor = await slow.connection.execute("SELECT 1 AS sent")
-        await cursor.fetchone()
-        async with platform.transaction(PLATFORM, ACTOR) as quick:
-            await service.emit(quick, news("elsewhere too", OTHER))
-        async with platform.database.connection(PLATFORM) as connection:
-            look = await service.event_look(connection, EventFilter(PROJECT), Place(), 10)
-        assert (look.enough, look.again) == (False, service.LONGEST_PAUSE)
 
 
 async def test_many_writers_and_a_reader_agree_on_every_event(platform: Platform) -> None:

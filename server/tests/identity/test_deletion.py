@@ -1,6 +1,6 @@
 """Users and service accounts that are deleted, and keys that are disabled for a while."""
 
-from gpuaas_server.identity.principals import ACCESS_END, CONTROLLER_LEASES_END, SSH_KEYS_DELETE
+from gpuaas_server.identity.principals import ACCESS_END, SSH_KEYS_DELETE
 from gpuaas_server.kernel.database import PLATFORM
 from tests_support.browsers import Browser
 from tests_support.people import PASSWORD, Person, World, account_token, token_request
@@ -96,7 +96,7 @@ async def test_a_deleted_service_account_is_out_at_once_and_its_name_is_free(wor
     assert (await account_token(world.client, account_id, secret)).status_code == 401
     assert (await program.get("/me")).json()["code"] == "token_invalid"
     assert (await world.admin.get(path)).status_code == 404
-    assert await work_of(world, account_id) == {ACCESS_END, CONTROLLER_LEASES_END}
+    assert await work_of(world, account_id) == {ACCESS_END}
     assert await lines(world, "SELECT id AS line FROM service_account_keys") == []
     again = await world.admin.made(path.rpartition("/")[0], {"name": "ci", "scopes": ["projects:read"]})
     assert again["id"] != account_id

@@ -67,34 +67,6 @@ async def test_a_release_waits_for_the_operation_that_is_in_the_way(world: AppSi
     assert await _state(world, 1) == "released"
 
 
-async def test_a_release_goes_on_when_the_decommission_that_was_under_way_has_ended(world: AppSite) -> None:
-    instance_id = await world.running(nodes=1)
-    operation_id = await world.asked(instance_id, "decommission")
-    await world.controller.does(operation_id, "claim")
-    assert await _release(world, 0) == "active"
-    await world.settle()
-    assert await _state(world, 0) == "active"
-    await world.controller.does(operation_id, "complete")
-    await world.settle()
-    assert (await world.operation(operation_id))["status"] == "succeeded"
-    assert await _state(world, 0) == "released", "nobody is there any more, and it is known at once"
-
-
-async def test_a_release_goes_on_when_the_removal_of_a_drained_member_has_ended(world: AppSite) -> None:
-    instance_id = await world.running()
-    (member,) = [one for one in await world.members(instance_id) if one["allocation_id"] == world.allocations[1]]
-    for kind in ("drain", "remove"):
-        operation_id = (await world.change_members(instance_id, kind, targets=[member["id"]])).json()["id"]
-        await world.controller.does(operation_id, "claim")
-        if kind == "remove":
-            assert await _release(world, 1) == "active"
-            await world.settle()
-        await world.controller.does(operation_id, "complete")
-        await world.settle()
-    assert await _state(world, 1) == "released"
-    assert await world.controller.work() == [], "what had been removed is not asked to leave again"
-
-
 async def test_a_release_does_not_wait_for_ever(world: AppSite) -> None:
     instance_id = await world.running()
     await _release(world, 1)

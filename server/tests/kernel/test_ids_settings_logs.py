@@ -15,7 +15,6 @@ from gpuaas_server.kernel.ids import is_id, new_id
 from gpuaas_server.kernel.logs import JsonFormatter, redact
 from gpuaas_server.kernel.sealing import Sealer, load_or_make_master_key
 from gpuaas_server.kernel.settings import Settings, settings_reference
-from gpuaas_server.kernel.start import StartFailed
 
 
 def test_ids_of_one_process_sort_in_the_order_they_were_made() -> None:
@@ -83,34 +82,3 @@ def test_the_master_key_is_made_once_readable_by_its_owner_only_also_by_many_sta
     assert len(keys) == 1
     assert path.stat().st_mode & 0o777 == 0o600
     assert [file.name for file in path.parent.iterdir()] == ["master.key"]
-
-
-@pytest.mark.parametrize("mode", [0o640, 0o604, 0o666, 0o440])
-def test_a_master_key_that_others_could_read_is_taken_from_them_and_that_is_said(
-    tmp_path: Path, mode: int, caplog: pytest.LogCaptureFixture
-) -> None:
-    path = tmp_path / "master.key"
-    key = load_or_make_master_key(path)
-    assert caplog.records == []
-    path.chmod(mode)
-    assert load_or_make_master_key(path) == key
-    assert path.stat().st_mode & 0o777 == mode & 0o700
-    assert "could be read by others" in caplog.text
-    caplog.clear()
-    load_or_make_master_key(path)
-    assert caplog.records == []
-
-
-def test_a_master_key_whose_mode_cannot_be_corrected_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "master.key"
-    load_or_make_master_key(path)
-    path.chmod(0o644)
-
-    def on_a_read_only_mount(self: Path, mode: int) -> None:
-        raise PermissionError(1, "Operation not permitted", str(self))
-
-    monkeypatch.setattr(Path, "chmod", on_a_read_only_mount)
-    with pytest.raises(StartFailed, match="chmod 600"):
-        load_or_make_master_key(path)

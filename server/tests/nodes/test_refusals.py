@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from gpuaas_server.kernel.ids import new_id
-from gpuaas_server.nodes import nonces
+from gpuaas_server.nodes import gate
 from tests_support.agents import Host, MovableClock, Site
 
 
@@ -95,7 +95,7 @@ async def test_a_refused_enrolment_does_not_count_against_signing_in(site: Site)
 async def test_strangers_cannot_push_an_agents_nonces_out_of_the_memory(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(nonces, "MOST_NONCES", 4)
+    monkeypatch.setattr(gate, "MOST_NONCES", 4)
     host, nonce = await site.host(), secrets.token_hex(16)
     await host.call("GET", "/tasks?wait=0", nonce=nonce)
     for _ in range(12):

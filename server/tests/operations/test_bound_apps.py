@@ -1,16 +1,8 @@
 """A controller is a service account that is bound to apps, and hears only of those."""
 
 import asyncio
-import base64
-
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from tests_support.apps import AppSite
-
-RECIPIENT = base64.b64encode(X25519PrivateKey.generate().public_key().public_bytes_raw()).decode()
-PUBLIC_KEY = Ed25519PrivateKey.generate().public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode()
 
 
 async def test_apps_control_needs_an_app(world: AppSite) -> None:
@@ -32,55 +24,6 @@ async def test_an_app_that_is_taken_away_is_heard_of_no_more(world: AppSite) -> 
     assert await world.controller.work() == []
     answer = await world.controller.send(operation_id, "claim")
     assert answer.json()["code"] == "not_the_controller"
-
-
-async def _lease_is_gone(world: AppSite, operation_id: str, code: str) -> None:
-    """Whatever the lease opened is refused, and the operation waits for another controller."""
-    controller = world.controller
-    asked = {
-        "report": {},
-        "runtime-secrets": {"recipient_key": RECIPIENT},
-        "machine-access": {"public_key": PUBLIC_KEY},
-        "complete": {},
-    }
-    for verb, body in asked.items():
-        answer = await controller.send(operation_id, verb, body)
-        assert (answer.status_code, answer.json()["code"]) == (403, code), (verb, answer.text)
-    await world.settle()
-    waiting = await world.operation(operation_id)
-    assert (waiting["status"], waiting["attempt"]) == ("pending", 1)
-    another = await world.another_controller()
-    await another.carry_out(operation_id)
-    assert (await world.operation(operation_id))["status"] == "succeeded"
-
-
-async def test_a_lease_ends_at_once_when_its_app_is_taken_away(world: AppSite) -> None:
-    _, operation_id = await world.created()
-    await world.controller.does(operation_id, "claim")
-    account = f"{world.path}/service-accounts/{world.controller.account_id}"
-    await world.admin.call("PATCH", account, {"app_slugs": ["another"]})
-    await asyncio.sleep(0.1)  # the gate hears of it by a wake-up
-    await _lease_is_gone(world, operation_id, "not_the_controller")
-
-
-async def test_a_lease_ends_at_once_with_the_account(world: AppSite) -> None:
-    _, operation_id = await world.created()
-    await world.controller.does(operation_id, "claim")
-    account = f"{world.path}/service-accounts/{world.controller.account_id}"
-    assert (await world.admin.call("PATCH", account, {"disabled": True})).status_code == 200
-    await asyncio.sleep(0.1)  # the gate hears of it by a wake-up
-    await _lease_is_gone(world, operation_id, "account_disabled")
-
-
-async def test_a_lease_stays_when_another_app_is_taken_away(world: AppSite) -> None:
-    account = f"{world.path}/service-accounts/{world.controller.account_id}"
-    await world.admin.call("PATCH", account, {"app_slugs": ["another", "echo"]})
-    _, operation_id = await world.created()
-    await world.controller.does(operation_id, "claim")
-    await world.admin.call("PATCH", account, {"app_slugs": ["echo"]})
-    await world.settle()
-    assert (await world.operation(operation_id))["status"] == "claimed"
-    await world.controller.does(operation_id, "complete")
 
 
 async def test_a_controller_sees_nothing_of_the_apps_that_it_is_not_bound_to(world: AppSite) -> None:

@@ -3,15 +3,12 @@
 import os
 import shutil
 import socket
-import ssl
 import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
-from datetime import UTC, datetime
 from pathlib import Path
 
-import httpx
 import psycopg
 import pytest
 
@@ -73,60 +70,6 @@ def test_api_and_worker_wait_for_a_database_that_is_away_when_they_start(
 PARTS = ("api", "worker")
 
 
-def test_https_answers_what_it_waits_for_by_the_certificate_of_the_last_run(
-    directory: Path, stopped: EmbeddedPostgres
-) -> None:
-    ports = [free_port() for _ in range(3)]
-    binds = {"https_bind": f"127.0.0.1:{ports[1]}", "client_certificate_bind": f"127.0.0.1:{ports[2]}"}
-    secure = [f"https://127.0.0.1:{port}" for port in ports[1:]]
-    with ExitStack() as first:
-        first.callback(postgres.start(directory, OPTIONS).stop)
-        first.enter_context(running("api", directory, ports[0], database_url=stopped.url, **binds))
-        until(lambda: all(readiness(directory, url) == 200 for url in secure), "https, with its first certificate")
-    with ExitStack() as stack:
-        api = stack.enter_context(running("api", directory, ports[0], database_url=stopped.url, **binds))
-        for url in secure:
-            until(lambda url=url: readiness(directory, url) == AWAY, "the cause over https")  # type: ignore[misc]
-        stack.callback(postgres.start(directory, OPTIONS).stop)
-        for url in secure:
-            until(lambda url=url: readiness(directory, url) == 200, "readiness over https")  # type: ignore[misc]
-        assert api.process.poll() is None
-
-
-AWAY = "PostgreSQL does not accept connections."
-
-
-def readiness(directory: Path, url: str) -> int | str | None:
-    """200, or the cause; None when nobody listens there."""
-    authority = directory / "var" / "tls" / "ca.crt"
-    if not authority.exists():
-        return None
-    try:
-        answer = httpx.get(f"{url}/readyz", verify=ssl.create_default_context(cafile=str(authority)), timeout=20)
-    except httpx.TransportError:
-        return None
-    return answer.status_code if answer.status_code == 200 else str(answer.json()["detail"])
-
-
-def test_up_with_an_external_database_that_is_away_listens_and_names_the_cause(
-    directory: Path, stopped: EmbeddedPostgres
-) -> None:
-    with ExitStack() as stack:
-        up = stack.enter_context(running("up", directory, free_port(), database_url=stopped.url))
-        until(lambda: up.cause() == AWAY, "the cause")
-        alive = up.answer("/healthz")
-        assert alive is not None
-        assert alive.status_code == 200
-        server = postgres.start(directory, OPTIONS)
-        stack.callback(server.stop)
-        until(up.is_ready, "readiness")
-        told = [line["message"] for line in up.lines() if "database c" in line["message"].lower()]
-        assert [message.split(":")[0].split(" after")[0] for message in told] == [
-            "The database cannot be used",
-            "The database can be used again",
-        ]
-
-
 def test_an_outage_is_two_lines_in_each_log_whatever_was_going_on(directory: Path, stopped: EmbeddedPostgres) -> None:
     server = postgres.start(directory, OPTIONS)
     with ExitStack() as stack:
@@ -165,14 +108,6 @@ def test_a_database_that_became_read_only_is_no_database_to_serve_from(
         until(lambda: api.cause() == "PostgreSQL is read-only: it is a standby, or was set so.", "the cause")
         set_read_only(server, "off")
         until(api.is_ready, "readiness again")
-        again = datetime.now(UTC)
-        until(lambda: hears_agents_since(server, again), "signs of life of agents")
-
-
-def hears_agents_since(server: EmbeddedPostgres, moment: datetime) -> bool:
-    with psycopg.connect(server.url) as connection:
-        row = connection.execute("SELECT max(flushed_at) FROM agent_listeners").fetchone()
-    return row is not None and row[0] is not None and row[0] > moment
 
 
 def set_read_only(server: EmbeddedPostgres, value: str) -> None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
-import psycopg
 import pytest
 from psycopg.rows import DictRow
 
@@ -79,7 +78,7 @@ async def staged(
     path = f"/projects/{ground.project}/allocations/{ground.allocation}/terminals"
     terminal = await ground.site.admin.post(path, {})
     node = Actor(ground.host.node_id, "node", "host-1")
-    taken = await holding.terminal_take(platform, holding.Answering(node, 1), terminal["id"], ssh_line(), holder)
+    taken = await holding.terminal_take(platform, node, terminal["id"], ssh_line(), holder)
     near_host, near_person = Pipe(), Pipe()
     carrier = Carrier(platform, {**taken.row, **limits}, near_host)
     if attach:
@@ -266,9 +265,7 @@ async def test_a_holder_that_is_not_reached_is_given_up_when_its_lease_is_over(
     path = f"/projects/{ground.project}/allocations/{ground.allocation}/terminals"
     terminal = await ground.site.admin.post(path, {})
     node = Actor(ground.host.node_id, "node", "host-1")
-    taken = await holding.terminal_take(
-        platform, holding.Answering(node, 1), terminal["id"], ssh_line(), "127.0.0.1:1/x"
-    )
+    taken = await holding.terminal_take(platform, node, terminal["id"], ssh_line(), "127.0.0.1:1/x")
     assert (await watched(ground, Desk(platform), terminal["id"]))["reason"] == "interrupted"
     assert await holding.terminal_renew(platform, taken.row, 0, 0)  # it may only be us who do not reach it
     clock.ahead += machine.LEASE
@@ -323,13 +320,3 @@ async def test_two_processes_join_and_a_stranger_does_not(ground: Ground) -> Non
         last = await line.receive()
         assert isinstance(last, dict)
         assert last["reason"] == "access_lost"
-
-
-async def test_a_database_that_is_away_is_one_line_in_the_log_and_no_traceback(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    ended: asyncio.Future[carrying.End] = asyncio.get_running_loop().create_future()
-    ended.set_exception(psycopg.OperationalError("the connection is lost"))
-    assert carrying._reason([ended]).reason == "interrupted"
-    [line] = caplog.records
-    assert (line.levelname, line.exc_info, line.__dict__["error"]) == ("WARNING", None, "the connection is lost")

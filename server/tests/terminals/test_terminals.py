@@ -40,9 +40,7 @@ async def now(ground: Ground, terminal: Json) -> Json:
 
 async def take(ground: Ground, terminal: Json, node_id: str = "") -> holding.Taken:
     node = Actor(node_id or ground.host.node_id, "node", "host-1")
-    return await holding.terminal_take(
-        ground.site.platform, holding.Answering(node, 1), terminal["id"], ssh_line(), "127.0.0.1:1/x"
-    )
+    return await holding.terminal_take(ground.site.platform, node, terminal["id"], ssh_line(), "127.0.0.1:1/x")
 
 
 async def audited(ground: Ground, action: str) -> list[dict[str, Any]]:

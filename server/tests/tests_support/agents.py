@@ -20,7 +20,6 @@ from gpuaas_server.kernel.clock import Clock, utc_now
 from gpuaas_server.kernel.context import Platform
 
 Json = dict[str, Any]
-POSSESSION_PREFIX = b"gpuaas-node-key-v1\n"
 
 
 class MovableClock:
@@ -58,11 +57,6 @@ class Person:
         return found
 
 
-def _address_of_nobody() -> str:
-    """An address belongs to one node: two hosts of a test do not meet in it by chance."""
-    return f"2001:db8:{secrets.token_hex(2)}:{secrets.token_hex(2)}::1"
-
-
 @dataclass
 class Host:
     """One host with its own key."""
@@ -71,7 +65,7 @@ class Host:
     key: Ed25519PrivateKey = field(default_factory=Ed25519PrivateKey.generate)
     node_id: str = "-"
     hostname: str = "host-1"
-    address: str = field(default_factory=_address_of_nobody)
+    address: str = "10.0.0.1"
     clock: Clock = utc_now
 
     def sign(self, method: str, target: str, body: bytes, ts_ms: int | None = None, nonce: str = "") -> str:
@@ -110,24 +104,7 @@ class Host:
         assert answer.status_code == 200, answer.text
         return [json.loads(task["envelope"]) | {"_signed": task} for task in answer.json()["tasks"]]
 
-    async def rotate_key(self) -> httpx.Response:
-        """A new key, brought in by the current one."""
-        new = Ed25519PrivateKey.generate()
-        body = {
-            "public_key": base64.b64encode(new.public_key().public_bytes_raw()).decode(),
-            "proof": base64.b64encode(new.sign(POSSESSION_PREFIX + self.node_id.encode())).decode(),
-        }
-        answer = await self.call("POST", "/key", body)
-        if answer.status_code == 200:
-            self.key = new
-        return answer
-
-    async def report(
-        self, task: Json, status: str = "succeeded", *, rotate: bool = True, **more: object
-    ) -> httpx.Response:
-        """As an agent does it: the wipe of a bare-metal host makes a new key."""
-        if rotate and status == "succeeded" and task.get("kind") == "wipe" and task["spec"]["shape"] == "baremetal":
-            assert (await self.rotate_key()).status_code == 200
+    async def report(self, task: Json, status: str = "succeeded", **more: object) -> httpx.Response:
         body = {"generation": task["generation"], "status": status, "phases": [], "result": {}, "evidence": {}}
         return await self.call("POST", f"/tasks/{task['task_id']}/result", body | {"failure": None} | more)
 
@@ -137,16 +114,13 @@ class Site:
     platform: Platform
     client: httpx.AsyncClient
     admin: Person
-    hosts: int = 0
 
     async def token(self, **options: object) -> str:
         made = await self.admin.post("/enrolment-tokens", options)
         return token_of(str(made["bundle"]))
 
-    async def host(self, name: str = "host-1", address: str | None = None) -> Host:
-        """The first is 10.0.0.1."""
-        self.hosts += 1
-        host = Host(self.client, hostname=name, address=address or f"10.0.0.{self.hosts}")
+    async def host(self, name: str = "host-1", address: str = "10.0.0.1") -> Host:
+        host = Host(self.client, hostname=name, address=address)
         answer = await host.enrol(await self.token())
         assert answer.status_code == 200, answer.text
         return host
@@ -180,10 +154,9 @@ def inventory(*slots: Json) -> Json:
 
 
 @asynccontextmanager
-async def serving(platform: Platform, address: str = "192.0.2.1") -> AsyncIterator[httpx.AsyncClient]:
-    """A replica, and a client who comes from this address."""
+async def serving(platform: Platform) -> AsyncIterator[httpx.AsyncClient]:
     app = build_app(platform)
-    transport = httpx.ASGITransport(app=app, client=(address, 1))
+    transport = httpx.ASGITransport(app=app, client=("192.0.2.1", 1))
     async with (
         app.state.agent_gate.running(),
         app.state.gate.running(),

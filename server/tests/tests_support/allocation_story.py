@@ -28,7 +28,7 @@ class Story:
         await host.call("POST", "/inventory", inventory(*slots))
         await site.admin.post(f"/nodes/{host.node_id}/slots/approve", {})
         sku = {"name": "whole", "shape": "baremetal", "gpu_model": slots[0]["gpu_model"], "gpu_counts": [2]}
-        await site.admin.post("/skus", sku | {"price_per_gpu_hour_minor": 1, "wipe_grade": "inspected"})
+        await site.admin.post("/skus", sku | {"price_per_gpu_hour_minor": 1})
         tenant = await site.admin.post("/tenants", {"slug": "acme", "name": "Acme"})
         project = await site.admin.post(f"/tenants/{tenant['id']}/projects", {"slug": "train", "name": "Train"})
         return cls(site, host, project["id"], tenant["id"])

@@ -172,16 +172,6 @@ class AppSite:
         asked = {key: spec[key] for key in ("receipt_id", "allocation_id", "depth")}
         return asked | {"footprint_sha256": footprint_digest(spec["footprint"]), "looks": 1, "checks": checks}
 
-    async def artifact(self, digest: str) -> str:
-        """The path of the project's artifact with these bytes."""
-        (found,) = (await self.admin.get(f"{self.path}/artifacts?digest={digest}"))["items"]
-        return f"{self.path}/artifacts/{found['id']}"
-
-    async def revoke(self, digest: str) -> None:
-        """Revoke the artifact, and let the worker flag what has to do with it."""
-        await self.admin.post(f"{await self.artifact(digest)}/revoke", {"reason": "a hole in it"})
-        await self.settle()
-
     async def publish(self, **changes: Any) -> Manifest:
         """A version of the app with its artifact, both active: the other rooms' tests say how they become so."""
         manifest = manifests.manifest_of(**changes)

@@ -51,9 +51,7 @@ async def make_fleet(platform: Platform, nodes: int) -> Fleet:
         part = await skus.sku_create(
             tx, SkuCreate(name="h100-slice", shape="gpu_slice", gpu_counts=[1, 2, 3, 4, 5, 6, 7, 8], **price)
         )
-        whole = await skus.sku_create(
-            tx, SkuCreate(name="h100-node", shape="baremetal", gpu_counts=[8], wipe_grade="inspected", **price)
-        )
+        whole = await skus.sku_create(tx, SkuCreate(name="h100-node", shape="baremetal", gpu_counts=[8], **price))
     return Fleet(ids, part, whole)
 
 

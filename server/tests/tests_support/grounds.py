@@ -115,7 +115,7 @@ async def settled(platform: Platform) -> AsyncIterator[Ground]:
         assert (await host.call("POST", "/inventory", inventory(slot(0), slot(1)))).status_code == 200
         await site.admin.post(f"/nodes/{host.node_id}/slots/approve", {})
         sku = {"name": "whole", "shape": "baremetal", "gpu_model": slot(0)["gpu_model"], "gpu_counts": [2]}
-        await site.admin.post("/skus", sku | {"price_per_gpu_hour_minor": 1, "wipe_grade": "inspected"})
+        await site.admin.post("/skus", sku | {"price_per_gpu_hour_minor": 1})
         tenant = await site.admin.post("/tenants", {"slug": "acme", "name": "Acme"})
         project = await site.admin.post(f"/tenants/{tenant['id']}/projects", {"slug": "train", "name": "Train"})
         made = await site.admin.post(f"/projects/{project['id']}/allocations", {"sku": "whole"})

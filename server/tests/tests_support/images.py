@@ -45,14 +45,12 @@ class RegistrySite:
         return Repository(self.registry, full, lambda scope: client.artifacts.registry_token(scope=[scope]).token)
 
     async def push(self, name: str = "image", layers: int = 2) -> str:
-        """For an intent that stays open; the digest."""
-        await self.shop.intend("oci", name)
         return await asyncio.to_thread(push_image, self.repository(name), layers)
 
     async def publish(self, name: str = "image") -> Json:
+        digest = await self.push(name)
         intent = await self.shop.intend("oci", name)
         assert intent["push"] == {"registry": self.registry, "repository": f"{self.shop.project_id}/{name}"}
-        digest = await asyncio.to_thread(push_image, self.repository(name))
         await self.shop.complete(intent, digest)
         await self.shop.work()
         await self.shop.work()

@@ -1,7 +1,6 @@
 """The worker on a real database: one tenant's flood holds up neither another tenant nor another lane."""
 
 import asyncio
-from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 import pytest
@@ -171,36 +170,3 @@ async def test_a_row_that_is_due_soon_is_not_forgotten_over_one_that_is_due_now(
     await errands.begins(2)
     assert errands.begun == ["now", "soon"]
     running.cancel()
-
-
-class Reversing:
-    """A machine that loads many, and answers with the last name first."""
-
-    kind = "errand"
-
-    def __init__(self) -> None:
-        self.stored: list[str] = []
-
-    async def load(self, connection: Connection, subject: str) -> str:
-        return subject
-
-    async def load_many(self, connection: Connection, subjects: Sequence[str]) -> dict[str, str]:
-        return {subject: subject for subject in sorted(subjects, reverse=True)}
-
-    def decide(self, snapshot: str, now: datetime) -> str:
-        return snapshot
-
-    async def apply(self, tx: Tx, snapshot: str, decision: str) -> None:
-        self.stored.append(snapshot)
-
-
-async def test_a_machine_that_loads_many_says_in_which_order_they_are_stored(platform: Platform) -> None:
-    machine = Reversing()
-    names = ["b", "d", "a", "c"]
-    for name in names:
-        await ask(platform, "errand", "a", name)
-    worker = Worker(platform, [machine])
-    await worker._round()
-    for task in list(worker._running):
-        await task
-    assert machine.stored == ["d", "c", "b", "a"]

@@ -19,8 +19,6 @@ def prepared(platform: RunningPlatform, fleet: DemoFleet, report: Report) -> Cas
         step.detail = ", ".join(sorted(node.name for node in nodes)) + f", over {platform.agent_url}"
     with report.step("Approve what discovery found") as step:
         slots = [slot for node in nodes for slot in cast.admin.slots.approve(node.id)]
-        for node in nodes:
-            cast.admin.nodes.update(node.id, erase_drives=False)
         groups = {(slot.node_id, slot.nvlink_group) for slot in slots}
         step.detail = f"{len(slots)} GPUs in {len(groups)} NVLink groups, {slots[0].gpu_model}"
     return cast
@@ -36,8 +34,6 @@ def _offer(admin: Client) -> None:
                 gpu_counts=counts,
                 price_per_gpu_hour_minor=250,
                 currency="USD",
-                accept_not_examined=["drives"],  # the drives of lab hosts are entries in sysfs
-                wipe_grade="inspected",
             )
         )
 

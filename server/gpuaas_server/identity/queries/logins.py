@@ -14,7 +14,6 @@ async def login_account(connection: Connection, email: str, digest: bytes, netwo
     """The user, if there is one; the locks on that name, if there are any; whether it is known in this network."""
     cursor = await connection.execute(
         "SELECT u.id, u.name, u.tenant_id, u.password_hash, u.disabled, u.auth_epoch, f.locked_until,"
-        " EXISTS (SELECT 1 FROM tenants t WHERE t.id = u.tenant_id AND t.delete_after IS NOT NULL) AS deleting,"
         " a.locked_until AS slowed_until, k.network IS NOT NULL AS known"
         " FROM (SELECT 1) one LEFT JOIN users u ON u.email = %(email)s"
         " LEFT JOIN login_failures f ON f.username_digest = %(digest)s AND f.network = %(network)s"

@@ -8,7 +8,6 @@ from gpuaas_server.kernel.database import Connection
 async def user_principal(connection: Connection, user_id: str) -> DictRow | None:
     cursor = await connection.execute(
         "SELECT u.id, u.name, u.email, u.tenant_id, u.disabled, u.auth_epoch,"
-        " EXISTS (SELECT 1 FROM tenants t WHERE t.id = u.tenant_id AND t.delete_after IS NOT NULL) AS deleting,"
         " (SELECT array_agg(ARRAY[b.role, b.tenant_id, b.project_id]) FROM role_bindings b"
         "  WHERE b.user_id = u.id) AS bindings FROM users u WHERE u.id = %s",
         (user_id,),
@@ -17,14 +16,11 @@ async def user_principal(connection: Connection, user_id: str) -> DictRow | None
 
 
 async def service_account_principal(connection: Connection, account_id: str) -> list[DictRow]:
-    """One row for each key, at least one; `certificates` is a list of [thumbprint, end in seconds], or null."""
+    """One row for each key, at least one."""
     cursor = await connection.execute(
         "SELECT s.id, s.name, s.tenant_id, s.project_id, s.scopes, s.app_slugs, s.disabled, s.expires_at,"
-        " s.certificate_required, (SELECT jsonb_agg(jsonb_build_array(c.thumbprint, extract(epoch FROM c.expires_at)))"
-        "  FROM service_account_certificates c WHERE c.service_account_id = s.id) AS certificates,"
-        " k.id AS key_id, k.expires_at AS key_expires_at, p.delete_after IS NOT NULL OR t.delete_after IS NOT NULL AS deleting"
-        " FROM service_accounts s JOIN projects p ON p.id = s.project_id JOIN tenants t ON t.id = s.tenant_id"
-        " LEFT JOIN service_account_keys k ON k.service_account_id = s.id AND NOT k.disabled"
+        " k.id AS key_id, k.expires_at AS key_expires_at"
+        " FROM service_accounts s LEFT JOIN service_account_keys k ON k.service_account_id = s.id AND NOT k.disabled"
         " WHERE s.id = %s",
         (account_id,),
     )

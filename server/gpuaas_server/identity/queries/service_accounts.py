@@ -8,8 +8,7 @@ from psycopg.rows import DictRow
 from gpuaas_server.kernel.database import Connection
 
 _COLUMNS = (
-    "id, tenant_id, project_id, name, scopes, app_slugs, disabled, certificate_required, expires_at, created_by,"
-    " created_at, generation"
+    "id, tenant_id, project_id, name, scopes, app_slugs, disabled, expires_at, created_by, created_at, generation"
 )
 _KEY = "id, disabled, created_at, expires_at, last_used_at"
 
@@ -35,15 +34,6 @@ async def service_account_insert(
         (account_id, tenant_id, project_id, name, list(scopes), list(app_slugs), expires_at, created_by, now),
     )
     return await cursor.fetchone()
-
-
-async def apps_controlled(connection: Connection, account_id: str) -> list[str]:
-    cursor = await connection.execute(
-        "SELECT app_slugs FROM service_accounts WHERE id = %s AND NOT disabled AND 'apps:control' = ANY(scopes)",
-        (account_id,),
-    )
-    row = await cursor.fetchone()
-    return list(row["app_slugs"]) if row else []
 
 
 async def service_account_list(connection: Connection, project_id: str, after: str | None, limit: int) -> list[DictRow]:
@@ -76,14 +66,13 @@ async def service_account_update(
     scopes: Sequence[str],
     app_slugs: Sequence[str],
     disabled: bool,
-    certificate_required: bool,
     expires_at: datetime | None,
 ) -> DictRow:
     cursor = await connection.execute(
-        "UPDATE service_accounts SET scopes = %s, app_slugs = %s, disabled = %s, certificate_required = %s,"
-        " expires_at = %s, generation = generation + 1"
+        "UPDATE service_accounts SET scopes = %s, app_slugs = %s, disabled = %s, expires_at = %s,"
+        " generation = generation + 1"
         f" WHERE id = %s RETURNING {_COLUMNS}",
-        (list(scopes), list(app_slugs), disabled, certificate_required, expires_at, account_id),
+        (list(scopes), list(app_slugs), disabled, expires_at, account_id),
     )
     row = await cursor.fetchone()
     return row or {}
@@ -136,7 +125,6 @@ async def key_update(connection: Connection, account_id: str, key_id: str, disab
 
 async def service_account_delete(connection: Connection, account_id: str) -> None:
     await connection.execute("DELETE FROM service_account_keys WHERE service_account_id = %s", (account_id,))
-    await connection.execute("DELETE FROM service_account_certificates WHERE service_account_id = %s", (account_id,))
     await connection.execute("DELETE FROM service_accounts WHERE id = %s", (account_id,))
 
 
@@ -152,12 +140,7 @@ async def sign_in_keys(connection: Connection, account_id: str, now: datetime) -
     """The live keys of an account, with the account's own state in every row."""
     cursor = await connection.execute(
         "SELECT k.id AS key_id, k.digest, s.name, s.tenant_id, s.project_id, s.scopes, s.disabled,"
-        " s.expires_at, s.certificate_required,"
-        " (SELECT jsonb_agg(jsonb_build_array(c.thumbprint, extract(epoch FROM c.expires_at)))"
-        "  FROM service_account_certificates c WHERE c.service_account_id = s.id) AS certificates,"
-        " p.delete_after IS NOT NULL OR t.delete_after IS NOT NULL AS deleting"
-        " FROM service_account_keys k JOIN service_accounts s ON s.id = k.service_account_id"
-        " JOIN projects p ON p.id = s.project_id JOIN tenants t ON t.id = s.tenant_id"
+        " s.expires_at FROM service_account_keys k JOIN service_accounts s ON s.id = k.service_account_id"
         " WHERE s.id = %s AND NOT k.disabled AND (k.expires_at IS NULL OR k.expires_at > %s)",
         (account_id, now),
     )

@@ -37,8 +37,7 @@ async def session_hold(connection: Connection, family_digest: bytes) -> DictRow 
     """Those who refresh at the same moment go on one after the other."""
     cursor = await connection.execute(
         "SELECT s.id, s.auth_epoch, s.token_digest, s.previous_digest, s.rotated_at, s.retried, s.expires_at,"
-        " s.revoked_at, u.auth_epoch AS user_epoch,"
-        " u.disabled OR EXISTS (SELECT 1 FROM tenants t WHERE t.id = u.tenant_id AND t.delete_after IS NOT NULL) AS disabled"
+        " s.revoked_at, u.disabled, u.auth_epoch AS user_epoch"
         " FROM sessions s JOIN users u ON u.id = s.user_id WHERE s.family_digest = %s FOR UPDATE OF s",
         (family_digest,),
     )

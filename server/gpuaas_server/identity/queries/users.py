@@ -48,11 +48,6 @@ async def user_of_email(connection: Connection, email: str) -> DictRow | None:
     return await cursor.fetchone()
 
 
-async def user_emails(connection: Connection, user_ids: list[str]) -> list[str]:
-    cursor = await connection.execute("SELECT email FROM users WHERE id = ANY(%s)", (user_ids,))
-    return [row["email"] for row in await cursor.fetchall()]
-
-
 async def oldest_admin(connection: Connection) -> DictRow | None:
     """Of those who hold platform_admin, disabled ones too, the one who has been there for longest."""
     cursor = await connection.execute(

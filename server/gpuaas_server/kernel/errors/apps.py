@@ -268,12 +268,6 @@ APPS = [
         "The artifact is not trusted",
         "Have it signed by a trust key of the tenant, and verify it again.",
     ),
-    ErrorKind(
-        "version_refused",
-        409,
-        "The version may not be used any more",
-        "Read details.reasons; upgrade to a version that the catalogue lists, or decommission the instance.",
-    ),
     ErrorKind("artifact_not_active", 409, "The artifact is not active", "Wait until it is, or use another version."),
     ErrorKind("artifact_unknown", 409, "No artifact with this digest is registered", "Publish the artifact first."),
     ErrorKind("not_in_canary", 409, "The canary is not for this project", "Use the active version."),

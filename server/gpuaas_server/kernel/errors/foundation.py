@@ -59,12 +59,6 @@ FOUNDATION = [
         "already_exists", 409, "Something with this name exists", "Choose another name, or use the existing one."
     ),
     ErrorKind(
-        "not_empty",
-        409,
-        "There is still something in the tenant or project",
-        "Release, stop or remove what the answer names, then ask again.",
-    ),
-    ErrorKind(
         "reason_required", 422, "A reason is required", "Send a reason that a colleague will understand in a year."
     ),
     # Idempotency
@@ -90,25 +84,6 @@ FOUNDATION = [
     ),
     ErrorKind("token_expired", 401, "The token has expired", "Get a new token."),
     ErrorKind("token_invalid", 401, "The token is not valid", "Get a new token."),
-    ErrorKind(
-        "client_certificate_required",
-        401,
-        "This needs a client certificate",
-        "Connect with the account's certificate to the address of GPUAAS_CLIENT_CERTIFICATE_BIND; a load balancer in front"
-        " must pass TLS through.",
-    ),
-    ErrorKind(
-        "client_certificate_refused",
-        401,
-        "The client certificate is not a valid one of this account",
-        "Use a certificate that is registered for the account and has not expired, or register another one.",
-    ),
-    ErrorKind(
-        "certificate_request_invalid",
-        422,
-        "The certificate request cannot be signed",
-        "Send one PKCS#10 request in PEM, signed by its own key: ECDSA (P-256, P-384), Ed25519, or RSA of 2048 to 4096 bits.",
-    ),
     ErrorKind("session_ended", 401, "The session has ended", "Sign in again."),
     ErrorKind(
         "csrf_token_wrong",
@@ -136,12 +111,6 @@ FOUNDATION = [
         True,
     ),
     ErrorKind("account_disabled", 403, "The account is disabled", "Ask an administrator to enable it."),
-    ErrorKind(
-        "deletion_scheduled",
-        403,
-        "The tenant or project is to be deleted",
-        "Ask an administrator to undo the deletion before its date.",
-    ),
     ErrorKind(
         "sign_in_busy",
         503,
@@ -193,24 +162,6 @@ FOUNDATION = [
         "The node's key has expired",
         "An operator approves the key (gpuaas nodes approve-key); the agent then renews it by itself.",
     ),
-    ErrorKind(
-        "node_key_replaced",
-        401,
-        "The node has another key by now",
-        "Sign with the key that replaced it. If this host never made one, somebody else has its key: look at its events.",
-    ),
-    ErrorKind(
-        "node_key_elsewhere",
-        403,
-        "The node's key was used from where the node is not",
-        "If the host has moved, an administrator changes the node's source networks (gpuaas nodes set-source).",
-    ),
-    ErrorKind(
-        "address_taken",
-        409,
-        "Another node has this address",
-        "Retire the other node, or give one of them another address.",
-    ),
     ErrorKind("node_retired", 403, "The node is retired", "Enrol the host again as a new node."),
     ErrorKind("task_not_found", 404, "This node has no such task", "Drop the task."),
     ErrorKind(
@@ -226,18 +177,6 @@ FOUNDATION = [
     ErrorKind("node_busy", 409, "The node has live claims", "Release or drain its allocations first."),
     ErrorKind(
         "slot_not_approvable", 409, "The slot cannot be approved in its state", "Read the slot's status and reason."
-    ),
-    ErrorKind(
-        "node_key_not_rotated",
-        409,
-        "The host proved its wipe with a key that the tenant could have copied",
-        "Retry the release; if it stays so, update the agent or reinstall the host and enrol it again.",
-    ),
-    ErrorKind(
-        "ssh_target_refused",
-        409,
-        "The host reported an SSH address, port or user that is not its own",
-        "An operator compares the node's addresses (gpuaas nodes show) with the host, and looks at who is on it.",
     ),
     # Capacity
     ErrorKind(
@@ -263,12 +202,6 @@ FOUNDATION = [
     ),
     ErrorKind(
         "sku_not_offered", 422, "This SKU or GPU count is not offered", "List the SKUs and choose an offered GPU count."
-    ),
-    ErrorKind(
-        "wipe_grade_not_available",
-        422,
-        "This grade of the wipe can not be reached",
-        "Ask for a lower grade: `inspected`, or `rebooted` of a whole host.",
     ),
     ErrorKind(
         "quota_exceeded",
@@ -333,24 +266,6 @@ FOUNDATION = [
         502,
         "The wipe could not be proven",
         "Retry the release, or clean by hand and force the clean-up with evidence.",
-    ),
-    ErrorKind(
-        "wipe_not_examined",
-        502,
-        "A check of the wipe did not look",
-        "Let the node be examined (erase_drives), or accept it in the SKU (accept_not_examined); then retry the release.",
-    ),
-    ErrorKind(
-        "wipe_grade_not_reached",
-        502,
-        "The wipe did not reach the required grade",
-        "Retry the release; when it repeats, look at the node, or clean by hand and force the clean-up with evidence.",
-    ),
-    ErrorKind(
-        "wipe_agent_too_old",
-        502,
-        "The host's agent can not prove the required grade",
-        "Upgrade the agent of the node and retry the release, or clean by hand and force the clean-up with evidence.",
     ),
     # Platform
     ErrorKind("unavailable", 503, "The service cannot answer now", "Try again in a moment.", True),

@@ -4,8 +4,8 @@ call: Annotated[Call, admitted("allocation_create")]
 return await call.change(lambda tx: service.allocation_create(tx, body), status=201)
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import Annotated, Any, Protocol, TypeVar
 
@@ -19,7 +19,7 @@ from gpuaas_server.kernel.context import Actor, Platform, Tx
 from gpuaas_server.kernel.database import Connection, Scope
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http import idempotency
-from gpuaas_server.kernel.http.streams import StreamLimits, StreamOwner, ended_by_disconnect
+from gpuaas_server.kernel.http.streams import StreamLimits, StreamOwner
 
 Result = TypeVar("Result", bound=BaseModel)
 Asked = TypeVar("Asked")
@@ -139,15 +139,9 @@ class Call:
         project_id = self.request.path_params.get("project_id", "")
         return StreamOwner(self.actor.id, project_id, self.admission.tenant_id)
 
-    @asynccontextmanager
-    async def waiting(self, seconds: int) -> AsyncIterator[None]:
-        """Around a long poll, which counts as a stream while its client is there; without a wait it is an ordinary call."""
-        if not seconds:
-            yield
-            return
-        with self.stream_limits.opened(self.stream_owner, "long_poll"):
-            async with ended_by_disconnect(self.request):
-                yield
+    def waiting(self, seconds: int) -> AbstractContextManager[None]:
+        """Around a long poll, which counts as a stream; one that does not wait is an ordinary call."""
+        return self.stream_limits.opened(self.stream_owner, "long_poll") if seconds else nullcontext()
 
     def require_match(self, generation: int) -> None:
         """Refuse a change that was prepared against another generation (If-Match)."""

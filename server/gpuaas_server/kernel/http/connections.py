@@ -13,7 +13,6 @@ from starlette.requests import HTTPConnection
 
 from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.errors import Problem
-from gpuaas_server.kernel.http.client_certificates import NO_CERTIFICATE, ShownCertificate
 from gpuaas_server.kernel.networks import network_of
 
 # Whoever said nothing for so long may have to make room. Less, and a crowd that comes at once would evict itself.
@@ -73,7 +72,6 @@ class Connection:
     table: "ConnectionTable | None" = None
     network: str = ""
     body_bytes: int = 0
-    certificate: ShownCertificate = NO_CERTIFICATE
 
     def authenticate(self) -> None:
         if not self.authenticated:

@@ -27,7 +27,6 @@ ACCEPTED_AT_ONCE = 128
 # When even the spare file does not help, the kernel's queue keeps what comes for so long.
 PAUSE_SECONDS = 0.5
 COMPLAINT_SECONDS = 60.0
-DATE_SECONDS = 1.0  # answers carry the date
 _RESET = struct.pack("ii", 1, 0)
 log = logging.getLogger(__name__)
 
@@ -172,12 +171,6 @@ class Listener(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, entrance: Entrance) -> None:
         super().__init__(config)
         self._entrance = entrance
-        self._ending = asyncio.Event()
-
-    def end(self) -> None:
-        """Take nothing new, let what runs end."""
-        self.should_exit = True
-        self._ending.set()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -186,10 +179,3 @@ class Listener(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         self.servers = [Acceptor(sock, self._entrance, self) for sock in sockets or []]  # type: ignore[misc]
         self.started = True
-
-    async def main_loop(self) -> None:
-        """As uvicorn's, which looks ten times a second whether it is to end; this one is told."""
-        while not await self.on_tick(0):
-            with suppress(TimeoutError):
-                async with asyncio.timeout(DATE_SECONDS):
-                    await self._ending.wait()

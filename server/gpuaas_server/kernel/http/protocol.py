@@ -4,7 +4,6 @@ uvicorn's protocol has none. A request that comes whole, as nearly all do, costs
 while one is incomplete. What is refused gets a problem document where an answer is still possible, and the connection ends.
 """
 
-import ssl
 import time
 from asyncio import TimerHandle, Transport
 from collections.abc import Callable
@@ -18,7 +17,6 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from gpuaas_server.kernel import metrics
-from gpuaas_server.kernel.http.client_certificates import read_shown_certificate
 from gpuaas_server.kernel.http.connections import Connection, Refusal
 from gpuaas_server.kernel.http.problems import problem_response
 
@@ -111,8 +109,6 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         super().connection_made(transport)
         self.client = self._connection.client
         self._connection.evict = self._evict
-        if self.config.ssl is not None and self.config.ssl.verify_mode is not ssl.CERT_NONE:
-            self._connection.certificate = read_shown_certificate(transport)
         passed = time.monotonic() - self._connection.opened_at
         limit = self._bounds.header_seconds if self._connection.refusal is None else LINGER_SECONDS
         self._start_timer(_HEADER, max(limit - passed, 0.0), self._header_late)

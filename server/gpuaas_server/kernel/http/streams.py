@@ -3,17 +3,15 @@
 Counted in each api process by itself: with several, a caller may have as many at each. Node agents are not callers here.
 """
 
-import asyncio
 from collections import Counter
-from collections.abc import AsyncIterable, AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from starlette.requests import ClientDisconnect, Request
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from gpuaas_server.kernel import metrics, tasks
+from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.settings import Settings
 
@@ -92,26 +90,3 @@ class LimitedStream(StreamingResponse):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         with self._limits.opened(self._owner, self._kind):
             await super().__call__(scope, receive, send)
-
-
-@asynccontextmanager
-async def ended_by_disconnect(request: Request) -> AsyncIterator[None]:
-    """Raise `ClientDisconnect` in the block when the client closes its connection. The body must have been read."""
-    block = asyncio.current_task()
-    if block is None:
-        raise RuntimeError("a request is answered by a task")
-    watch = asyncio.create_task(_wait_for_disconnect(request))
-    watch.add_done_callback(lambda ended: None if ended.cancelled() else block.cancel())
-    try:
-        yield
-    except asyncio.CancelledError:
-        if watch.done() and block.uncancel() == 0:
-            raise ClientDisconnect from None
-        raise
-    finally:
-        await tasks.stop(watch)
-
-
-async def _wait_for_disconnect(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
