@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Literal, get_args
 
-SCOPES = (
+ScopeName = Literal[
     "allocations:read",
     "allocations:write",
     "apps:control",
@@ -15,7 +16,8 @@ SCOPES = (
     "credentials:use",
     "events:read",
     "projects:read",
-)
+]
+SCOPES: tuple[str, ...] = get_args(ScopeName)
 
 PLATFORM_ADMIN = "platform_admin"
 PLATFORM_OPERATOR = "platform_operator"

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, StringConstraints
 
+from gpuaas_server.identity.rules import ScopeName
 from gpuaas_server.kernel.http.schemas import AllowedActions, Body, Generation, Moment, Name, Slug, examples
 from gpuaas_server.kernel.ids import ServiceAccountId, TenantId
 from gpuaas_server.secrets.schemas import PrivateKeyCustody
@@ -21,19 +22,6 @@ _ANY_TEXT = r"^[^\x00-\x1f\x7f]+$"
 TypedSecret = Annotated[str, StringConstraints(min_length=1, max_length=256, pattern=_ANY_TEXT)]
 NewPassword = Annotated[str, StringConstraints(min_length=12, max_length=256, pattern=_ANY_TEXT)]
 RefreshTokenText = Annotated[str, StringConstraints(pattern=r"^gsr_[A-Za-z0-9_-]{64}$")]
-ScopeName = Literal[
-    "allocations:read",
-    "allocations:write",
-    "apps:control",
-    "apps:operate",
-    "artifacts:promote",
-    "artifacts:publish",
-    "artifacts:read",
-    "credentials:read",
-    "credentials:use",
-    "events:read",
-    "projects:read",
-]
 ProjectRole = Literal["project_admin", "project_member", "project_viewer"]
 PlatformRole = Literal["platform_admin", "platform_operator"]
 

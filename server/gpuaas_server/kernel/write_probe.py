@@ -69,7 +69,7 @@ class WriteProbe:
             async with self._borrow() as connection:
                 await connection.execute(_PROBE, prepare=False)
         except Problem:
-            return None  # no connection to be had: the health says why already
+            return None  # no connection to be had now: nothing is known of writing
         except Error as error:
             if error.sqlstate is None:
                 return None  # the connection is lost; whoever connects again finds out
