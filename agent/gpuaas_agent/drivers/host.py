@@ -67,8 +67,12 @@ class HostDriver:
     def idle(self) -> None:
         """Take the baseline anew at each start, as long as no tenant was here since."""
         with self._lock:
-            if not self._fresh and not self._ledger.unproven():
-                self._take_baseline(Deadline.after(_BASELINE_SECONDS))
+            if self._fresh or self._ledger.unproven():
+                return
+            baseline = observe(self._surroundings, Deadline.after(_BASELINE_SECONDS))
+            # A slice needs no baseline and waits for none: one that came meanwhile is in what was seen.
+            if not self._ledger.unproven():
+                self._keep(baseline)
 
     def expire_grants(self, context: TaskContext) -> None:
         with self._access:
@@ -260,11 +264,11 @@ class HostDriver:
     def _ensure_baseline(self, deadline: Deadline) -> str:
         with self._lock:
             if not self._store.exists():
-                self._take_baseline(deadline)
+                self._keep(observe(self._surroundings, deadline))
             return self._store.load()[0]
 
-    def _take_baseline(self, deadline: Deadline) -> None:
-        digest = self._store.save(observe(self._surroundings, deadline))
+    def _keep(self, baseline: Baseline) -> None:
+        digest = self._store.save(baseline)
         self._fresh = True
         log.event("baseline_taken", digest=digest)
 

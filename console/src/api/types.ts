@@ -8,6 +8,8 @@ export type Project = Schemas["Project"];
 export type Tenant = Schemas["Tenant"];
 export type Allocation = Schemas["Allocation"];
 export type Sku = Schemas["Sku"];
+/** The grades that may be asked for; one is reserved. */
+export type AskedWipeGrade = NonNullable<Schemas["SkuUpdate"]["wipe_grade"]>;
 export type CatalogApp = Schemas["CatalogApp"];
 export type CatalogEntry = Schemas["CatalogEntry"];
 export type CatalogVersion = Schemas["CatalogVersion"];

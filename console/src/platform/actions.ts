@@ -3,7 +3,7 @@ import { type ActionSpec, type ActionTable, REASON, REASON_FORM } from "../actio
 import { api, body } from "../api/client";
 import type { components } from "../api/schema";
 import { thenStale } from "../api/stale";
-import type { App, Sku, User } from "../api/types";
+import type { App, AskedWipeGrade, Sku, User } from "../api/types";
 import { queries } from "../app/queries";
 import type { Schema } from "../forms/schema";
 import type { Secret } from "../parts/ShownOnce";
@@ -40,11 +40,11 @@ const ACCEPTED: Schema = {
 
 /** What was chosen for the wipe; nothing: as it is, or the default. */
 function wipeChoices(values: Record<string, unknown>): {
-  wipe_grade?: Sku["wipe_grade"];
+  wipe_grade?: AskedWipeGrade;
   accept_not_examined?: string[];
 } {
   return {
-    ...(values.wipe_grade ? { wipe_grade: values.wipe_grade as Sku["wipe_grade"] } : {}),
+    ...(values.wipe_grade ? { wipe_grade: values.wipe_grade as AskedWipeGrade } : {}),
     ...(Array.isArray(values.accept_not_examined) && values.accept_not_examined.length
       ? { accept_not_examined: values.accept_not_examined.map(String) }
       : {}),
@@ -116,7 +116,7 @@ function skuUpdated(
     offered?: boolean;
     price_per_gpu_hour_minor?: number;
     gpu_counts?: number[];
-    wipe_grade?: Sku["wipe_grade"];
+    wipe_grade?: AskedWipeGrade;
     accept_not_examined?: string[];
   },
 ) {

@@ -3,7 +3,7 @@ import type { ActionSpec } from "../actions/spec";
 import { api, body } from "../api/client";
 import { keys } from "../api/keys";
 import { thenStale } from "../api/stale";
-import type { Entitlement, Project, Tenant } from "../api/types";
+import type { AskedWipeGrade, Entitlement, Project, Tenant } from "../api/types";
 import { queries } from "../app/queries";
 
 const NAMED = {
@@ -91,7 +91,7 @@ export const tenantWipeSpec: ActionSpec<Tenant> = {
       body(
         api.PATCH("/api/v1/tenants/{tenant_id}", {
           params: at(one),
-          body: { wipe_grade: values.wipe_grade as Tenant["wipe_grade"] },
+          body: { wipe_grade: values.wipe_grade as AskedWipeGrade },
         }),
       ),
     ),
