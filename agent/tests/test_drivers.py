@@ -12,11 +12,13 @@ from gpuaas_agent import config
 from gpuaas_agent.allocations import AllocationLedger, AllocationRecord
 from gpuaas_agent.commands import Deadline
 from gpuaas_agent.config import Config
+from gpuaas_agent.drivers import host
 from gpuaas_agent.drivers.host import HostDriver
 from gpuaas_agent.drivers.lab_container import LabContainerDriver
 from gpuaas_agent.drivers.seam import TaskContext
 from gpuaas_agent.failures import TaskFailure
 from gpuaas_agent.host import drives, marker
+from gpuaas_agent.host.baseline import Baseline, BaselineStore, LiveState
 from gpuaas_agent.specs import ReleaseSpec, Slot, parse_provision, parse_release
 
 OFF = "1 drives of the slots are not erased on this node"
@@ -120,6 +122,26 @@ def test_bare_metal_is_refused_beside_an_allocation_that_is_not_proven_clean(
     left = ledger.get("alc_new")
     assert left is not None
     assert left.released
+
+
+def test_no_baseline_is_kept_that_a_slice_came_into(
+    settings: Config, ledger: AllocationLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    live = LiveState("boot", frozenset(), frozenset(), frozenset(), (), frozenset(), frozenset())
+    came = [old(shape="gpu_slice", released=False)]
+
+    def observe(*_: object) -> Baseline:
+        if came:
+            ledger.put(came.pop())
+        return Baseline({}, frozenset(), live)
+
+    monkeypatch.setattr(host, "observe", observe)
+    driver = HostDriver(settings, ledger)
+    driver.idle()
+    assert not BaselineStore(settings.state_dir).exists()
+    ledger.change("alc_old", verified=True)
+    driver.idle()
+    assert BaselineStore(settings.state_dir).exists()
 
 
 def test_a_late_deprovision_does_not_shut_out_the_next_tenant(settings: Config, ledger: AllocationLedger) -> None:
