@@ -24,11 +24,11 @@ async def allocation_replace(
         raise Problem("conflict", f"The allocation is {row['state']}; only one that is in use can be replaced.")
     released = await service.ask_release(tx, row, body.reason or "replaced")
     wanted = AllocationCreate(sku=row["sku_id"], gpu_count=row["gpu_count"], name=row["name"])
-    asked = await capacity.ask(tx, wanted.sku, wanted.gpu_count, wanted.count)
     given_back = 0
     if row["host_lost_since"] is not None:
         await service.change(tx, released, {"counted": False}, None)
         given_back = row["gpu_count"]
+    asked = await capacity.ask(tx, wanted.sku, wanted.gpu_count, wanted.count)
     made = await service.allocation_create(
         tx, settings, asked, roles, row["tenant_id"], project_id, wanted, given_back=given_back
     )

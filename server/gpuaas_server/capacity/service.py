@@ -227,11 +227,11 @@ def _possible_actions(status: str) -> list[str]:
 
 async def ask(tx: Tx, sku: str, gpu_count: int | None, count: int) -> Asked:
     """Send a wish's first questions. They change nothing and wait for no lock, so nobody needs to know yet that the wish
-    will be granted at all; their answers come with those to whatever else the transaction asked.
+    will be granted at all; their answers come with those to whatever else the transaction asked. From here until the claim
+    the transaction may change nothing: a look that is given up takes it back.
     """
     found = await sku_queries.sku_ask(tx.connection, sku)
-    if count > 1:
-        await queries.offers_begin(tx.connection)
+    await queries.offers_begin(tx.connection)
     offers = await queries.offers_ask_by_sku(tx.connection, sku, gpu_count, count)
     return Asked(sku, gpu_count, count, found, offers)
 
@@ -254,14 +254,12 @@ async def claim(tx: Tx, wish: Wish, asked: Asked) -> list[tuple[str, Placement]]
 async def _place(tx: Tx, wish: Wish, first: AsyncCursor[DictRow]) -> list[Placement]:
     """First what nobody else is holding; then, before we refuse, wait our turn. Others' changes make us look again.
 
-    Who waits lets go of everything first. A single wish that found nothing holds nothing, so it needs no savepoint yet.
+    Who waits lets go of everything first, also after a look that found nothing: a node whose fit went away at that moment
+    is locked all the same.
     """
-    sku, patient, saved = wish.sku, False, wish.count > 1
+    sku, patient = wish.sku, False
     asked: AsyncCursor[DictRow] | None = first
     for _ in range(PATIENCE):
-        if not saved and asked is None:
-            await queries.offers_begin(tx.connection)
-            saved = True
         if asked is None:
             asked = await queries.offers_ask(
                 tx.connection, sku.gpu_model, sku.shape, wish.gpu_count, wish.count, patient
@@ -272,11 +270,10 @@ async def _place(tx: Tx, wish: Wish, first: AsyncCursor[DictRow]) -> list[Placem
             if offered.misfits:
                 await _heal(tx, offered.misfits)
             return placements
-        if saved:
-            await queries.offers_let_go(tx.connection)
+        await queries.offers_let_go(tx.connection)
         if offered.misfits:
             await _heal(tx, offered.misfits)
-            saved = False  # what is healed must outlast the next letting go
+            await queries.offers_begin(tx.connection)  # what is healed must outlast the next letting go
             continue
         if patient and not offered.stale:
             break
