@@ -29,6 +29,7 @@ async def _write(platform: Platform, node_id: str, written: dict[str, float], tu
         task_id = await task_create(
             tx,
             node_id=node_id,
+            tenant_id="benchmark",
             kind="sync_access",
             resource_id=resource_id,
             generation=1,

@@ -113,6 +113,7 @@ class AllocationMachine:
         await tasks.task_create(
             tx,
             node_id=row["node_id"],
+            tenant_id=row["tenant_id"],
             kind=kind,
             resource_id=row["id"],
             generation=row["host_generation"],

@@ -99,6 +99,7 @@ KEPT: dict[str, str] = {
     "app_usage_days": "what a bill needs",
     "teardown_receipts": "proofs about the platform's hosts",
     "host_reports": "reports about the platform's hosts",
+    "node_tasks": "orders to the platform's hosts and what they answered, until their retention ends",
     "credential_deliveries": "until their retention ends",
     "events": "those of the tenant as a whole, until their retention ends",
     "deletions": "that the place was deleted, and what was removed",

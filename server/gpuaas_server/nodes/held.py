@@ -25,6 +25,7 @@ class Sent:
     """What was ever sent to hosts for one allocation."""
 
     node_id: str
+    tenant_id: str
     generation: int  # the highest
     pending: bool
     spec: dict[str, object] | None  # what a deprovision needs, from the newest task that said it
@@ -63,6 +64,7 @@ async def end_overstayers(tx: Tx, node_id: str, held: Sequence[str]) -> list[str
         [
             NewTask(
                 node_id,
+                sent[allocation_id].tenant_id,
                 "deprovision",
                 allocation_id,
                 sent[allocation_id].generation + 1,
@@ -87,6 +89,7 @@ def sent_of(rows: Sequence[DictRow]) -> Sent | None:
     specs = [row["spec"] for row in rows if row["kind"] in ("provision", "deprovision")]
     return Sent(
         node_id=rows[-1]["node_id"],
+        tenant_id=rows[-1]["tenant_id"],
         generation=rows[-1]["generation"],
         pending=any(row["status"] == "pending" for row in rows),
         spec={name: specs[-1][name] for name in _FOR_RELEASE if name in specs[-1]} if specs else None,

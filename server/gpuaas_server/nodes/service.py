@@ -154,6 +154,7 @@ async def node_discover(tx: Tx, node_id: str) -> str:
     task_id = await tasks.task_create(
         tx,
         node_id=node_id,
+        tenant_id=None,
         kind="discover",
         resource_id=node_id,
         generation=generation,

@@ -178,6 +178,8 @@ node_tasks = sa.Table(
     metadata,
     id_column("tsk"),
     sa.Column("node_id", text_id(), sa.ForeignKey("nodes.id"), nullable=False),
+    # Whose allocation it concerns; null for a task about the node itself. No foreign key: an order outlives its tenant.
+    sa.Column("tenant_id", text_id()),
     sa.Column("kind", sa.Text, nullable=False),
     sa.Column("resource_id", text_id(), nullable=False),
     sa.Column("generation", sa.BigInteger, nullable=False),
@@ -198,6 +200,7 @@ node_tasks = sa.Table(
     sa.Column("created_at", Timestamp, nullable=False),
     sa.Column("reported_at", Timestamp),
     sa.CheckConstraint(f"status IN {TASK_STATUSES}", name="node_tasks_status"),
+    sa.CheckConstraint("tenant_id IS NOT NULL OR resource_id = node_id", name="node_tasks_tenant"),
     sa.UniqueConstraint("resource_id", "generation", name="node_tasks_one_per_generation"),
     sa.Index("node_tasks_pending", "node_id", postgresql_where=sa.text("status = 'pending'")),
     sa.Index("node_tasks_overdue", "deadline", postgresql_where=sa.text("status = 'pending'")),

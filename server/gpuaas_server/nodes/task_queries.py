@@ -8,19 +8,19 @@ from psycopg.rows import DictRow
 from gpuaas_server.kernel.database import Connection, rows_removed
 
 _PUBLIC = (
-    "id, node_id, kind, resource_id, generation, spec, status, phases, result, evidence, failure, deadline,"
+    "id, node_id, tenant_id, kind, resource_id, generation, spec, status, phases, result, evidence, failure, deadline,"
     " correlation_id, created_at, reported_at, reported_key_generation"
 )
 
 
 _TASK = (
-    "jsonb_to_recordset(%s::jsonb) AS f(id text, node_id text, kind text, resource_id text, generation bigint, spec jsonb,"
-    " deadline timestamptz, correlation_id text, traceparent text, notify_kind text, notify_subject text,"
+    "jsonb_to_recordset(%s::jsonb) AS f(id text, node_id text, tenant_id text, kind text, resource_id text, generation bigint,"
+    " spec jsonb, deadline timestamptz, correlation_id text, traceparent text, notify_kind text, notify_subject text,"
     " created_at timestamptz)"
 )
 TASK_INSERT = (
-    "INSERT INTO node_tasks (id, node_id, kind, resource_id, generation, spec, deadline, correlation_id, traceparent,"
-    f" notify_kind, notify_subject, created_at) SELECT * FROM {_TASK}"
+    "INSERT INTO node_tasks (id, node_id, tenant_id, kind, resource_id, generation, spec, deadline, correlation_id,"
+    f" traceparent, notify_kind, notify_subject, created_at) SELECT * FROM {_TASK}"
 )
 # A newer generation replaces what its resource still waits for. The status is spelled so that no index of pending tasks
 # fits: in a young table the planner would walk through all of them.

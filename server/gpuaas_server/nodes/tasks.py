@@ -26,6 +26,7 @@ LARGEST_REPORT = 512 * 1024
 @dataclass(frozen=True, slots=True)
 class NewTask:
     node_id: str
+    tenant_id: str | None  # whose allocation it concerns; None: the node itself
     kind: str
     resource_id: str
     generation: int
@@ -100,6 +101,7 @@ async def task_create(
     tx: Tx,
     *,
     node_id: str,
+    tenant_id: str | None,
     kind: str,
     resource_id: str,
     generation: int,
@@ -109,7 +111,7 @@ async def task_create(
     notify_subject: str,
 ) -> str:
     """A task for the node's agent, on its way as soon as this commits; replaces older pending ones of the resource."""
-    new = NewTask(node_id, kind, resource_id, generation, spec, deadline, notify_kind, notify_subject)
+    new = NewTask(node_id, tenant_id, kind, resource_id, generation, spec, deadline, notify_kind, notify_subject)
     return (await tasks_create(tx, [new]))[0]
 
 
@@ -121,6 +123,7 @@ async def tasks_create(tx: Tx, news: Sequence[NewTask]) -> list[str]:
         {
             "id": task_id,
             "node_id": new.node_id,
+            "tenant_id": new.tenant_id,
             "kind": new.kind,
             "resource_id": new.resource_id,
             "generation": new.generation,

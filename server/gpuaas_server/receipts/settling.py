@@ -132,7 +132,7 @@ def inspection(row: Mapping[str, object], attempt: int) -> tasks.NewTask:
     if not isinstance(deadline, datetime):
         raise TypeError("a deadline is a time")
     subject = (str(row["id"]), attempt, spec, deadline, NOTIFY, str(row["operation_id"]))
-    return tasks.NewTask(str(row["node_id"]), "inspect", *subject)
+    return tasks.NewTask(str(row["node_id"]), str(row["tenant_id"]), "inspect", *subject)
 
 
 def _snapshot(row: DictRow, task: tasks.TaskRecord | None, lost: bool) -> Snapshot:

@@ -98,6 +98,7 @@ async def _ask_host(tx: Tx, row: dict[str, object], open_by: datetime) -> None:
     await tasks.task_create(
         tx,
         node_id=str(row["node_id"]),
+        tenant_id=str(row["tenant_id"]),
         kind=TASK,
         resource_id=str(row["id"]),
         generation=1,

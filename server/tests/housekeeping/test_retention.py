@@ -37,9 +37,9 @@ async def node(platform: Platform) -> None:
 async def task(platform: Platform, kind: str, resource: str, generation: int, reported_at: datetime | None) -> None:
     await write(
         platform,
-        "INSERT INTO node_tasks (id, node_id, kind, resource_id, generation, spec, deadline, status, correlation_id,"
+        "INSERT INTO node_tasks (id, node_id, tenant_id, kind, resource_id, generation, spec, deadline, status, correlation_id,"
         " traceparent, notify_kind, notify_subject, created_at, reported_at)"
-        " VALUES (%s, %s, %s, %s, %s, '{}', now(), %s, '-', '', 'x', 'x', now(), %s)",
+        " VALUES (%s, %s, 't', %s, %s, %s, '{}', now(), %s, '-', '', 'x', 'x', now(), %s)",
         *(new_id("tsk"), NODE, kind, resource, generation, "succeeded" if reported_at else "pending", reported_at),
     )
 

@@ -3,22 +3,23 @@
 from datetime import timedelta
 
 from gpuaas_server.kernel.context import Platform, system_actor
-from gpuaas_server.kernel.database import PLATFORM
+from gpuaas_server.kernel.database import PLATFORM, Scope
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.nodes import tasks
 from gpuaas_server.nodes.held import Sent, overstayers
 from tests_support.agents import Host, Json, Site, ssh_line
 
+TENANT = new_id("tnt")
 SPEC: dict[str, object] = {"shape": "baremetal", "login_user": "gpu", "slots": []}
 
 
 def test_only_what_is_claimed_no_more_and_known_and_idle_is_ended() -> None:
     known = {
-        "gone": Sent("nod_1", 4, False, SPEC),
-        "claimed": Sent("nod_1", 1, False, SPEC),
-        "pending": Sent("nod_1", 5, True, SPEC),
-        "elsewhere": Sent("nod_2", 1, False, SPEC),
-        "never provisioned": Sent("nod_1", 1, False, None),
+        "gone": Sent("nod_1", "tnt_1", 4, False, SPEC),
+        "claimed": Sent("nod_1", "tnt_1", 1, False, SPEC),
+        "pending": Sent("nod_1", "tnt_1", 5, True, SPEC),
+        "elsewhere": Sent("nod_2", "tnt_1", 1, False, SPEC),
+        "never provisioned": Sent("nod_1", "tnt_1", 1, False, None),
     }
     held = [*known, "gone", "unheard of"]
     assert overstayers("nod_1", held, ["claimed", "not yet here"], known) == ["gone"]
@@ -34,6 +35,7 @@ async def provisioned(platform: Platform, host: Host) -> str:
             await tasks.task_create(
                 tx,
                 node_id=host.node_id,
+                tenant_id=TENANT,
                 kind=kind,
                 resource_id=resource,
                 generation=generation,
@@ -71,6 +73,8 @@ async def test_a_host_that_still_holds_a_released_allocation_is_told_again_once(
     await beat(host, resource)
     (again,) = await host.poll()
     assert again["generation"] == 4
+    async with site.platform.database.connection(Scope(TENANT)) as connection:
+        assert len(await tasks.tasks_of_resource(connection, resource)) == 4  # also what was said again is its tenant's
     await host.report(again)
     await beat(host)
     assert await host.poll() == []

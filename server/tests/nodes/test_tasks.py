@@ -17,6 +17,7 @@ from gpuaas_server.runtime import running_platform
 from tests_support.agents import Host, Json, Site, inventory, slot
 
 ACTOR = system_actor("test", "correlation-of-a-test")
+TENANT = new_id("tnt")
 
 
 async def send(platform: Platform, host: Host, resource_id: str = "", generation: int = 1) -> str:
@@ -25,6 +26,7 @@ async def send(platform: Platform, host: Host, resource_id: str = "", generation
         return await tasks.task_create(
             tx,
             node_id=host.node_id,
+            tenant_id=TENANT,
             kind="provision",
             resource_id=resource,
             generation=generation,
@@ -166,7 +168,7 @@ async def test_many_tasks_are_written_at_once(site: Site) -> None:
     async with site.platform.transaction(PLATFORM, ACTOR) as tx:
         deadline = tx.now + timedelta(minutes=1)
         news = [
-            NewTask(host.node_id, "wipe", new_id("alc"), 1, {"n": n}, deadline, "allocation", new_id("alc"))
+            NewTask(host.node_id, TENANT, "wipe", new_id("alc"), 1, {"n": n}, deadline, "allocation", new_id("alc"))
             for n in range(250)
         ]
         ids = await tasks.tasks_create(tx, news)
