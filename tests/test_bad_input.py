@@ -201,7 +201,7 @@ def test_what_belongs_to_another_tenant_is_not_there_and_the_attempt_is_written_
         *(f"/projects/{foreign[1]}/{noun}/{PREY[name]}" for noun, name in NOUNS_OF_APPS.items()),
     ):
         mark = f"foreign-{secrets.token_hex(6)}"
-        answer = httpx.get(f"{server.url}/api/v1{path}", headers=headers | {"X-Correlation-ID": mark})
+        answer = httpx.get(f"{server.url}/api/v1{path}", headers=headers | {"X-Correlation-ID": mark}, timeout=60)
         assert_problem(answer, "not_found")
         trail = open_door.world.admin.audit.list(correlation_id=mark)
         assert [(record.outcome, record.tenant_id) for record in trail] == [("denied", stranger.tenant_id)]
@@ -219,7 +219,7 @@ def test_what_belongs_to_another_tenant_is_not_there_and_the_attempt_is_written_
     ):
         mark = f"foreign-{secrets.token_hex(6)}"
         url = f"{server.url}/api/v1{path}"
-        answer = httpx.request(method, url, json=body, headers=headers | {"X-Correlation-ID": mark})
+        answer = httpx.request(method, url, json=body, headers=headers | {"X-Correlation-ID": mark}, timeout=60)
         assert_problem(answer, "not_found")
         (record,) = open_door.world.admin.audit.list(correlation_id=mark)
         assert (record.outcome, record.resource_id, record.tenant_id) == ("denied", target, stranger.tenant_id)
@@ -240,7 +240,7 @@ def test_a_token_that_is_forged_or_over_opens_nothing(server: RunningServer, doo
     genuine = str(door.http.headers["Authorization"]).removeprefix("Bearer ")
     header, payload = jwt.get_unverified_header(genuine), jwt.decode(genuine, options={"verify_signature": False})
     user_id = payload["sub"]
-    jwk = httpx.get(f"{server.url}/api/v1/auth/jwks").json()["keys"][0]["x"]
+    jwk = httpx.get(f"{server.url}/api/v1/auth/jwks", timeout=60).json()["keys"][0]["x"]
     later = {**payload, "exp": payload["exp"] + 10**6}
     middle = genuine.split(".")
     middle[1] = base64.urlsafe_b64encode(json.dumps(later).encode()).rstrip(b"=").decode()
@@ -258,19 +258,19 @@ def test_a_token_that_is_forged_or_over_opens_nothing(server: RunningServer, doo
         "very long": "a" * 7_000,
     }
     for what, token in forged.items():
-        answer = httpx.get(me, headers={"Authorization": f"Bearer {token}"})
+        answer = httpx.get(me, headers={"Authorization": f"Bearer {token}"}, timeout=60)
         assert answer.status_code == 401, what
         assert_problem(answer, "token_invalid")
         assert answer.headers["WWW-Authenticate"].startswith("Bearer")
-    longer = httpx.get(me, headers={"Authorization": f"Bearer {'a' * 20_000}"})
+    longer = httpx.get(me, headers={"Authorization": f"Bearer {'a' * 20_000}"}, timeout=60)
     assert_problem(longer, "header_too_large")  # nobody looks whether that is a token
     young = genuine_token(server, door.ledger, user_id, timedelta(minutes=1))
-    assert httpx.get(me, headers={"Authorization": f"Bearer {young}"}).status_code == 200
+    assert httpx.get(me, headers={"Authorization": f"Bearer {young}"}, timeout=60).status_code == 200
     old = genuine_token(server, door.ledger, user_id, timedelta(minutes=16))
-    assert_problem(httpx.get(me, headers={"Authorization": f"Bearer {old}"}), "token_expired")
+    assert_problem(httpx.get(me, headers={"Authorization": f"Bearer {old}"}, timeout=60), "token_expired")
     for other in ("Bearer", "Basic YTpi", genuine):
-        assert_problem(httpx.get(me, headers={"Authorization": other}), "token_invalid")
-    assert_problem(httpx.get(me), "unauthenticated")
+        assert_problem(httpx.get(me, headers={"Authorization": other}, timeout=60), "token_invalid")
+    assert_problem(httpx.get(me, timeout=60), "unauthenticated")
 
 
 # Agents

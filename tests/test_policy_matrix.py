@@ -32,7 +32,7 @@ class Endpoint:
 
 @pytest.fixture(scope="module")
 def endpoints(server: RunningServer) -> dict[str, Endpoint]:
-    document = httpx.get(f"{server.url}/api/v1/openapi.json").json()
+    document = httpx.get(f"{server.url}/api/v1/openapi.json", timeout=60).json()
     return {
         operation["operationId"]: Endpoint(method.upper(), path)
         for path, operations in document["paths"].items()

@@ -129,7 +129,9 @@ def test_each_limit_is_kept_by_real_connections_and_others_are_let_in(site: Site
     opened(site.open_watch(stranger, stranger.bearer("project_viewer")))
     assert site.open_streams() == TENANT + 1
     page = httpx.get(
-        f"{site.server.url}/api/v1/projects/{world.project_id}/events", headers={"Authorization": f"Bearer {ann}"}
+        f"{site.server.url}/api/v1/projects/{world.project_id}/events",
+        headers={"Authorization": f"Bearer {ann}"},
+        timeout=60,
     )
     assert page.status_code == 200, "an ordinary read is no stream"
 
@@ -148,7 +150,7 @@ def test_watches_and_long_polls_share_the_limit_and_a_refusal_is_counted(site: S
     token = site.world.bearer("project_viewer")
     before = site.metric('gpuaas_streams_refused_total{limit="caller"}')
     path = f"/api/v1/projects/{site.world.project_id}/events"
-    with httpx.Client(base_url=site.server.url, headers={"Authorization": f"Bearer {token}"}) as client:
+    with httpx.Client(base_url=site.server.url, headers={"Authorization": f"Bearer {token}"}, timeout=60) as client:
         tail = client.get(path, params={"tail": 0}).json()["next_cursor"]
         polls = [socket.create_connection(("127.0.0.1", site.place.port), HANG_SECONDS) for _ in range(CALLER)]
         for poll in polls:

@@ -89,7 +89,7 @@ def test_a_cookie_opens_the_stream_from_our_own_pages_only(stage: Stage) -> None
 
 def signed_in(url: str, credentials: PasswordCredentials) -> str:
     body = {"grant_type": "password", "username": credentials.username, "password": credentials.password}
-    answer = httpx.post(f"{url}/api/v1/auth/session", json=body)
+    answer = httpx.post(f"{url}/api/v1/auth/session", json=body, timeout=60)
     assert answer.status_code == 200, answer.text
     return f"gpuaas_session={answer.cookies['gpuaas_session']}"
 

@@ -159,7 +159,7 @@ def test_a_token_of_one_replica_is_good_on_the_other_and_ends_on_both(pair: Pair
     user = pair.world.admin.users.create(pair.world.tenant_id, email, "Leaving", password=password)
     token = Client(pair.first.url).sign_in(PasswordCredentials(email, password)).access_token
     headers = {"Authorization": f"Bearer {token}"}
-    me = [httpx.get(f"{server.url}/api/v1/me", headers=headers).status_code for server in pair.both()]
+    me = [httpx.get(f"{server.url}/api/v1/me", headers=headers, timeout=60).status_code for server in pair.both()]
     assert me == [200, 200]
     pair.second.admin().users.update(pair.world.tenant_id, user.id, disabled=True)
     for server in pair.both():
@@ -167,7 +167,7 @@ def test_a_token_of_one_replica_is_good_on_the_other_and_ends_on_both(pair: Pair
 
 
 def is_refused(path: str, headers: dict[str, str]) -> bool:
-    return httpx.get(path, headers=headers).status_code in (401, 403)
+    return httpx.get(path, headers=headers, timeout=60).status_code in (401, 403)
 
 
 def test_one_replica_finishes_what_the_other_had_begun_when_it_died(pair: Pair) -> None:

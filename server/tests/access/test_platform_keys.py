@@ -73,10 +73,10 @@ async def test_a_client_that_trusts_the_platform_ca_reaches_the_https_listener(
     port = server.sockets[0].getsockname()[1]
     trusting = ssl.create_default_context(cafile=str(files.ca_path))
     trusting.verify_flags |= ssl.VERIFY_X509_STRICT
-    async with server, httpx.AsyncClient(verify=trusting) as client:
+    async with server, httpx.AsyncClient(verify=trusting, timeout=60) as client:
         assert (await client.get(f"https://127.0.0.1:{port}/")).text == "ok"
         assert (await client.get(f"https://localhost:{port}/")).text == "ok"
-    async with httpx.AsyncClient() as stranger:
+    async with httpx.AsyncClient(timeout=60) as stranger:
         with pytest.raises(httpx.ConnectError):
             await stranger.get(f"https://127.0.0.1:{port}/")
 

@@ -140,12 +140,12 @@ async def test_an_image_is_pulled_by_the_token_protocol_and_nothing_beside_it(si
     assert told["reference"] == artifact["reference"]
     own, other = f"{site.shop.project_id}/image", f"{site.shop.project_id}/other"
     granted = {}
-    async with httpx.AsyncClient(base_url=site.api, auth=(told["username"], told["password"])) as client:
+    async with httpx.AsyncClient(base_url=site.api, auth=(told["username"], told["password"]), timeout=60) as client:
         for repository in (own, other):
             asked = await client.get("/api/v1/registry/token", params={"scope": f"repository:{repository}:pull,push"})
             granted[repository] = asked.json()["token"]
             assert asked.json()["expires_in"] == 60, "a host's token is a new look at the artifact each minute"
-    async with httpx.AsyncClient(base_url=f"http://{site.registry}") as client:
+    async with httpx.AsyncClient(base_url=f"http://{site.registry}", timeout=60) as client:
         headers = {"Authorization": f"Bearer {granted[own]}", "Accept": IMAGE_MANIFEST}
         assert (await client.get(f"/v2/{own}/manifests/{artifact['digest']}", headers=headers)).status_code == 200
         assert (await client.post(f"/v2/{own}/blobs/uploads/", headers=headers)).status_code == 401
@@ -177,7 +177,7 @@ async def test_no_address_in_the_bucket_outlives_a_revocation(shop_with_bucket: 
     answer = await pull(shop, told)
     assert answer.status_code == 307
     assert "X-Amz-Expires=60&" in answer.headers["location"]
-    async with httpx.AsyncClient() as outside:
+    async with httpx.AsyncClient(timeout=60) as outside:
         assert (await outside.get(answer.headers["location"])).content == b"a tool"
     await shop.admin.post(f"{shop.path}/artifacts/{artifact['id']}/revoke", {"reason": "a hole"})
     assert (await pull(shop, told)).json()["code"] == "artifact_revoked"

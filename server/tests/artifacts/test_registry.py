@@ -98,7 +98,7 @@ async def test_a_registry_that_is_away_delays_and_decides_nothing(site: Registry
 
 
 async def _scopes_of(site: RegistrySite, name: str, password: str, scope: str) -> httpx.Response:
-    async with httpx.AsyncClient(base_url=site.api) as client:
+    async with httpx.AsyncClient(base_url=site.api, timeout=60) as client:
         shown = base64.b64encode(f"{name}:{password}".encode()).decode()
         headers = {"Authorization": f"Basic {shown}"}
         return await client.get("/api/v1/registry/token", params={"scope": scope}, headers=headers)
@@ -130,7 +130,7 @@ async def test_only_who_may_publish_pushes_and_strangers_get_nothing(site: Regis
     assert [await pushes(tokens[scope]) for scope in tokens] == [True, False, False]
     digest = await site.push()
     accept = {"Accept": IMAGE_MANIFEST}
-    async with httpx.AsyncClient(base_url=f"http://{site.registry}", headers=accept) as client:
+    async with httpx.AsyncClient(base_url=f"http://{site.registry}", headers=accept, timeout=60) as client:
         path = f"/v2/{site.shop.project_id}/image/manifests/{digest}"
         read = [
             (await client.get(path, headers={"Authorization": f"Bearer {token}"})).status_code
@@ -151,7 +151,7 @@ async def test_a_token_for_one_project_opens_no_other(site: RegistrySite) -> Non
     scope = f"repository:{site.shop.project_id}/image:pull,push"
     token = (await _scopes_of(site, made["id"], made["key"]["secret"], scope)).json()["token"]
     accept = {"Accept": IMAGE_MANIFEST}
-    async with httpx.AsyncClient(base_url=f"http://{site.registry}", headers=accept) as client:
+    async with httpx.AsyncClient(base_url=f"http://{site.registry}", headers=accept, timeout=60) as client:
         path = f"/v2/{site.shop.project_id}/image/manifests/{digest}"
         assert (await client.get(path, headers={"Authorization": f"Bearer {token}"})).status_code == 401
 
@@ -159,7 +159,7 @@ async def test_a_token_for_one_project_opens_no_other(site: RegistrySite) -> Non
 async def test_the_registry_is_killed_with_the_process_that_runs_it(site: RegistrySite) -> None:
     site.process.kill()
     site.process.wait(60)
-    async with httpx.AsyncClient() as client:
+    async with httpx.AsyncClient(timeout=60) as client:
         with pytest.raises(httpx.TransportError):
             await client.get(f"http://{site.registry}/v2/")
 

@@ -82,7 +82,7 @@ async def own_process(site: RegistrySite) -> AsyncIterator[RegistryProcess]:
 
 
 async def until_answers(site: RegistrySite) -> None:
-    async with httpx.AsyncClient() as client:
+    async with httpx.AsyncClient(timeout=60) as client:
         for _ in range(600):
             try:
                 if (await client.get(f"http://{site.registry}/v2/")).status_code == 401:
@@ -192,7 +192,7 @@ async def test_an_upload_that_broke_off_is_removed_after_the_grace_period(site: 
     await site.shop.intend("oci", "image")
     repository = site.repository()
     token = await asyncio.to_thread(repository.token, f"repository:{repository.name}:pull,push")
-    async with httpx.AsyncClient(base_url=f"http://{site.registry}") as client:
+    async with httpx.AsyncClient(base_url=f"http://{site.registry}", timeout=60) as client:
         headers = {"Authorization": f"Bearer {token}"}
         begun = await client.post(f"/v2/{repository.name}/blobs/uploads/", headers=headers)
         assert begun.status_code == 202

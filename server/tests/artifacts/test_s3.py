@@ -56,7 +56,7 @@ async def shop_with_bucket(settings: Settings, s3: S3Server) -> AsyncIterator[Wo
 
 
 async def fetched(url: str) -> bytes:
-    async with httpx.AsyncClient() as outside:
+    async with httpx.AsyncClient(timeout=60) as outside:
         return (await outside.get(url)).content
 
 

@@ -57,7 +57,7 @@ def test_the_worker_serves_its_metrics_on_loopback_and_says_where(settings: Sett
     worker._serve_metrics(settings)
     address = (settings.data_dir / worker.METRICS_ADDRESS).read_text().strip()
     assert address.startswith("127.0.0.1:")
-    assert "gpuaas_work_total" in httpx.get(f"http://{address}/metrics").text
+    assert "gpuaas_work_total" in httpx.get(f"http://{address}/metrics", timeout=60).text
 
 
 def test_the_worker_serves_no_metrics_where_they_are_switched_off(settings: Settings) -> None:

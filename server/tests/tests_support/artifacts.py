@@ -50,7 +50,7 @@ class Workshop:
             headers["Authorization"] = f"Bearer {self.admin.token}"
             path = ticket["url"].removeprefix("/api/v1")
             return await self.site.client.request(ticket["method"], path, content=content, headers=headers)
-        async with httpx.AsyncClient() as outside:
+        async with httpx.AsyncClient(timeout=60) as outside:
             return await outside.request(ticket["method"], ticket["url"], content=content, headers=headers)
 
     async def complete(self, intent: Json, digest: str) -> httpx.Response:

@@ -35,12 +35,14 @@ class S3Server:
         return list(self._kept(f"/buckets/{BUCKET}"))
 
     def _kept(self, directory: str) -> Iterator[bytes]:
-        listed = httpx.get(f"{self.filer}{directory}/", headers={"Accept": "application/json"}).raise_for_status()
+        listed = httpx.get(
+            f"{self.filer}{directory}/", headers={"Accept": "application/json"}, timeout=60
+        ).raise_for_status()
         for entry in listed.json()["Entries"] or ():
             if entry["Mode"] & 1 << 31:  # a directory, as Go's file modes have it
                 yield from self._kept(entry["FullPath"])
             else:
-                yield httpx.get(f"{self.filer}{entry['FullPath']}").raise_for_status().content
+                yield httpx.get(f"{self.filer}{entry['FullPath']}", timeout=60).raise_for_status().content
 
     def stop(self) -> None:
         self.process.kill()
@@ -79,7 +81,7 @@ def _make_bucket(server: S3Server) -> None:
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
         with suppress(httpx.TransportError):
-            if httpx.put(presign(root, "PUT", BUCKET, datetime.now(UTC), 300)).status_code == 200:
+            if httpx.put(presign(root, "PUT", BUCKET, datetime.now(UTC), 300), timeout=60).status_code == 200:
                 return
         time.sleep(0.05)
     raise RuntimeError("the S3 server did not start")

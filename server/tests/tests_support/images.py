@@ -104,7 +104,7 @@ async def listening(platform: Platform, port: int) -> AsyncIterator[None]:
 
 async def _answers(registry: str) -> None:
     deadline = time.monotonic() + HANG_SECONDS
-    async with httpx.AsyncClient() as client:
+    async with httpx.AsyncClient(timeout=60) as client:
         while True:
             with suppress(httpx.TransportError):
                 if (await client.get(f"http://{registry}/v2/")).status_code == 401:
