@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from gpuaas_sdk import Allocation, GpuaasError, NewAllocation
-from system_support.world import World
+from gpuaas_sdk import Allocation, GpuaasError, NewAllocation, NewSku
+from system_support.world import MODEL, World
 
 
 def settle(world: World, allocation_ids: list[str], seconds: float = 60.0) -> dict[str, Allocation]:
@@ -29,6 +29,23 @@ def test_a_slice_and_a_whole_node_live_and_end(world: World) -> None:
         states = [entry.name for entry in timeline.items if entry.kind == "state"]
         assert states == ["requested", "provisioning", "active", "releasing", "released"]
         assert {"provision", "deprovision", "wipe", "verify_wipe"} <= {e.name for e in timeline.items}
+
+
+def test_a_whole_node_of_a_sku_that_names_no_grade_is_wiped_with_a_restart_and_used_again(world: World) -> None:
+    sku = NewSku(
+        name="whole-by-default", shape="baremetal", gpu_model=MODEL, gpu_counts=[8], price_per_gpu_hour_minor=250
+    )
+    world.admin.skus.create(sku)
+    with world.simulated_fleet(1, first_index=700) as nodes:
+        assert nodes[0].wipe_grades == ["inspected", "rebooted"]
+        for _ in range(2):  # the second lease is on a host that has been wiped
+            made = world.admin.allocations.create(world.project_id, NewAllocation(sku=sku.name))[0]
+            assert settle(world, [made.id])[made.id].state == "active"
+            world.admin.allocations.release(world.project_id, made.id)
+            ended = settle(world, [made.id])[made.id]
+            assert (ended.state, ended.wipe_grade, ended.wipe_not_examined) == ("released", "rebooted", []), (
+                ended.failure
+            )
 
 
 def test_a_failing_host_makes_a_failed_allocation_that_is_cleaned_up(world: World) -> None:

@@ -6,7 +6,14 @@ from dataclasses import dataclass, field
 import httpx
 
 CAPACITY_CODES = frozenset(
-    {"no_capacity", "capacity_fragmented", "capacity_blocked", "sku_not_offered", "quota_exceeded"}
+    {
+        "no_capacity",
+        "capacity_fragmented",
+        "capacity_blocked",
+        "capacity_below_grade",
+        "sku_not_offered",
+        "quota_exceeded",
+    }
 )
 
 

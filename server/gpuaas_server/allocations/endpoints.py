@@ -38,7 +38,13 @@ def _caller(call: Call) -> frozenset[str]:
     status_code=201,
     response_model=AllocationBatch,
     responses=problem_responses(
-        "sku_not_offered", "no_capacity", "capacity_fragmented", "quota_exceeded", "unproven_releases"
+        "sku_not_offered",
+        "no_capacity",
+        "capacity_fragmented",
+        "capacity_blocked",
+        "capacity_below_grade",
+        "quota_exceeded",
+        "unproven_releases",
     ),
 )
 async def allocation_create(
@@ -47,7 +53,7 @@ async def allocation_create(
     """Ask for GPUs. The claim is made now; provisioning follows: watch the events or the timeline."""
     tenant_id, settings = call.admission.tenant_id, call.platform.settings
     return await call.change_asking(
-        lambda tx: service.allocation_ask(tx, body),
+        lambda tx: service.allocation_ask(tx, tenant_id, body),
         lambda tx, asked: service.allocation_create(tx, settings, asked, _caller(call), tenant_id, project_id, body),
         status=201,
     )
@@ -118,7 +124,15 @@ async def allocation_release(
     f"{PATH}/{{allocation_id}}/replace",
     status_code=201,
     response_model=Allocation,
-    responses=problem_responses("conflict", "sku_not_offered", "no_capacity", "capacity_fragmented", "quota_exceeded"),
+    responses=problem_responses(
+        "conflict",
+        "sku_not_offered",
+        "no_capacity",
+        "capacity_fragmented",
+        "capacity_blocked",
+        "capacity_below_grade",
+        "quota_exceeded",
+    ),
 )
 async def allocation_replace(
     project_id: ProjectId,

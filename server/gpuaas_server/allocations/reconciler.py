@@ -11,9 +11,10 @@ from gpuaas_server.access.service import Grant
 from gpuaas_server.allocations import queries, service
 from gpuaas_server.allocations.guests import allocation_guests
 from gpuaas_server.allocations.machine import CLEANUP, LOGIN_USER, HostTask, Limits, Snapshot, Step, Wait, decide
-from gpuaas_server.allocations.wipe_proof import Requirements, required_grade
+from gpuaas_server.allocations.wipe_proof import Requirements
 from gpuaas_server.capacity import service as capacity
 from gpuaas_server.capacity.schemas import Slot
+from gpuaas_server.capacity.wipe_grades import required_grade
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.settings import Settings

@@ -28,7 +28,7 @@ async def allocation_replace(
     if row["host_lost_since"] is not None:
         await service.change(tx, released, {"counted": False}, None)
         given_back = row["gpu_count"]
-    asked = await capacity.ask(tx, wanted.sku, wanted.gpu_count, wanted.count)
+    asked = await capacity.ask(tx, row["tenant_id"], wanted.sku, wanted.gpu_count, wanted.count)
     made = await service.allocation_create(
         tx, settings, asked, roles, row["tenant_id"], project_id, wanted, given_back=given_back
     )

@@ -5,7 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from gpuaas_server.capacity.schemas import GpuCount, HostGpu, WipeGrade
+from gpuaas_server.capacity.schemas import GpuCount, HostGpu
+from gpuaas_server.capacity.wipe_grades import WipeGrade
 from gpuaas_server.kernel.http.schemas import (
     AllowedActions,
     Body,

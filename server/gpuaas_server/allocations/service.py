@@ -58,9 +58,9 @@ class AllocationAccess:
     created_by: str
 
 
-async def allocation_ask(tx: Tx, body: AllocationCreate) -> Asked:
+async def allocation_ask(tx: Tx, tenant_id: str, body: AllocationCreate) -> Asked:
     """What a creation must know before all else."""
-    return await capacity.ask(tx, body.sku, body.gpu_count, body.count)
+    return await capacity.ask(tx, tenant_id, body.sku, body.gpu_count, body.count)
 
 
 async def allocation_create(

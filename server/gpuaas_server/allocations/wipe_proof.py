@@ -1,15 +1,9 @@
-"""What the verification of a wipe proves. The host reports; the platform compares and decides. Pure.
-
-A grade says how much a tenant who was root could still hide: `inspected` (the same system looked at itself), `rebooted` (it
-did so after a restart, into the state that the platform's digests describe), `reimaged` (a system that the tenant never ran;
-reserved, no driver can do it yet).
-"""
+"""What the verification of a wipe proves. The host reports; the platform compares and decides. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-INSPECTED, REBOOTED = "inspected", "rebooted"
-GRADES = (INSPECTED, REBOOTED, "reimaged")
+from gpuaas_server.capacity.wipe_grades import INSPECTED, REBOOTED, rank
 
 RESTART = "restart"
 # What must have been reported by an agent that states a grade; a check that is missing did not look.
@@ -80,15 +74,6 @@ class _Checks:
     @property
     def names(self) -> set[str]:
         return self.clean | self.found | self.not_examined
-
-
-def rank(grade: str) -> int:
-    return GRADES.index(grade)
-
-
-def required_grade(shape: str, of_sku: str, of_tenant: str) -> str:
-    """A slice has no start of its own: it is inspected. The tenant's policy is about whole hosts."""
-    return max(of_sku, of_tenant, key=rank) if shape == "baremetal" else INSPECTED
 
 
 def judge_wipe(required: Requirements, told: Verification) -> Verdict:

@@ -43,6 +43,11 @@ async def node_capacity_ensure(connection: Connection, node_id: str) -> None:
     await node_lock(connection, node_id)
 
 
+async def node_wipe_grade_set(connection: Connection, node_id: str, grade: str) -> None:
+    """Locks the node's row too."""
+    await connection.execute("UPDATE node_capacity SET wipe_grade = %s WHERE node_id = %s", (grade, node_id))
+
+
 async def node_known(connection: Connection, node_id: str) -> bool:
     cursor = await connection.execute("SELECT 1 FROM node_capacity WHERE node_id = %s", (node_id,))
     return await cursor.fetchone() is not None
@@ -217,24 +222,29 @@ _OFFERED = "node_id, slot_id, slot_index, nvlink_group, numa_node"
 
 
 async def offers_ask(
-    connection: Connection, gpu_model: str, shape: str, size: int, count: int, patient: bool
+    connection: Connection, kind: tuple[str, str, str], size: int, count: int, patient: bool
 ) -> AsyncCursor[DictRow]:
-    """Lock the best nodes for the wish. `offers_read` has the answer, once somebody waits for it."""
+    """Lock the best nodes for the wish; its kind is (gpu_model, shape, wipe_grade). `offers_read` has the answer, once
+    somebody waits for it.
+    """
+    gpu_model, shape, grade = kind
     return await connection.execute(
-        f"SELECT {_OFFERED} FROM offer_nodes(%s::text, %s::text, %s::int, %s::int, %s::boolean)",
-        (gpu_model, shape, size, count, patient),
+        f"SELECT {_OFFERED} FROM offer_nodes(%s::text, %s::text, %s::int, %s::int, %s::boolean, %s::text)",
+        (gpu_model, shape, size, count, patient, grade),
     )
 
 
 async def offers_ask_by_sku(
-    connection: Connection, id_or_name: str, size: int | None, count: int
+    connection: Connection, id_or_name: str, size: int | None, count: int, tenant_id: str
 ) -> AsyncCursor[DictRow]:
-    """The first, impatient look, for who does not know yet what the SKU is."""
+    """The first, impatient look, for who does not know yet what the SKU is. The grade is as in `required_grade`."""
     return await connection.execute(
-        f"SELECT {_OFFERED} FROM (SELECT gpu_model, shape, coalesce(%(size)s, gpu_counts[1])::int AS size FROM skus"
+        f"SELECT {_OFFERED} FROM (SELECT gpu_model, shape, coalesce(%(size)s, gpu_counts[1])::int AS size, CASE"
+        " WHEN shape <> 'baremetal' THEN 'inspected'"
+        " ELSE greatest(wipe_grade, (SELECT t.wipe_grade FROM tenants t WHERE t.id = %(tenant)s)) END AS grade FROM skus"
         " WHERE (id = %(sku)s OR name = %(sku)s) AND offered AND coalesce(%(size)s, gpu_counts[1]) = ANY(gpu_counts)) s,"
-        " offer_nodes(s.gpu_model, s.shape, s.size, %(count)s::int, false)",
-        {"sku": id_or_name, "size": size, "count": count},
+        " offer_nodes(s.gpu_model, s.shape, s.size, %(count)s::int, false, s.grade)",
+        {"sku": id_or_name, "size": size, "count": count, "tenant": tenant_id},
     )
 
 
@@ -263,20 +273,28 @@ async def offers_let_go(connection: Connection) -> None:
     await connection.execute("ROLLBACK TO SAVEPOINT offers")
 
 
-async def shortage(connection: Connection, gpu_model: str, shape: str, wanted: int) -> Shortage:
-    """Why nothing fitted; each count stops at `wanted`, so that a refusal costs the same in a large fleet."""
+async def shortage(connection: Connection, kind: tuple[str, str, str], size: int, count: int) -> Shortage:
+    """Why nothing fitted; each count stops at what was wanted, so that a refusal costs the same in a large fleet."""
     counted = (
         "(SELECT count(*) FROM (SELECT 1 FROM node_resource_slots s JOIN node_capacity c USING (node_id)"
-        " WHERE s.gpu_model = %(model)s AND s.present AND s.capacity_shape IN ('any', %(shape)s) AND {} LIMIT %(wanted)s) x)"
+        " WHERE s.gpu_model = %(model)s AND s.present AND s.capacity_shape IN ('any', %(shape)s)"
+        " AND c.wipe_grade >= %(grade)s AND {} LIMIT %(wanted)s) x)"
     )
+    fitting = (
+        "(SELECT count(*) FROM (SELECT 1 FROM node_fits WHERE gpu_model = %(model)s AND shape = %(shape)s"
+        " AND size = %(size)s AND wipe_grade = {} LIMIT %(count)s) x)"
+    )
+    somehow, as_required = fitting.format("'inspected'"), fitting.format("%(grade)s")
     free = counted.format(
         "s.status = 'available' AND c.eligible AND s.node_id <> ALL((live_claims_on(ARRAY[s.node_id])).taken_whole)"
     )
     blocked = counted.format("s.status = 'cleanup_blocked'")
     cleaning = counted.format("s.status = 'cleaning' AND c.eligible")
+    wanted = size * count
     cursor = await connection.execute(
-        f"SELECT {free} AS free, {blocked} AS blocked, {cleaning} AS cleaning",
-        {"model": gpu_model, "shape": shape, "wanted": wanted},
+        f"SELECT {free} AS free, {blocked} AS blocked, {cleaning} AS cleaning,"
+        f" {somehow} = %(count)s AND {as_required} < %(count)s AS below_grade",
+        dict(zip(("model", "shape", "grade"), kind, strict=True)) | {"wanted": wanted, "size": size, "count": count},
     )
     row = await cursor.fetchone()
     return Shortage(wanted, **row) if row else Shortage(wanted, 0, 0)

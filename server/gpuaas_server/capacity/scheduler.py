@@ -41,6 +41,7 @@ class Shortage:
     free: int  # free GPUs of the model anywhere
     blocked: int  # GPUs whose clean-up is not proven
     cleaning: int = 0  # GPUs that come back by themselves in a moment
+    below_grade: bool = False  # hosts enough are free, if only they could prove the wipe that is required
 
 
 def _groups(free: Iterable[FreeSlot], attribute: str) -> list[list[FreeSlot]]:
@@ -100,6 +101,8 @@ def place(offers: Iterable[NodeOffer], size: int, count: int) -> list[Placement]
 
 def refusal(shortage: Shortage) -> str:
     """The code that tells the reasons apart."""
+    if shortage.below_grade:
+        return "capacity_below_grade"
     if shortage.free >= shortage.wanted:
         return "capacity_fragmented"
     if shortage.free + shortage.cleaning >= shortage.wanted:

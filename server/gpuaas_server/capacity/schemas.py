@@ -5,12 +5,11 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, StringConstraints
 
+from gpuaas_server.capacity.wipe_grades import WipeGrade
 from gpuaas_server.kernel.http.schemas import AllowedActions, Body, Generation, Name, Reason, Slug, examples
 from gpuaas_server.kernel.ids import SlotId
 
 Shape = Literal["baremetal", "gpu_slice"]
-# How well a wipe is proven; reimaged is reserved, no driver can do it yet.
-WipeGrade = Literal["inspected", "rebooted", "reimaged"]
 # What may be asked for. The reserved one is refused with a code that says why, so it is left out of the contract alone.
 AskedWipeGrade = Annotated[WipeGrade, Field(json_schema_extra={"enum": ["inspected", "rebooted"]})]
 CheckName = Annotated[str, StringConstraints(pattern="^[a-z][a-z_]{1,39}$")]

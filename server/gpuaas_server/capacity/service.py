@@ -13,6 +13,7 @@ from gpuaas_server.capacity import queries, quota_queries, scheduler, sku_querie
 from gpuaas_server.capacity.scheduler import Placement
 from gpuaas_server.capacity.schemas import HostGpu, MappedSlot, Sku, Slot, SlotApprove, SlotList
 from gpuaas_server.capacity.skus import sku_choose
+from gpuaas_server.capacity.wipe_grades import INSPECTED, required_grade
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.identity import service as identity
 from gpuaas_server.kernel.context import Tx
@@ -60,6 +61,13 @@ class Wish:
     sku: Sku
     gpu_count: int
     count: int
+    tenant_grade: str = INSPECTED  # what the tenant requires of the wipes of whole hosts
+
+    @property
+    def kind(self) -> tuple[str, str, str]:
+        """GPU model, shape, and the grade that the wipe will have to reach."""
+        grade = required_grade(self.sku.shape, self.sku.wipe_grade, self.tenant_grade)
+        return (self.sku.gpu_model, self.sku.shape, grade)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +114,12 @@ async def inventory_apply(tx: Tx, node_id: str, slots: Sequence[DiscoveredSlot])
 async def node_eligibility_set(tx: Tx, node_id: str, eligible: bool) -> None:
     """Whether the scheduler may use the node at all: alive, not cordoned, not retired."""
     await queries.node_capacity_upsert(tx.connection, node_id, eligible)
+    await queries.refit(tx.connection, [node_id])
+
+
+async def node_wipe_grade_set(tx: Tx, node_id: str, grade: str) -> None:
+    """The best grade that the node can prove: as a whole it is offered to nobody who needs a better one."""
+    await queries.node_wipe_grade_set(tx.connection, node_id, grade)
     await queries.refit(tx.connection, [node_id])
 
 
@@ -225,21 +239,23 @@ def _possible_actions(status: str) -> list[str]:
     return [] if status in ("claimed", "cleaning", "cleanup_blocked") else ["slot_disable"]
 
 
-async def ask(tx: Tx, sku: str, gpu_count: int | None, count: int) -> Asked:
+async def ask(tx: Tx, tenant_id: str, sku: str, gpu_count: int | None, count: int) -> Asked:
     """Send a wish's first questions. They change nothing and wait for no lock, so nobody needs to know yet that the wish
     will be granted at all; their answers come with those to whatever else the transaction asked. From here until the claim
     the transaction may change nothing: a look that is given up takes it back.
     """
-    found = await sku_queries.sku_ask(tx.connection, sku)
+    found = await sku_queries.sku_ask(tx.connection, sku, tenant_id)
     await queries.offers_begin(tx.connection)
-    offers = await queries.offers_ask_by_sku(tx.connection, sku, gpu_count, count)
+    offers = await queries.offers_ask_by_sku(tx.connection, sku, gpu_count, count, tenant_id)
     return Asked(sku, gpu_count, count, found, offers)
 
 
 async def wish_asked(asked: Asked, tenant_id: str, project_id: str) -> Wish:
     """What was asked for, in the terms of the SKU; or the problem with it."""
-    sku, gpu_count = sku_choose(await asked.found.fetchone(), asked.sku, asked.gpu_count)
-    return Wish(tenant_id, project_id, sku, gpu_count, asked.count)
+    row = await asked.found.fetchone()
+    grade = INSPECTED if row is None else row.pop("tenant_grade")
+    sku, gpu_count = sku_choose(row, asked.sku, asked.gpu_count)
+    return Wish(tenant_id, project_id, sku, gpu_count, asked.count, grade)
 
 
 async def claim(tx: Tx, wish: Wish, asked: Asked) -> list[tuple[str, Placement]]:
@@ -257,13 +273,11 @@ async def _place(tx: Tx, wish: Wish, first: AsyncCursor[DictRow]) -> list[Placem
     Who waits lets go of everything first, also after a look that found nothing: a node whose fit went away at that moment
     is locked all the same.
     """
-    sku, patient = wish.sku, False
+    patient = False
     asked: AsyncCursor[DictRow] | None = first
     for _ in range(PATIENCE):
         if asked is None:
-            asked = await queries.offers_ask(
-                tx.connection, sku.gpu_model, sku.shape, wish.gpu_count, wish.count, patient
-            )
+            asked = await queries.offers_ask(tx.connection, wish.kind, wish.gpu_count, wish.count, patient)
         offered, asked = await queries.offers_read(asked, wish.gpu_count), None
         placements = scheduler.place(offered.nodes, wish.gpu_count, wish.count)
         if placements is not None:
@@ -279,10 +293,18 @@ async def _place(tx: Tx, wish: Wish, first: AsyncCursor[DictRow]) -> list[Placem
             break
         # What we waited for was taken: look at what is free by now, or those who never wait would always be ahead of us.
         patient = not patient
-    wanted = wish.gpu_count * wish.count
-    shortage = await queries.shortage(tx.connection, sku.gpu_model, sku.shape, wanted)
-    details: dict[str, object] = {"sku": sku.name, "gpu_count": wish.gpu_count, "count": wish.count}
-    raise Problem(scheduler.refusal(shortage), scheduler.refusal_detail(shortage), details)
+    raise await _refusal(tx, wish)
+
+
+async def _refusal(tx: Tx, wish: Wish) -> Problem:
+    shortage = await queries.shortage(tx.connection, wish.kind, wish.gpu_count, wish.count)
+    details: dict[str, object] = {"sku": wish.sku.name, "gpu_count": wish.gpu_count, "count": wish.count}
+    detail = scheduler.refusal_detail(shortage)
+    if shortage.below_grade:
+        details["wipe_grade"] = grade = wish.kind[-1]
+        by = f"SKU {wish.sku.name}" if wish.sku.wipe_grade == grade else "tenant"
+        detail = f"Hosts are free, but their agents can not prove a wipe as {grade}, which the {by} requires."
+    return Problem(scheduler.refusal(shortage), detail, details)
 
 
 async def _heal(tx: Tx, node_ids: Sequence[str]) -> None:

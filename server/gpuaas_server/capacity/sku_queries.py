@@ -41,9 +41,13 @@ async def sku_list(connection: Connection, after: str | None, limit: int) -> lis
     return await cursor.fetchall()
 
 
-async def sku_ask(connection: Connection, id_or_name: str) -> AsyncCursor[DictRow]:
-    """Nobody waits yet: the row is there once somebody fetches it."""
-    return await connection.execute(f"SELECT {_SKU} FROM skus WHERE id = %s OR name = %s", (id_or_name, id_or_name))
+async def sku_ask(connection: Connection, id_or_name: str, tenant_id: str) -> AsyncCursor[DictRow]:
+    """Nobody waits yet: the row, with the grade that the tenant requires, is there once somebody fetches it."""
+    return await connection.execute(
+        f"SELECT {_SKU}, coalesce((SELECT t.wipe_grade FROM tenants t WHERE t.id = %(tenant)s), 'inspected') AS tenant_grade"
+        " FROM skus WHERE id = %(sku)s OR name = %(sku)s",
+        {"sku": id_or_name, "tenant": tenant_id},
+    )
 
 
 async def sku_lock(connection: Connection, sku_id: str) -> DictRow | None:

@@ -12,6 +12,9 @@ node_capacity = sa.Table(
     # The row that a scheduler locks: whoever holds it decides about this node's slots.
     sa.Column("node_id", text_id(), primary_key=True),
     sa.Column("eligible", sa.Boolean, nullable=False),
+    # The best grade of a wipe of the whole node that its agent can prove.
+    sa.Column("wipe_grade", sa.Text, nullable=False, server_default="inspected"),
+    sa.CheckConstraint("wipe_grade IN ('inspected', 'rebooted')", name="node_capacity_wipe_grade"),
 )
 
 node_resource_slots = sa.Table(
@@ -71,9 +74,11 @@ node_fits = sa.Table(
     sa.Column("gpu_model", sa.Text, primary_key=True),
     sa.Column("shape", sa.Text, primary_key=True),
     sa.Column("size", sa.SmallInteger, primary_key=True),
+    # A whole node has a row for each grade that it can prove; a slice is always `inspected`.
+    sa.Column("wipe_grade", sa.Text, primary_key=True, server_default="inspected"),
     sa.Column("leftover", sa.SmallInteger, nullable=False),
     sa.Column("spread", sa.SmallInteger, nullable=False),
-    sa.Index("node_fits_best_first", "gpu_model", "shape", "size", "leftover", "spread", "node_id"),
+    sa.Index("node_fits_best_first", "gpu_model", "shape", "size", "wipe_grade", "leftover", "spread", "node_id"),
 )
 
 allocation_resource_claims = sa.Table(

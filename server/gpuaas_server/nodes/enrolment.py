@@ -10,6 +10,7 @@ import orjson
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.capacity import service as capacity
+from gpuaas_server.capacity.wipe_grades import provable_grades
 from gpuaas_server.events import service as events
 from gpuaas_server.events.service import NewEvent
 from gpuaas_server.kernel.context import Tx
@@ -111,6 +112,7 @@ async def _node_of_key(tx: Tx, public_key: bytes, body: Enrol, key_expires_at: d
     await addresses.addresses_create(tx, node_id, where)
     await node_key_queries.source_networks_set(tx.connection, node_id, source_networks_of(tx.actor.address))
     await capacity.node_eligibility_set(tx, node_id, True)
+    await capacity.node_wipe_grade_set(tx, node_id, provable_grades(body.agent_sha256)[-1])
     return node_id
 
 

@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from gpuaas_server.access import keys
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
+from gpuaas_server.capacity import service as capacity
+from gpuaas_server.capacity.wipe_grades import provable_grades
 from gpuaas_server.events import service as events
 from gpuaas_server.events.service import NewEvent
 from gpuaas_server.kernel.context import Tx
@@ -34,6 +36,8 @@ async def claim_store(tx: Tx, node_id: str, configuration: str | None, agent_sha
         details = {"before": _digests(known["configuration"], known["agent_sha256"])}
         after: dict[str, object] = {"after": _digests(configuration, agent_sha256)}
         await audit.record(tx, AuditEntry("agent_heartbeat", node_id, details=details | after))
+        if (known["agent_sha256"] is None) != (agent_sha256 is None):
+            await capacity.node_wipe_grade_set(tx, node_id, provable_grades(agent_sha256)[-1])
         return
     differing = claim_digest(configuration, agent_sha256)
     if known["differing_claim"] == differing:

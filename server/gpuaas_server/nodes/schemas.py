@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, Field, StringConstraints
 
-from gpuaas_server.capacity.schemas import MappedSlot, WipeGrade
+from gpuaas_server.capacity.schemas import MappedSlot
+from gpuaas_server.capacity.wipe_grades import WipeGrade
 from gpuaas_server.kernel.http.schemas import (
     AllowedActions,
     Body,

@@ -12,6 +12,7 @@ from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.capacity import service as capacity
 from gpuaas_server.capacity.schemas import MappedSlot
 from gpuaas_server.capacity.service import SlotSummary
+from gpuaas_server.capacity.wipe_grades import provable_grades
 from gpuaas_server.events import service as events
 from gpuaas_server.events.service import NewEvent
 from gpuaas_server.identity.policy import allowed_actions
@@ -209,7 +210,7 @@ def _node(row: DictRow, summary: SlotSummary, roles: frozenset[str]) -> Node:
         drained=state.draining and not summary.claimed,
         maintenance=maintenance,
         slots=counts,
-        wipe_grades=["inspected"] if row["agent_sha256"] is None else ["inspected", "rebooted"],
+        wipe_grades=list(provable_grades(row["agent_sha256"])),
         allowed_actions=allowed_actions(roles, [*_possible(row, state), *_approval(state, counts)]),
         **{name: row[name] for name in _PLAIN},
     )

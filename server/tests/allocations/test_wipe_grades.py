@@ -8,7 +8,7 @@ from gpuaas_server.kernel.context import Platform
 from gpuaas_server.nodes.facts import document_digest, text_digest
 from gpuaas_server.nodes.tasks import LARGEST_REPORT
 from tests_support import agents
-from tests_support.agents import Json, ssh_line
+from tests_support.agents import Json, inventory, slot, ssh_line
 from tests_support.allocation_story import SSH, Story
 
 CONFIGURATION = '{"address": "10.0.0.1"}\n'
@@ -33,6 +33,12 @@ async def beat(story: Story, boot_id: str, configuration: str | None = CONFIGURA
     body = {"agent_version": "2", "boot_id": boot_id, "address": "10.0.0.1", "ssh_host_public_key": HOST_KEY}
     body |= {"configuration": configuration, "agent_sha256": program}
     assert (await story.host.call("POST", "/heartbeat", body)).status_code == 200
+
+
+async def beat_as_older_agent(story: Story) -> None:
+    body = {"agent_version": "1", "boot_id": "boot-1", "address": "10.0.0.1", "ssh_host_public_key": HOST_KEY}
+    assert (await story.host.call("POST", "/heartbeat", body)).status_code == 200
+    assert (await node(story))["wipe_grades"] == ["inspected"]
 
 
 def answer(task: Json, boot_id: str, statuses: dict[str, str] | None = None) -> Json:
@@ -162,15 +168,41 @@ async def test_a_tenant_may_require_more_than_the_sku(story: Story) -> None:
 
 
 async def test_an_agent_of_an_older_release_is_told_apart(story: Story) -> None:
-    await beat(story, "boot-1", None, PROGRAM)
-    body = {"agent_version": "1", "boot_id": "boot-1", "address": "10.0.0.1", "ssh_host_public_key": HOST_KEY}
-    assert (await story.host.call("POST", "/heartbeat", body)).status_code == 200
-    assert (await node(story))["wipe_grades"] == ["inspected"]
-    await change_sku(story, wipe_grade="rebooted")
+    await beat_as_older_agent(story)
     await lease(story)
+    await change_sku(story, wipe_grade="rebooted")
     await story.ask("release")
     assert await story.settle(clean=True) == "release_failed"
     assert (await story.show())["failure"]["code"] == "wipe_agent_too_old"
+
+
+@pytest.mark.parametrize("by", ["SKU whole", "tenant"])
+async def test_a_host_that_can_not_prove_what_is_required_is_offered_to_nobody_until_its_agent_is_newer(
+    story: Story, by: str
+) -> None:
+    """Its release would always end blocked."""
+    await (change_tenant if by == "tenant" else change_sku)(story, wipe_grade="rebooted")
+    await beat_as_older_agent(story)
+    answered = await story.site.admin.call("POST", f"/projects/{story.project}/allocations", {"sku": "whole"})
+    problem = answered.json()
+    assert (answered.status_code, problem["code"]) == (409, "capacity_below_grade"), problem
+    assert problem["details"]["wipe_grade"] == "rebooted"
+    assert f"the {by} requires" in problem["detail"]
+    await beat(story, "boot-1")
+    await lease(story)
+    await story.ask("release")
+    await settle(story, "boot-2")
+    assert (await story.show())["wipe_grade"] == "rebooted"
+
+
+async def test_what_an_agent_says_when_it_enrols_counts_at_once(story: Story) -> None:
+    await change_sku(story, wipe_grade="rebooted")
+    await story.site.admin.call("POST", f"/nodes/{story.host.node_id}/cordon", {"reason": "not this one"})
+    newer = await story.site.host(agent_sha256=PROGRAM)
+    await newer.call("POST", "/inventory", inventory(slot(0), slot(1)))
+    await story.site.admin.post(f"/nodes/{newer.node_id}/slots/approve", {})
+    made = await story.site.admin.post(f"/projects/{story.project}/allocations", {"sku": "whole"})
+    assert made["items"][0]["node_id"] == newer.node_id
 
 
 async def test_nobody_may_ask_for_what_could_never_be_proven(story: Story) -> None:

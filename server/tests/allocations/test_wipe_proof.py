@@ -10,8 +10,8 @@ from gpuaas_server.allocations.wipe_proof import (
     Verdict,
     Verification,
     judge_wipe,
-    required_grade,
 )
+from gpuaas_server.capacity.wipe_grades import GRADES, required_grade
 
 NAMES = (
     *("marker", "files", "users", "processes", "ports", "authorized_keys", "crontabs", "mounts", "units", "drives"),
@@ -135,3 +135,4 @@ def test_the_higher_of_both_grades_is_required_of_whole_hosts_only() -> None:
     assert required_grade("baremetal", "rebooted", "inspected") == "rebooted"
     assert required_grade("baremetal", "inspected", "inspected") == "inspected"
     assert required_grade("gpu_slice", "inspected", "rebooted") == "inspected"
+    assert sorted(GRADES) == list(GRADES), "the database compares them by name"

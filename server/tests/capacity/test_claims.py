@@ -81,6 +81,31 @@ async def test_a_cordoned_node_offers_nothing_until_it_is_back(platform: Platfor
     await claim(platform, fleet.wish(1))
 
 
+async def test_a_whole_node_is_offered_only_where_its_wipe_can_be_proven(platform: Platform) -> None:
+    fleet = await make_fleet(platform, 2)
+    _, newer = fleet.nodes
+    async with platform.transaction(PLATFORM, ACTOR) as tx:
+        await service.node_wipe_grade_set(tx, newer, "rebooted")
+    ((allocation_id, _),) = await claim(platform, fleet.wish(8, whole=True, restarted=True))
+    claimed = await rows(platform, "SELECT node_id FROM allocation_resource_claims")
+    assert [row["node_id"] for row in claimed] == [newer]
+    with pytest.raises(Problem) as refused:
+        await claim(platform, fleet.wish(8, whole=True, restarted=True))
+    assert refused.value.code == "capacity_below_grade"
+    assert "SKU h100-restarted requires" in refused.value.detail
+    assert refused.value.details["wipe_grade"] == "rebooted"
+    await assert_consistent(platform)
+    await claim(platform, fleet.wish(8, whole=True))  # who needs no restart may have the older one
+    with pytest.raises(Problem, match="no_capacity"):
+        await claim(platform, fleet.wish(8, whole=True, restarted=True))
+    await give_back(platform, allocation_id, 8)
+    async with platform.transaction(PLATFORM, ACTOR) as tx:
+        await service.node_wipe_grade_set(tx, newer, "inspected")
+    with pytest.raises(Problem, match="capacity_below_grade"):
+        await claim(platform, fleet.wish(8, whole=True, restarted=True))
+    await assert_consistent(platform)
+
+
 async def test_second_claim_of_a_slot_is_refused_by_the_database(platform: Platform) -> None:
     """By hand, past all code: slot against slot, slot against node_exclusive, and the reverse."""
     fleet = await make_fleet(platform, 2)

@@ -39,10 +39,11 @@ from tests_support.fleet import ACTOR, claim, give_back, make_fleet
 
 SLOW = bool(os.environ.get("GPUAAS_TEST_SLOW"))
 NODES = 3
-REFUSALS = {"no_capacity", "capacity_fragmented", "capacity_blocked"}
+REFUSALS = {"no_capacity", "capacity_fragmented", "capacity_blocked", "capacity_below_grade"}
+WishTerms = tuple[int, int, bool, bool]  # GPUs, how many of them, whether whole nodes, whether with a restart
 wishes = st.one_of(
-    st.tuples(st.integers(1, 8), st.integers(1, 3), st.just(False)),  # slices, some of them in bulk
-    st.tuples(st.just(8), st.integers(1, 2), st.just(True)),  # whole nodes
+    st.tuples(st.integers(1, 8), st.integers(1, 3), st.just(False), st.just(False)),  # slices, some of them in bulk
+    st.tuples(st.just(8), st.integers(1, 2), st.just(True), st.booleans()),  # whole nodes
 )
 batches = st.lists(wishes, min_size=4, max_size=12)
 
@@ -84,6 +85,7 @@ class ClaimsMachine(RuleBasedStateMachine):
         self.blocked: set[str] = set()
         self.cordoned: set[str] = set()
         self.disabled: set[str] = set()
+        self.restarting: set[str] = set()  # the nodes whose agents can prove a restart
 
     async def _open(self) -> Platform:
         url = SecretStr(self.databases.url(self.name))
@@ -103,18 +105,18 @@ class ClaimsMachine(RuleBasedStateMachine):
     # Changes
 
     @rule(batch=batches, releases=st.integers(0, 4))
-    def many_schedulers_at_once(self, batch: list[tuple[int, int, bool]], releases: int) -> None:
+    def many_schedulers_at_once(self, batch: list[WishTerms], releases: int) -> None:
         self.loop.run(self._race(batch, releases))
 
-    async def _race(self, batch: list[tuple[int, int, bool]], releases: int) -> None:
+    async def _race(self, batch: list[WishTerms], releases: int) -> None:
         leaving = [a for a in sorted(self.held) if a not in self.blocked][:releases]
         gone = [give_back(self.platform, a, self.held.pop(a)) for a in leaving]
         asking = [self._ask(*wish) for wish in batch]
         await asyncio.gather(*asking, *gone)
 
-    async def _ask(self, size: int, count: int, whole: bool) -> None:
+    async def _ask(self, size: int, count: int, whole: bool, restarted: bool) -> None:
         try:
-            placed = await claim(self.platform, self.fleet.wish(size, count, whole))
+            placed = await claim(self.platform, self.fleet.wish(size, count, whole, restarted))
         except Problem as refused:
             assert refused.code in REFUSALS, refused
             return
@@ -122,15 +124,23 @@ class ClaimsMachine(RuleBasedStateMachine):
         self.held.update({allocation: size for allocation, _ in placed})
 
     @rule(index=st.integers(0, NODES - 1), batch=batches)
-    def cordon_or_uncordon_amid_claims(self, index: int, batch: list[tuple[int, int, bool]]) -> None:
+    def cordon_or_uncordon_amid_claims(self, index: int, batch: list[WishTerms]) -> None:
         node_id = self.fleet.nodes[index]
         self.cordoned ^= {node_id}
         eligible = node_id not in self.cordoned
         change = self._change(lambda tx: service.node_eligibility_set(tx, node_id, eligible))
         self.loop.run(self._together(change, batch))
 
+    @rule(index=st.integers(0, NODES - 1), batch=batches)
+    def exchange_an_agent_amid_claims(self, index: int, batch: list[WishTerms]) -> None:
+        node_id = self.fleet.nodes[index]
+        self.restarting ^= {node_id}
+        grade = "rebooted" if node_id in self.restarting else "inspected"
+        change = self._change(lambda tx: service.node_wipe_grade_set(tx, node_id, grade))
+        self.loop.run(self._together(change, batch))
+
     @rule(index=st.integers(0, NODES * 8 - 1), batch=batches)
-    def disable_or_enable_a_slot_amid_claims(self, index: int, batch: list[tuple[int, int, bool]]) -> None:
+    def disable_or_enable_a_slot_amid_claims(self, index: int, batch: list[WishTerms]) -> None:
         self.loop.run(self._together(self._toggle(index), batch))
 
     async def _toggle(self, index: int) -> None:
@@ -147,7 +157,7 @@ class ClaimsMachine(RuleBasedStateMachine):
             assert refused.code == "conflict", refused  # it is claimed, or was claimed a moment ago
 
     @rule(batch=batches)
-    def edit_a_sku_amid_claims(self, batch: list[tuple[int, int, bool]]) -> None:
+    def edit_a_sku_amid_claims(self, batch: list[WishTerms]) -> None:
         """It refits every node of the model, while others take them."""
         sku_id, body = self.fleet.slice_sku.id, SkuUpdate(price_per_gpu_hour_minor=len(batch))
         change = self._change(lambda tx: skus.sku_update(tx, sku_id, body, lambda _: None))
@@ -162,7 +172,7 @@ class ClaimsMachine(RuleBasedStateMachine):
         (self.blocked.discard if proven else self.blocked.add)(allocation)
         self.loop.run(self._change(lambda tx: service.slots_mark(tx, allocation, status, "as the model says")))
 
-    async def _together(self, change: Awaitable[object], batch: list[tuple[int, int, bool]]) -> None:
+    async def _together(self, change: Awaitable[object], batch: list[WishTerms]) -> None:
         await asyncio.gather(change, *(self._ask(*wish) for wish in batch))
 
     async def _change(self, verb: Callable[[Tx], Awaitable[object]]) -> None:
@@ -190,26 +200,27 @@ class ClaimsMachine(RuleBasedStateMachine):
     @invariant()
     def what_fits_is_granted_and_what_does_not_is_refused(self) -> None:
         """With nobody else asking, the database decides as the pure scheduler does."""
-        for size, whole in ((1, False), (3, False), (8, True)):
-            fits = scheduler.place(self.loop.run(self._offers(whole)), size, 1) is not None
-            granted = self.loop.run(self._try(size, whole))
-            assert granted == fits, (size, whole)
+        for size, whole, restarted in ((1, False, False), (3, False, False), (8, True, False), (8, True, True)):
+            fits = scheduler.place(self.loop.run(self._offers(whole, restarted)), size, 1) is not None
+            granted = self.loop.run(self._try(size, whole, restarted))
+            assert granted == fits, (size, whole, restarted)
 
-    async def _offers(self, whole: bool) -> list[NodeOffer]:
+    async def _offers(self, whole: bool, restarted: bool) -> list[NodeOffer]:
         slots = await rows(self.platform, "SELECT * FROM node_resource_slots ORDER BY node_id, slot_index")
         offers = []
         for node_id in self.fleet.nodes:
             own = [slot for slot in slots if slot["node_id"] == node_id]
             free = [slot for slot in own if slot["status"] == "available"]
-            if node_id not in self.cordoned and (not whole or len(free) == len(own)):
+            suits = (not whole or len(free) == len(own)) and (not restarted or node_id in self.restarting)
+            if node_id not in self.cordoned and suits:
                 offers.append(
                     NodeOffer(node_id, tuple(FreeSlot(str(s["id"]), s["slot_index"], None, None) for s in free))
                 )
         return offers
 
-    async def _try(self, size: int, whole: bool) -> bool:
+    async def _try(self, size: int, whole: bool, restarted: bool) -> bool:
         try:
-            placed = await claim(self.platform, self.fleet.wish(size, 1, whole))
+            placed = await claim(self.platform, self.fleet.wish(size, 1, whole, restarted))
         except Problem:
             return False
         await give_back(self.platform, placed[0][0], size)

@@ -73,6 +73,7 @@ class Host:
     hostname: str = "host-1"
     address: str = field(default_factory=_address_of_nobody)
     clock: Clock = utc_now
+    claims: Json = field(default_factory=dict)  # what its agent says of itself when it enrols
 
     def sign(self, method: str, target: str, body: bytes, ts_ms: int | None = None, nonce: str = "") -> str:
         stamp, mark = ts_ms or int(self.clock().timestamp() * 1000), nonce or secrets.token_hex(16)
@@ -99,6 +100,7 @@ class Host:
             "address": self.address,
             "ssh_host_public_key": ssh_line(),
             "agent_version": "0.1.0",
+            **self.claims,
         }
         node_id, self.node_id = self.node_id, "-"
         answer = await self.call("POST", "/enrol", body, **how)
@@ -143,10 +145,10 @@ class Site:
         made = await self.admin.post("/enrolment-tokens", options)
         return token_of(str(made["bundle"]))
 
-    async def host(self, name: str = "host-1", address: str | None = None) -> Host:
+    async def host(self, name: str = "host-1", address: str | None = None, **claims: object) -> Host:
         """The first is 10.0.0.1."""
         self.hosts += 1
-        host = Host(self.client, hostname=name, address=address or f"10.0.0.{self.hosts}")
+        host = Host(self.client, hostname=name, address=address or f"10.0.0.{self.hosts}", claims=claims)
         answer = await host.enrol(await self.token())
         assert answer.status_code == 200, answer.text
         return host

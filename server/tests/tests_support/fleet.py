@@ -20,9 +20,11 @@ class Fleet:
     nodes: list[str]
     slice_sku: Sku
     whole_sku: Sku
+    restarted_sku: Sku  # a whole node whose wipe needs a restart
 
-    def wish(self, gpu_count: int, count: int = 1, whole: bool = False) -> Wish:
-        return Wish(TENANT, PROJECT, self.whole_sku if whole else self.slice_sku, gpu_count, count)
+    def wish(self, gpu_count: int, count: int = 1, whole: bool = False, restarted: bool = False) -> Wish:
+        sku = self.whole_sku if whole else self.slice_sku
+        return Wish(TENANT, PROJECT, self.restarted_sku if restarted else sku, gpu_count, count)
 
 
 def eight_gpus() -> list[DiscoveredSlot]:
@@ -54,12 +56,16 @@ async def make_fleet(platform: Platform, nodes: int) -> Fleet:
         whole = await skus.sku_create(
             tx, SkuCreate(name="h100-node", shape="baremetal", gpu_counts=[8], wipe_grade="inspected", **price)
         )
-    return Fleet(ids, part, whole)
+        restarted = await skus.sku_create(
+            tx, SkuCreate(name="h100-restarted", shape="baremetal", gpu_counts=[8], wipe_grade="rebooted", **price)
+        )
+    return Fleet(ids, part, whole, restarted)
 
 
 async def claim_in(tx: Tx, wish: Wish) -> list[tuple[str, Placement]]:
     """As a request does it: ask first, then claim."""
-    return await service.claim(tx, wish, await service.ask(tx, wish.sku.id, wish.gpu_count, wish.count))
+    asked = await service.ask(tx, wish.tenant_id, wish.sku.id, wish.gpu_count, wish.count)
+    return await service.claim(tx, wish, asked)
 
 
 async def claim(platform: Platform, wish: Wish) -> list[tuple[str, list[int]]]:

@@ -262,6 +262,14 @@ FOUNDATION = [
         True,
     ),
     ErrorKind(
+        "capacity_below_grade",
+        409,
+        "The free hosts can not prove the wipe that is required",
+        "A platform administrator upgrades the agents of the hosts, or lowers the SKU's wipe grade; a tenant administrator"
+        " may lower the tenant's (docs/howto/offer-a-sku.md). Or choose another SKU.",
+        True,
+    ),
+    ErrorKind(
         "sku_not_offered", 422, "This SKU or GPU count is not offered", "List the SKUs and choose an offered GPU count."
     ),
     ErrorKind(
