@@ -212,6 +212,17 @@ def keys_taken_back(record: AllocationRecord, grants: Iterable[Grant]) -> list[s
     return sorted({grant.public_key for grant in record.grants} - {grant.public_key for grant in grants})
 
 
+def is_taken_back_anew(record: AllocationRecord, access: AccessSpec) -> bool:
+    """Whether somebody loses a way in by this who had it by the last signed word about it."""
+    try:
+        told = [protocol.parse_envelope(proof.envelope) for proof in record.proofs]
+        last = max(told, key=lambda envelope: envelope.generation, default=None)
+        before = specs.parse_access(last.spec).revoked_serials if last is not None else ()
+    except (protocol.EnvelopeInvalid, SpecInvalid):
+        return True
+    return bool(set(access.revoked_serials) - set(before)) or bool(keys_taken_back(record, access.grants))
+
+
 def live_grants(record: AllocationRecord, now: datetime) -> list[Grant]:
     grants = [
         Grant(

@@ -113,6 +113,22 @@ class Tenant:
         return self.task("verify_wipe")
 
     def ssh(self, command: str, *, key: Path | None = None) -> subprocess.CompletedProcess[str]:
+        argv = self._ssh_command(command, key)
+        return subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+
+    @contextmanager
+    def staying(self, command: str, *, key: Path | None = None) -> Iterator[subprocess.Popen[str]]:
+        """A session that goes on; its command says "up" first."""
+        pipe = subprocess.PIPE
+        with subprocess.Popen(self._ssh_command(command, key), stdin=pipe, stdout=pipe, text=True) as session:
+            assert session.stdout is not None
+            assert session.stdout.readline() == "up\n"
+            try:
+                yield session
+            finally:
+                session.kill()
+
+    def _ssh_command(self, command: str, key: Path | None) -> list[str]:
         options = {
             "BatchMode": "yes",
             "ConnectTimeout": "30",
@@ -123,13 +139,7 @@ class Tenant:
         argv = ["ssh", "-F", "none", "-i", str(key or self.key)]
         for name, value in options.items():
             argv += ["-o", f"{name}={value}"]
-        return subprocess.run(
-            [*argv, f"gpu@{self.ssh_address}", command],
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        return [*argv, f"gpu@{self.ssh_address}", command]
 
     def may_log_in(self) -> bool:
         return self.ssh("true").returncode == 0

@@ -138,6 +138,39 @@ def test_without_a_wipe_verify_names_what_is_left(tenant: Tenant) -> None:
 
 
 @pytest.mark.parametrize("shape", ["baremetal", "gpu_slice"])
+def test_a_session_that_threw_away_how_it_came_in_ends_with_the_next_way_that_is_taken_back(
+    tenant: Tenant, shape: str, tmp_path: Path
+) -> None:
+    tenant.shape = shape
+    tenant.task("provision")
+    other = tmp_path / "other"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(other)], check=True)
+    tenant.platform.user_certificate(other, tenant.allocation_id, serial=8)
+    with (
+        tenant.staying("exec env -i sh -c 'echo up; exec cat'") as hidden,
+        tenant.staying("echo up; cat", key=other) as honest,
+    ):
+        tenant.task("sync_access", revoked_serials=[7])
+        hidden.wait(60)
+        with tenant.staying("exec env -i sh -c 'echo up; exec cat'", key=other) as late:
+            tenant.task("sync_access", revoked_serials=[7])  # nobody loses anything by it
+            assert echoes(late)
+            tenant.task("sync_access", revoked_serials=[7, 9])
+            late.wait(60)
+        assert echoes(honest)
+    assert unclean(tenant.release()) == {}
+
+
+def echoes(session: subprocess.Popen[str]) -> bool:
+    """Whether a line that is sent comes back."""
+    assert session.stdin is not None
+    assert session.stdout is not None
+    session.stdin.write("here\n")
+    session.stdin.flush()
+    return session.stdout.readline() == "here\n"
+
+
+@pytest.mark.parametrize("shape", ["baremetal", "gpu_slice"])
 def test_a_revoked_serial_is_shut_out_and_may_come_back(tenant: Tenant, shape: str) -> None:
     tenant.shape = shape
     tenant.task("provision")

@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.serialization import SSHCertificateBuilder, 
 
 from gpuaas_agent.host import sessions
 from gpuaas_agent.host.processes import Process
+from gpuaas_agent.host.sessions import SessionScope
 
 
 def key_text(key: Ed25519PrivateKey) -> str:
@@ -75,6 +76,54 @@ def test_the_connection_is_hung_up_and_the_listener_lives() -> None:
     assert sessions.connection_of(job, everything) == 12
     assert sessions.connection_of(adopted, everything) is None  # left in the background: the tenant's to keep
     assert sessions.connection_of(odd, everything) is None
+
+
+def session(*served: Process, user: str = "gpu", group: str = "") -> list[Process]:
+    """A connection, from the listener down to what it runs."""
+    listener = process(10, 1, "sshd: /usr/sbin/sshd -D [listener] 0 of 10-100 startups")
+    monitor = process(11, 10, f"sshd: {user} [priv]")
+    connection = Process(12, 1, 11, False, 1000, "/usr/sbin/sshd", f"sshd: {user}@pts/0", group, "sshd")
+    return [listener, monitor, connection, *served]
+
+
+def program(pid: int, parent: int, command: str = "-bash", name: str = "bash") -> Process:
+    return Process(pid, 1, parent, False, 1000, f"/usr/bin/{name}", command, "", name)
+
+
+def silent(processes: list[Process], *told: int, scope: SessionScope | None = None) -> list[int]:
+    found = sessions.silent_connections(processes, scope or SessionScope("gpu"), lambda pid: pid in told)
+    return [one.pid for one in found]
+
+
+def test_a_connection_of_which_nothing_says_how_it_came_is_silent() -> None:
+    shell, job = program(13, 12), program(14, 13, "sleep 9", "sleep")
+    assert silent(session(shell, job)) == [12]
+    assert silent(session(shell, job), 13) == []
+    assert silent(session(shell, job), 14) == []
+    assert silent([*session(shell), program(15, 1)], 15) == [12]  # what was left in the background says nothing for it
+
+
+def test_a_connection_that_runs_nothing_or_has_only_begun_to_is_not_silent() -> None:
+    begun = Process(13, 1, 12, False, 1000, "/usr/sbin/sshd", "sshd: gpu@pts/0", "", "sshd")
+    assert silent(session()) == []  # it forwards ports
+    assert silent(session(begun)) == []
+
+
+def test_only_connections_of_the_user_and_of_the_allocation_are_silent() -> None:
+    shell = program(13, 12)
+    assert silent(session(shell, user="operator")) == []
+    inside = SessionScope("gpu", "sl-1")
+    assert silent(session(shell, group="/system.slice/gpuaas-slice-sl-1.service/x"), scope=inside) == [12]
+    assert silent(session(shell, group="/system.slice/gpuaas-slice-sl-2.service/x"), scope=inside) == []
+
+
+def test_who_calls_a_program_of_theirs_sshd_hides_nothing_behind_it() -> None:
+    shell = program(13, 12)
+    false = Process(14, 1, 13, False, 1000, "/home/gpu/sshd", "sshd: gpu@pts/9", "", "sshd")
+    job = program(15, 14, "sleep 9", "sleep")
+    processes = session(shell, false, job)
+    assert sessions.connection_of(job, processes) == 12
+    assert silent(processes) == [12]
 
 
 @pytest.mark.parametrize("kind", ["file", "fifo", "device", "link", "missing"])

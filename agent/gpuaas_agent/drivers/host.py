@@ -12,6 +12,7 @@ from gpuaas_agent import log
 from gpuaas_agent.allocations import (
     AllocationLedger,
     AllocationRecord,
+    is_taken_back_anew,
     keys_taken_back,
     live_grants,
     stored_grants,
@@ -29,7 +30,7 @@ from gpuaas_agent.host.baseline import (
     observe,
 )
 from gpuaas_agent.host.inspection import Inspection, wire
-from gpuaas_agent.host.sessions import end_sessions
+from gpuaas_agent.host.sessions import SessionScope, end_sessions
 from gpuaas_agent.host.whole_host import HostBefore, WholeHost
 from gpuaas_agent.phases import Step
 from gpuaas_agent.specs import AccessSpec, InspectSpec, ProvisionSpec, ReleaseSpec
@@ -86,7 +87,7 @@ class HostDriver:
             grants = live_grants(record, now)
             if len(grants) < len(record.grants):
                 self._ssh.write_grants(record.login_user, grants, now)
-                end_sessions((), keys_taken_back(record, grants))
+                end_sessions((), keys_taken_back(record, grants), SessionScope(record.login_user))
                 self._ledger.change(record.allocation_id, grants=stored_grants(grants))
                 log.event("grants_expired", allocation_id=record.allocation_id)
 
@@ -179,7 +180,8 @@ class HostDriver:
             self._ssh.revoke_serials(spec, context.deadline)
             with self._access:
                 self._ssh.admit(spec, datetime.now(UTC))
-                ended = end_sessions(spec.revoked_serials, keys_taken_back(record, spec.grants))
+                silent = SessionScope(spec.login_user) if is_taken_back_anew(record, spec) else None
+                ended = end_sessions(spec.revoked_serials, keys_taken_back(record, spec.grants), silent)
                 self._ledger.put(record.with_access(spec, context.task))
             return f"{len(spec.grants)} grants, {len(spec.revoked_serials)} revoked serials, {ended} sessions ended"
 

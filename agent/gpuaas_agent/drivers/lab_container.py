@@ -15,6 +15,7 @@ from gpuaas_agent import log
 from gpuaas_agent.allocations import (
     AllocationLedger,
     AllocationRecord,
+    is_taken_back_anew,
     keys_taken_back,
     live_grants,
     stored_grants,
@@ -26,7 +27,7 @@ from gpuaas_agent.drivers.slice_place import SlicePlace
 from gpuaas_agent.failures import TaskFailure
 from gpuaas_agent.host import cgroups, drives, inspection, marker, mounts, processes, sshd, units
 from gpuaas_agent.host.checks import Check, Finding, check, wire
-from gpuaas_agent.host.sessions import end_sessions
+from gpuaas_agent.host.sessions import SessionScope, end_sessions
 from gpuaas_agent.phases import Step
 from gpuaas_agent.specs import AccessSpec, InspectSpec, ProvisionSpec, ReleaseSpec
 
@@ -72,7 +73,8 @@ class LabContainerDriver:
             grants, slice_ = live_grants(record, now), self._find(record.allocation_id)
             if len(grants) < len(record.grants):
                 slice_.ssh.write_grants(record.login_user, grants, now)
-                end_sessions((), keys_taken_back(record, grants))
+                silent = SessionScope(record.login_user, slice_.name)
+                end_sessions((), keys_taken_back(record, grants), silent)
                 self._ledger.change(record.allocation_id, grants=stored_grants(grants))
                 log.event("grants_expired", allocation_id=record.allocation_id)
 
@@ -139,7 +141,9 @@ class LabContainerDriver:
             slice_.ssh.revoke_serials(spec, context.deadline)
             with self._access:
                 slice_.ssh.admit(spec, datetime.now(UTC))
-                ended = end_sessions(spec.revoked_serials, keys_taken_back(record, spec.grants))
+                anew = is_taken_back_anew(record, spec)
+                silent = SessionScope(spec.login_user, slice_.name) if anew else None
+                ended = end_sessions(spec.revoked_serials, keys_taken_back(record, spec.grants), silent)
                 self._ledger.put(record.with_access(spec, context.task))
             return f"{len(spec.grants)} grants, {len(spec.revoked_serials)} revoked serials, {ended} sessions ended"
 

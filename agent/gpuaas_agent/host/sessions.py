@@ -1,6 +1,7 @@
 """Open SSH sessions, by the key or certificate that opened them; sshd tells each session (`ExposeAuthInfo`).
 
 To take a way in back is to hang up on who came in by it. What they left running in the background is the tenant's to keep.
+A session can throw away what it was told (`exec env -i`). Nobody can say then by which way it came, so it ends, too.
 """
 
 from __future__ import annotations
@@ -8,15 +9,21 @@ from __future__ import annotations
 import base64
 import contextlib
 import os
+import re
 import signal
 import stat
 import struct
-from collections.abc import Collection, Sequence
+import time
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 
 from gpuaas_agent.host.processes import Process, snapshot
 
 _VARIABLE = b"SSH_USER_AUTH="
 _LARGEST = 1 << 20
+# The title of the process that serves a connection names user and terminal; those of the listener and of the monitor do not.
+_SERVES = re.compile(r"sshd(?:-session)?: ([^\s@]+)@")
+_LOOKS, _PAUSE_SECONDS = 3, 0.1
 _KEY_PARTS = {
     "ssh-ed25519-cert-v01@openssh.com": 1,
     "sk-ssh-ed25519-cert-v01@openssh.com": 2,
@@ -28,8 +35,22 @@ _KEY_PARTS = {
 }
 
 
-def end_sessions(serials: Collection[int], keys: Collection[str]) -> int:
-    """Hang up on sessions that were opened by one of these certificates or public keys; how many there were."""
+@dataclass(frozen=True)
+class SessionScope:
+    """Connections of one user, and of one allocation: those whose control group has this in its name."""
+
+    login_user: str
+    group: str = ""
+
+    def includes(self, connection: Process) -> bool:
+        title = _SERVES.match(connection.command)
+        return title is not None and title[1] == self.login_user and self.group in connection.group
+
+
+def end_sessions(serials: Collection[int], keys: Collection[str], silent: SessionScope | None = None) -> int:
+    """Hang up on sessions that were opened by one of these certificates or public keys, and on those in the scope of which
+    nobody can say how they were opened; how many there were.
+    """
     if not serials and not keys:
         return 0
     processes = snapshot()
@@ -39,10 +60,52 @@ def end_sessions(serials: Collection[int], keys: Collection[str]) -> int:
             connection = connection_of(process, processes)
             if connection is not None:
                 doomed.add(connection)
+    if silent is not None:
+        doomed |= _silent_for_a_while(silent)
     for pid in doomed:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGTERM)
     return len(doomed)
+
+
+def _silent_for_a_while(scope: SessionScope) -> set[int]:
+    """Processes come and go while we look: what is silent is so at each of several looks."""
+    silent = {one.instance: one.pid for one in silent_connections(snapshot(), scope, _is_told)}
+    for _ in range(_LOOKS - 1):
+        if silent:
+            time.sleep(_PAUSE_SECONDS)
+            again = silent_connections(snapshot(), scope, _is_told)
+            silent = {one.instance: one.pid for one in again if one.instance in silent}
+    return set(silent.values())
+
+
+def silent_connections(
+    processes: Sequence[Process], scope: SessionScope, is_told: Callable[[int], bool]
+) -> list[Process]:
+    """Connections that run something, and nothing that still knows by which way it came.
+
+    One that runs nothing only forwards ports, or is about to start something: that is a copy of sshd before it becomes it.
+    """
+    served: dict[int, list[Process]] = {}
+    for process in processes:
+        connection = connection_of(process, processes)
+        if connection is not None:
+            served.setdefault(connection, []).append(process)
+    return [
+        one
+        for one in processes
+        if one.pid in served
+        and scope.includes(one)
+        and not any(_is_copy(process, one) or is_told(process.pid) for process in served[one.pid])
+    ]
+
+
+def _is_copy(process: Process, connection: Process) -> bool:
+    return (process.executable, process.command) == (connection.executable, connection.command)
+
+
+def _is_told(pid: int) -> bool:
+    return bool(ways_in(pid))
 
 
 def is_by(line: str, serials: Collection[int], keys: Collection[str]) -> bool:
@@ -78,11 +141,15 @@ def connection_of(process: Process, processes: Sequence[Process]) -> int | None:
     by_pid = {one.pid: one for one in processes}
     parent = by_pid.get(process.parent)
     while parent is not None and parent.pid != 1:
-        if parent.name.startswith("sshd"):
-            # Its title names user and terminal; the listener's does not, and must live.
-            return parent.pid if parent.command.startswith("sshd: ") and "@" in parent.command else None
+        if parent.name.startswith("sshd") and _is_of_root(by_pid.get(parent.parent)):
+            return parent.pid if _SERVES.match(parent.command) else None
         parent = by_pid.get(parent.parent)
     return None
+
+
+def _is_of_root(process: Process | None) -> bool:
+    """What a tenant's user calls `sshd` has no parent like this one."""
+    return process is not None and process.uid == 0 and (process.pid == 1 or process.name.startswith("sshd"))
 
 
 def ways_in(pid: int) -> list[str]:
