@@ -74,6 +74,13 @@ def test_rows_of_the_trail_are_picked_by_the_way_they_came(operator: Any, tenant
     assert operator("audit", "list", "--tenant", tenant, "--source", "telepathy").code == ExitCode.USAGE
 
 
+def test_rows_of_the_trail_are_picked_by_what_came_of_it(operator: Any, tenant: str) -> None:
+    for outcome, found in (("done", True), ("failed", False)):
+        listed = operator("audit", "list", "--tenant", tenant, "--outcome", outcome, "-o", "json")
+        assert (listed.code, bool(listed.items)) == (0, found), listed.err
+    assert operator("audit", "list", "--tenant", tenant, "--outcome", "maybe").code == ExitCode.USAGE
+
+
 @pytest.mark.parametrize("cut", [b"", b'{"kind":"export","data":{}}\n', b'{"kind":"export","data":{}}\n{"kind":"ev'])
 def test_an_export_that_was_cut_off_leaves_no_file(cut: bytes, tmp_path: Path) -> None:
     with pytest.raises(CommandFailed, match="before its last line"):

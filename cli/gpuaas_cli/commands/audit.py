@@ -18,6 +18,12 @@ group = CommandGroup(
 )
 
 
+class AuditOutcome(StrEnum):
+    DONE = "done"
+    DENIED = "denied"
+    FAILED = "failed"
+
+
 class AuditSource(StrEnum):
     API = "api"
     CONSOLE = "console"
@@ -64,7 +70,7 @@ def list_(
     resource: Annotated[str | None, typer.Option("--resource", help="Only about this id.")] = None,
     actor: Annotated[str | None, typer.Option("--actor", help="Only by this user or service account (id).")] = None,
     action: Annotated[str | None, typer.Option("--action", help="Only this action, such as allocation_create.")] = None,
-    outcome: Annotated[str | None, typer.Option("--outcome", help="Only done or denied.")] = None,
+    outcome: Annotated[AuditOutcome | None, typer.Option("--outcome", help="Only what ended so.")] = None,
     source: Annotated[
         AuditSource | None,
         typer.Option("--source", help="Only what came this way; system: the platform's own."),

@@ -15,7 +15,7 @@ import classes from "./AuditPage.module.css";
 import { EventsOf } from "./EventsOf";
 import { useAudit, useRetention } from "./queries";
 import { ResourceLink } from "./ResourceLink";
-import { type AuditSearch, type Reach, SOURCES, searchOf } from "./search";
+import { type AuditSearch, OUTCOMES, type Reach, SOURCES, searchOf } from "./search";
 
 export function AuditPage() {
   const project = useProject();
@@ -142,7 +142,7 @@ function Filters({ search, reach, reaches, onReach }: FilterProps) {
         label="Outcome"
         placeholder="Any"
         clearable
-        data={["done", "denied"]}
+        data={OUTCOMES}
         value={search.outcome ?? null}
         onChange={(next) => set("outcome", next)}
       />

@@ -16,6 +16,10 @@ test("local times become moments, and half-typed ones are left out", () => {
   expect(wanted).toEqual({ since: new Date("2026-01-02T03:04").toISOString(), action: "node_drain" });
 });
 
+test("what failed can be looked for", () => {
+  expect(wantedOf(searchOf({ outcome: "failed" }))).toEqual({ outcome: "failed" });
+});
+
 test("a source that there is not is left out, and one that there is goes to the API", () => {
   expect(searchOf({ source: "telepathy" })).toEqual({});
   expect(wantedOf(searchOf({ source: "cli" }))).toEqual({ source: "cli" });

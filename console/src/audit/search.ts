@@ -5,12 +5,16 @@ export type Reach = "project" | "tenant" | "platform";
 export const SOURCES = ["api", "console", "cli", "controller", "agent", "system"] as const;
 export type AuditSource = (typeof SOURCES)[number];
 
+/** What came of a request; failed: accepted, and did not succeed. */
+export const OUTCOMES = ["done", "denied", "failed"] as const;
+export type AuditOutcome = (typeof OUTCOMES)[number];
+
 export interface AuditSearch {
   actor?: string;
   action?: string;
   correlation?: string;
   resource?: string;
-  outcome?: "done" | "denied";
+  outcome?: AuditOutcome;
   source?: AuditSource;
   /** As a field of the page has it: local time, no zone. */
   since?: string;
@@ -36,7 +40,7 @@ export function searchOf(raw: Record<string, unknown>): AuditSearch {
     if (typeof value === "string" && value !== "") found[field] = value;
     if (typeof value === "number") found[field] = String(value);
   }
-  if (found.outcome !== "done" && found.outcome !== "denied") delete found.outcome;
+  if (!OUTCOMES.some((one) => one === found.outcome)) delete found.outcome;
   if (!SOURCES.some((one) => one === found.source)) delete found.source;
   return found as AuditSearch;
 }

@@ -360,7 +360,7 @@ class AuditRecord(Resource):
     address: str = ""
     # What was done: the operationId, or the name of a step of the platform's own.
     action: str = ""
-    # done or denied.
+    # done, denied, or failed: accepted, and did not succeed.
     outcome: str = ""
     # What it was done to.
     resource_id: str | None = None

@@ -27,7 +27,10 @@ async def _filter(
         str | None, Query(pattern="^[A-Za-z0-9._:-]{8,128}$", description="What one request caused.")
     ] = None,
     action: Annotated[str | None, Query(pattern="^[a-z_]{3,60}$", description="Such as allocation_release.")] = None,
-    outcome: Annotated[str | None, Query(pattern="^(done|denied)$", description="done or denied.")] = None,
+    outcome: Annotated[
+        Literal["done", "denied", "failed"] | None,
+        Query(description="What came of it; failed: of what was accepted, and did not succeed."),
+    ] = None,
     source: Annotated[
         Literal["api", "console", "cli", "controller", "agent", "system"] | None,
         Query(description="How the request came; system: the platform's own."),

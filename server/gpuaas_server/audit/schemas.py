@@ -17,7 +17,7 @@ class AuditRecord(BaseModel):
     actor_name: str = Field(description="As it was called then.")
     address: str = Field(description="Where the request came from.")
     action: str = Field(description="What was done: the operationId, or the name of a step of the platform's own.")
-    outcome: str = Field(description="done or denied.")
+    outcome: str = Field(description="done, denied, or failed: accepted, and did not succeed.")
     resource_id: str | None = Field(description="What it was done to.")
     reason: str | None = Field(description="What the actor said.")
     details: dict[str, object] = Field(description="What changed, by action; never a secret.")

@@ -17,7 +17,7 @@ audit_records = sa.Table(
     sa.Column("actor_name", sa.Text, nullable=False),
     sa.Column("address", sa.Text, nullable=False),
     sa.Column("action", sa.Text, nullable=False),
-    sa.Column("outcome", sa.Text, nullable=False),  # done, denied
+    sa.Column("outcome", sa.Text, nullable=False),  # done, denied, failed
     sa.Column("resource_id", text_id()),
     sa.Column("reason", sa.Text),
     sa.Column("details", JSONB, nullable=False, server_default="{}"),
