@@ -87,7 +87,7 @@ class Snapshot:
     guests: bool = False
     # The code of the failure, while the release is blocked.
     blocked_by: str | None = None
-    # The generation of the node's key when the release began, where the host must prove its wipe with a newer one.
+    # The generation of the node's key when the host was last told to deprovision: it must prove its wipe with a newer one.
     copied_key_generation: int | None = None
     # The addresses that belong to the node: a host is believed no other.
     addresses: frozenset[str] = frozenset()

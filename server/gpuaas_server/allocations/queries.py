@@ -112,7 +112,7 @@ async def wipe_policy(connection: Connection, allocation_id: str) -> DictRow:
     """What the SKU and the tenant ask of the wipe now, and what is on record of the host."""
     cursor = await connection.execute(
         "SELECT coalesce(k.wipe_grade, 'inspected') AS sku_grade, coalesce(t.wipe_grade, 'inspected') AS tenant_grade,"
-        " coalesce(k.accept_not_examined, '{}') AS accept_not_examined, n.boot_id, n.key_generation"
+        " coalesce(k.accept_not_examined, '{}') AS accept_not_examined, n.boot_id"
         " FROM allocations a LEFT JOIN skus k ON k.id = a.sku_id LEFT JOIN tenants t ON t.id = a.tenant_id"
         " LEFT JOIN nodes n ON n.id = a.node_id WHERE a.id = %s",
         (allocation_id,),

@@ -154,7 +154,7 @@ async def _requirements(connection: Connection, row: DictRow) -> dict[str, objec
     """What the release that begins now has to prove; a retry begins anew, with what is asked for by then."""
     asked = await queries.wipe_policy(connection, row["id"])
     grade = required_grade(row["shape"], asked["sku_grade"], asked["tenant_grade"])
-    return {"grade": grade} | {name: asked[name] for name in ("accept_not_examined", "boot_id", "key_generation")}
+    return {"grade": grade} | {name: asked[name] for name in ("accept_not_examined", "boot_id")}
 
 
 def _limits(settings: Settings) -> Limits:

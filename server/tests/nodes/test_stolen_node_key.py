@@ -181,6 +181,26 @@ async def test_a_clean_verification_counts_only_from_a_newer_key(site: Site, sto
     assert await story.settle(clean=True) == "released"
 
 
+async def test_a_key_that_was_made_while_the_tenant_was_still_there_proves_nothing(site: Site, story: Story) -> None:
+    """The tenant's processes outlived the first deprovision, and the agent renewed its key: that one is copied, too."""
+    await story.ask("release")
+    await story.work()
+    [task] = await story.host.poll()
+    busy: Json = {"code": "busy", "message": "A process is stuck.", "next_step": "Wait.", "retryable": True}
+    assert (await story.host.report(task, "failed", failure=busy)).status_code == 200
+    assert (await story.host.rotate_key()).status_code == 200
+    thief, told_to = copied(story.host), []
+    for _ in range(6):
+        await story.work()
+        for task in await thief.poll():
+            told_to.append(task["kind"])
+            report = await thief.report(task, rotate=False, result={"clean": True}, evidence={"baseline_sha256": "a"})
+            assert report.status_code == 200
+    assert told_to == ["deprovision", "wipe", "verify_wipe"]
+    found = await story.show()
+    assert (found["state"], found["failure"]["code"]) == ("release_failed", "node_key_not_rotated")
+
+
 async def test_a_poll_that_waits_with_the_old_key_gets_nothing(site: Site, story: Story) -> None:
     thief = copied(story.host)
     waiting = asyncio.create_task(thief.call("GET", "/tasks?wait=30"))
