@@ -11,6 +11,7 @@ import pytest
 from system_support.server import RunningServer
 
 REST_SECONDS = 4.0
+RESTS = 4
 HANG = 120.0  # seconds, after which nobody waits any more
 # Who looks ten times a second wakes up 40 times in that rest; the recurring work of a process takes some ten.
 MOST_WAKE_UPS = 30
@@ -35,10 +36,15 @@ def rested(pids: list[int]) -> list[int]:
     return [wake_ups(pid) - known for pid, known in zip(pids, before, strict=True)]
 
 
+def least(pids: list[int]) -> int:
+    """The fewest wake-ups of the busiest in some rests: work that came late adds to one of them, a habit to all."""
+    return min(max(rested(pids)) for _ in range(RESTS))
+
+
 def test_api_and_worker_do_not_look_ten_times_a_second(server: RunningServer) -> None:
     pids = server.children("api") + server.children("worker")
     assert len(pids) == 2
-    assert max(rested(pids)) < MOST_WAKE_UPS
+    assert least(pids) < MOST_WAKE_UPS
 
 
 def test_the_supervisor_sleeps_until_a_child_ends_and_then_starts_it_again(server: RunningServer) -> None:

@@ -6,6 +6,7 @@ the machine of the tests keeps its own. At POINT of a key renewal the process ki
 
 import json
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -40,7 +41,7 @@ POINTS: dict[str, Callable[[], None]] = {
     "": lambda: None,
     "next key not sent": lambda: kill_before(wire.Wire, "call", _is_key_request),
     "answer not used": lambda: kill_before(node_key.NodeKeyRenewal, "_adopt"),
-    "life not stored": lambda: kill_before(node_key.NodeKeyRenewal, "_store"),
+    "life not stored": lambda: kill_before(node_key.NodeKeyRenewal, "_remember"),
 }
 
 
@@ -58,7 +59,8 @@ class AgentProcess:
         (self.folder / "root" / "etc" / "ssh").mkdir(parents=True)
         (self.folder / "enrolment").write_text(self.bundle)
         places = {"state_dir": str(self.state), "bundle_path": str(self.folder / "enrolment")}
-        own = {"hostname": self.folder.name, "address": "127.0.0.1", "bare_metal_driver": "none"}
+        address = f"127.{secrets.randbelow(256)}.{secrets.randbelow(256)}.2"  # an address belongs to one node
+        own = {"hostname": self.folder.name, "address": address, "bare_metal_driver": "none"}
         (self.folder / "agent.json").write_text(json.dumps({**places, **own}))
 
     @property

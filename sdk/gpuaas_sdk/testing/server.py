@@ -108,7 +108,10 @@ class RunningServer:
         """Process ids of a part: api, worker or postgres."""
         found = []
         for pid in _children_of(self.process.pid):
-            command = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+            try:
+                command = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue  # it has ended since
             last = {part.decode(errors="replace") for part in command}
             if name in last or (name == "postgres" and command[0].endswith(b"/postgres")):
                 found.append(pid)
