@@ -6,8 +6,9 @@ import contextlib
 import threading
 import time
 
-from gpuaas_agent import __version__, durable, identity, log, tasks, wire
+from gpuaas_agent import __version__, durable, identity, log, protocol, tasks, wire
 from gpuaas_agent.allocations import AllocationLedger
+from gpuaas_agent.certificate_schedule import LONGEST_LIFE, CertificateSchedule
 from gpuaas_agent.claims import HostClaims
 from gpuaas_agent.commands import Deadline
 from gpuaas_agent.config import Config
@@ -27,7 +28,6 @@ from gpuaas_agent.trusted_anchors import TrustedAnchors
 HEARTBEAT_SECONDS = 60.0
 _UPKEEP_SECONDS = 2.0
 _CERTIFICATE_TRIES = 6
-_HOST_CERTIFICATE_SECONDS = 8 * 3600.0  # a certificate lives for 24 hours
 
 
 class Agent:
@@ -39,6 +39,7 @@ class Agent:
         self._key = NodeKeyRenewal(config.state_dir, who.node_id, self._wire)
         self._ledger = AllocationLedger(config.state_dir)
         self._claims = HostClaims(config.source)
+        self._certificates = CertificateSchedule()
         self._drivers = DriverRegistry(config, self._ledger)
         terminals = TerminalDesk(config.state_dir, self._wire.openings)
         journal = TaskJournal(config.state_dir)
@@ -122,7 +123,7 @@ class Agent:
 
     def _upkeep(self) -> None:
         """Heartbeats, a new host key at once, expired grants, a changed inventory."""
-        said, certified = ("", 0.0), time.monotonic() - _HOST_CERTIFICATE_SECONDS + HEARTBEAT_SECONDS
+        said = ("", 0.0)
         known_inventory = discover(self._config.hw_root)
         while not self.loop.stop.wait(_UPKEEP_SECONDS):
             with contextlib.suppress(wire.Unreachable, wire.Refused, OSError):
@@ -138,18 +139,19 @@ class Agent:
                 for driver in self._drivers.all():
                     driver.expire_grants(self._context(10.0))
             self._renew_key()
-            if time.monotonic() - certified > _HOST_CERTIFICATE_SECONDS:
-                certified = self._renew_host_certificates()
+            if self._certificates.is_due:
+                self._renew_host_certificates()
 
-    def _renew_host_certificates(self) -> float:
-        """When it was done. What failed is tried again soon, long before the certificate ends."""
+    def _renew_host_certificates(self) -> None:
+        """What failed is tried again soon, long before the certificate ends."""
         for driver in self._drivers.all():
             try:
                 driver.renew_host_certificates(self._context(60.0))
             except (TaskFailure, OSError) as problem:
                 log.error("host_certificate_not_renewed", message=str(problem))
-                return time.monotonic() - _HOST_CERTIFICATE_SECONDS + HEARTBEAT_SECONDS
-        return time.monotonic()
+                self._certificates.failed()
+                return
+        self._certificates.done()
 
     def _renew_key(self) -> None:
         try:
@@ -194,6 +196,7 @@ class Agent:
         for _ in range(_CERTIFICATE_TRIES):
             try:
                 answer = self._wire.call("POST", "/host-certificates", body)
+                self._certificates.issued(self._life_of(answer))
                 return str(answer["certificate"])
             except wire.Unreachable as caught:
                 problem = str(caught)
@@ -208,6 +211,12 @@ class Agent:
             "Check that the allocation is claimed on this node and that the server answers.",
             retryable=True,
         )
+
+    def _life_of(self, answer: dict[str, object]) -> float:
+        try:
+            return protocol.moment(answer.get("valid_before")).timestamp() - self._wire.clock.now()
+        except ValueError:
+            return LONGEST_LIFE
 
     def _context(self, seconds: float) -> TaskContext:
         return TaskContext(Deadline.after(seconds), 0, self._certify_host)

@@ -54,6 +54,7 @@ class LittlePlatform:
         self.enrolments: list[JsonObject] = []
         self.fail_next: list[Problem] = []
         self.skew_ms = 0
+        self.host_certificate_seconds = 24 * 3600
         self.changed = threading.Condition()
         for name in ("user_ca", "host_ca"):
             subprocess.run(
@@ -223,6 +224,7 @@ class LittlePlatform:
 
     def certify(self, node_id: str, body: JsonObject) -> JsonObject:
         names = [str(body["address"]), node_id, str(body["allocation_id"] or "")]
+        until = datetime.now(UTC) + timedelta(seconds=self.host_certificate_seconds)
         key = self.folder / f"host-{secrets.token_hex(4)}.pub"
         key.write_text(str(body["public_key"]) + "\n")
         subprocess.run(
@@ -237,13 +239,13 @@ class LittlePlatform:
                 "-n",
                 ",".join(filter(None, names)),
                 "-V",
-                "+1d",
+                f"+{self.host_certificate_seconds}s",
                 str(key),
             ],
             check=True,
         )
         certificate = key.with_name(key.name.replace(".pub", "-cert.pub")).read_text()
-        return {"certificate": certificate.strip(), "valid_before": "2099-01-01T00:00:00Z"}
+        return {"certificate": certificate.strip(), "valid_before": until.isoformat()}
 
 
 class _Server(ThreadingHTTPServer):

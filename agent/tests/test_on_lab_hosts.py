@@ -170,6 +170,41 @@ def echoes(session: subprocess.Popen[str]) -> bool:
     return session.stdout.readline() == "here\n"
 
 
+def test_certificates_of_host_and_slice_are_renewed_before_they_end(
+    slice_tenant: Tenant, platform: LittlePlatform, machine: LabMachine, tmp_path: Path
+) -> None:
+    platform.host_certificate_seconds = 90
+    try:
+        slice_tenant.task("provision")
+        first = {address: shown_certificate(address) for address in (machine.address, slice_tenant.ssh_address)}
+        ended = time.time() + platform.host_certificate_seconds + 1
+        while time.time() < ended:  # a life has to pass; nothing is to be found out sooner
+            time.sleep(1)
+        assert slice_tenant.may_log_in()  # known by a certificate alone, and one that has ended is worth nothing
+        for address, before in first.items():
+            now = shown_certificate(address)
+            assert now != before, address
+            assert ends_at(now, tmp_path) > time.time(), address
+    finally:
+        platform.host_certificate_seconds = 24 * 3600
+    assert unclean(slice_tenant.release()) == {}
+
+
+def shown_certificate(address: str) -> str:
+    """What sshd there shows to a client."""
+    scan = ["ssh-keyscan", "-T", "30", "-c", "-t", "ed25519", address]
+    lines = subprocess.run(scan, check=True, capture_output=True, text=True).stdout.splitlines()
+    return next(" ".join(line.split()[-2:]) for line in lines if "-cert-" in line)
+
+
+def ends_at(certificate: str, folder: Path) -> float:
+    path = folder / "shown-cert.pub"
+    path.write_text(f"{certificate}\n")
+    told = subprocess.run(["ssh-keygen", "-L", "-f", str(path)], check=True, capture_output=True, text=True).stdout
+    valid = next(line for line in told.splitlines() if "Valid:" in line)
+    return datetime.fromisoformat(valid.split(" to ")[1].strip()).timestamp()
+
+
 @pytest.mark.parametrize("shape", ["baremetal", "gpu_slice"])
 def test_a_revoked_serial_is_shut_out_and_may_come_back(tenant: Tenant, shape: str) -> None:
     tenant.shape = shape

@@ -12,7 +12,7 @@ from gpuaas_server.access.keys import PlatformKey
 from gpuaas_server.access.ssh_keys import PublicKey
 
 LONGEST_USER_LIFE = timedelta(minutes=60)
-HOST_LIFE = timedelta(hours=24)  # agents ask for another after two thirds of it
+HOST_LIFE = timedelta(hours=24)  # agents ask for another after a third of it
 CLOCK_SLACK = timedelta(seconds=60)
 
 
