@@ -7,8 +7,8 @@ from gpuaas_server.capacity.wipe_grades import INSPECTED, REBOOTED, rank
 
 RESTART = "restart"
 # What must have been reported by an agent that states a grade; a check that is missing did not look.
-_CHECKS_OF_SLICE = frozenset({"marker", "files", "processes", "mounts", "units", "slice"})
-_CHECKS_OF_HOST = frozenset(
+CHECKS_OF_SLICE = frozenset({"marker", "files", "processes", "mounts", "units", "slice"})
+CHECKS_OF_HOST = frozenset(
     {"marker", "files", "users", "processes", "ports", "authorized_keys", "crontabs", "mounts", "units", "drives"}
     | {"agent_state", "configuration", "trust", "agent_program", "kernel"}
 )
@@ -133,7 +133,7 @@ def _fault(told: Verification, checks: _Checks) -> str:
         return f"The verification found traces of the allocation: {', '.join(sorted(checks.found))}."
     if told.result.get("clean") is not True:
         return "The verification found traces of the allocation."
-    missing = (_CHECKS_OF_HOST if told.shape == "baremetal" else _CHECKS_OF_SLICE) - checks.names
+    missing = (CHECKS_OF_HOST if told.shape == "baremetal" else CHECKS_OF_SLICE) - checks.names
     if missing:
         return f"The host did not report these checks: {', '.join(sorted(missing))}."
     expected = _expected(told)
