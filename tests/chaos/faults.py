@@ -14,6 +14,7 @@ from psycopg import AsyncCursor
 from psycopg.rows import DictRow
 from starlette.responses import Response
 
+from gpuaas_server.allocations import creation
 from gpuaas_server.allocations import service as allocations
 from gpuaas_server.events.service import NewEvent
 from gpuaas_server.kernel.context import Tx
@@ -94,7 +95,8 @@ def events_outside() -> None:
                     (new_id("evt"), tx.now, new.type, new.subject, new.tenant_id, new.project_id, "-"),
                 )
 
-    allocations.emit = emit  # type: ignore[attr-defined]
+    for module in (allocations, creation):
+        module.emit = emit  # type: ignore[attr-defined]
 
 
 # A scheduler that sees no claims: it offers what is taken. Claims are kept apart by the database's own indexes, or not at all.

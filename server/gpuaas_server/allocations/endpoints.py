@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from gpuaas_server.allocations import replacement, service
+from gpuaas_server.allocations import creation, replacement, service
 from gpuaas_server.allocations.schemas import (
     Allocation,
     AllocationBatch,
@@ -53,8 +53,8 @@ async def allocation_create(
     """Ask for GPUs. The claim is made now; provisioning follows: watch the events or the timeline."""
     tenant_id, settings = call.admission.tenant_id, call.platform.settings
     return await call.change_asking(
-        lambda tx: service.allocation_ask(tx, tenant_id, body),
-        lambda tx, asked: service.allocation_create(tx, settings, asked, _caller(call), tenant_id, project_id, body),
+        lambda tx: creation.allocation_ask(tx, tenant_id, body),
+        lambda tx, asked: creation.allocation_create(tx, settings, asked, _caller(call), tenant_id, project_id, body),
         status=201,
     )
 

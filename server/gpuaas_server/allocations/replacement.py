@@ -1,6 +1,6 @@
 """Replace an allocation: release it, and claim the same again, in one transaction."""
 
-from gpuaas_server.allocations import service
+from gpuaas_server.allocations import creation, service
 from gpuaas_server.allocations.schemas import Allocation, AllocationCreate, AllocationRelease
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.capacity import service as capacity
@@ -29,7 +29,7 @@ async def allocation_replace(
         await service.change(tx, released, {"counted": False}, None)
         given_back = row["gpu_count"]
     asked = await capacity.ask(tx, row["tenant_id"], wanted.sku, wanted.gpu_count, wanted.count)
-    made = await service.allocation_create(
+    made = await creation.allocation_create(
         tx, settings, asked, roles, row["tenant_id"], project_id, wanted, given_back=given_back
     )
     replacement = made.items[0]

@@ -1,30 +1,24 @@
 """The verbs of allocations; one transaction each. The machine (see reconciler.py) does the rest."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from psycopg.rows import DictRow
 
-from gpuaas_server.access import service as access
-from gpuaas_server.access.service import NewGrants
 from gpuaas_server.allocations import queries
 from gpuaas_server.allocations.guests import allocation_guests
 from gpuaas_server.allocations.health import health_of
 from gpuaas_server.allocations.machine import CLEANUP, possible_actions, quota_marks
 from gpuaas_server.allocations.schemas import (
     Allocation,
-    AllocationBatch,
-    AllocationCreate,
     FailureReason,
     ForceCleanup,
     SshWayIn,
 )
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.capacity import service as capacity
-from gpuaas_server.capacity.scheduler import Placement
-from gpuaas_server.capacity.service import Asked, Wish
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.identity import service as identity
 from gpuaas_server.kernel import metrics
@@ -32,8 +26,6 @@ from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
-from gpuaas_server.kernel.ids import new_id
-from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.kernel.ssh_targets import SshEndpoint, read_endpoint
 from gpuaas_server.nodes import facts, tasks
 from gpuaas_server.work import leases
@@ -56,103 +48,6 @@ class AllocationAccess:
     tenant_id: str
     project_id: str
     created_by: str
-
-
-async def allocation_ask(tx: Tx, tenant_id: str, body: AllocationCreate) -> Asked:
-    """What a creation must know before all else."""
-    return await capacity.ask(tx, tenant_id, body.sku, body.gpu_count, body.count)
-
-
-async def allocation_create(
-    tx: Tx,
-    settings: Settings,
-    asked: Asked,
-    roles: Roles,
-    tenant_id: str,
-    project_id: str,
-    body: AllocationCreate,
-    *,
-    given_back: int = 0,
-) -> AllocationBatch:
-    """Claim, write the rows, ask the machine for attention; count against the quota last (it holds a hot row).
-
-    `given_back` is the number of GPUs that stop counting in the same transaction.
-    """
-    wish = await capacity.wish_asked(asked, tenant_id, project_id)
-    claimed = await capacity.claim(tx, wish, asked)
-    rows = _new_rows(tx, wish, body.name, claimed)
-    tx.later.insert(queries.ALLOCATION_INSERT, rows)
-    tx.later.insert(queries.TRANSITION_INSERT, [_first_transition(row) for row in rows])
-    ids = [str(row["id"]) for row in rows]
-    details: dict[str, object] = {"sku": wish.sku.name, "gpus": wish.gpu_count}
-    if body.ssh_key_ids:
-        until = tx.now + access.LONGEST_GRANT  # they end with the allocation
-        wanted = NewGrants(tenant_id, project_id, ids, tx.actor.id, body.ssh_key_ids, until)
-        await access.grants_create_from_keys(tx, wanted)
-        details["ssh_keys"] = body.ssh_key_ids
-    await record(tx, *(AuditEntry("allocation_create", i, tenant_id, project_id, details=details) for i in ids))
-    await emit(tx, *(allocation_event("allocation.requested", row) for row in rows))
-    leases.enqueue_new(tx, WORK, ids, tenant_id)
-    capacity.count_against_quota(tx, wish, settings.quota_unproven_gpus, given_back)
-    metrics.allocations_ended.labels("requested").inc(len(ids))
-    return AllocationBatch(items=[_fresh(row, roles) for row in rows])
-
-
-def _new_rows(
-    tx: Tx, wish: Wish, name: str | None, claimed: Sequence[tuple[str, Placement]]
-) -> list[dict[str, object]]:
-    batch_id = new_id("bat") if wish.count > 1 else None
-    names = [name] if wish.count == 1 else [f"{name}-{n + 1}" if name else None for n in range(wish.count)]
-    return [
-        {
-            "id": allocation_id,
-            "node_id": placement.node_id,
-            "name": own_name,
-            "batch_id": batch_id,
-            "tenant_id": wish.tenant_id,
-            "project_id": wish.project_id,
-            "sku_id": wish.sku.id,
-            "sku_name": wish.sku.name,
-            "shape": wish.sku.shape,
-            "gpu_model": wish.sku.gpu_model,
-            "gpu_count": wish.gpu_count,
-            "created_by": tx.actor.id,
-            "correlation_id": tx.actor.correlation_id,
-            "now": tx.now,
-        }
-        for (allocation_id, placement), own_name in zip(claimed, names, strict=True)
-    ]
-
-
-def _first_transition(row: dict[str, object]) -> dict[str, object]:
-    same = {"allocation_id": row["id"], "tenant_id": row["tenant_id"], "at": row["now"], "actor": row["created_by"]}
-    return {**same, "generation": 1, "state": "requested"}
-
-
-def _fresh(row: dict[str, object], roles: Roles) -> Allocation:
-    """The answer to a creation, without reading back what was just written."""
-    given: dict[str, Any] = {name: value for name, value in row.items() if name not in ("tenant_id", "now")}
-    return Allocation.model_construct(
-        **given,
-        state="requested",
-        state_since=row["now"],
-        created_at=row["now"],
-        deadline_at=None,
-        release_by=None,
-        phase=None,
-        failure=None,
-        ssh=None,
-        wipe_verified=None,
-        wipe_grade_required=None,
-        wipe_grade=None,
-        wipe_not_examined=[],
-        active_at=None,
-        ended_at=None,
-        generation=1,
-        health="progressing",
-        health_reasons=[],
-        allowed_actions=identity.allowed_actions(roles, possible_actions("requested")),
-    )
 
 
 def allocation_event(kind: str, row: DictRow | dict[str, object], **data: object) -> NewEvent:
