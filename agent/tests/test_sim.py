@@ -56,6 +56,28 @@ def test_a_whole_life_of_an_allocation_is_answered(platform: LittlePlatform) -> 
     assert all(receipt.received_at > 0 for receipt in received)
 
 
+class BusyPlatform(LittlePlatform):
+    """It answers no poll of a node that has a task in hand before that is done, as a platform with nothing else to do."""
+
+    def poll(self, query: dict[str, list[str]]) -> dict[str, object]:
+        for task_id in query.get("have", []):
+            with self.changed:
+                self.changed.wait_for(lambda task_id=task_id: task_id in self.results, 60)
+        return super().poll(query)
+
+
+def test_a_node_that_restarts_for_a_wipe_waits_for_no_poll(tmp_path: Path) -> None:
+    async def story(platform: LittlePlatform) -> list[dict[str, object]]:
+        async with SimFleet(None, platform.bundle(), nodes=1):
+            task = platform.submit("wipe", {"shape": "baremetal", "grade": "rebooted"})
+            return await wait_results(platform, [task])
+
+    with BusyPlatform(tmp_path) as platform:
+        [wiped] = asyncio.run(story(platform))
+        assert wiped["status"] == "succeeded"
+        assert len({str(beat["boot_id"]) for beat in platform.heartbeats}) == 2
+
+
 def test_a_fleet_fails_as_often_as_it_is_told(platform: LittlePlatform) -> None:
     async def story() -> list[dict[str, object]]:
         rates = {"provision": 1.0}

@@ -187,7 +187,8 @@ class SimNode:
         await self._heartbeat()
         await self._call("POST", "/inventory", make_inventory(self.index, self._gpus))
 
-    async def _heartbeat(self) -> None:
+    async def _heartbeat(self, connection: Connection | None = None) -> None:
+        """On the poll's own connection, unless a poll may be waiting there."""
         body: dict[str, object] = {
             "agent_version": __version__,
             "boot_id": self._host.boot_id,
@@ -199,12 +200,12 @@ class SimNode:
         }
         try:
             claims = self._host.claims() if self._claims_wanted else {}
-            answer = await self._call("POST", "/heartbeat", {**body, **claims})
+            answer = await self._call("POST", "/heartbeat", {**body, **claims}, connection)
         except Refused as refusal:
             if refusal.status not in NOT_UNDERSTOOD or not self._claims_wanted:
                 raise
             self._claims_wanted = False
-            answer = await self._call("POST", "/heartbeat", body)
+            answer = await self._call("POST", "/heartbeat", body, connection)
         self._poll.target.learn(answer, self._trust.task_keys)
         self._trust = Trust.from_answer(answer)
 
@@ -261,7 +262,8 @@ class SimNode:
                 found, evidence = self._host.verify(envelope.spec)
                 return Result(envelope.generation, "succeeded", [phase], found, evidence)
             if envelope.kind == "wipe" and self._host.wipe(envelope.spec):
-                await self._insist(self._heartbeat)  # as a host that comes back from a restart does
+                # As a host that comes back from a restart does.
+                await self._insist(lambda: self._heartbeat(self._reporting))
             return Result(envelope.generation, "succeeded", [phase], self._answer_to(envelope))
         except TaskFailure as problem:
             return Result(envelope.generation, "failed", [phase], failure=phases.failure_of(problem))
