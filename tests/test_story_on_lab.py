@@ -61,7 +61,7 @@ class Site:
 
 @contextmanager
 def _site() -> Iterator[Site]:
-    with lab_site("story", 2) as (world, fleet):
+    with lab_site("story", 2, wipe_grade="rebooted") as (world, fleet):
         yield Site(fleet, world.server, world)
 
 

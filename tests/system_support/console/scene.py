@@ -126,7 +126,7 @@ def _acme(server: RunningServer) -> World:
     admin.projects.create(tenant.id, "inference", "Inference")
     project = admin.projects.create(tenant.id, "training", "Model training")
     world = World(server, admin, tenant.id, project.id)
-    world.offer()
+    world.offer("rebooted")
     return world
 
 

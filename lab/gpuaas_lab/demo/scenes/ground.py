@@ -37,7 +37,6 @@ def _offer(admin: Client) -> None:
                 price_per_gpu_hour_minor=250,
                 currency="USD",
                 accept_not_examined=["drives"],  # the drives of lab hosts are entries in sysfs
-                wipe_grade="inspected",
             )
         )
 

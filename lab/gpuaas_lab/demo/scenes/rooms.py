@@ -49,16 +49,20 @@ def logged_in(cast: Cast, rooms: Rooms) -> None:
 
 
 def given_back(cast: Cast, rooms: Rooms) -> None:
-    with cast.report.step("Release all, wipe, and verify the wipe") as step:
+    with cast.report.step("Release all, wipe with a restart, and verify the wipe") as step:
         for one in rooms.all:
             cast.mia.allocations.release(cast.project_id, one.id)
-        for one in cast.settled(rooms.all, "released"):
+        ended = cast.settled(rooms.all, "released")
+        for one in ended:
             if not one.wipe_verified:
                 raise LabError(f"the wipe of {one.name} is not verified")
+        restarted = [one.name for one in ended if one.wipe_grade == "rebooted"]
+        if restarted != [rooms.head.name, rooms.more.name]:
+            raise LabError(f"of the whole hosts, only {restarted} were wiped with a restart")
         evidence = cast.mia.allocations.timeline(cast.project_id, rooms.head.id).wipe_evidence or {}
         checks = evidence.get("checks")
         names = [f"{check['name']} {check['examined']}" for check in checks] if isinstance(checks, list) else []
-        step.detail = f"all {len(rooms.all)} proven clean; looked at: {', '.join(names)}"
+        step.detail = f"all {len(rooms.all)} proven clean, whole hosts after a restart; looked at: {', '.join(names)}"
 
 
 def nothing_is_left(cast: Cast, rooms: Rooms) -> None:
