@@ -12,6 +12,7 @@ from benchmarks import (
     operations,
     reads,
     recovery,
+    release,
     report,
     slurm,
     soak,
@@ -101,6 +102,13 @@ def test_a_cluster_of_the_app_is_measured_against_one_by_hand_and_neither_leaves
     figures = slurm.run(Size.smoke())
     assert len(figures) == 6
     assert all(figure.value > 0 for figure in figures)
+
+
+@pytest.mark.lab
+@pytest.mark.slow
+def test_the_release_of_a_whole_host_is_measured_against_one_by_hand() -> None:
+    [figure] = release.run(Size.smoke())
+    assert figure.value > 0
 
 
 @pytest.mark.slow
