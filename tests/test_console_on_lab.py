@@ -130,6 +130,10 @@ def test_a_worker_is_added_drained_and_removed_and_its_host_is_proven_clean(stor
             expect(story.member("worker/2")).to_contain_text(after)
     expect(story.page.get_by_text("nothing is left at all")).to_be_visible(timeout=HANG)
     assert traces(story.ground.hosts[1]) == []
+    story.mia.visit(f"/workloads/{story.cluster}")
+    story.ground.rests(story.cluster)  # the cluster gets another key, because a worker has left
+    assert [one.status for one in story.ground.rotations(story.cluster)] == ["succeeded"]
+    expect(story.page.get_by_text("Reconcile under way")).to_have_count(0, timeout=HANG)
 
 
 def test_a_bootstrap_that_fails_says_why_and_works_when_that_is_settled(story: Story) -> None:

@@ -4,13 +4,16 @@ from collections.abc import Iterator
 
 import pytest
 
+from gpuaas_lab import Host
 from gpuaas_sdk import Allocation
 from gpuaas_sdk.sync.waiting import wait_for
 from gpuaas_slurm.controller import Slurm
+from gpuaas_slurm.layout import MUNGE_KEY
 from system_support.echo_ground import at_work
 from system_support.slurm_ground import Ground, slurm_ground, traces
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
+SLURMD_LOG = "/var/log/gpuaas-slurm/slurmd.log"
 
 
 @pytest.fixture(scope="module")
@@ -49,25 +52,41 @@ def test_a_worker_whose_allocation_is_released_leaves_the_cluster_first(ground: 
     waiting = ground.submitted("-w", node, "--begin=now+1hour")
     ground.world.admin.allocations.release(ground.project_id, place)
     ground.comes(lambda: all(one.allocation_id != place for one in ground.workers(cluster)), "its leaving")
-    assert node not in ground.nodes()
     ended = ground.world.admin.operations.list(ground.project_id, instance_id=cluster).all()
     [left] = [one for one in ended if one.parameters.get("release_of") == [place]]
-    assert (left.kind, left.status) == ("remove", "succeeded")
+    assert (left.kind, ground.succeeds(left).status) == ("remove", "succeeded")
+    assert node not in ground.nodes()
     assert left.progress is not None
     assert waiting in str(left.progress.message)  # nobody's job is stranded silently
     ground.hosts[0].run(["scancel", waiting])
 
 
-def test_a_worker_that_was_forced_out_is_forgotten_by_the_next_reconcile(ground: Ground, cluster: str) -> None:
-    node = ground.node(cluster, 3)
+def restart_worker(host: Host) -> None:
+    """Its daemons, by hand, with an empty log."""
+    units = ["gpuaas-slurm-munge.service", "gpuaas-slurm-worker.service"]
+    host.run(["systemctl", "stop", *units])
+    host.run(["truncate", "--size=0", SLURMD_LOG])
+    host.run(["systemctl", "start", "--no-block", *units])
+
+
+def test_a_worker_that_was_forced_out_opens_nothing_with_the_key_that_it_knew(ground: Ground, cluster: str) -> None:
+    node, known = ground.node(cluster, 3), ground.key()
     ground.hosts[3].power_cut()
     failed = ground.fails(ground.change(cluster, "remove", 3), "host_unreachable")
     asked = ground.world.admin.operations
     asked.force(ground.project_id, failed.id, "it burnt down")
     assert [one.allocation_id for one in ground.workers(cluster)] == [ground.places[0]]
     assert [one.verified for one in ground.receipts(failed)] == [False]
+    assert ground.rotation_after(failed).status == "succeeded"
     back(ground, 3)
-    ground.comes(lambda: node in ground.nodes(), "the node that nobody wants")  # its daemon starts with its host
+    assert (ground.key(3) == known, ground.key() == known) == (True, False)
+    restart_worker(ground.hosts[3])
+    ground.comes(lambda: "Unable to register" in ground.hosts[3].read_file(SLURMD_LOG), "the refusal")
+    assert set(ground.nodes()) == {ground.node(cluster, 0)}
+    # One that is there all the same, because somebody gave it the key of today, is forgotten by the next reconcile.
+    (ground.hosts[3].upper / MUNGE_KEY.lstrip("/")).write_bytes(ground.key())
+    restart_worker(ground.hosts[3])
+    ground.comes(lambda: node in ground.nodes(), "the node that nobody wants")
     ground.verb(cluster, "reconcile")
     assert set(ground.nodes()) == {ground.node(cluster, 0)}
 
@@ -100,8 +119,12 @@ def test_a_cluster_whose_controllers_allocation_is_gone_is_unhealthy_and_its_wor
 
     ended = wait_for(released, 180.0, what="the release")
     assert (ended.state, ended.wipe_verified) == ("released", True), ended.failure
+    ground.rests(instance)
+    assert [one.failure and one.failure.code for one in ground.rotations(instance)] == ["no_controller"]
     now = ground.instance(instance)
+    assert "secrets_not_rotated" in [one.code for one in now.health_reasons]
     assert (now.status, now.health) == ("running", "unhealthy")
     ground.fails(ground.change(instance, "drain", 1), "no_controller")
+    ground.rests(instance)
     ground.torn_down(instance)
     assert traces(ground.hosts[1]) == []

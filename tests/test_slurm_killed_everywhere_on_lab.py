@@ -30,7 +30,10 @@ def ground() -> Iterator[Ground]:
 
 
 def every_verb(ground: Ground, name: str) -> list[Operation]:
-    """Each once, and after each that leaves a cluster a job on as many nodes as it should have."""
+    """Each once, and after each that leaves a cluster a job on as many nodes as it should have.
+
+    With the rotations of the key that follow when a worker has left, by which the jobs of the rest are believed.
+    """
     asked = ground.world.admin.instances
     intent = [Placement(component_key=key, allocation_id=ground.places[0]) for key in ("controller", "worker")]
     new = NewInstance(app="slurm", name=name, placement_intent=intent, version=OLD, inputs={"packages": "host"})
@@ -58,7 +61,9 @@ def every_verb(ground: Ground, name: str) -> list[Operation]:
     then(ground.operate(launched, "start"), 2)
     then(ground.change(launched, "remove", 2), 1)
     done.append(ground.torn_down(launched))
-    return done
+    rotations = ground.rotations(launched)
+    assert len(rotations) == 2, "after the replacement, and after the removal"
+    return [*done, *rotations]
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def test_a_controller_that_dies_at_every_step_that_brings_or_takes_packages_goes
         upgrade = ground.world.admin.instances.upgrade(ground.project_id, instance, NEW)
         done += [ground.succeeds(upgrade.operation), ground.succeeds(ground.change(instance, "remove", 1))]
         assert ground.as_user("srun", "-Q", "--input=none", "hostname") == ground.hosts[0].name
-        done.append(ground.torn_down(instance))
+        done += [ground.torn_down(instance), *ground.rotations(instance)]
         died = {(death.kind, death.step) for death in replica.deaths}
     assert died == {(operation.kind, step.name) for operation in done for step in operation.steps}
     assert bare(ground) == [[], []]

@@ -136,6 +136,7 @@ def test_the_release_of_its_allocation_takes_the_worker_out_of_the_cluster_first
     theirs = ground.node(shared.instance, 1)
     admin.allocations.release(shared.other, ground.places[1])
     ground.comes(lambda: shared.state(ground.places[1]) == "released", "the release", 120)
+    ground.rests(shared.instance)
     assert theirs not in ground.nodes()
     [receipt] = list(admin.receipts.list(shared.other, allocation_id=ground.places[1]))
     [same] = list(admin.receipts.list(ground.project_id, instance_id=shared.instance))
@@ -144,9 +145,12 @@ def test_the_release_of_its_allocation_takes_the_worker_out_of_the_cluster_first
 
 def test_an_account_that_is_closed_takes_no_new_jobs_and_is_opened_again(shared: Shared) -> None:
     ground, calls = shared.ground, shared.ground.world.admin.instances
+    known = ground.key()
     left = calls.remove_served_project(ground.project_id, shared.instance, shared.other)
     assert left.operation is not None
     ground.succeeds(left.operation)
+    assert ground.rotation_after(left.operation).status == "succeeded"
+    assert ground.key() != known, "what the people of that project may have read on their own host opens nothing"
     refused = shared.run(shared.account, 0)
     assert "error" in refused, refused
     assert shared.run(shared.home_account, 0) == ground.hosts[0].name

@@ -12,7 +12,7 @@ from gpuaas_sdk.testing import as_replica, mortal
 from gpuaas_slurm import layout
 from gpuaas_slurm.controller import Slurm
 from system_support.echo_ground import at_work
-from system_support.slurm_ground import Ground, slurm_ground
+from system_support.slurm_ground import Ground, slurm_ground, traces
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
 APP = "gpuaas_slurm.controller:Slurm"
@@ -20,13 +20,13 @@ APP = "gpuaas_slurm.controller:Slurm"
 
 @pytest.fixture(scope="module")
 def ground() -> Iterator[Ground]:
-    with slurm_ground("slurm-keys", 2) as made:
+    with slurm_ground("slurm-keys", 3) as made:
         yield made
 
 
 def keys(ground: Ground) -> list[bytes]:
-    """On the disks of the hosts, read from outside."""
-    return [(host.upper / layout.MUNGE_KEY.lstrip("/")).read_bytes() for host in ground.hosts]
+    """Of the two hosts of a cluster."""
+    return [ground.key(number) for number in (0, 1)]
 
 
 def believed(host: Host, key: bytes) -> bool:
@@ -61,10 +61,10 @@ def test_a_rotation_leaves_one_new_key_running_jobs_and_a_cluster_that_works(gro
         after = keys(ground)
         assert after[0] == after[1]
         assert after[0] != before[0]
-        assert [believed(host, before[0]) for host in ground.hosts] == [False, False], "the old key opens nothing"
+        assert [believed(host, before[0]) for host in ground.hosts[:2]] == [False, False], "the old key opens nothing"
         ground.comes(lambda: ground.job(job) == "COMPLETED", "the end of the job that ran all the while")
         said = ground.as_user("srun", "-Q", "--input=none", "-N2", "hostname").split()
-        assert sorted(said) == sorted(host.name for host in ground.hosts)
+        assert sorted(said) == sorted(host.name for host in ground.hosts[:2])
         ground.comes(lambda: ground.instance(instance).health == "healthy", "a look that finds it well")
         unproven(ground, instance)
         ground.torn_down(instance)
@@ -95,3 +95,29 @@ def test_a_controller_that_dies_at_every_step_of_a_rotation_ends_with_one_key(gr
         assert (after[0] == after[1], after[0] != before[0]) == (True, True)
         assert len(set(ground.as_user("srun", "-Q", "--input=none", "-N2", "hostname").split())) == 2
         ground.torn_down(instance)
+
+
+def test_a_worker_that_left_is_followed_by_another_key_which_one_that_was_off_gets_when_it_is_recovered(
+    ground: Ground,
+) -> None:
+    """With accounting, whose daemon is among those that believe a key."""
+    with at_work(Slurm(), ground.controller()):
+        instance = ground.launched("leaves", [0, 1, 2], packages="host", accounting=True)
+        job = ground.submitted("-w", ground.node(instance, 0), script="sleep 20; exit 0")
+        ground.comes(lambda: ground.job(job) == "RUNNING", "the job")
+        known = ground.key()
+        ground.hosts[2].power_cut()
+        ground.succeeds(ground.change(instance, "remove", 1))
+        assert (ground.key() == known, ground.key(2) == known) == (False, True)
+        silent = ground.worker(instance, 2)
+        assert (silent.status, "recover" in silent.allowed_actions) == ("degraded", True)
+        assert silent.failure is not None
+        assert not believed(ground.hosts[0], known)
+        ground.hosts[2].power_on()
+        ground.hosts[2].wait_ssh()
+        ground.succeeds(ground.change(instance, "recover", 2))
+        assert (ground.key(2) == ground.key(), ground.worker(instance, 2).status) == (True, "ready")
+        assert len(set(ground.as_user("srun", "-Q", "--input=none", "-N2", "hostname").split())) == 2
+        ground.comes(lambda: ground.job(job) == "COMPLETED", "the end of the job that ran all the while")
+        ground.torn_down(instance)
+    assert traces(ground.hosts[1]) == []

@@ -1,5 +1,7 @@
 """How operations look, and how one is followed to its end."""
 
+import time
+
 import typer
 from rich.table import Table
 from rich.text import Text
@@ -158,4 +160,22 @@ def print_ended(session: Session, operation: Operation) -> None:
 
 
 def watched(session: Session, project: str, operation: Operation, deadline: float) -> None:
+    """To its end, and to that of a rotation of secrets that follows it: what is asked for next is not refused then."""
+    ends = time.monotonic() + deadline
     print_ended(session, OperationProgress(session, project).follow(operation.id, deadline))
+    rotation = session.client.operations.rotation_after(project, operation)
+    if rotation is not None:
+        _note(session, f"The secrets that the members share are made anew ({rotation.id}): {rotation.reason}.")
+        left = max(ends - time.monotonic(), 0.0)
+        _note_failure(session, OperationProgress(session, project).follow(rotation.id, left))
+
+
+def _note_failure(session: Session, rotation: Operation) -> None:
+    """What was asked for has succeeded: that is the exit code. The instance goes on saying that its secrets are old."""
+    if rotation.status != "succeeded":
+        why = rotation.failure.message if rotation.failure else rotation.status
+        _note(session, f"They are still the old ones: {why} See `gpuaas operations show {rotation.id}`.")
+
+
+def _note(session: Session, sentence: str) -> None:
+    session.err.print(Text(sentence), soft_wrap=True)

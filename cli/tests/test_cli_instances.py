@@ -28,6 +28,7 @@ version: {version}
 runtime_version: "1.0"
 artifact: {{kind: controller, digest: "{digest}"}}
 compatibility: {{shapes: [gpu_slice]}}
+shared_secrets: true
 components:
   - {{key: head, min: 1, max: 1}}
   - {{key: node, min: 1, max: 8, depends_on: [head]}}
@@ -153,7 +154,8 @@ def test_members_come_go_fail_and_recover(operator: Any, app: str, boxes: list[s
     refuse: list[str] = ["add"]
 
     def judge(claimed: ClaimedOperation) -> Any:
-        return LOST_DISK if claimed.operation.kind in refuse else None
+        asked = claimed.operation
+        return LOST_DISK if asked.kind in refuse or asked.parameters.keys() & set(refuse) else None
 
     controller.judge = judge
     failed = operator("instances", "members", "add", name, boxes[1], "--component", "node", "--watch")
@@ -178,6 +180,10 @@ def test_members_come_go_fail_and_recover(operator: Any, app: str, boxes: list[s
     assert operator("operations", "follow", drained["id"]).code == 0
     moved = operator("instances", "members", "replace", name, f"node/2={boxes[2]}", "--watch", "--yes")
     assert moved.code == 0, moved.out + moved.err
+    assert (
+        "The secrets that the members share are made anew" in moved.err
+    )  # and it is stayed with: see what is asked next
+    assert "reconcile is succeeded" in moved.out
     both = ("node/1", "node/3")
     bulk = operator("instances", "members", "drain", name, *both, "--on-failure", "stop", "-o", "json")
     assert bulk.code == 0, bulk.err
@@ -189,8 +195,10 @@ def test_members_come_go_fail_and_recover(operator: Any, app: str, boxes: list[s
     assert "10 %" not in listed, "how far it had come is of no interest once it is over"
     parts = operator("operations", "list", "--parent", operation["id"], "-o", "json").items
     assert [one["status"] for one in parts] == ["succeeded", "succeeded"]
+    refuse.append("rotate_secrets")
     removed = operator("instances", "members", "remove", name, "node/3", "--watch", "--yes")
-    assert removed.code == 0, removed.out
+    assert (removed.code, "still the old ones: The data disk does not mount." in removed.err) == (0, True), removed.err
+    assert "secrets_not_rotated" in operator("instances", "show", name, "-o", "json").out
     everybody = operator("instances", "members", "list", name, "--removed", "-o", "json").items
     assert sorted(one["status"] for one in everybody) == ["drained", "ready", "removed", "removed"]
     assert operator("instances", "decommission", name, "--watch", "--yes").code == 0

@@ -11,6 +11,7 @@ from gpuaas_lab import Host, PackageLayer, rootfs
 from gpuaas_lab.demo import app
 from gpuaas_sdk import InstanceMember, NewMemberOperation, Operation, ReplaceTarget
 from gpuaas_slurm.controller import Slurm
+from gpuaas_slurm.layout import MUNGE_KEY
 from gpuaas_slurm.packages import ACCOUNTING, CONTROLLER
 from system_support.lab_site import LabStage, lab_site
 
@@ -34,6 +35,27 @@ class Ground(LabStage):
         instance, operation = self.launch(name, workers, 0, **inputs)
         self.succeeds(operation)
         return instance
+
+    def succeeds(self, operation: Operation, seconds: float = 180.0) -> Operation:
+        """With the rotation of the key that follows when a worker has left: it must come, and succeed."""
+        done = super().succeeds(operation, seconds)
+        if done.kind in ("remove", "replace"):
+            rotated = self.rotation_after(done, seconds)
+            assert rotated.status == "succeeded", (rotated.failure, rotated.steps)
+        return done
+
+    def rotations(self, instance: str) -> list[Operation]:
+        """Of its key, whatever has come of them: the latest is the first."""
+        found = self.world.admin.operations.list(self.project_id, instance_id=instance)
+        return [one for one in found if one.parameters.get("rotate_secrets")]
+
+    def rests(self, instance: str) -> None:
+        """Nothing works on it any more: also not what the platform asks for when somebody has left."""
+        self.comes(lambda: self.instance(instance).operation_id is None, "the end of what works on the cluster", 180.0)
+
+    def key(self, number: int = 0) -> bytes:
+        """The munge key on the disk of a host, read from outside."""
+        return (self.hosts[number].upper / MUNGE_KEY.lstrip("/")).read_bytes()
 
     def add(self, instance: str, *numbers: int) -> Operation:
         places = [self.places[number] for number in numbers]

@@ -35,6 +35,7 @@ export function LiveOperation({
       }
     >
       <div className="stack">
+        {operation.reason && <p className="dim">{operation.reason}</p>}
         <OperationProgress operation={operation} />
         <Steps steps={operation.steps} nameOf={nameOf} />
       </div>

@@ -19,6 +19,18 @@ class Operations(OperationsCalls):
 
         return OperationWatch(operation_id, look).until(deadline)
 
+    def rotation_after(self, project_id: str, operation: Operation) -> Operation | None:
+        """The rotation of shared secrets that the platform has asked for since: somebody who knew them has left.
+
+        It is there as soon as the operation has ended; whoever follows it, too, is not refused because of it.
+        """
+        for one in self.list(project_id, instance_id=operation.instance_id):
+            if one.id <= operation.id:
+                return None
+            if one.parameters.get("rotate_secrets") is True:
+                return one
+        return None
+
 
 class Instances(InstancesCalls):
     def operate(

@@ -121,8 +121,10 @@ class Stage:
         """The rotation of shared secrets that must follow when this operation took somebody away; it has ended."""
 
         def asked() -> Operation | None:
-            found = self.world.admin.operations.list(self.project_id, instance_id=operation.instance_id)
-            return next((one for one in found if one.id > operation.id and one.parameters.get("rotate_secrets")), None)
+            try:
+                return self.world.admin.operations.rotation_after(self.project_id, operation)
+            except (Unreachable, ServerFailed):
+                return None
 
         return self.ended(wait_for(asked, seconds, what=f"a rotation after the {operation.kind}"), seconds)
 

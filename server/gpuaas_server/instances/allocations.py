@@ -27,9 +27,9 @@ async def allocation_wants_release(tx: Tx, allocation_id: str) -> bool:
         if held is None:
             continue
         leaving = [member for member in held.living() if member["allocation_id"] == allocation_id]
-        await call_off(held, leaving)
-        for member in leaving:
+        for member in leaving:  # first: what follows from calling something off must know who is to go
             held.member_change(member, leaving=True)
+        await call_off(held, leaving)
         await departures.go_on(held)
         await held.store()
         waits = waits or held.live_operation() is not None
@@ -59,11 +59,11 @@ async def allocation_ended(tx: Tx, allocation_id: str, reason: str) -> None:
 async def _lose(held: Held, allocation_id: str, reason: str) -> None:
     why = failure("allocation_gone", f"Allocation {allocation_id} has ended: {reason}.")
     lost = [member for member in held.living() if member["allocation_id"] == allocation_id]
+    if any(member["status"] != "pending" for member in lost):  # it was begun: it may know all that members share
+        secret_rotation.note_departure(held)
     for member in lost:
         held.member_change(member, host_gone=True, leaving=False)
         held.member_become(member, "failed", why.document())
-    if any(member["ready_at"] is not None for member in lost):
-        secret_rotation.note_departure(held)
     await fail_without_hosts(held, why)
     if held.row["status"] == "running" and all(member["host_gone"] for member in held.living()):
         held.become("failed", why.document())

@@ -21,6 +21,7 @@ from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.operations import service as operations
+from gpuaas_server.operations.ending import set_rotation_aside
 from gpuaas_server.operations.schemas import Operation
 from gpuaas_server.operations.starting import Target, Wish, member_operations_start, refuse_while_busy
 
@@ -69,6 +70,7 @@ async def member_operation_create(tx: Tx, caller: Caller, instance_id: str, body
     project_id = caller.project_id
     taken = await _taken(tx, caller, instance_id, _wished_allocations(body))
     held = await hold(tx, project_id, instance_id)
+    await set_rotation_aside(held)
     _require_running(held)
     launching.options_check(launching.manifest_of(held.row), body.kind, body.options)
     if body.kind in BRINGS_CURRENT:

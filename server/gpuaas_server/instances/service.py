@@ -35,6 +35,7 @@ from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.operations import service as operations
+from gpuaas_server.operations.ending import set_rotation_aside
 from gpuaas_server.operations.starting import Wish, instance_operation_start, refuse_while_busy
 from gpuaas_server.projects.service import ProjectFacts
 from gpuaas_server.work import leases
@@ -151,6 +152,7 @@ async def instance_operate(
 ) -> InstanceStarted:
     """Any verb on the whole instance that needs nothing but its name."""
     held = await hold(tx, project_id, instance_id)
+    await set_rotation_aside(held)
     _require_possible(held, kind)
     parameters = _options(launching.manifest_of(held.row), kind, body)
     target = rollback_target(held.row) if kind == "rollback" else None
@@ -171,6 +173,7 @@ async def instance_upgrade(
 ) -> InstanceStarted:
     """The version changes when the upgrade has succeeded; until then both are known."""
     held = await hold(tx, project_id, instance_id)
+    await set_rotation_aside(held)
     _require_possible(held, "upgrade")
     tenant_id = held.row["tenant_id"]
     slug = held.row["app_slug"]

@@ -23,6 +23,7 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.operations import secret_rotation
 from gpuaas_server.operations import service as operations
+from gpuaas_server.operations.ending import set_rotation_aside
 from gpuaas_server.operations.starting import Wish, instance_operation_start, refuse_while_busy
 from gpuaas_server.projects import service as projects
 from gpuaas_server.projects.service import ProjectFacts
@@ -56,9 +57,12 @@ async def served_project_set(tx: Tx, caller: Caller, instance_id: str, project_i
     """From now on. The controller is asked to bring the instance in line, where it runs; else its next start does."""
     facts = (await projects_admitted(tx, caller, [project_id], "served_project_set"))[project_id]
     held = await _held(tx, caller, instance_id)
+    served = project_id == caller.project_id or project_id in held.served
+    if not served:
+        await set_rotation_aside(held)
     refuse_while_busy(held)
     require_scope(manifest_of(held.row))
-    if project_id == caller.project_id or project_id in held.served:
+    if served:
         tx.audited = True  # as it was
         return InstanceServes(instance=instance_of(held.row, caller.roles), operation=None)
     if len(held.served) >= MOST_SERVED:
@@ -75,6 +79,7 @@ async def served_project_remove(tx: Tx, caller: Caller, instance_id: str, projec
         raise Problem("conflict", "An instance always serves its own project.")
     if project_id not in held.served:
         raise not_found("served project", project_id)
+    await set_rotation_aside(held)
     refuse_while_busy(held)
     there = [member for member in held.living() if member["place_project_id"] == project_id]
     if there:

@@ -16,6 +16,10 @@ from gpuaas_server.operations.starting import controller_topic
 _CLEARED: dict[str, object] = {"phase": None, "lease_digest": None, "lease_until": None, "held": False}
 
 
+def _unbegun(operation: DictRow) -> bool:
+    return (operation["status"], operation["attempt"]) == ("pending", 0)
+
+
 def concerned(held: Held, operation: DictRow) -> list[DictRow]:
     """The members that the operation works on."""
     if operation["target"] == "instance":
@@ -68,6 +72,7 @@ async def finish(
 
 def succeeded(held: Held, operation: DictRow, verified: bool | None) -> None:
     kind = operation["kind"]
+    left = any(not member["host_gone"] for member in torn_down(held, operation))  # of a lost host it was noted then
     for member in concerned(held, operation):
         newcomer = member["id"] == operation["new_member_id"]
         if kind in TEARDOWNS and not newcomer and not member["host_gone"]:
@@ -76,7 +81,7 @@ def succeeded(held: Held, operation: DictRow, verified: bool | None) -> None:
         _let_go(held, member, operation)
     if operation["target"] == "instance":
         _instance_succeeded(held, kind)
-    elif kind in ("remove", "replace"):
+    elif kind in ("remove", "replace") and left:
         secret_rotation.note_departure(held)
 
 
@@ -133,13 +138,30 @@ def _let_go(held: Held, member: DictRow, operation: DictRow) -> None:
         held.member_note(member, last_operation_id=operation["id"])
 
 
+async def set_rotation_aside(held: Held) -> None:
+    """What somebody asks for goes before a rotation of secrets that nobody has begun; it is due again afterwards.
+
+    One that is under way is in the way for a moment, and the refusal says what it is.
+    """
+    if held.row["operation_id"] is None:
+        return
+    for operation in await queries.live_lock(held.tx.connection, held.id):
+        if secret_rotation.is_rotation(operation):
+            if not _unbegun(operation):
+                raise secret_rotation.problem_while_rotating(operation)
+            why = failure(
+                "cancelled", "Something else was asked for before it began. It is asked for again after that."
+            )
+            await finish(held, operation, "cancelled", why, follow=False)
+
+
 async def call_off(held: Held, leaving: list[DictRow]) -> None:
-    """What was to bring something to a host that goes, and nobody has begun, need not be waited for."""
+    """What nobody has begun, and was to bring something to a host that goes, or can follow that, need not be waited for."""
     gone = {member["id"] for member in leaving}
     bringing = [
         operation
         for operation in await queries.live_lock(held.tx.connection, held.id)
-        if operation["kind"] in ("deploy", "add") and (operation["status"], operation["attempt"]) == ("pending", 0)
+        if (operation["kind"] in ("deploy", "add") or secret_rotation.is_rotation(operation)) and _unbegun(operation)
         if any(member["id"] in gone for member in concerned(held, operation))
     ]
     await _finish_all(held, bringing, "cancelled", failure("cancelled", "An allocation below it is being released."))
@@ -161,11 +183,7 @@ async def refuse_unclaimed(held: Held) -> None:
     why: Failure | None = None
     for operation in await queries.live_lock(held.tx.connection, held.id):
         version = version_brought(held.row, operation["kind"])
-        if (
-            version is None
-            or secret_rotation.is_rotation(operation)
-            or (operation["status"], operation["attempt"]) != ("pending", 0)
-        ):
+        if version is None or secret_rotation.is_rotation(operation) or not _unbegun(operation):
             continue
         try:
             await refuse_version(held.tx.connection, held.row, version)

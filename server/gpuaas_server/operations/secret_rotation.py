@@ -7,6 +7,7 @@ parameter `rotate_secrets`, as soon as nothing else works on the instance; the l
 from psycopg.rows import DictRow
 
 from gpuaas_server.instances.held import Held
+from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.operations.starting import Wish, instance_operation_start
 
 PARAMETER = "rotate_secrets"
@@ -30,6 +31,15 @@ async def go_on(held: Held) -> None:
     if row["secrets_stale"] and at_rest:
         held.change(secrets_stale=False)
         await instance_operation_start(held, Wish("reconcile", REASON, None, {PARAMETER: True}))
+
+
+def problem_while_rotating(operation: DictRow) -> Problem:
+    """The refusal of what was asked for while a rotation is under way."""
+    message = (
+        f"{operation['id']} is not finished: the secrets that the members share are made anew, because {REASON}."
+        " Ask again when it has ended."
+    )
+    return Problem("operation_in_progress", message, {"operation_id": operation["id"]})
 
 
 def note_failure(held: Held, operation: DictRow) -> None:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from gpuaas_server.instances import service
 from gpuaas_server.kernel.context import system_actor
 from gpuaas_server.kernel.database import PLATFORM
@@ -136,3 +138,113 @@ async def test_a_rotation_is_due_on_revoked_bytes_too(world: AppSite) -> None:
     assert asked is not None
     await world.revoke((await world.instance(instance_id))["digest"])
     assert (await world.operation(asked["id"]))["status"] == "pending"
+
+
+async def left_by_one(world: AppSite) -> tuple[str, str]:
+    """A running instance that a member has left, and the rotation that nobody has begun."""
+    instance_id = await sharing(world)
+    await world.controller.carry_out(await remove(world, instance_id, (await nodes(world, instance_id))[0]))
+    await world.settle()
+    asked = await rotation(world, instance_id)
+    assert asked is not None
+    return instance_id, asked["id"]
+
+
+@pytest.mark.parametrize("wish", ["drain", "restart", "serve"])
+async def test_what_somebody_asks_for_goes_before_a_rotation_that_nobody_has_begun(world: AppSite, wish: str) -> None:
+    instance_id, first = await left_by_one(world)
+    if wish == "serve":
+        await world.publish(version="1.6.0", shared_secrets=True, tenant_scope=True)
+        await world.controller.carry_out(await world.asked(instance_id, "upgrade", version="1.6.0"))
+        other = await world.admin.post(f"/tenants/{world.tenant_id}/projects", {"slug": "other", "name": "Other"})
+        place = f"{world.path}/instances/{instance_id}/served-projects/{other['id']}"
+        operation_id = (await world.admin.call("PUT", place, {})).json()["operation"]["id"]
+    elif wish == "drain":
+        staying = (await nodes(world, instance_id))[:1]
+        operation_id = await world.asked(instance_id, "member-operations", kind="drain", targets=staying)
+    else:
+        operation_id = await world.asked(instance_id, wish)
+    set_aside = await world.operation(first)
+    assert (set_aside["status"], set_aside["failure"]["code"]) == ("cancelled", "cancelled")
+    await world.controller.carry_out(operation_id)
+    again = await rotation(world, instance_id)
+    assert again is not None
+    assert again["id"] != first
+    await world.controller.carry_out(again["id"])
+    assert await reasons(world, instance_id) == []
+
+
+async def test_nothing_is_made_anew_for_an_instance_that_goes(world: AppSite) -> None:
+    instance_id, first = await left_by_one(world)
+    await world.controller.carry_out(await world.asked(instance_id, "decommission"))
+    await world.settle()
+    assert (await world.operation(first))["status"] == "cancelled"
+    shown = await world.instance(instance_id)
+    assert (shown["decommissioned_at"] is not None, shown["operation_id"]) == (True, None)
+
+
+async def test_a_rotation_that_is_under_way_is_named_to_who_is_refused(world: AppSite) -> None:
+    instance_id, first = await left_by_one(world)
+    await world.controller.does(first, "claim")
+    drain = {"kind": "drain", "targets": await nodes(world, instance_id)}
+    wishes: list[tuple[str, Json]] = [("decommission", {}), ("member-operations", drain)]
+    for verb, body in wishes:
+        answer = await world.ask(instance_id, verb, **body)
+        told = answer.json()
+        assert (answer.status_code, told["code"], told["details"]) == (
+            409,
+            "operation_in_progress",
+            {"operation_id": first},
+        )
+        assert "made anew" in told["detail"]
+    assert (await world.operation(first))["status"] == "claimed"
+
+
+async def test_a_request_that_is_refused_leaves_the_rotation_as_it_was(world: AppSite) -> None:
+    instance_id, first = await left_by_one(world)
+    refused: list[tuple[str, Json]] = [("rollback", {}), ("upgrade", {"version": "9.9.9"})]
+    for verb, body in refused:
+        assert (await world.ask(instance_id, verb, **body)).status_code in (404, 409, 422)
+    served = f"{world.path}/instances/{instance_id}/served-projects/{world.project_id}"
+    assert (await world.admin.call("PUT", served, {})).status_code in (200, 409)  # it serves its own from the start
+    assert (await world.operation(first))["status"] == "pending"
+    assert (await world.instance(instance_id))["operation_id"] == first
+
+
+async def test_a_release_does_not_wait_for_a_rotation_that_nobody_has_begun(world: AppSite) -> None:
+    instance_id, first = await left_by_one(world)
+    place = (await world.members(instance_id))[-1]["allocation_id"]  # of a node, and of nobody else
+    await world.admin.post(f"{world.path}/allocations/{place}/release", {})
+    assert (await world.operation(first))["status"] == "cancelled"
+    [removal] = await world.controller.work()
+    asked = await world.operation(removal["id"])
+    assert (asked["kind"], asked["parameters"]) == ("remove", {"release_of": [place]})
+    await world.controller.carry_out(removal["id"])
+    await world.settle()
+    assert await rotation(world, instance_id) is not None
+
+
+async def test_a_lost_member_is_one_departure_when_its_host_goes_and_none_when_it_is_removed(world: AppSite) -> None:
+    instance_id = await sharing(world)
+    async with world.platform.transaction(PLATFORM, system_actor("test")) as tx:
+        await service.allocation_ended(tx, world.allocations[2], "it was lost")
+        tx.audited = True
+    first = await rotation(world, instance_id)
+    assert first is not None
+    await world.controller.carry_out(first["id"])
+    lost = next(one["id"] for one in await world.members(instance_id) if one["allocation_id"] == world.allocations[2])
+    await world.controller.carry_out(await remove(world, instance_id, lost))
+    await world.settle()
+    assert ((await world.instance(instance_id))["operation_id"], await rotations(world, instance_id)) == (None, 1)
+
+
+async def test_a_member_that_never_became_ready_may_know_the_secrets_too(world: AppSite) -> None:
+    instance_id = await sharing(world)
+    wish = {"kind": "add", "component_key": "node", "allocation_ids": [world.allocations[3]]}
+    operation_id = await world.asked(instance_id, "member-operations", **wish)
+    await world.controller.does(operation_id, "claim")
+    await world.controller.does(operation_id, "fail", failure=FAILURE)
+    async with world.platform.transaction(PLATFORM, system_actor("test")) as tx:
+        await service.allocation_ended(tx, world.allocations[3], "it was lost")
+        tx.audited = True
+    assert await rotation(world, instance_id) is not None

@@ -7,7 +7,7 @@ from gpuaas_lab.demo.cast import Cast
 from gpuaas_lab.demo.following import Follower
 from gpuaas_lab.demo.scenes.rooms import Rooms
 from gpuaas_lab.errors import LabError
-from gpuaas_sdk import Instance, InstanceMember, NewInstance, NewMemberOperation, Placement
+from gpuaas_sdk import Instance, InstanceMember, NewInstance, NewMemberOperation, Operation, Placement
 
 NAME = "demo"
 
@@ -24,9 +24,9 @@ class Cluster:
     def workers(self) -> list[InstanceMember]:
         return [one for one in self.follower.members(self.instance_id) if one.component_key == "worker"]
 
-    def change(self, cast: Cast, kind: str, *members: InstanceMember) -> None:
+    def change(self, cast: Cast, kind: str, *members: InstanceMember) -> Operation:
         wish = NewMemberOperation(kind=kind, targets=[one.id for one in members])
-        self.follower.succeeded(cast.mia.instances.change_members(cast.project_id, self.instance_id, wish))
+        return self.follower.succeeded(cast.mia.instances.change_members(cast.project_id, self.instance_id, wish))
 
 
 def deployed(cast: Cast, rooms: Rooms, follower: Follower) -> Cluster:

@@ -12,10 +12,14 @@ def shrunk(cast: Cast, cluster: Cluster) -> None:
     with cast.report.step("Drain the second worker, and remove it") as step:
         worker = next(one for one in cluster.workers() if one.allocation_id == cluster.rooms.more.id)
         cluster.change(cast, "drain", worker)
-        cluster.change(cast, "remove", worker)
+        removed = cluster.change(cast, "remove", worker)
         receipts = cast.mia.receipts.list(cast.project_id, allocation_id=cluster.rooms.more.id)
         _require_clean([cast.mia.receipts.show(cast.project_id, one.id) for one in receipts], 1)
-        step.detail = f"its host was looked at and is clean; {len(cluster.workers())} worker is left"
+        rotation = cast.mia.operations.rotation_after(cast.project_id, removed)
+        if rotation is None:
+            raise LabError("who has left still knows the key of the cluster")
+        cluster.follower.succeeded(rotation)
+        step.detail = f"its host is clean, the key that it knew opens nothing; {len(cluster.workers())} worker is left"
 
 
 def gone(cast: Cast, cluster: Cluster) -> None:
