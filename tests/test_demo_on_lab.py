@@ -17,7 +17,10 @@ from gpuaas_lab import leftovers, records
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
 
 # The verbs and commands that the story is about, as its lines on the screen show them.
-SHOWN = ("$ sinfo -N", "$ srun -N2 hostname", "$ sbatch --wait", "--gres=gpu:2", "✓ drain", "✓ clear", "Receipt rcp_")
+SHOWN = (
+    *("$ sinfo -N", "$ srun -N2 hostname", "$ sbatch --wait", "--gres=gpu:2"),
+    *("✓ drain", "✓ clear", "✓ write-key", "Receipt rcp_"),
+)
 
 
 @contextmanager
