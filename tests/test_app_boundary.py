@@ -15,7 +15,8 @@ DECISIONS = ROOT / "docs" / "decisions"
 RECORD = (DECISIONS / "0018-what-the-first-clustered-app-needed.md").read_text()
 APP = ROOT / "apps" / "slurm" / "gpuaas_slurm"
 # What only this app could mean: its name, its programs, and the names of its components beside the manifest's word for them.
-APPS_WORDS = re.compile(r"slurm|munge|sbatch|srun|sinfo|squeue|partition_?name|gres", re.IGNORECASE)
+# (`operation_in_progress` is the platform's.)
+APPS_WORDS = re.compile(r"slurm|munge|sbatch|srun|sinfo|squeue|partition_?name|(?<!pro)gres", re.IGNORECASE)
 
 
 def primitives() -> list[tuple[str, str, str, str]]:
