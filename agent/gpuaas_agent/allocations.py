@@ -66,8 +66,7 @@ class AllocationRecord:
         """With a newer task in the place of the earlier one of its kind."""
         if task is None:
             return self
-        kind = protocol.parse_envelope(task.envelope).kind
-        others = (proof for proof in self.proofs if protocol.parse_envelope(proof.envelope).kind != kind)
+        others = (proof for proof in self.proofs if _kind(proof) not in (None, _kind(task)))
         return replace(self, proofs=(*others, task))
 
     def with_access(self, access: AccessSpec, task: SignedTask | None) -> AllocationRecord:
@@ -190,6 +189,14 @@ class AllocationLedger:
 
     def _path(self, allocation_id: str) -> Path:
         return self._folder / f"{allocation_id}.json"
+
+
+def _kind(proof: SignedTask) -> str | None:
+    """None: whoever wrote the file has damaged it, and nothing can be proven with it."""
+    try:
+        return protocol.parse_envelope(proof.envelope).kind
+    except protocol.EnvelopeInvalid:
+        return None
 
 
 def _not_here() -> TaskFailure:

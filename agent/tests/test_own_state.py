@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -164,10 +164,11 @@ def test_a_signed_task_that_does_not_make_the_record_confirms_nothing(
     assert ledger.served() == []
 
 
-def test_a_task_that_the_platform_sends_now_confirms_a_record_of_an_older_agent(
-    tmp_path: Path, platform: TaskSigner
+@pytest.mark.parametrize("proofs", [[], ["junk"]], ids=["of an older agent", "damaged"])
+def test_a_task_that_the_platform_sends_now_confirms_a_record(
+    tmp_path: Path, platform: TaskSigner, proofs: list[str]
 ) -> None:
-    ledger = remembered(tmp_path)
+    ledger = remembered(tmp_path, *(replace(platform.sign("provision", access()), envelope=text) for text in proofs))
     ledger.confirm(platform.verify)
     task = platform.sign("sync_access", access(key=KEY))
     ledger.put(ledger.require_here("alc_1").with_access(parse_access(access(key=KEY)), task))
