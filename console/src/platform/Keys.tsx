@@ -59,7 +59,12 @@ function PlatformKeys({ may }: { may: boolean }) {
         (one) =>
           may &&
           !one.retired_at && (
-            <ActionButton spec={platformRetireSpec} resource={one} name={one.id} size="compact-xs" />
+            <ActionButton
+              spec={platformRetireSpec(one.kind)}
+              resource={one}
+              name={one.id}
+              size="compact-xs"
+            />
           ),
         "5rem",
       ),

@@ -303,7 +303,7 @@ export const platformRotateSpec: ActionSpec<null> = {
     properties: {
       kind: {
         type: "string",
-        enum: ["task_signing", "ssh_user_ca", "ssh_host_ca", "tls_ca", "registry_token"],
+        enum: ["task_signing", "ssh_user_ca", "ssh_host_ca", "tls_ca", "client_ca", "registry_token"],
       },
       reason: REASON,
     },
@@ -320,23 +320,37 @@ export const platformRotateSpec: ActionSpec<null> = {
   done: "Rotated",
 };
 
-export const platformRetireSpec: ActionSpec<PlatformKey> = {
-  label: "Retire",
-  danger: true,
-  says: () => "Nothing that it signed is trusted any more.",
-  form: REASON_FORM,
-  run: (one, values) =>
-    reread(
-      body(
-        api.POST("/api/v1/platform-keys/{platform_key_id}/retire", {
-          params: { path: { platform_key_id: one.id } },
-          body: { reason: String(values.reason), force: false },
-        }),
-      ),
-      "platform-keys",
-    ),
-  done: "Retired",
+/** Of these, others may still depend on the key: retiring it is refused, unless somebody forces it. */
+const FORCED: Partial<Record<PlatformKey["kind"], string>> = {
+  tls_ca: "Also while agents do not trust its successor. They are cut off until they enrol again.",
+  client_ca: "Also while certificates that it signed are in use. They end.",
 };
+
+export function platformRetireSpec(kind: PlatformKey["kind"]): ActionSpec<PlatformKey> {
+  const help = FORCED[kind];
+  const force: Schema = { type: "boolean", "x-ui": { label: "Force", help } };
+  return {
+    label: "Retire",
+    danger: true,
+    says: () => "Nothing that it signed is trusted any more.",
+    form: {
+      type: "object",
+      required: ["reason"],
+      properties: help ? { reason: REASON, force } : { reason: REASON },
+    },
+    run: (one, values) =>
+      reread(
+        body(
+          api.POST("/api/v1/platform-keys/{platform_key_id}/retire", {
+            params: { path: { platform_key_id: one.id } },
+            body: { reason: String(values.reason), force: values.force === true },
+          }),
+        ),
+        "platform-keys",
+      ),
+    done: "Retired",
+  };
+}
 
 export const secretRotateSpec: ActionSpec<null> = {
   label: "Rotate",
