@@ -134,6 +134,17 @@ def test_a_wipe_goes_on_behind_its_restart_whatever_is_killed_when(
     assert boot_id(machine) != before
 
 
+def test_a_power_cut_between_a_wipe_and_its_verification_leaves_no_trace(tenant: Tenant, machine: LabMachine) -> None:
+    tenant.task("provision")
+    tenant.task("deprovision")
+    tenant.task("wipe")
+    ended = boot_id(machine)
+    machine.host.power_cut()
+    machine.host.power_on()
+    assert unclean(tenant.task("verify_wipe")) == {}
+    assert boot_id(machine) != ended
+
+
 def test_what_is_planted_in_the_agents_folder_never_acts_and_is_gone_after_the_wipe(
     tenant: Tenant, machine: LabMachine, tmp_path: Path
 ) -> None:

@@ -70,6 +70,7 @@ class HostRelease:
             Step("restore_agent_state", steps.restore_agent_state),
             Step("settle_units", lambda: wiper.settle_units(deadline)),
             Step("restart_ssh", steps.restart_ssh),
+            Step("note_end", lambda: self._progress.note_end(progress)),
         ]
         return plan
 
@@ -106,7 +107,17 @@ class HostRelease:
             return "baseline refreshed"
 
         plan.steps = [Step("look", look), Step("settle", settle)]
+        if restart.has_booted_since(self._progress.find(spec.allocation_id)):
+            plan.steps.insert(0, Step("tidy", lambda: self._tidy(context.deadline)))
         return plan
+
+    def _tidy(self, deadline: Deadline) -> str:
+        """A boot makes empty folders in /tmp and sets aside a journal that was not closed. Neither is a trace of anybody: the
+        wipe had ended before it, and nobody was let in since.
+        """
+        _, before = self.load_baseline()
+        wiper = Wiper(before, self.surroundings, self.store.blobs, self.config.golden_root)
+        return f"{wiper.empty_scratch()}, {wiper.clean_logs(deadline)}"
 
     def drives(self, spec: ReleaseSpec) -> tuple[str, ...]:
         """The drives of this allocation, and those of others whose end is not proven yet."""

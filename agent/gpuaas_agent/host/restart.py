@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gpuaas_agent import durable, log
@@ -24,12 +24,13 @@ _SECONDS_TO_GO_DOWN = 60.0
 
 @dataclass(frozen=True)
 class WipeProgress:
-    """Which wipe is under way, in which boot of the host it began, and how often a restart was asked for."""
+    """Which wipe is under way, in which boots of the host it began and ended, and how often a restart was asked for."""
 
     allocation_id: str
     generation: int
     boot_id: str
     attempts: int = 0
+    ended_in: str = ""
 
 
 class WipeProgressStore:
@@ -46,15 +47,22 @@ class WipeProgressStore:
         return progress
 
     def note_attempt(self, progress: WipeProgress) -> WipeProgress:
-        again = WipeProgress(progress.allocation_id, progress.generation, progress.boot_id, progress.attempts + 1)
+        again = replace(progress, attempts=progress.attempts + 1)
         self._write(again)
         return again
+
+    def note_end(self, progress: WipeProgress) -> None:
+        self._write(replace(progress, ended_in=processes.boot_id()))
 
     def find(self, allocation_id: str) -> WipeProgress | None:
         try:
             raw = durable.read_json(self._path) or {}
             progress = WipeProgress(
-                str(raw["allocation_id"]), int(str(raw["generation"])), str(raw["boot_id"]), int(str(raw["attempts"]))
+                str(raw["allocation_id"]),
+                int(str(raw["generation"])),
+                str(raw["boot_id"]),
+                int(str(raw["attempts"])),
+                str(raw.get("ended_in") or ""),
             )
         except (OSError, ValueError, KeyError):
             return None
@@ -67,6 +75,11 @@ class WipeProgressStore:
 def has_restarted(progress: WipeProgress) -> bool:
     """Whether it came up again after the wipe has asked for it. A power cut before that began from what the tenant left."""
     return progress.attempts > 0 and progress.boot_id != processes.boot_id()
+
+
+def has_booted_since(progress: WipeProgress | None) -> bool:
+    """Whether the host came up once more after the wipe had ended, for instance after a power cut."""
+    return progress is not None and progress.ended_in not in ("", processes.boot_id())
 
 
 def restart(store: WipeProgressStore, progress: WipeProgress, deadline: Deadline) -> None:
