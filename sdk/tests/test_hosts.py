@@ -273,3 +273,28 @@ async def test_there_is_no_way_into_an_allocation_that_has_ended_or_is_not_of_th
 def test_the_key_of_an_operation_is_its_own(authority: Authority) -> None:
     public: Callable[[Doors], bytes] = lambda doors: doors._key.export_public_key()  # noqa: E731
     assert public(authority.doors()) != public(authority.doors())
+
+
+@pytest.mark.parametrize(("refusals", "reached"), [(2, True), (1000, False)], ids=["for a moment", "for good"])
+async def test_a_host_that_refuses_connections_for_a_moment_is_reached(
+    authority: Authority, monkeypatch: pytest.MonkeyPatch, refusals: int, reached: bool
+) -> None:
+    monkeypatch.setattr("gpuaas_sdk.controller.hosts.REFUSAL_PAUSE", 0.01)
+    left = [ConnectionRefusedError()] * refusals
+    async with host(authority, ALLOCATION):
+        doors = authority.doors()
+        machine = await doors.open(ALLOCATION)
+        connect = machine._connect
+
+        async def refused_first() -> asyncssh.SSHClientConnection:
+            if left:
+                raise left.pop()
+            return await connect()
+
+        monkeypatch.setattr(machine, "_connect", refused_first)
+        if reached:
+            assert (await machine.run(["true"])).ok
+        else:
+            with pytest.raises(HostUnreachable):
+                await machine.run(["true"])
+        await doors.close()

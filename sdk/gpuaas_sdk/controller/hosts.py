@@ -1,6 +1,7 @@
 """A machine of an operation, reached over SSH: argument lists in, output out. Nothing here is ever a shell's text."""
 
 import asyncio
+import contextlib
 import posixpath
 import secrets
 import shlex
@@ -13,6 +14,8 @@ from gpuaas_sdk.controller.attendants import Attendants
 from gpuaas_sdk.controller.failures import CommandFailed, HostUnreachable
 
 COMMAND_SECONDS = 60.0
+REFUSALS = 20  # after as many, nobody listens there
+REFUSAL_PAUSE = 0.2  # seconds
 Connect = Callable[[], Awaitable[asyncssh.SSHClientConnection]]
 
 
@@ -113,10 +116,18 @@ class Host:
         async with self._lock:
             if self._connection is None or self._connection.is_closed():
                 try:
-                    self._connection = await self._connect()
+                    self._connection = await self._connect_patiently()
                 except (OSError, asyncssh.Error) as error:
                     raise HostUnreachable(self.address, type(error).__name__) from error
             return self._connection
+
+    async def _connect_patiently(self) -> asyncssh.SSHClientConnection:
+        """An SSH server that reads its configuration anew refuses connections for a moment."""
+        for _ in range(REFUSALS):
+            with contextlib.suppress(ConnectionRefusedError):
+                return await self._connect()
+            await asyncio.sleep(REFUSAL_PAUSE)
+        return await self._connect()
 
 
 def _text(output: str | bytes | None) -> str:
