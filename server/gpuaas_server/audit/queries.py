@@ -3,10 +3,30 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from psycopg.rows import DictRow
-
 from gpuaas_server.kernel.database import Connection, rows_removed
 from gpuaas_server.kernel.ids import first_id_at
+from gpuaas_server.kernel.rows import columns_of, fetch_all, recordset_insert
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRow:
+    id: str
+    at: datetime
+    tenant_id: str | None
+    project_id: str | None
+    actor_id: str
+    actor_kind: str
+    actor_name: str
+    address: str
+    action: str
+    outcome: str
+    resource_id: str | None
+    reason: str | None
+    details: dict[str, object]
+    correlation_id: str
+    user_agent: str
+    source: str
+    site: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +48,10 @@ _SLACK = timedelta(hours=1)  # an id is drawn after its transaction began, which
 _FIRST, _LAST = datetime(2000, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
 
 
-AUDIT_INSERT = (
-    "INSERT INTO audit_records (id, at, tenant_id, project_id, actor_id, actor_kind, actor_name, address, action, outcome,"
-    " resource_id, reason, details, correlation_id, user_agent, source, site)"
-    " SELECT * FROM jsonb_to_recordset(%s::jsonb) AS r(id text,"
-    " at timestamptz, tenant_id text, project_id text, actor_id text, actor_kind text, actor_name text, address text,"
-    " action text, outcome text, resource_id text, reason text, details jsonb, correlation_id text,"
-    " user_agent text, source text, site text)"
-)
+AUDIT_INSERT = recordset_insert("audit_records", AuditRow)
 
 
-async def audit_list(connection: Connection, wanted: AuditFilter, after: str | None, limit: int) -> list[DictRow]:
+async def audit_list(connection: Connection, wanted: AuditFilter, after: str | None, limit: int) -> list[AuditRow]:
     """Newest first. The filter's columns are fixed names of ours; values travel as parameters."""
     clauses, values = ["true"], list[object]()
     for column in AuditFilter.__slots__:
@@ -54,10 +67,12 @@ async def audit_list(connection: Connection, wanted: AuditFilter, after: str | N
     if after is not None:
         clauses.append("id < %s")
         values.append(after)
-    cursor = await connection.execute(
-        f"SELECT * FROM audit_records WHERE {' AND '.join(clauses)} ORDER BY id DESC LIMIT %s", [*values, limit]
+    return await fetch_all(
+        connection,
+        AuditRow,
+        f"SELECT {columns_of(AuditRow)} FROM audit_records WHERE {' AND '.join(clauses)} ORDER BY id DESC LIMIT %s",
+        [*values, limit],
     )
-    return await cursor.fetchall()
 
 
 async def audit_delete_before(connection: Connection, before: datetime, portion: int) -> int:

@@ -5,13 +5,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from gpuaas_server.audit import queries
-from gpuaas_server.audit.queries import AuditFilter
+from gpuaas_server.audit.queries import AuditFilter, AuditRow
 from gpuaas_server.audit.schemas import AuditRecord
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.logs import redact
+from gpuaas_server.kernel.rows import fields_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,32 +33,32 @@ async def record(tx: Tx, *entries: AuditEntry) -> None:
     tx.audited = True
 
 
-def _row(tx: Tx, entry: AuditEntry) -> dict[str, object]:
+def _row(tx: Tx, entry: AuditEntry) -> AuditRow:
     actor = tx.actor
-    return {
-        "id": new_id("aud"),
-        "at": tx.now,
-        "tenant_id": entry.tenant_id,
-        "project_id": entry.project_id,
-        "actor_id": actor.id,
-        "actor_kind": actor.kind,
-        "actor_name": actor.name,
-        "address": actor.address,
-        "action": entry.action,
-        "outcome": entry.outcome,
-        "resource_id": entry.resource_id,
-        "reason": entry.reason,
-        "details": redact(entry.details),
-        "correlation_id": actor.correlation_id,
-        "user_agent": actor.user_agent,
-        "source": actor.source,
-        "site": tx.site,
-    }
+    return AuditRow(
+        id=new_id("aud"),
+        at=tx.now,
+        tenant_id=entry.tenant_id,
+        project_id=entry.project_id,
+        actor_id=actor.id,
+        actor_kind=actor.kind,
+        actor_name=actor.name,
+        address=actor.address,
+        action=entry.action,
+        outcome=entry.outcome,
+        resource_id=entry.resource_id,
+        reason=entry.reason,
+        details=redact(entry.details),
+        correlation_id=actor.correlation_id,
+        user_agent=actor.user_agent,
+        source=actor.source,
+        site=tx.site,
+    )
 
 
 async def audit_list(connection: Connection, wanted: AuditFilter, after: str | None, limit: int) -> Page[AuditRecord]:
     rows = await queries.audit_list(connection, wanted, after, limit + 1)
-    return Page[AuditRecord].of([AuditRecord(**row) for row in rows], limit)
+    return Page[AuditRecord].of([AuditRecord(**fields_of(row)) for row in rows], limit)
 
 
 async def forget_before(tx: Tx, before: datetime, portion: int) -> int:

@@ -8,11 +8,9 @@ the oldest one still running: nothing can appear behind a cursor.
 from dataclasses import dataclass
 from datetime import datetime
 
-from psycopg.rows import DictRow
-
 from gpuaas_server.kernel.database import Connection, rows_removed
+from gpuaas_server.kernel.rows import columns_of, fetch_all, fetch_one, fetch_optional, fetch_value, recordset_insert
 
-_COLUMNS = "id, transaction_id, sequence, time, type, subject, tenant_id, project_id, correlation_id, data"
 _SETTLED = "transaction_id < pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
 
 
@@ -26,6 +24,26 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
+class InsertedEvent:
+    """The columns that the writer of an event gives; the database adds its place in the log."""
+
+    id: str
+    time: datetime
+    type: str
+    subject: str
+    tenant_id: str | None
+    project_id: str | None
+    correlation_id: str
+    data: dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class EventRow(InsertedEvent):
+    transaction_id: int
+    sequence: int
+
+
+@dataclass(frozen=True, slots=True)
 class EventFilter:
     project_id: str | None = None
     subject: str | None = None
@@ -36,33 +54,33 @@ class EventFilter:
         return [_SETTLED, *(f"{name} = %s" for name in chosen)], list(chosen.values())
 
 
-EVENT_INSERT = (
-    "INSERT INTO events (id, time, type, subject, tenant_id, project_id, correlation_id, data)"
-    " SELECT * FROM jsonb_to_recordset(%s::jsonb) AS r(id text, time timestamptz, type text, subject text,"
-    " tenant_id text, project_id text, correlation_id text, data jsonb)"
-)
+EVENT_INSERT = recordset_insert("events", InsertedEvent)
 
 
-async def event_list(connection: Connection, wanted: EventFilter, after: Place, limit: int) -> list[DictRow]:
+async def event_list(connection: Connection, wanted: EventFilter, after: Place, limit: int) -> list[EventRow]:
     clauses, values = wanted.clauses()
     clauses.append("(transaction_id, sequence) > (%s, %s)")
     values += [after.transaction_id, after.sequence]
-    cursor = await connection.execute(
-        f"SELECT {_COLUMNS} FROM events WHERE {' AND '.join(clauses)} ORDER BY transaction_id, sequence LIMIT %s",
+    return await fetch_all(
+        connection,
+        EventRow,
+        f"SELECT {columns_of(EventRow)} FROM events WHERE {' AND '.join(clauses)}"
+        " ORDER BY transaction_id, sequence LIMIT %s",
         [*values, limit],
     )
-    return await cursor.fetchall()
 
 
-async def event_tail(connection: Connection, wanted: EventFilter, count: int) -> list[DictRow]:
+async def event_tail(connection: Connection, wanted: EventFilter, count: int) -> list[EventRow]:
     """The last events, oldest first."""
     clauses, values = wanted.clauses()
-    cursor = await connection.execute(
-        f"SELECT {_COLUMNS} FROM events WHERE {' AND '.join(clauses)}"
+    newest = await fetch_all(
+        connection,
+        EventRow,
+        f"SELECT {columns_of(EventRow)} FROM events WHERE {' AND '.join(clauses)}"
         " ORDER BY transaction_id DESC, sequence DESC LIMIT %s",
         [*values, count],
     )
-    return (await cursor.fetchall())[::-1]
+    return newest[::-1]
 
 
 async def event_unsettled(connection: Connection, wanted: EventFilter, after: Place) -> bool:
@@ -71,22 +89,23 @@ async def event_unsettled(connection: Connection, wanted: EventFilter, after: Pl
     """
     clauses, values = wanted.clauses()
     clauses[0] = "(transaction_id, sequence) > (%s, %s)"
-    cursor = await connection.execute(
-        f"SELECT EXISTS (SELECT 1 FROM events WHERE {' AND '.join(clauses)}) AS waiting",
+    waiting = await fetch_value(
+        connection,
+        bool,
+        f"SELECT EXISTS (SELECT 1 FROM events WHERE {' AND '.join(clauses)})",
         [after.transaction_id, after.sequence, *values],
     )
-    row = await cursor.fetchone()
-    return bool(row and row["waiting"])
+    return bool(waiting)
 
 
 async def event_end(connection: Connection) -> Place:
     """The place just before whatever comes next."""
-    cursor = await connection.execute(
-        f"SELECT transaction_id, sequence FROM events WHERE {_SETTLED}"
-        " ORDER BY transaction_id DESC, sequence DESC LIMIT 1"
+    last = await fetch_optional(
+        connection,
+        Place,
+        f"SELECT {columns_of(Place)} FROM events WHERE {_SETTLED} ORDER BY transaction_id DESC, sequence DESC LIMIT 1",
     )
-    row = await cursor.fetchone()
-    return Place(row["transaction_id"], row["sequence"]) if row else Place()
+    return last or Place()
 
 
 async def event_delete_before(connection: Connection, before: datetime, portion: int) -> int:
@@ -99,13 +118,13 @@ async def event_delete_before(connection: Connection, before: datetime, portion:
 
 
 async def consumer_place(connection: Connection, name: str) -> Place:
-    cursor = await connection.execute(
+    return await fetch_one(
+        connection,
+        Place,
         "INSERT INTO outbox_consumers AS c (name, transaction_id, sequence) VALUES (%s, 0, 0)"
-        " ON CONFLICT (name) DO UPDATE SET name = c.name RETURNING transaction_id, sequence",
+        f" ON CONFLICT (name) DO UPDATE SET name = c.name RETURNING {columns_of(Place)}",
         (name,),
     )
-    row = await cursor.fetchone()
-    return Place(row["transaction_id"], row["sequence"]) if row else Place()
 
 
 async def consumer_advance(connection: Connection, name: str, place: Place) -> None:

@@ -3,15 +3,14 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from psycopg.rows import DictRow
-
 from gpuaas_server.events import queries
-from gpuaas_server.events.queries import EventFilter, Place
+from gpuaas_server.events.queries import EventFilter, EventRow, InsertedEvent, Place
 from gpuaas_server.events.schemas import Event, EventPage
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Connection, Scope
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.kernel.wakeups import LONGEST_PAUSE, Look
 
 ALL = "events"
@@ -28,17 +27,17 @@ class NewEvent:
 
 
 async def emit(tx: Tx, *news: NewEvent) -> None:
-    rows: list[dict[str, object]] = [
-        {
-            "id": new_id("evt"),
-            "time": tx.now,
-            "type": new.type,
-            "subject": new.subject,
-            "tenant_id": new.tenant_id,
-            "project_id": new.project_id,
-            "correlation_id": tx.actor.correlation_id,
-            "data": new.data,
-        }
+    rows = [
+        InsertedEvent(
+            id=new_id("evt"),
+            time=tx.now,
+            type=new.type,
+            subject=new.subject,
+            tenant_id=new.tenant_id,
+            project_id=new.project_id,
+            correlation_id=tx.actor.correlation_id,
+            data=new.data,
+        )
         for new in news
     ]
     tx.later.insert(queries.EVENT_INSERT, rows)
@@ -94,9 +93,8 @@ def _page(items: list[Event], after: Place) -> EventPage:
     return EventPage(items=items, next_cursor=items[-1].cursor if items else str(after))
 
 
-def _event(row: DictRow) -> Event:
-    place = Place(row.pop("transaction_id"), row.pop("sequence"))
-    return Event(cursor=str(place), **row)
+def _event(row: EventRow) -> Event:
+    return Event(cursor=str(Place(row.transaction_id, row.sequence)), **fields_of(row))
 
 
 async def forget_before(tx: Tx, before: datetime, portion: int) -> int:

@@ -1,6 +1,8 @@
 """JSON for PostgreSQL: quickly, and also what the quick writer refuses."""
 
 import json
+from dataclasses import fields, is_dataclass
+from typing import Any
 
 import orjson
 
@@ -10,4 +12,11 @@ def as_json(value: object) -> str:
     try:
         return orjson.dumps(value).decode()
     except TypeError:
-        return json.dumps(value, ensure_ascii=False, default=lambda moment: moment.isoformat())
+        return json.dumps(value, ensure_ascii=False, default=_plain)
+
+
+def _plain(value: Any) -> object:
+    """What orjson writes by itself and json does not: rows and moments."""
+    return (
+        {each.name: getattr(value, each.name) for each in fields(value)} if is_dataclass(value) else value.isoformat()
+    )

@@ -9,15 +9,16 @@ from gpuaas_server.kernel.json_text import as_json
 
 
 class Later:
-    """`insert` takes a statement of ours with one parameter: the rows, as jsonb. `call` takes a function that refuses by
-    raising. In which order they run is not defined; rows of one statement keep theirs.
+    """`insert` takes a statement of ours with one parameter, the rows as jsonb: dataclasses (`rows.recordset_insert` writes
+    their statement) or dicts. `call` takes a function that refuses by raising. The order in which they run is not defined;
+    the rows of one statement keep theirs.
     """
 
     def __init__(self) -> None:
-        self._inserts: dict[str, list[dict[str, object]]] = {}
+        self._inserts: dict[str, list[object]] = {}
         self._calls: list[tuple[str, Sequence[object]]] = []
 
-    def insert(self, statement: str, rows: Sequence[dict[str, object]]) -> None:
+    def insert(self, statement: str, rows: Sequence[object]) -> None:
         self._inserts.setdefault(statement, []).extend(rows)
 
     def call(self, function: str, parameters: Sequence[object]) -> None:

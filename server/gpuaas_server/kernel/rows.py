@@ -1,0 +1,163 @@
+"""Typed rows: each entity is a frozen dataclass whose fields are its columns, and psycopg builds it without a dict between.
+
+A noun names its columns once, in the dataclass. `columns_of` writes them into a SELECT or RETURNING, `recordset_insert`
+and `values_insert` into an INSERT, and the fetch functions read them back:
+
+    @dataclass(frozen=True, slots=True)
+    class SkuRow:
+        id: str
+        name: str
+        uses: int = computed("(SELECT count(*) FROM allocations a WHERE a.sku_id = s.id)")
+
+    await fetch_optional(connection, SkuRow, f"SELECT {columns_of(SkuRow, 's')} FROM skus s WHERE s.id = %s", (sku_id,))
+
+A statement may also write its columns by hand, in any order: their names must be the fields' names.
+"""
+
+from dataclasses import MISSING, Field, field, fields
+from typing import Any, TypeVar
+
+from psycopg import AsyncCursor
+from psycopg.abc import Params
+from psycopg.rows import AsyncRowFactory, RowMaker, no_result, scalar_row
+
+from gpuaas_server.kernel.database import Connection
+
+Row = TypeVar("Row")
+Value = TypeVar("Value")
+
+_EXPRESSION = "sql"
+
+
+def computed(expression: str) -> Any:
+    """Declare a field that is read from an SQL expression and never inserted."""
+    return field(metadata={_EXPRESSION: expression})
+
+
+class _Layout:
+    """What is known about a row class; it is found once, since dataclasses look it up slowly."""
+
+    def __init__(self, row: type[Any]) -> None:
+        self.row = row
+        self.fields: tuple[Field[Any], ...] = fields(row)
+        self.names = tuple(each.name for each in self.fields)
+        self.encoded = [name.encode() for name in self.names]
+        self.inserted = tuple(each.name for each in self.fields if _EXPRESSION not in each.metadata)
+        self.required = {
+            each.name for each in self.fields if each.default is MISSING and each.default_factory is MISSING
+        }
+        self.selected: dict[str, str] = {}
+
+    def select(self, alias: str) -> str:
+        prefix = f"{alias}." if alias else ""
+        columns = [
+            f"{each.metadata[_EXPRESSION]} AS {each.name}" if _EXPRESSION in each.metadata else f"{prefix}{each.name}"
+            for each in self.fields
+        ]
+        self.selected[alias] = ", ".join(columns)
+        return self.selected[alias]
+
+    def make_rows(self, cursor: AsyncCursor[Any]) -> RowMaker[Any]:
+        """The row factory. psycopg calls it once for each result, so that a row itself is one positional call."""
+        result = cursor.pgresult
+        if result is None or not result.nfields:
+            return no_result
+        row = self.row
+        given = [result.fname(number) for number in range(result.nfields)]
+        if given == self.encoded:
+            return lambda values: row(*values)
+        names = [(name or b"").decode() for name in given]
+        if not self.required <= set(names) <= set(self.names):
+            lacking, unknown = sorted(self.required - set(names)), sorted(set(names) - set(self.names))
+            raise TypeError(f"the statement does not fit {row.__name__}: it lacks {lacking} and adds {unknown}")
+        return lambda values: row(**dict(zip(names, values, strict=True)))
+
+
+_layouts: dict[type[Any], _Layout] = {}
+
+
+def _layout(row: type[Any]) -> _Layout:
+    found = _layouts.get(row)
+    if found is None:
+        found = _layouts[row] = _Layout(row)
+    return found
+
+
+def columns_of(row: type[Any], alias: str = "") -> str:
+    """The column list of a SELECT or RETURNING. `alias` qualifies the plain columns of a join."""
+    layout = _layout(row)
+    return layout.selected.get(alias) or layout.select(alias)
+
+
+def row_factory(row: type[Row]) -> AsyncRowFactory[Row]:
+    return _layout(row).make_rows
+
+
+def recordset_insert(table: str, row: type[Any]) -> str:
+    """An INSERT of any number of rows whose only parameter is their JSON, as `Later.insert` and `as_json` make it.
+
+    The types come from the table itself. JSON has no bytes: a row with such a field needs `values_insert`.
+    """
+    columns = ", ".join(_layout(row).inserted)
+    return f"INSERT INTO {table} ({columns}) SELECT {columns} FROM jsonb_populate_recordset(NULL::{table}, %s::jsonb)"
+
+
+def values_insert(table: str, row: type[Any]) -> str:
+    """An INSERT of one row; `values_of` has its parameters."""
+    names = _layout(row).inserted
+    return f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join(['%s'] * len(names))})"
+
+
+def values_of(row: Any) -> list[object]:
+    return [getattr(row, name) for name in _layout(type(row)).inserted]
+
+
+def fields_of(row: Any) -> dict[str, Any]:
+    """The row's fields by name, for a wire type that has the same ones: `Sku(**fields_of(row), allowed_actions=...)`."""
+    return {name: getattr(row, name) for name in _layout(type(row)).names}
+
+
+async def execute(
+    connection: Connection, row: type[Row], statement: str, parameters: Params | None = None
+) -> AsyncCursor[Row]:
+    """Send a statement whose rows are fetched later: in a transaction it travels with the statements around it."""
+    return await connection.cursor(row_factory=row_factory(row)).execute(statement, parameters)
+
+
+async def fetch_one(connection: Connection, row: type[Row], statement: str, parameters: Params | None = None) -> Row:
+    """The row of a statement that always has one, such as the RETURNING of an INSERT."""
+    found = await fetch_optional(connection, row, statement, parameters)
+    if found is None:
+        raise LookupError(f"the statement found no {row.__name__}")
+    return found
+
+
+async def fetch_optional(
+    connection: Connection, row: type[Row], statement: str, parameters: Params | None = None
+) -> Row | None:
+    """The first row; None when there is none."""
+    return await (await execute(connection, row, statement, parameters)).fetchone()
+
+
+async def fetch_all(
+    connection: Connection, row: type[Row], statement: str, parameters: Params | None = None
+) -> list[Row]:
+    return await (await execute(connection, row, statement, parameters)).fetchall()
+
+
+async def fetch_value(
+    connection: Connection, kind: type[Value], statement: str, parameters: Params | None = None
+) -> Value | None:
+    """The first column of the first row; None when there is no row, or it is NULL. `kind` is what mypy takes it for."""
+    cursor = await connection.cursor(row_factory=scalar_row).execute(statement, parameters)
+    found: Value | None = await cursor.fetchone()
+    return found
+
+
+async def fetch_values(
+    connection: Connection, kind: type[Value], statement: str, parameters: Params | None = None
+) -> list[Value]:
+    """The first column of every row."""
+    cursor = await connection.cursor(row_factory=scalar_row).execute(statement, parameters)
+    found: list[Value] = await cursor.fetchall()
+    return found
