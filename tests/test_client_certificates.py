@@ -35,10 +35,10 @@ from gpuaas_sdk import (
     Unreachable,
 )
 from gpuaas_sdk.testing import RunningServer, World, free_port
-from gpuaas_server.access import keys, tls_authority
-from gpuaas_server.access.client_authority import client_certificate
 from gpuaas_server.kernel.clock import utc_now
 from gpuaas_server.kernel.settings import Settings
+from gpuaas_server.pki import keys, tls_authority
+from gpuaas_server.pki.client_authority import client_certificate
 from gpuaas_server.runtime import running_platform
 from system_support.ledger import Ledger, until
 

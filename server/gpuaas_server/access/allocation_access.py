@@ -4,7 +4,6 @@ from datetime import datetime
 
 from gpuaas_server.access import credential_queries, queries, service
 from gpuaas_server.access.schemas import GRANT_KEYS, SshGrant, SshGrantCreate
-from gpuaas_server.access.ssh_keys import SshPublicKey, read_public_key
 from gpuaas_server.allocations import service as allocations
 from gpuaas_server.allocations.service import AllocationAccess
 from gpuaas_server.audit import service as audit
@@ -14,6 +13,7 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.pki.service import SshPublicKey, read_public_key
 
 _TAKES_GRANTS = ("requested", "provisioning", "active")
 

@@ -5,7 +5,6 @@ from datetime import timedelta
 from gpuaas_server.access import queries
 from gpuaas_server.access.allocation_access import allocation_place, audited
 from gpuaas_server.access.issuing import Issue, certificates_issue, requester_sources
-from gpuaas_server.access.keys import PlatformKey
 from gpuaas_server.access.schemas import (
     IssuedSshCertificate,
     IssuedSshCertificates,
@@ -14,12 +13,12 @@ from gpuaas_server.access.schemas import (
     SshCertificateCreate,
     SshCertificateRevoke,
 )
-from gpuaas_server.access.ssh_keys import read_public_key
 from gpuaas_server.allocations import service as allocations
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.settings import Settings
+from gpuaas_server.pki.service import PlatformKey, read_public_key
 
 REVOKERS = frozenset({"platform_admin", "tenant_admin", "project_admin"})
 

@@ -7,14 +7,14 @@ from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from gpuaas_server.access import keys
-from gpuaas_server.access.client_authority import client_certificate, read_request
 from gpuaas_server.access.schemas import NewServiceAccountCertificate, ServiceAccountCertificateCreate
 from gpuaas_server.identity import certificates
 from gpuaas_server.identity.certificates import NewCertificate
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.http.client_certificates import thumbprint_of
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.pki import service as pki
+from gpuaas_server.pki.service import client_certificate, read_request
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,17 +25,12 @@ class SignedCertificate:
     pem: str
 
 
-async def client_authority_bundle(platform: Platform) -> str:
-    """Every client CA that is trusted now, as PEM; also one that signs only later."""
-    return "".join(one.certificate or "" for one in await keys.authorities(platform, "client_ca"))
-
-
 async def sign_client_certificate(
     platform: Platform, account_id: str, body: ServiceAccountCertificateCreate
 ) -> SignedCertificate:
     """Sign a request. Call it before the transaction that registers the certificate, not inside."""
     public, now = read_request(body.certificate_request), platform.clock()
-    authority = keys.signer(await keys.live_keys(platform, "client_ca"), now)
+    authority = pki.signer(await pki.live_keys(platform, "client_ca"), now)
     if authority.certificate is None or not isinstance(authority.private, ec.EllipticCurvePrivateKey):
         raise TypeError("the client CA has no certificate, or a key of an unexpected type")
     expires_at = _expiry(authority.certificate, now, body.days)

@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from psycopg.rows import DictRow
 from starlette.responses import Response
 
-from gpuaas_server.access import credentials, deliveries, keys
+from gpuaas_server.access import credentials, deliveries
 from gpuaas_server.access.credential_schemas import (
     AccessCredential,
     AccessCredentialCreate,
@@ -23,6 +23,7 @@ from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
 from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
 from gpuaas_server.kernel.http.problems import problem_responses
 from gpuaas_server.kernel.ids import CredentialId, ProjectId
+from gpuaas_server.pki import service as pki
 from gpuaas_server.secrets.envelope import SecretRef
 
 router = APIRouter()
@@ -142,7 +143,7 @@ async def access_credential_deliver(
         return await call.change(
             lambda tx: deliveries.private_key_deliver(tx, project_id, credential_id, sealed), status=201
         )
-    authority = keys.signer(await keys.live_keys(platform, "ssh_user_ca"), platform.clock())
+    authority = pki.signer(await pki.live_keys(platform, "ssh_user_ca"), platform.clock())
     settings = platform.settings
     return await call.change(
         lambda tx: deliveries.certificate_deliver(tx, project_id, credential_id, body, authority, settings), status=201

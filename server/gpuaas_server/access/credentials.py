@@ -12,7 +12,6 @@ from psycopg.rows import DictRow
 from gpuaas_server.access import credential_queries as queries
 from gpuaas_server.access import queries as access_queries
 from gpuaas_server.access.credential_schemas import AccessCredential, AccessCredentialCreate
-from gpuaas_server.access.ssh_keys import SshPublicKey, read_public_key
 from gpuaas_server.allocations import service as allocations
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
@@ -23,6 +22,7 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.pki.service import SshPublicKey, read_public_key
 from gpuaas_server.secrets import service as secrets
 from gpuaas_server.secrets.service import PreparedSecret
 

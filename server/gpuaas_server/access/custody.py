@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable
 from starlette.responses import Response
 
 from gpuaas_server.access.credentials import PURPOSE, new_key_pair
-from gpuaas_server.access.ssh_keys import SshPublicKey
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.pki.service import SshPublicKey
 from gpuaas_server.secrets import service as secrets
 from gpuaas_server.secrets.envelope import SecretRef
 from gpuaas_server.secrets.service import PreparedSecret, SecretOwner

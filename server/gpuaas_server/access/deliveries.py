@@ -17,9 +17,7 @@ from gpuaas_server.access.credential_schemas import (
 )
 from gpuaas_server.access.credentials import living, present
 from gpuaas_server.access.issuing import Issue, certificates_issue, requester_sources
-from gpuaas_server.access.keys import PlatformKey
 from gpuaas_server.access.schemas import SshCertificate
-from gpuaas_server.access.ssh_keys import read_public_key
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.events.service import NewEvent, emit
@@ -29,6 +27,7 @@ from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.settings import Settings
+from gpuaas_server.pki.service import PlatformKey, read_public_key
 from gpuaas_server.secrets import sealed_box
 from gpuaas_server.secrets import service as secrets
 from gpuaas_server.secrets.envelope import SecretRef

@@ -10,10 +10,8 @@ from gpuaas_server.access import (
     certificates,
     client_certificate_endpoints,
     credential_endpoints,
-    keys,
     operation_endpoints,
     platform_key_endpoints,
-    service,
     user_keys,
 )
 from gpuaas_server.access.schemas import (
@@ -33,6 +31,7 @@ from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
 from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
 from gpuaas_server.kernel.http.problems import problem_responses
 from gpuaas_server.kernel.ids import AllocationId, GrantId, ProjectId, SshKeyId
+from gpuaas_server.pki import service as pki
 
 router = APIRouter(tags=["access"])
 _CHANGE = ("idempotency_mismatch", "idempotency_in_progress")
@@ -45,8 +44,8 @@ async def ssh_ca_show(call: Annotated[Call, admitted("ssh_ca_show")]) -> Respons
 
     async def show(connection: Connection) -> SshCa:
         return SshCa(
-            user_ca_keys=await service.user_ca_keys(connection),
-            host_ca_keys=await service.host_ca_keys(connection),
+            user_ca_keys=await pki.user_ca_keys(connection),
+            host_ca_keys=await pki.host_ca_keys(connection),
         )
 
     return await call.read(show)
@@ -91,7 +90,7 @@ async def ssh_certificate_create(
 ) -> Response:
     """A login certificate for an active allocation, an hour at most. Nothing secret is stored or sent."""
     platform = call.platform
-    authority = keys.signer(await keys.live_keys(platform, "ssh_user_ca"), platform.clock())
+    authority = pki.signer(await pki.live_keys(platform, "ssh_user_ca"), platform.clock())
     settings = platform.settings
     return await call.change(
         lambda tx: certificates.ssh_certificate_create(tx, project_id, allocation_id, body, authority, settings),

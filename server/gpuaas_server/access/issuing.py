@@ -4,17 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from gpuaas_server.access import queries, service, ssh_ca
-from gpuaas_server.access.keys import PlatformKey
+from gpuaas_server.access import queries
 from gpuaas_server.access.queries import NewCertificate
 from gpuaas_server.access.schemas import SshCertificate, SshTarget
-from gpuaas_server.access.ssh_ca import CertificateRequest
-from gpuaas_server.access.ssh_keys import SshPublicKey
 from gpuaas_server.allocations.service import AllocationAccess
 from gpuaas_server.kernel.context import Actor, Tx
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.networks import is_address, parse_address
 from gpuaas_server.kernel.settings import Settings
+from gpuaas_server.pki import service as pki
+from gpuaas_server.pki.service import CertificateRequest, PlatformKey, SshPublicKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,7 @@ async def certificates_issue(tx: Tx, places: Sequence[AllocationAccess], wanted:
     targets = {place.allocation_id: target_of(place) for place in places}
     rows = await queries.certificates_insert(tx.connection, [_row(tx, place, wanted) for place in places])
     serials = {row["allocation_id"]: row for row in rows}
-    host_keys = await service.host_ca_keys(tx.connection)
+    host_keys = await pki.host_ca_keys(tx.connection)
     issued = []
     for place in places:
         row, target = serials[place.allocation_id], targets[place.allocation_id]
@@ -54,13 +53,13 @@ async def certificates_issue(tx: Tx, places: Sequence[AllocationAccess], wanted:
             serial=row["serial"],
             key_id=row["key_id"],
             principals=(place.allocation_id,),
-            valid_after=tx.now - ssh_ca.CLOCK_SLACK,
+            valid_after=tx.now - pki.SSH_CLOCK_SLACK,
             valid_before=wanted.valid_before,
             sources=tuple(wanted.sources),
         )
         issued.append(
             SshCertificate(
-                certificate=ssh_ca.sign_user_certificate(wanted.authority, request),
+                certificate=pki.sign_user_certificate(wanted.authority, request),
                 valid_before=wanted.valid_before,
                 serial=row["serial"],
                 principal=place.allocation_id,

@@ -10,14 +10,13 @@ from typing import Protocol
 
 from gpuaas_server.access import credential_queries as queries
 from gpuaas_server.access.issuing import Issue, certificates_issue
-from gpuaas_server.access.keys import PlatformKey
 from gpuaas_server.access.schemas import MachineAccess, UnreachableAllocation
-from gpuaas_server.access.ssh_keys import SshPublicKey
 from gpuaas_server.allocations import service as allocations
 from gpuaas_server.allocations.service import AllocationAccess
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.kernel.context import Tx
+from gpuaas_server.pki.service import PlatformKey, SshPublicKey
 from gpuaas_server.work import leases
 
 LONGEST = timedelta(minutes=60)

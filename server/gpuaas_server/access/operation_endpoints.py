@@ -5,17 +5,18 @@ from typing import Annotated
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from gpuaas_server.access import keys, operation_access
+from gpuaas_server.access import operation_access
 from gpuaas_server.access.issuing import requester_sources
 from gpuaas_server.access.operation_access import WayIn
 from gpuaas_server.access.operation_schemas import MachineAccessCreate
 from gpuaas_server.access.schemas import MachineAccess
-from gpuaas_server.access.ssh_keys import read_public_key
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.http.call import Call, admitted_change
 from gpuaas_server.kernel.http.problems import problem_responses
 from gpuaas_server.kernel.ids import OperationId, ProjectId
 from gpuaas_server.operations import service as operations
+from gpuaas_server.pki import service as pki
+from gpuaas_server.pki.service import read_public_key
 
 router = APIRouter(tags=["access"])
 _CODES = ("ssh_key_refused", "lease_lost", "not_the_controller", "idempotency_mismatch", "idempotency_in_progress")
@@ -36,7 +37,7 @@ async def operation_machine_access(
     """Certificates for the allocations of an operation whose lease you hold: an hour at most, and they end with it."""
     platform, actor = call.platform, call.actor
     public = read_public_key(body.public_key)
-    authority = keys.signer(await keys.live_keys(platform, "ssh_user_ca"), platform.clock())
+    authority = pki.signer(await pki.live_keys(platform, "ssh_user_ca"), platform.clock())
     sources = requester_sources(actor, platform.settings)
 
     async def issue(tx: Tx) -> MachineAccess:

@@ -5,12 +5,13 @@ from typing import Annotated
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from gpuaas_server.access import keys, platform_keys
+from gpuaas_server.access import platform_keys
 from gpuaas_server.access.schemas import PlatformKey, PlatformKeyRetire, PlatformKeyRotate
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
 from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
 from gpuaas_server.kernel.http.problems import problem_responses
 from gpuaas_server.kernel.ids import PlatformKeyId
+from gpuaas_server.pki import service as pki
 
 router = APIRouter()
 _CHANGE = problem_responses("conflict", "idempotency_mismatch", "idempotency_in_progress")
@@ -31,7 +32,7 @@ async def platform_key_rotate(
     body: PlatformKeyRotate, call: Annotated[Call, admitted_change("platform_key_rotate")]
 ) -> Response:
     """A new key: published now, signing after ten minutes. Older ones are trusted until they are retired."""
-    new = await keys.key_prepare(call.platform, body.kind)
+    new = await pki.key_prepare(call.platform, body.kind)
     return await call.change(lambda tx: platform_keys.platform_key_rotate(tx, new, body), status=201)
 
 

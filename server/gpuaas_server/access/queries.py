@@ -35,23 +35,6 @@ async def certificates_insert(connection: Connection, news: Sequence[NewCertific
     return await cursor.fetchall()
 
 
-async def host_certificate_insert(
-    connection: Connection,
-    node_id: str,
-    allocation_id: str | None,
-    address: str,
-    fingerprint: str,
-    valid_before: datetime,
-    now: datetime,
-) -> int:
-    cursor = await connection.execute(
-        "INSERT INTO ssh_host_certificates (node_id, allocation_id, address, fingerprint, valid_before, created_at)"
-        " VALUES (%s, %s, %s, %s, %s, %s) RETURNING serial",
-        (node_id, allocation_id, address, fingerprint, valid_before, now),
-    )
-    return int((await cursor.fetchall())[0]["serial"])
-
-
 async def certificate_list(
     connection: Connection, project_id: str, allocation_id: str, before: int | None, limit: int
 ) -> list[DictRow]:
@@ -211,14 +194,5 @@ async def certificates_delete_before(connection: Connection, before: datetime, p
         connection,
         "DELETE FROM ssh_certificates WHERE serial = ANY(ARRAY(SELECT serial FROM ssh_certificates"
         " WHERE valid_before < %s ORDER BY valid_before LIMIT %s))",
-        (before, portion),
-    )
-
-
-async def host_certificates_delete_before(connection: Connection, before: datetime, portion: int) -> int:
-    return await rows_removed(
-        connection,
-        "DELETE FROM ssh_host_certificates WHERE serial = ANY(ARRAY(SELECT serial"
-        " FROM ssh_host_certificates WHERE valid_before < %s ORDER BY valid_before LIMIT %s))",
         (before, portion),
     )

@@ -1,4 +1,4 @@
-"""What other rooms need of access: the grants and revocations that a host must know, and the public CA keys.
+"""What other rooms need of access: the grants and revocations that a host must know.
 
 Imports neither allocations nor nodes, so that both may call it.
 """
@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 from psycopg.rows import DictRow
 
-from gpuaas_server.access import keys, queries
+from gpuaas_server.access import queries
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.kernel.clock import utc_now
@@ -112,17 +112,6 @@ async def grants_create_from_keys(tx: Tx, wanted: NewGrants) -> None:
     await queries.grants_insert(tx.connection, rows)
 
 
-async def user_ca_keys(connection: Connection) -> list[str]:
-    """What a host's sshd trusts for logins, as OpenSSH lines, newest first."""
-    return [key.ssh_line for key in await keys.published_keys(connection, "ssh_user_ca")]
-
-
-async def host_ca_keys(connection: Connection) -> list[str]:
-    """What a client trusts for host keys."""
-    return [key.ssh_line for key in await keys.published_keys(connection, "ssh_host_ca")]
-
-
 async def certificates_forget(tx: Tx, before: datetime, portion: int) -> int:
-    """Of people and of hosts, expired before then. An expired certificate opens nothing, revoked or not."""
-    gone = await queries.certificates_delete_before(tx.connection, before, portion)
-    return max(gone, await queries.host_certificates_delete_before(tx.connection, before, portion))
+    """Remove those that expired before then. An expired certificate opens nothing, revoked or not."""
+    return await queries.certificates_delete_before(tx.connection, before, portion)

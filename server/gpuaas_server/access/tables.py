@@ -1,27 +1,8 @@
-"""Platform keys (sealed), issued SSH certificates, people's SSH keys, grants on allocations, credentials of projects."""
+"""Issued SSH certificates, people's SSH keys, grants on allocations, credentials of projects."""
 
 import sqlalchemy as sa
 
 from gpuaas_server.kernel.tables import Timestamp, id_column, metadata, text_id
-
-PLATFORM_KEY_KINDS = ("task_signing", "ssh_user_ca", "ssh_host_ca", "tls_ca", "client_ca", "registry_token")
-
-platform_keys = sa.Table(
-    "platform_keys",
-    metadata,
-    id_column("pky"),
-    sa.Column("kind", sa.Text, nullable=False),
-    # Under the master key, of an older release. Null: the private side is in custody, or was destroyed at retirement.
-    sa.Column("sealed_private_key", sa.LargeBinary),
-    sa.Column("public_key", sa.Text, nullable=False),  # as an OpenSSH line
-    sa.Column("certificate", sa.Text),  # PEM; of an authority
-    # A rotated-in key is published first and signs later, when everybody has had time to learn it.
-    sa.Column("signs_from", Timestamp, nullable=False),
-    sa.Column("retired_at", Timestamp),
-    sa.Column("created_at", Timestamp, nullable=False),
-    sa.CheckConstraint(f"kind IN {PLATFORM_KEY_KINDS}", name="platform_keys_kind"),
-    sa.Index("platform_keys_by_kind", "kind", "id"),
-)
 
 ssh_certificates = sa.Table(
     "ssh_certificates",
@@ -57,19 +38,6 @@ ssh_certificates = sa.Table(
     sa.Index("ssh_certificates_by_end", "valid_before"),
 )
 
-ssh_host_certificates = sa.Table(
-    "ssh_host_certificates",
-    metadata,
-    sa.Column("serial", sa.BigInteger, sa.Identity(always=True), primary_key=True),
-    sa.Column("node_id", text_id(), nullable=False),
-    sa.Column("allocation_id", text_id()),
-    sa.Column("address", sa.Text, nullable=False),
-    sa.Column("fingerprint", sa.Text, nullable=False),
-    sa.Column("valid_before", Timestamp, nullable=False),
-    sa.Column("created_at", Timestamp, nullable=False),
-    sa.Index("ssh_host_certificates_by_node", "node_id", "serial"),
-    sa.Index("ssh_host_certificates_by_end", "valid_before"),
-)
 
 ssh_keys = sa.Table(
     "ssh_keys",

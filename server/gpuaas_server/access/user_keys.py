@@ -2,7 +2,6 @@
 
 from gpuaas_server.access import queries
 from gpuaas_server.access.schemas import SshKey, SshKeyCreate
-from gpuaas_server.access.ssh_keys import read_public_key
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.kernel.context import Tx
@@ -10,6 +9,7 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.pki.service import read_public_key
 
 
 async def ssh_key_list(connection: Connection, user_id: str, after: str | None, limit: int) -> Page[SshKey]:

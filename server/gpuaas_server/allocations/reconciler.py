@@ -19,6 +19,7 @@ from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.nodes import facts, tasks
+from gpuaas_server.pki import service as pki
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class AllocationMachine:
         newest = await tasks.newest_tasks(connection, subjects)
         slots = await capacity.claimed_slots(connection, subjects)
         grants = await access.grants_of(connection, subjects)
-        ca_keys = await access.user_ca_keys(connection)
+        ca_keys = await pki.user_ca_keys(connection)
         for row in rows:
             if row["baseline_sha256"] is None and row["state"] in ("releasing", "failed"):
                 row["baseline_sha256"] = await self._baseline(connection, row["id"])

@@ -5,7 +5,6 @@ from urllib.parse import urlsplit
 
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 
-from gpuaas_server.access import keys, tls
 from gpuaas_server.artifacts.oci import Registry
 from gpuaas_server.artifacts.registry_tokens import RegistryKey, registry_token
 from gpuaas_server.artifacts.s3 import Bucket, S3Store
@@ -13,6 +12,7 @@ from gpuaas_server.artifacts.stores import BlobStore, DirectoryStore
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.settings import Settings
+from gpuaas_server.pki import service as pki
 
 LOOPBACK = ("127.", "localhost", "[::1]")
 EVERYWHERE = ("0.0.0.0", "[::]")
@@ -60,7 +60,7 @@ def require_registry(settings: Settings) -> str:
 
 async def registry_key(platform: Platform) -> RegistryKey:
     """The key that signs the registry's tokens now. Call it before a transaction, not inside."""
-    newest = keys.signer(await keys.live_keys(platform, "registry_token"), platform.clock())
+    newest = pki.signer(await pki.live_keys(platform, "registry_token"), platform.clock())
     if not isinstance(newest.private, EllipticCurvePrivateKey) or newest.certificate is None:
         raise TypeError(f"the registry's key {newest.kid} has an unexpected form")
     return RegistryKey(newest.private, newest.certificate)
@@ -73,5 +73,5 @@ async def registry(platform: Platform) -> Registry:
     trusted = None
     if url.startswith("https:"):
         trusted = ssl.create_default_context()
-        trusted.load_verify_locations(cadata="".join(await tls.trusted_pems(platform)))
+        trusted.load_verify_locations(cadata="".join(await pki.trusted_pems(platform)))
     return Registry(url, lambda wanted: registry_token(key, "gpuaas", [wanted], platform.clock()), trusted)

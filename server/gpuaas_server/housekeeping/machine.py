@@ -15,7 +15,7 @@ from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.http import idempotency
 from gpuaas_server.kernel.settings import Settings
-from gpuaas_server.nodes import enrolment, node_keys, tasks
+from gpuaas_server.nodes import enrolment, host_certificates, node_keys, tasks
 from gpuaas_server.operations import forgetting
 from gpuaas_server.terminals import service as terminals
 
@@ -63,6 +63,7 @@ class HousekeepingMachine:
             await tasks.tasks_forget_served(tx, decision.history, PORTION),
             await terminals.terminals_forget(tx, decision.history, PORTION),
             await access.certificates_forget(tx, decision.certificates, PORTION),
+            await host_certificates.host_certificates_forget(tx, decision.certificates, PORTION),
             await enrolment.tokens_forget(tx, decision.enrolments, PORTION),
             await publishing.intents_forget(tx, decision.history, PORTION),
             await pulling.secrets_forget(tx, decision.history, PORTION),

@@ -13,6 +13,7 @@ import gpuaas_server.identity.tables
 import gpuaas_server.instances.tables
 import gpuaas_server.nodes.tables
 import gpuaas_server.operations.tables
+import gpuaas_server.pki.tables
 import gpuaas_server.projects.tables
 import gpuaas_server.receipts.tables
 import gpuaas_server.secrets.tables

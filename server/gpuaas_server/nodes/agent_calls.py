@@ -3,7 +3,6 @@
 import base64
 from datetime import datetime
 
-from gpuaas_server.access import keys
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.events import service as events
@@ -17,11 +16,12 @@ from gpuaas_server.nodes.addresses import NodeAddresses
 from gpuaas_server.nodes.agent_schemas import Heartbeat, Phase, PlatformTrust, TaskKey, TaskResult
 from gpuaas_server.nodes.tasks import TaskReport
 from gpuaas_server.nodes.tls_anchors import AnchorDocuments
+from gpuaas_server.pki import service as pki
 
 
 async def platform_trust(platform: Platform, documents: AnchorDocuments) -> PlatformTrust:
     async with platform.database.connection(PLATFORM) as connection:
-        published = await keys.published_keys(connection, "task_signing", "ssh_user_ca", "ssh_host_ca", "tls_ca")
+        published = await pki.published_keys(connection, "task_signing", "ssh_user_ca", "ssh_host_ca", "tls_ca")
     return PlatformTrust(
         tls_anchors=await documents.current(published),
         server_time=platform.clock(),

@@ -9,7 +9,6 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel
 from starlette.responses import Response
 
-from gpuaas_server.access import host_certificates, tls
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http.call import Call, admitted, reply
@@ -20,6 +19,7 @@ from gpuaas_server.nodes import (
     agent_calls,
     enrolment,
     facts,
+    host_certificates,
     inventory,
     node_key_queries,
     node_keys,
@@ -43,6 +43,7 @@ from gpuaas_server.nodes.agent_schemas import (
     TaskResult,
 )
 from gpuaas_server.nodes.gate import AgentGate, key_generation, signed_by_key
+from gpuaas_server.pki import service as pki
 
 router = APIRouter(prefix="/agent", tags=["agent"])
 
@@ -77,7 +78,7 @@ async def _change(call: Call, verb: Callable[[Tx], Awaitable[BaseModel | None]])
 @router.get("/ca", response_model=AgentCa, responses=problem_responses())
 async def agent_ca(request: Request) -> Response:
     """The platform's CA certificates; the enrolment bundle says which one to expect."""
-    anchors = await tls.trusted_pems(request.app.state.platform)
+    anchors = await pki.trusted_pems(request.app.state.platform)
     return reply(AgentCa(ca_pem=anchors[-1], anchors=anchors))
 
 
@@ -202,7 +203,7 @@ async def agent_host_certificate(
     body: HostCertificateRequest, call: Annotated[Call, admitted("agent_host_certificate")]
 ) -> Response:
     """An SSH host certificate for an allocation that is claimed on this node, or (null) for the node's own sshd."""
-    wanted = host_certificates.HostCertificateWish(call.actor.id, body.allocation_id, body.public_key, body.address)
+    wanted = host_certificates.NewHostCertificate(call.actor.id, body.allocation_id, body.public_key, body.address)
     signed = await host_certificates.host_certificate_create(call.platform, call.actor, wanted)
     return reply(HostCertificate(certificate=signed.certificate, valid_before=signed.valid_before))
 

@@ -6,7 +6,6 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from gpuaas_server.access import tls
 from gpuaas_server.capacity.schemas import SlotStatus
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
@@ -25,6 +24,7 @@ from gpuaas_server.nodes.schemas import (
     NodeUpdate,
     Task,
 )
+from gpuaas_server.pki import service as pki
 
 router = APIRouter(tags=["nodes"])
 _CHANGE = ("conflict", "idempotency_mismatch", "idempotency_in_progress")
@@ -49,7 +49,7 @@ async def enrolment_token_create(
     """A bundle that lets a new host enrol. It is shown once."""
     urls = call.platform.settings.agent_urls
     pinned = any(url.startswith("https://") for url in urls)
-    digest = await tls.authority_digest(call.platform) if pinned else None
+    digest = await pki.pinned_digest(call.platform) if pinned else None
     return await call.change(lambda tx: enrolment.enrolment_token_create(tx, body, urls, digest), status=201)
 
 

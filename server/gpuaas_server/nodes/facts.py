@@ -10,7 +10,6 @@ import hashlib
 import json
 from collections.abc import Mapping
 
-from gpuaas_server.access import keys
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.capacity import service as capacity
@@ -21,6 +20,7 @@ from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.nodes import fact_queries as queries
+from gpuaas_server.pki import service as pki
 
 
 async def claim_store(tx: Tx, node_id: str, configuration: str | None, agent_sha256: str | None) -> None:
@@ -77,7 +77,7 @@ async def wipe_order(connection: Connection, settings: Settings, node_id: str, w
 
 async def _identity(connection: Connection, settings: Settings, node_id: str) -> dict[str, object]:
     """Whom the agent has to trust and where it finds the platform."""
-    published = await keys.published_keys(connection, "task_signing", "ssh_user_ca", "ssh_host_ca", "tls_ca")
+    published = await pki.published_keys(connection, "task_signing", "ssh_user_ca", "ssh_host_ca", "tls_ca")
     identity: dict[str, object] = {
         "node_id": node_id,
         "urls": settings.agent_urls,

@@ -13,7 +13,6 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from psycopg.rows import DictRow
 from starlette.requests import Request
 
-from gpuaas_server.access import keys
 from gpuaas_server.kernel.context import Actor, Platform
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.errors import Problem
@@ -31,6 +30,7 @@ from gpuaas_server.nodes.node_keys import is_over
 from gpuaas_server.nodes.nonces import NonceMemory
 from gpuaas_server.nodes.refusals import ENROL, AgentRefusals, KeyMisuse
 from gpuaas_server.nodes.signatures import ENROLLING, AgentSignature
+from gpuaas_server.pki import service as pki
 
 # A key may have been renewed at another replica. Changing calls learn that with their nonce; polls look this often.
 KEY_MEMORY = timedelta(minutes=10)
@@ -90,7 +90,7 @@ class AgentGate:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """While calls are served: the platform has its keys, and signs of life are written."""
-        await keys.ensure_keys(self._platform)
+        await pki.ensure_keys(self._platform)
         await self.liveness.open()
         try:
             yield

@@ -13,8 +13,6 @@ import orjson
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from psycopg.rows import DictRow
 
-from gpuaas_server.access import keys
-from gpuaas_server.access.keys import PlatformKey
 from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.database import PLATFORM
@@ -23,6 +21,8 @@ from gpuaas_server.kernel.wakeups import Look
 from gpuaas_server.nodes import task_queries as queries
 from gpuaas_server.nodes.batching import Batched
 from gpuaas_server.nodes.tasks import topic
+from gpuaas_server.pki import service as pki
+from gpuaas_server.pki.service import PlatformKey
 
 SIGNATURE_PREFIX = b"gpuaas-task-v1\n"
 KEYS_LIFE = timedelta(seconds=60)
@@ -83,9 +83,9 @@ class TaskInbox:
     async def _task_key(self) -> PlatformKey:
         now = self._platform.clock()
         if self._keys_until is None or now >= self._keys_until:
-            self._keys = await keys.live_keys(self._platform, "task_signing")
+            self._keys = await pki.live_keys(self._platform, "task_signing")
             self._keys_until = now + KEYS_LIFE
-        return keys.signer(self._keys, now)
+        return pki.signer(self._keys, now)
 
 
 def sign_task(row: DictRow, key: PlatformKey) -> SignedTask:

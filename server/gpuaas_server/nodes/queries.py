@@ -6,7 +6,7 @@ from typing import LiteralString
 
 from psycopg.rows import DictRow
 
-from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.database import Connection, rows_removed
 
 _NODE = (
     "n.id, n.name, n.hostname, n.address, n.slice_addresses, n.source_networks, n.ssh_host_public_key, n.agent_version,"
@@ -192,3 +192,29 @@ async def nodes_lost(connection: Connection, node_ids: Sequence[str]) -> set[str
         "SELECT id FROM nodes WHERE id = ANY(%s) AND lost_since IS NOT NULL", (list(node_ids),)
     )
     return {row["id"] for row in await cursor.fetchall()}
+
+
+async def host_certificate_insert(
+    connection: Connection,
+    node_id: str,
+    allocation_id: str | None,
+    address: str,
+    fingerprint: str,
+    valid_before: datetime,
+    now: datetime,
+) -> int:
+    cursor = await connection.execute(
+        "INSERT INTO ssh_host_certificates (node_id, allocation_id, address, fingerprint, valid_before, created_at)"
+        " VALUES (%s, %s, %s, %s, %s, %s) RETURNING serial",
+        (node_id, allocation_id, address, fingerprint, valid_before, now),
+    )
+    return int((await cursor.fetchall())[0]["serial"])
+
+
+async def host_certificates_delete_before(connection: Connection, before: datetime, portion: int) -> int:
+    return await rows_removed(
+        connection,
+        "DELETE FROM ssh_host_certificates WHERE serial = ANY(ARRAY(SELECT serial"
+        " FROM ssh_host_certificates WHERE valid_before < %s ORDER BY valid_before LIMIT %s))",
+        (before, portion),
+    )

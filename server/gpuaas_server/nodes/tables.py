@@ -1,4 +1,4 @@
-"""Nodes, their sign of life, enrolment, and host tasks. No tenant owns any of it."""
+"""Nodes, their sign of life, enrolment, host certificates, and host tasks. No tenant owns any of it."""
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
@@ -206,4 +206,19 @@ node_tasks = sa.Table(
     sa.Index("node_tasks_overdue", "deadline", postgresql_where=sa.text("status = 'pending'")),
     sa.Index("node_tasks_by_node", "node_id", "id"),
     sa.Index("node_tasks_finished", "reported_at", postgresql_where=sa.text("status <> 'pending'")),
+)
+
+
+ssh_host_certificates = sa.Table(
+    "ssh_host_certificates",
+    metadata,
+    sa.Column("serial", sa.BigInteger, sa.Identity(always=True), primary_key=True),
+    sa.Column("node_id", text_id(), nullable=False),
+    sa.Column("allocation_id", text_id()),
+    sa.Column("address", sa.Text, nullable=False),
+    sa.Column("fingerprint", sa.Text, nullable=False),
+    sa.Column("valid_before", Timestamp, nullable=False),
+    sa.Column("created_at", Timestamp, nullable=False),
+    sa.Index("ssh_host_certificates_by_node", "node_id", "serial"),
+    sa.Index("ssh_host_certificates_by_end", "valid_before"),
 )

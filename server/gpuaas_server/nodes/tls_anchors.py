@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import orjson
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from gpuaas_server.access import keys, tls_authority
-from gpuaas_server.access.keys import PublishedKey
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.nodes.agent_schemas import SignedAnchors
+from gpuaas_server.pki import service as pki
+from gpuaas_server.pki.service import PublishedKey
 
 SIGNATURE_PREFIX = b"gpuaas-tls-anchors-v1\n"
 
@@ -38,7 +38,7 @@ class AnchorDocuments:
 
     async def _sign(self, published: Sequence[PublishedKey]) -> SignedAnchors:
         """By the oldest living task key: the one that every agent knows."""
-        key = (await keys.live_keys(self._platform, "task_signing"))[-1]
+        key = (await pki.live_keys(self._platform, "task_signing"))[-1]
         if not isinstance(key.private, Ed25519PrivateKey):
             raise TypeError("the task key is not Ed25519")
         anchors = [key.certificate for key in published if key.kind == "tls_ca"]
@@ -49,4 +49,4 @@ class AnchorDocuments:
 
 def anchor_digest(certificate: str) -> str:
     """What a heartbeat names a CA by: SHA-256 of the certificate's DER, in hex."""
-    return tls_authority.authority_digest(certificate)
+    return pki.authority_digest(certificate)

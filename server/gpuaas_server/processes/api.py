@@ -12,7 +12,6 @@ import uvicorn
 import uvloop
 from starlette.types import ASGIApp
 
-from gpuaas_server.access import keys
 from gpuaas_server.app import build_app
 from gpuaas_server.identity.signing_keys import ensure_signing_key
 from gpuaas_server.kernel import metrics
@@ -25,6 +24,7 @@ from gpuaas_server.kernel.http.websocket import BoundedWebSocketProtocol
 from gpuaas_server.kernel.networks import Networks
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.kernel.start import StartFailed
+from gpuaas_server.pki import service as pki
 from gpuaas_server.processes.certificates import keep_renewing
 from gpuaas_server.processes.early_answers import EarlyAnswers
 from gpuaas_server.processes.file_limit import connection_limit
@@ -182,7 +182,7 @@ async def _collect_garbage() -> None:
 
 async def _open_keys(platform: Platform) -> None:
     """Every key that this process signs with: once, so that no signature waits for the secret store."""
-    await keys.ensure_keys(platform)
+    await pki.ensure_keys(platform)
     await ensure_signing_key(platform)
 
 

@@ -10,11 +10,11 @@ from urllib.parse import urlsplit
 
 from psycopg import Error
 
-from gpuaas_server.access import keys
-from gpuaas_server.access.tls import TlsFiles, ensure_server_certificate
 from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.pki import service as pki
+from gpuaas_server.pki.service import TlsFiles, ensure_server_certificate
 
 # How often a process looks, beside the moments when platform keys change. The wall clock decides what is due, so a clock
 # that was set is noticed by the next look.
@@ -37,7 +37,7 @@ async def https_certificate(platform: Platform) -> TlsFiles:
 async def keep_renewing(platform: Platform, listener: str, renew: Renew) -> None:
     """Until cancelled: new connections get a certificate that is valid, however long the process runs."""
     while not platform.wakeups.ending:
-        async with platform.wakeups.waiting(keys.TOPIC) as woken:
+        async with platform.wakeups.waiting(pki.TOPIC) as woken:
             await renew_once(platform, listener, renew)
             with suppress(TimeoutError):
                 async with asyncio.timeout(RENEW_SECONDS):

@@ -14,10 +14,9 @@ from pathlib import Path
 
 import uvicorn
 
-from gpuaas_server.access.client_certificates import client_authority_bundle
-from gpuaas_server.access.tls import TlsFiles, replace_file, server_files
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.settings import Settings
+from gpuaas_server.pki.service import TlsFiles, client_authority_bundle, replace_file, server_files
 from gpuaas_server.processes.certificates import https_certificate
 
 CLIENT_AUTHORITIES = "client-ca.crt"

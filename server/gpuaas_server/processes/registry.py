@@ -19,8 +19,6 @@ from pathlib import Path
 
 from psycopg import Error
 
-from gpuaas_server.access import keys
-from gpuaas_server.access.tls import TlsFiles, ensure_server_certificate
 from gpuaas_server.artifacts import registry_collection
 from gpuaas_server.artifacts.places import LOOPBACK
 from gpuaas_server.artifacts.registry_collection import registry_data
@@ -30,6 +28,8 @@ from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.kernel.start import StartFailed
+from gpuaas_server.pki import service as pki
+from gpuaas_server.pki.service import TlsFiles, ensure_server_certificate
 from gpuaas_server.runtime import running_platform
 
 PROGRAM = "docker-registry"
@@ -66,7 +66,7 @@ def configuration(settings: Settings, directory: Path, secret: str, tls: TlsFile
 
 async def trust_bundle(platform: Platform) -> str:
     """Certificates of every living key, those that sign only later too."""
-    living = await keys.authorities(platform, "registry_token")
+    living = await pki.authorities(platform, "registry_token")
     return "".join(key.certificate or "" for key in living)
 
 

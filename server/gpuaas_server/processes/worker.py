@@ -7,7 +7,6 @@ import signal
 import uvloop
 from prometheus_client import start_http_server
 
-from gpuaas_server.access import keys
 from gpuaas_server.access.machine import AccessEndMachine, OperationAccessEndMachine, SshKeysDeleteMachine
 from gpuaas_server.allocations.reconciler import AllocationMachine
 from gpuaas_server.artifacts.deletion import ArtifactDeleteMachine
@@ -28,6 +27,7 @@ from gpuaas_server.nodes import machine as liveness
 from gpuaas_server.nodes.maintenance_machine import MaintenanceMachine
 from gpuaas_server.operations.controller_leases import ControllerLeasesMachine
 from gpuaas_server.operations.reconciler import OperationMachine
+from gpuaas_server.pki import service as pki
 from gpuaas_server.runtime import running_platform
 from gpuaas_server.secrets.custody_machine import KeyCustodyMachine
 from gpuaas_server.secrets.keys import REWRAP
@@ -38,7 +38,7 @@ from gpuaas_server.work import leases
 from gpuaas_server.work.worker import Worker
 
 # Private keys that an older release left under the master key, by the table they are in.
-KEY_SOURCES = {"platform_keys": keys.KEY_SOURCE, "signing_keys": signing_keys.KEY_SOURCE}
+KEY_SOURCES = {"platform_keys": pki.KEY_SOURCE, "signing_keys": signing_keys.KEY_SOURCE}
 METRICS_ADDRESS = "worker-metrics.address"
 
 

@@ -15,8 +15,8 @@ from datetime import datetime, timedelta
 import orjson
 from cryptography.exceptions import InvalidTag
 
-from gpuaas_server.access import tls
 from gpuaas_server.kernel.context import Platform
+from gpuaas_server.pki import service as pki
 from gpuaas_server.terminals.carrying import Carrier
 from gpuaas_server.terminals.lines import LONGEST, LineGone, Message, StreamLine
 
@@ -64,7 +64,7 @@ class Desk:
             return None
         host = self._platform.settings.peer_bind.rpartition(":")[0].strip("[]")
         directory = self._platform.settings.data_dir / "peer-tls"
-        files = await tls.ensure_server_certificate(self._platform, [host], directory)
+        files = await pki.ensure_server_certificate(self._platform, [host], directory)
         self._context.load_cert_chain(files.chain_path)
         return files.expiry()
 
@@ -131,7 +131,7 @@ class Desk:
         return False
 
     async def _client_context(self) -> ssl.SSLContext:
-        return ssl.create_default_context(cadata="".join(await tls.trusted_pems(self._platform)))
+        return ssl.create_default_context(cadata="".join(await pki.trusted_pems(self._platform)))
 
 
 def _is_local(host: str) -> bool:

@@ -5,16 +5,16 @@ from datetime import timedelta
 
 from psycopg.rows import DictRow
 
-from gpuaas_server.access import keys
 from gpuaas_server.access.allocation_access import allocation_place
 from gpuaas_server.access.issuing import Issue, certificates_issue
-from gpuaas_server.access.ssh_keys import read_public_key
 from gpuaas_server.allocations.service import AllocationAccess
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.kernel.context import Actor, Platform, Tx, system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.networks import is_address
+from gpuaas_server.pki import service as pki
+from gpuaas_server.pki.service import read_public_key
 from gpuaas_server.terminals import queries, service
 from gpuaas_server.terminals.machine import LEASE, End
 
@@ -46,7 +46,7 @@ async def terminal_take(platform: Platform, by: Answering, terminal_id: str, pub
     """
     node = by.node
     public = read_public_key(public_key)
-    authority = keys.signer(await keys.live_keys(platform, "ssh_user_ca"), platform.clock())
+    authority = pki.signer(await pki.live_keys(platform, "ssh_user_ca"), platform.clock())
     async with platform.transaction(PLATFORM, node) as tx:
         taking = (terminal_id, node.id, by.key_generation, holder)
         row = await queries.terminal_take(tx.connection, *taking, tx.now, tx.now + LEASE)

@@ -10,10 +10,10 @@ import pytest
 from cryptography import x509
 from cryptography.exceptions import InvalidTag
 
-from gpuaas_server.access import keys, service, tls, tls_authority
 from gpuaas_server.kernel.clock import utc_now
 from gpuaas_server.kernel.context import Platform, system_actor
 from gpuaas_server.kernel.database import PLATFORM
+from gpuaas_server.pki import keys, tls, tls_authority
 from gpuaas_server.runtime import running_platform
 from tests_support.agents import MovableClock
 
@@ -49,7 +49,7 @@ async def test_a_rotated_key_is_published_at_once_and_signs_later(platform: Plat
     async with platform.transaction(PLATFORM, system_actor("test")) as tx:
         new = await keys.key_rotate(tx, made)
     async with platform.database.connection(PLATFORM) as connection:
-        assert len(await service.user_ca_keys(connection)) == 2
+        assert len(await keys.user_ca_keys(connection)) == 2
     live = await keys.live_keys(platform, "ssh_user_ca")
     assert keys.signer(live, utc_now()).kid == old.kid
     assert keys.signer(live, utc_now() + timedelta(minutes=11)).kid == new.kid
@@ -119,6 +119,6 @@ async def test_processes_that_share_a_directory_renew_together_and_have_a_pair_t
 
 
 async def test_the_digest_in_bundles_is_of_the_certificate_that_agents_fetch(platform: Platform) -> None:
-    digest = await tls.authority_digest(platform)
+    digest = await tls.pinned_digest(platform)
     assert digest == tls_authority.authority_digest(await tls.authority_pem(platform))
     assert len(digest) == 64

@@ -9,12 +9,12 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from gpuaas_server.access import keys, ssh_ca
-from gpuaas_server.access.ssh_ca import CertificateRequest
-from gpuaas_server.access.ssh_keys import read_public_key
 from gpuaas_server.kernel.clock import utc_now
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.pki import keys, ssh_ca
+from gpuaas_server.pki.ssh_ca import CertificateRequest
+from gpuaas_server.pki.ssh_keys import read_public_key
 from tests_support.agents import ssh_line
 from tests_support.parts import part
 
@@ -33,7 +33,7 @@ def request(line: str, minutes: int = 15) -> CertificateRequest:
         serial=7,
         key_id=f"usr_x@{ALLOCATION}",
         principals=(ALLOCATION,),
-        valid_after=now - ssh_ca.CLOCK_SLACK,
+        valid_after=now - ssh_ca.SSH_CLOCK_SLACK,
         valid_before=now + timedelta(minutes=minutes),
     )
 

@@ -10,13 +10,13 @@ from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from gpuaas_server.access import tls, tls_authority
-from gpuaas_server.access.tls_authority import authority_digest
 from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.clock import utc_now
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.pki import tls, tls_authority
+from gpuaas_server.pki.tls_authority import authority_digest
 from gpuaas_server.processes import certificates
 from tests_support.agents import Host, Json, Site, ssh_line
 

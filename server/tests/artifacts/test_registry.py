@@ -12,7 +12,6 @@ import pytest
 from gpuaas_sdk.errors import GpuaasError
 from gpuaas_sdk.registry import IMAGE_MANIFEST
 from gpuaas_sdk.testing import free_port
-from gpuaas_server.access import keys
 from gpuaas_server.artifacts import places
 from gpuaas_server.artifacts.oci import Image
 from gpuaas_server.artifacts.registry_tokens import Access, parse_scopes
@@ -20,6 +19,7 @@ from gpuaas_server.kernel.context import Platform, system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.settings import Settings
+from gpuaas_server.pki import keys
 from gpuaas_server.processes.registry import trust_bundle
 from gpuaas_server.runtime import running_platform
 from tests_support.images import RegistrySite, push_image, registry_site, start_registry

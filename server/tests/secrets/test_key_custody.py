@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives import serialization
 
-from gpuaas_server.access import keys as platform_keys
 from gpuaas_server.identity import signing_keys
 from gpuaas_server.kernel.context import Platform, system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.pki import keys as platform_keys
 from gpuaas_server.processes.worker import KEY_SOURCES, build_worker, ensure_recurring_work
 from gpuaas_server.runtime import running_platform
 from gpuaas_server.secrets import keys, private_keys

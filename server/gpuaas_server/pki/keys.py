@@ -15,13 +15,12 @@ from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from psycopg.rows import DictRow
 
-from gpuaas_server.access import platform_key_queries as queries
-from gpuaas_server.access import tls_authority
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.kernel.context import Platform, Tx, system_actor
 from gpuaas_server.kernel.database import PLATFORM, Connection
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.pki import queries, tls_authority
 from gpuaas_server.secrets import private_keys
 from gpuaas_server.secrets.custody_machine import KeySource, SealedKey
 from gpuaas_server.secrets.private_keys import PreparedPrivateKey
@@ -52,6 +51,21 @@ class NewKey:
     private: PrivateKey
     certificate: str | None
     prepared: PreparedPrivateKey
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRecord:
+    """A key as administrators see it, retired ones too."""
+
+    id: str
+    kind: KeyKind
+    state: Literal["next", "active", "trusted", "retired"]
+    public_key: str  # as an OpenSSH line
+    certificate: str | None
+    signs_from: datetime
+    created_at: datetime
+    retired_at: datetime | None
+    sealed: bool  # under the master key, by an older release
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +147,27 @@ async def key_rotate(tx: Tx, new: NewKey) -> PlatformKey:
     return await _store(tx, new, tx.now + PUBLISHED_BEFORE_SIGNING)
 
 
+async def keys_lock(tx: Tx) -> None:
+    """One change of the set of keys at a time."""
+    await queries.platform_keys_lock(tx.connection)
+
+
+async def key_list(connection: Connection, now: datetime, after: str | None, limit: int) -> list[KeyRecord]:
+    """All keys, newest first."""
+    return [KeyRecord(**row) for row in await queries.platform_key_list(connection, now, after, limit)]
+
+
+async def key_show(connection: Connection, now: datetime, kid: str) -> KeyRecord | None:
+    row = await queries.platform_key_show(connection, now, kid)
+    return None if row is None else KeyRecord(**row)
+
+
+async def newer_keys(connection: Connection, kind: KeyKind, kid: str) -> list[PublishedKey]:
+    """Living keys of the kind that were made after this one, oldest first."""
+    rows = await queries.platform_key_newer(connection, kind, kid)
+    return [PublishedKey(r["id"], kind, r["public_key"], r["certificate"], r["signs_from"]) for r in rows]
+
+
 async def key_prepare(platform: Platform, kind: KeyKind) -> NewKey:
     """Make a key and seal it. Call it before the transaction that stores it, not inside."""
     private, certificate = _make(kind, platform.clock())
@@ -198,3 +233,18 @@ KEY_SOURCE = KeySource(_list_sealed, queries.platform_key_moved)
 
 def _purpose(kind: KeyKind, kid: str) -> str:
     return f"platform-key:{kind}:{kid}"
+
+
+async def user_ca_keys(connection: Connection) -> list[str]:
+    """What a host's sshd trusts for logins, as OpenSSH lines, newest first."""
+    return [key.ssh_line for key in await published_keys(connection, "ssh_user_ca")]
+
+
+async def host_ca_keys(connection: Connection) -> list[str]:
+    """What a client trusts for host keys."""
+    return [key.ssh_line for key in await published_keys(connection, "ssh_host_ca")]
+
+
+async def client_authority_bundle(platform: Platform) -> str:
+    """Every client CA that is trusted now, as PEM; also one that signs only later."""
+    return "".join(one.certificate or "" for one in await authorities(platform, "client_ca"))

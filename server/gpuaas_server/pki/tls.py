@@ -17,9 +17,9 @@ from pathlib import Path
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from gpuaas_server.access import keys, tls_authority
-from gpuaas_server.access.keys import PlatformKey, PublishedKey
 from gpuaas_server.kernel.context import Platform
+from gpuaas_server.pki import keys, tls_authority
+from gpuaas_server.pki.keys import PlatformKey, PublishedKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,8 @@ async def authority_pem(platform: Platform) -> str:
     return _certificate((await keys.authorities(platform, "tls_ca"))[-1])
 
 
-async def authority_digest(platform: Platform) -> str:
+async def pinned_digest(platform: Platform) -> str:
+    """What an enrolment bundle names that certificate by."""
     return tls_authority.authority_digest(await authority_pem(platform))
 
 

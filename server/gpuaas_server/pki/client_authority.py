@@ -8,8 +8,8 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from gpuaas_server.access.tls_authority import CLOCK_SLACK, key_usage
 from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.pki.tls_authority import CLOCK_SLACK, key_usage
 
 RequestedKey = ec.EllipticCurvePublicKey | ed25519.Ed25519PublicKey | rsa.RSAPublicKey
 _CURVES = (ec.SECP256R1, ec.SECP384R1)

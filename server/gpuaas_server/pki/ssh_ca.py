@@ -8,12 +8,12 @@ from ipaddress import ip_network
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import SSHCertificateBuilder, SSHCertificateType
 
-from gpuaas_server.access.keys import PlatformKey
-from gpuaas_server.access.ssh_keys import PublicKey
+from gpuaas_server.pki.keys import PlatformKey
+from gpuaas_server.pki.ssh_keys import PublicKey
 
 LONGEST_USER_LIFE = timedelta(minutes=60)
-HOST_LIFE = timedelta(hours=24)  # agents ask for another after a third of it
-CLOCK_SLACK = timedelta(seconds=60)
+HOST_CERTIFICATE_LIFE = timedelta(hours=24)  # agents ask for another after a third of it
+SSH_CLOCK_SLACK = timedelta(seconds=60)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class CertificateRequest:
 
 def sign_user_certificate(authority: PlatformKey, wanted: CertificateRequest) -> str:
     """A login certificate: a terminal and port forwarding; no agent or X11 forwarding, no rc files."""
-    if wanted.valid_before - wanted.valid_after > LONGEST_USER_LIFE + CLOCK_SLACK:
+    if wanted.valid_before - wanted.valid_after > LONGEST_USER_LIFE + SSH_CLOCK_SLACK:
         raise ValueError("a user certificate lives an hour at most")
     builder = _builder(SSHCertificateType.USER, wanted)
     if wanted.sources:

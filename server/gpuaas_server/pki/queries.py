@@ -61,7 +61,7 @@ async def platform_key_show(connection: Connection, now: datetime, kid: str) -> 
 async def platform_key_newer(connection: Connection, kind: str, kid: str) -> list[DictRow]:
     """Living keys of the kind that were made after this one."""
     cursor = await connection.execute(
-        "SELECT id, signs_from, certificate FROM platform_keys"
+        "SELECT id, public_key, certificate, signs_from FROM platform_keys"
         " WHERE kind = %s AND id > %s AND retired_at IS NULL ORDER BY id",
         (kind, kid),
     )

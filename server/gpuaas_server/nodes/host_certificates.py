@@ -3,20 +3,19 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from gpuaas_server.access import keys, queries, ssh_ca
-from gpuaas_server.access.ssh_ca import CertificateRequest
-from gpuaas_server.access.ssh_keys import read_public_key
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.capacity import service as capacity
-from gpuaas_server.kernel.context import Actor, Platform
+from gpuaas_server.kernel.context import Actor, Platform, Tx
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.errors import Problem
-from gpuaas_server.nodes import service as nodes
+from gpuaas_server.nodes import addresses, queries
+from gpuaas_server.pki import service as pki
+from gpuaas_server.pki.service import CertificateRequest, read_public_key
 
 
 @dataclass(frozen=True, slots=True)
-class HostCertificateWish:
+class NewHostCertificate:
     node_id: str
     allocation_id: str | None
     public_key: str
@@ -30,20 +29,20 @@ class SignedHostCertificate:
 
 
 async def host_certificate_create(
-    platform: Platform, actor: Actor, wanted: HostCertificateWish
+    platform: Platform, actor: Actor, wanted: NewHostCertificate
 ) -> SignedHostCertificate:
     """Principals: address, node id, allocation id. A client that checks the allocation id (HostKeyAlias) cannot be
     sent to another host, because only the node that holds the claim gets that name.
     """
     public = read_public_key(wanted.public_key)
-    authority = keys.signer(await keys.live_keys(platform, "ssh_host_ca"), platform.clock())
+    authority = pki.signer(await pki.live_keys(platform, "ssh_host_ca"), platform.clock())
     async with platform.transaction(PLATFORM, actor) as tx:
         if wanted.allocation_id is not None:
             if wanted.allocation_id not in await capacity.live_claims(tx.connection, wanted.node_id):
                 raise Problem("forbidden", "This allocation is not claimed on this node.")
-        if not await nodes.address_is_of_node(tx, wanted.node_id, wanted.address):
+        if not await addresses.address_is_of_node(tx, wanted.node_id, wanted.address):
             raise Problem("forbidden", "This address does not belong to this node.")
-        valid_before = tx.now + ssh_ca.HOST_LIFE
+        valid_before = tx.now + pki.HOST_CERTIFICATE_LIFE
         serial = await queries.host_certificate_insert(
             tx.connection,
             wanted.node_id,
@@ -62,7 +61,12 @@ async def host_certificate_create(
         serial=serial,
         key_id=f"host:{wanted.node_id}",
         principals=tuple(name for name in names if name is not None),
-        valid_after=valid_before - ssh_ca.HOST_LIFE - ssh_ca.CLOCK_SLACK,
+        valid_after=valid_before - pki.HOST_CERTIFICATE_LIFE - pki.SSH_CLOCK_SLACK,
         valid_before=valid_before,
     )
-    return SignedHostCertificate(ssh_ca.sign_host_certificate(authority, request), valid_before)
+    return SignedHostCertificate(pki.sign_host_certificate(authority, request), valid_before)
+
+
+async def host_certificates_forget(tx: Tx, before: datetime, portion: int) -> int:
+    """Remove those that expired before then: an expired certificate proves nothing."""
+    return await queries.host_certificates_delete_before(tx.connection, before, portion)
