@@ -14,6 +14,7 @@ from gpuaas_server.access.schemas import (
     SshCertificateRevoke,
 )
 from gpuaas_server.allocations import service as allocations
+from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
@@ -46,7 +47,7 @@ async def ssh_certificate_list(
 
 
 async def ssh_certificate_revoke(
-    tx: Tx, project_id: str, allocation_id: str, body: SshCertificateRevoke, roles: frozenset[str]
+    tx: Tx, project_id: str, allocation_id: str, body: SshCertificateRevoke, caller: Caller
 ) -> RevokedSshCertificates:
     """Of what is asked for, that which can still open a door; nothing left to revoke is no error."""
     place = await allocation_place(tx.connection, project_id, allocation_id)
@@ -56,7 +57,7 @@ async def ssh_certificate_revoke(
         if found is None or holder not in (None, found):
             raise not_found("SSH certificate", str(body.serial))
         holder = found
-    if not roles & REVOKERS:
+    if not caller.roles & REVOKERS:
         holder = holder or tx.actor.id
         if holder != tx.actor.id:
             raise Problem("forbidden", "This is somebody else's certificate.", {"needs": sorted(REVOKERS)})

@@ -44,11 +44,12 @@ async def access_credential_create(
     call: Annotated[Call, admitted_change("access_credential_create")],
 ) -> Response:
     """A name to get certificates under (nothing is stored), or a key pair whose private side the platform keeps."""
-    tenant_id, roles = call.admission.tenant_id, call.admission.roles
+    tenant_id, caller = call.caller.tenant_id, call.caller
 
     async def create(custody: Custody | None) -> Response:
         return await call.change(
-            lambda tx: credentials.access_credential_create(tx, tenant_id, project_id, body, roles, custody), status=201
+            lambda tx: credentials.access_credential_create(tx, tenant_id, project_id, body, caller, custody),
+            status=201,
         )
 
     if body.kind == "ssh_certificate":
@@ -64,9 +65,9 @@ async def access_credential_list(
     limit: PageLimit = 50,
 ) -> Response:
     """Credentials of the project, newest first, revoked ones too."""
-    roles = call.admission.roles
+    caller = call.caller
     return await call.read(
-        lambda connection: credentials.access_credential_list(connection, project_id, after, limit, roles)
+        lambda connection: credentials.access_credential_list(connection, project_id, after, limit, caller)
     )
 
 
@@ -75,9 +76,9 @@ async def access_credential_show(
     project_id: ProjectId, credential_id: CredentialId, call: Annotated[Call, admitted("access_credential_show")]
 ) -> Response:
     """The public side of a credential and where it stands. Private keys are on no answer but a delivery, sealed."""
-    roles = call.admission.roles
+    caller = call.caller
     return await call.read(
-        lambda connection: credentials.access_credential_show(connection, project_id, credential_id, roles)
+        lambda connection: credentials.access_credential_show(connection, project_id, credential_id, caller)
     )
 
 
@@ -93,7 +94,7 @@ async def access_credential_rotate(
     call: Annotated[Call, admitted_change("access_credential_rotate")],
 ) -> Response:
     """A new key pair in place of the old one, on every allocation that has it."""
-    row, roles = await _read(call, project_id, credential_id), call.admission.roles
+    row, caller = await _read(call, project_id, credential_id), call.caller
     credentials.living(row)
     if row["kind"] != "ssh_key":
         raise Problem("conflict", "Nothing is stored of an ssh_certificate credential, so there is nothing to rotate.")
@@ -105,7 +106,7 @@ async def access_credential_rotate(
         row["tenant_id"],
         project_id,
         ref,
-        lambda custody: call.change(lambda tx: credentials.access_credential_rotate(tx, row, overlap, roles, custody)),
+        lambda custody: call.change(lambda tx: credentials.access_credential_rotate(tx, row, overlap, caller, custody)),
     )
 
 
@@ -117,9 +118,9 @@ async def access_credential_revoke(
     call: Annotated[Call, admitted_change("access_credential_revoke")],
 ) -> Response:
     """End it: its key leaves the hosts, its certificates end, the private key is destroyed."""
-    roles = call.admission.roles
+    caller = call.caller
     return await call.change(
-        lambda tx: credentials.access_credential_revoke(tx, project_id, credential_id, body.reason, roles)
+        lambda tx: credentials.access_credential_revoke(tx, project_id, credential_id, body.reason, caller)
     )
 
 

@@ -17,6 +17,7 @@ from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.identity import service as identity
+from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
@@ -31,7 +32,6 @@ _VERBS = {
     "ssh_certificate": ("access_credential_deliver", "access_credential_revoke"),
     "ssh_key": ("access_credential_deliver", "access_credential_rotate", "access_credential_revoke"),
 }
-Roles = frozenset[str]
 
 
 def new_key_pair() -> tuple[bytes, SshPublicKey]:
@@ -49,7 +49,7 @@ async def access_credential_create(
     tenant_id: str,
     project_id: str,
     body: AccessCredentialCreate,
-    roles: Roles,
+    caller: Caller,
     custody: tuple[PreparedSecret, SshPublicKey] | None,
 ) -> AccessCredential:
     """`custody` is what an ssh_key needs, prepared before the transaction."""
@@ -64,24 +64,24 @@ async def access_credential_create(
     if custody is not None:
         await secrets.secret_store(tx, custody[0])
     await _changed(tx, "create", row)
-    return _credential(row, roles)
+    return _credential(row, caller)
 
 
 async def access_credential_list(
-    connection: Connection, project_id: str, after: str | None, limit: int, roles: Roles
+    connection: Connection, project_id: str, after: str | None, limit: int, caller: Caller
 ) -> Page[AccessCredential]:
     rows = await queries.credential_list(connection, project_id, after, limit + 1)
-    return Page[AccessCredential].of([_credential(row, roles) for row in rows], limit)
+    return Page[AccessCredential].of([_credential(row, caller) for row in rows], limit)
 
 
 async def access_credential_show(
-    connection: Connection, project_id: str, credential_id: str, roles: Roles
+    connection: Connection, project_id: str, credential_id: str, caller: Caller
 ) -> AccessCredential:
-    return _credential(await present(connection, project_id, credential_id), roles)
+    return _credential(await present(connection, project_id, credential_id), caller)
 
 
 async def access_credential_rotate(
-    tx: Tx, before: DictRow, overlap: timedelta, roles: Roles, custody: tuple[PreparedSecret, SshPublicKey]
+    tx: Tx, before: DictRow, overlap: timedelta, caller: Caller, custody: tuple[PreparedSecret, SshPublicKey]
 ) -> AccessCredential:
     """The new key goes wherever the old one is; the old one ends now, or after the overlap. Custody keeps the new only."""
     prepared, public = custody
@@ -101,7 +101,7 @@ async def access_credential_rotate(
     key = (public.line, public.fingerprint)
     changed = await queries.credential_rotate(tx.connection, row["id"], prepared.ref.version, *key, tx.now)
     await _changed(tx, "rotate", changed, overlap_seconds=overlap.total_seconds(), grants=len(grants))
-    return _credential(changed, roles)
+    return _credential(changed, caller)
 
 
 def _successor(tx: Tx, grant: DictRow, credential_id: str, public: SshPublicKey) -> tuple[object, ...]:
@@ -118,7 +118,7 @@ async def _end_grants(tx: Tx, grants: list[DictRow], overlap: timedelta) -> None
 
 
 async def access_credential_revoke(
-    tx: Tx, project_id: str, credential_id: str, reason: str, roles: Roles
+    tx: Tx, project_id: str, credential_id: str, reason: str, caller: Caller
 ) -> AccessCredential:
     """Its key leaves every host, its certificates end, and nobody can open the private key any more. Twice is no error."""
     row = await _hold(tx, project_id, credential_id)
@@ -133,7 +133,7 @@ async def access_credential_revoke(
             await secrets.secret_destroy(tx, row["secret_id"], row["version"])
         row = await queries.credential_revoke(tx.connection, credential_id, tx.now)
     await _changed(tx, "revoke", row, reason)
-    return _credential(row, roles)
+    return _credential(row, caller)
 
 
 async def present(connection: Connection, project_id: str, credential_id: str) -> DictRow:
@@ -170,7 +170,7 @@ async def _changed(tx: Tx, verb: str, row: DictRow, reason: str | None = None, *
     await emit(tx, NewEvent(f"access_credential.{past}", row["id"], row["tenant_id"], row["project_id"], facts))
 
 
-def _credential(row: DictRow, roles: Roles) -> AccessCredential:
+def _credential(row: DictRow, caller: Caller) -> AccessCredential:
     possible = _VERBS[row["kind"]] if row["revoked_at"] is None else ()
     shown = {name: row[name] for name in AccessCredential.model_fields if name in row}
-    return AccessCredential(**shown, allowed_actions=identity.allowed_actions(roles, possible))
+    return AccessCredential(**shown, allowed_actions=identity.allowed_actions(caller, possible))

@@ -127,8 +127,10 @@ async def ssh_certificate_revoke(
     call: Annotated[Call, admitted_change("ssh_certificate_revoke")],
 ) -> Response:
     """End certificates before their time: administrators anybody's, others their own. Open sessions stay open."""
-    roles = call.admission.roles
-    return await call.change(lambda tx: certificates.ssh_certificate_revoke(tx, project_id, allocation_id, body, roles))
+    caller = call.caller
+    return await call.change(
+        lambda tx: certificates.ssh_certificate_revoke(tx, project_id, allocation_id, body, caller)
+    )
 
 
 @router.get(f"{_ALLOCATION}/ssh-grants", response_model=Page[SshGrant], responses=problem_responses())

@@ -43,7 +43,7 @@ async def operation_machine_access(
     async def issue(tx: Tx) -> MachineAccess:
         await operation_access.operation_hold(tx, operation_id)
         leased = await operations.lease_of(
-            tx.connection, call.admission.roles, project_id, operation_id, body.lease_token, actor, tx.now
+            tx.connection, call.caller, project_id, operation_id, body.lease_token, actor, tx.now
         )
         return await operation_access.operation_certificates_issue(tx, leased, WayIn(public, authority, sources))
 

@@ -8,7 +8,7 @@ from gpuaas_server.access.service import NewGrants
 from gpuaas_server.allocations import queries
 from gpuaas_server.allocations.machine import possible_actions
 from gpuaas_server.allocations.schemas import Allocation, AllocationBatch, AllocationCreate
-from gpuaas_server.allocations.service import WORK, Roles, allocation_event
+from gpuaas_server.allocations.service import WORK, allocation_event
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.capacity import service as capacity
 from gpuaas_server.capacity.scheduler import Placement
@@ -16,6 +16,7 @@ from gpuaas_server.capacity.service import Asked, Wish
 from gpuaas_server.events.service import emit
 from gpuaas_server.identity import service as identity
 from gpuaas_server.kernel import metrics
+from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.settings import Settings
@@ -31,7 +32,7 @@ async def allocation_create(
     tx: Tx,
     settings: Settings,
     asked: Asked,
-    roles: Roles,
+    caller: Caller,
     tenant_id: str,
     project_id: str,
     body: AllocationCreate,
@@ -59,7 +60,7 @@ async def allocation_create(
     leases.enqueue_new(tx, WORK, ids, tenant_id)
     capacity.count_against_quota(tx, wish, settings.quota_unproven_gpus, given_back)
     metrics.allocations_ended.labels("requested").inc(len(ids))
-    return AllocationBatch(items=[_fresh(row, roles) for row in rows])
+    return AllocationBatch(items=[_fresh(row, caller) for row in rows])
 
 
 def _new_rows(
@@ -93,7 +94,7 @@ def _first_transition(row: dict[str, object]) -> dict[str, object]:
     return {**same, "generation": 1, "state": "requested"}
 
 
-def _fresh(row: dict[str, object], roles: Roles) -> Allocation:
+def _fresh(row: dict[str, object], caller: Caller) -> Allocation:
     """The answer to a creation, without reading back what was just written."""
     given: dict[str, Any] = {name: value for name, value in row.items() if name not in ("tenant_id", "now")}
     return Allocation.model_construct(
@@ -115,5 +116,5 @@ def _fresh(row: dict[str, object], roles: Roles) -> Allocation:
         generation=1,
         health="progressing",
         health_reasons=[],
-        allowed_actions=identity.allowed_actions(roles, possible_actions("requested")),
+        allowed_actions=identity.allowed_actions(caller, possible_actions("requested")),
     )

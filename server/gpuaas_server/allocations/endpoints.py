@@ -28,11 +28,6 @@ PATH = "/projects/{project_id}/allocations"
 State = Annotated[AllocationState | None, Query()]
 
 
-def _caller(call: Call) -> frozenset[str]:
-    """What they are here, and who: some roles reach only what is their own."""
-    return call.admission.roles | {call.actor.id}
-
-
 @router.post(
     PATH,
     status_code=201,
@@ -51,10 +46,10 @@ async def allocation_create(
     project_id: ProjectId, body: AllocationCreate, call: Annotated[Call, admitted_change("allocation_create")]
 ) -> Response:
     """Ask for GPUs. The claim is made now; provisioning follows: watch the events or the timeline."""
-    tenant_id, settings = call.admission.tenant_id, call.platform.settings
+    tenant_id, settings = call.caller.tenant_id, call.platform.settings
     return await call.change_asking(
         lambda tx: creation.allocation_ask(tx, tenant_id, body),
-        lambda tx, asked: creation.allocation_create(tx, settings, asked, _caller(call), tenant_id, project_id, body),
+        lambda tx, asked: creation.allocation_create(tx, settings, asked, call.caller, tenant_id, project_id, body),
         status=201,
     )
 
@@ -68,7 +63,7 @@ async def allocation_list(
     limit: PageLimit = 50,
 ) -> Response:
     """Allocations of the project, newest first, ended ones too; `state` picks."""
-    return await call.read(lambda c: service.allocation_list(c, _caller(call), project_id, state, None, after, limit))
+    return await call.read(lambda c: service.allocation_list(c, call.caller, project_id, state, None, after, limit))
 
 
 @router.get("/allocations", response_model=Page[Allocation], responses=problem_responses())
@@ -80,7 +75,7 @@ async def allocation_list_all(
     limit: PageLimit = 50,
 ) -> Response:
     """All allocations of the platform, for operators."""
-    return await call.read(lambda c: service.allocation_list(c, _caller(call), None, state, node_id, after, limit))
+    return await call.read(lambda c: service.allocation_list(c, call.caller, None, state, node_id, after, limit))
 
 
 @router.get(f"{PATH}/{{allocation_id}}", response_model=Allocation, responses=problem_responses())
@@ -88,7 +83,7 @@ async def allocation_show(
     project_id: ProjectId, allocation_id: AllocationId, call: Annotated[Call, admitted("allocation_show")]
 ) -> Response:
     """Where it stands, the way in once it is active, and why it failed if it did."""
-    return await call.read(lambda c: service.allocation_show(c, _caller(call), project_id, allocation_id))
+    return await call.read(lambda c: service.allocation_show(c, call.caller, project_id, allocation_id))
 
 
 @router.get(f"{PATH}/{{allocation_id}}/timeline", response_model=Timeline, responses=problem_responses())
@@ -116,7 +111,7 @@ async def allocation_release(
 ) -> Response:
     """Ask for the end: access goes first, then the wipe, then its proof. Repeating it is no error."""
     return await call.change(
-        lambda tx: service.allocation_release(tx, _caller(call), project_id, allocation_id, body.reason)
+        lambda tx: service.allocation_release(tx, call.caller, project_id, allocation_id, body.reason)
     )
 
 
@@ -143,7 +138,7 @@ async def allocation_replace(
     """Claim the same GPUs elsewhere and release this one, both or neither. The answer is the new allocation."""
     settings = call.platform.settings
     return await call.change(
-        lambda tx: replacement.allocation_replace(tx, settings, _caller(call), project_id, allocation_id, body),
+        lambda tx: replacement.allocation_replace(tx, settings, call.caller, project_id, allocation_id, body),
         status=201,
     )
 
@@ -157,7 +152,7 @@ async def allocation_retry_release(
     call: Annotated[Call, admitted_change("allocation_retry_release")],
 ) -> Response:
     """After a release that failed: deprovision, wipe and the proof of the wipe, once more from the beginning."""
-    return await call.change(lambda tx: service.allocation_retry_release(tx, _caller(call), project_id, allocation_id))
+    return await call.change(lambda tx: service.allocation_retry_release(tx, call.caller, project_id, allocation_id))
 
 
 @router.post(
@@ -171,5 +166,5 @@ async def allocation_force_cleanup(
 ) -> Response:
     """Return slots whose wipe is not proven, on a person's word. Kept as *not verified* for ever."""
     return await call.change(
-        lambda tx: service.allocation_force_cleanup(tx, _caller(call), project_id, allocation_id, body)
+        lambda tx: service.allocation_force_cleanup(tx, call.caller, project_id, allocation_id, body)
     )

@@ -4,6 +4,7 @@ from gpuaas_server.allocations import creation, service
 from gpuaas_server.allocations.schemas import Allocation, AllocationCreate, AllocationRelease
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.capacity import service as capacity
+from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.settings import Settings
@@ -12,7 +13,7 @@ REPLACEABLE = ("provisioning", "active")
 
 
 async def allocation_replace(
-    tx: Tx, settings: Settings, roles: service.Roles, project_id: str, allocation_id: str, body: AllocationRelease
+    tx: Tx, settings: Settings, caller: Caller, project_id: str, allocation_id: str, body: AllocationRelease
 ) -> Allocation:
     """Answer with the new allocation. Nothing is released unless the same can be claimed, quota included.
 
@@ -30,7 +31,7 @@ async def allocation_replace(
         given_back = row["gpu_count"]
     asked = await capacity.ask(tx, row["tenant_id"], wanted.sku, wanted.gpu_count, wanted.count)
     made = await creation.allocation_create(
-        tx, settings, asked, roles, row["tenant_id"], project_id, wanted, given_back=given_back
+        tx, settings, asked, caller, row["tenant_id"], project_id, wanted, given_back=given_back
     )
     replacement = made.items[0]
     details: dict[str, object] = {"replacement": replacement.id}

@@ -43,8 +43,8 @@ async def host_report_list(
     limit: PageLimit = 50,
 ) -> Response:
     """Hosts that tenants reported as broken, newest first."""
-    roles = call.admission.roles
-    return await call.read(lambda c: reports.host_report_list(c, roles, node_id, cleared, after, limit))
+    caller = call.caller
+    return await call.read(lambda c: reports.host_report_list(c, caller, node_id, cleared, after, limit))
 
 
 @router.post("/host-reports/{host_report_id}/clear", response_model=HostReport, responses=problem_responses("conflict"))
@@ -54,5 +54,5 @@ async def host_report_clear(
     call: Annotated[Call, admitted_change("host_report_clear")],
 ) -> Response:
     """The host was looked at: GPUs that the report kept out of the pool return to it."""
-    roles = call.admission.roles
-    return await call.change(lambda tx: reports.host_report_clear(tx, roles, host_report_id, body))
+    caller = call.caller
+    return await call.change(lambda tx: reports.host_report_clear(tx, caller, host_report_id, body))

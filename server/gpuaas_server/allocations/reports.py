@@ -11,6 +11,7 @@ from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.capacity import service as capacity
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.identity import service as identity
+from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
@@ -47,17 +48,17 @@ async def host_report_create(
 
 async def host_report_list(
     connection: Connection,
-    roles: frozenset[str],
+    caller: Caller,
     node_id: str | None,
     cleared: bool | None,
     after: str | None,
     limit: int,
 ) -> Page[HostReport]:
     rows = await queries.report_list(connection, node_id, cleared, after, limit + 1)
-    return Page[HostReport].of([_shown(HostReport(**row), roles) for row in rows], limit)
+    return Page[HostReport].of([_shown(HostReport(**row), caller) for row in rows], limit)
 
 
-async def host_report_clear(tx: Tx, roles: frozenset[str], report_id: str, body: HostReportClear) -> HostReport:
+async def host_report_clear(tx: Tx, caller: Caller, report_id: str, body: HostReportClear) -> HostReport:
     """Put the GPUs that the report kept out of the pool back. Whatever else is disabled stays so."""
     row = await queries.report_lock(tx.connection, report_id)
     if row is None:
@@ -69,7 +70,7 @@ async def host_report_clear(tx: Tx, roles: frozenset[str], report_id: str, body:
     tenant_id = row.pop("tenant_id")
     report = HostReport(**row | {"cleared_at": tx.now, "cleared_by": tx.actor.id, "cleared_reason": body.reason})
     await _tell(tx, report, tenant_id, "host_report_clear", "report_cleared", body.reason)
-    return _shown(report, roles)
+    return _shown(report, caller)
 
 
 async def _tell(tx: Tx, report: HostReport, tenant_id: str, action: str, kind: str, reason: str) -> None:
@@ -85,6 +86,6 @@ async def _tell(tx: Tx, report: HostReport, tenant_id: str, action: str, kind: s
     )
 
 
-def _shown(report: HostReport, roles: frozenset[str]) -> HostReport:
+def _shown(report: HostReport, caller: Caller) -> HostReport:
     possible = [] if report.cleared_at else ["host_report_clear"]
-    return report.model_copy(update={"allowed_actions": identity.allowed_actions(roles, possible)})
+    return report.model_copy(update={"allowed_actions": identity.allowed_actions(caller, possible)})

@@ -22,6 +22,7 @@ from gpuaas_server.capacity import service as capacity
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.identity import service as identity
 from gpuaas_server.kernel import metrics
+from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
@@ -32,7 +33,6 @@ from gpuaas_server.work import leases
 from gpuaas_server.work.lanes import Lane
 
 WORK = "allocation"
-Roles = frozenset[str]  # what the caller is in this project, and who: decides which actions an answer names
 LIVE = ("requested", "provisioning", "active")
 LONGEST_DEPARTURE = timedelta(minutes=15)
 
@@ -55,7 +55,7 @@ def allocation_event(kind: str, row: DictRow | dict[str, object], **data: object
     return NewEvent(kind, str(row["id"]), str(row["tenant_id"]), str(row["project_id"]), facts)
 
 
-def allocation_of(row: DictRow, roles: Roles) -> Allocation:
+def allocation_of(row: DictRow, caller: Caller) -> Allocation:
     ssh = None
     if row["state"] == "active" and (stored := _endpoint(row)) is not None:
         ssh = SshWayIn(address=stored.address, port=stored.port, user=stored.user)
@@ -78,20 +78,22 @@ def allocation_of(row: DictRow, roles: Roles) -> Allocation:
         wipe_not_examined=verdict.get("not_examined", []),
         health=health,
         health_reasons=reasons,
-        allowed_actions=identity.allowed_actions(roles, possible_actions(row["state"]), row["created_by"] in roles),
+        allowed_actions=identity.allowed_actions(
+            caller, possible_actions(row["state"]), row["created_by"] == caller.id
+        ),
     )
 
 
-async def allocation_show(connection: Connection, roles: Roles, project_id: str, allocation_id: str) -> Allocation:
+async def allocation_show(connection: Connection, caller: Caller, project_id: str, allocation_id: str) -> Allocation:
     row = await queries.allocation_show(connection, project_id, allocation_id)
     if row is None:
         raise not_found("allocation", allocation_id)
-    return allocation_of(row, roles)
+    return allocation_of(row, caller)
 
 
 async def allocation_list(
     connection: Connection,
-    roles: Roles,
+    caller: Caller,
     project_id: str | None,
     state: str | None,
     node_id: str | None,
@@ -99,11 +101,11 @@ async def allocation_list(
     limit: int,
 ) -> Page[Allocation]:
     rows = await queries.allocation_list(connection, project_id, state, node_id, after, limit + 1)
-    return Page[Allocation].of([allocation_of(row, roles) for row in rows], limit)
+    return Page[Allocation].of([allocation_of(row, caller) for row in rows], limit)
 
 
 async def allocation_release(
-    tx: Tx, roles: Roles, project_id: str, allocation_id: str, reason: str | None
+    tx: Tx, caller: Caller, project_id: str, allocation_id: str, reason: str | None
 ) -> Allocation:
     """Ask for the end. Asking again while it is ending, or has ended, is no error and changes nothing."""
     row = await allocation_lock(tx, project_id, allocation_id)
@@ -112,7 +114,7 @@ async def allocation_release(
     elif row["state"] == "release_failed":
         raise Problem("conflict", "The release failed; retry it with retry-release, or force the clean-up.")
     await record(tx, _audit("allocation_release", row, reason))
-    return allocation_of(row, roles)
+    return allocation_of(row, caller)
 
 
 async def allocation_lock(tx: Tx, project_id: str, allocation_id: str) -> DictRow:
@@ -170,17 +172,17 @@ async def change(tx: Tx, row: DictRow, changes: dict[str, object], reason: str |
     return changed
 
 
-async def allocation_retry_release(tx: Tx, roles: Roles, project_id: str, allocation_id: str) -> Allocation:
+async def allocation_retry_release(tx: Tx, caller: Caller, project_id: str, allocation_id: str) -> Allocation:
     row = await allocation_lock(tx, project_id, allocation_id)
     if row["state"] != "release_failed":
         raise Problem("conflict", f"The allocation is {row['state']}; only a failed release can be retried.")
     row = await start_release(tx, row, "retry")
     await record(tx, _audit("allocation_retry_release", row, None))
-    return allocation_of(row, roles)
+    return allocation_of(row, caller)
 
 
 async def allocation_force_cleanup(
-    tx: Tx, roles: Roles, project_id: str, allocation_id: str, body: ForceCleanup
+    tx: Tx, caller: Caller, project_id: str, allocation_id: str, body: ForceCleanup
 ) -> Allocation:
     row = await _lock(tx, project_id, allocation_id)
     if row["state"] != "release_failed":
@@ -200,7 +202,7 @@ async def allocation_force_cleanup(
     await end_claims(tx, before)
     details: dict[str, object] = {"evidence": body.evidence, "verified": False}
     await record(tx, _audit("allocation_force_cleanup", row, body.reason, details))
-    return allocation_of(row, roles)
+    return allocation_of(row, caller)
 
 
 async def end_claims(tx: Tx, before: DictRow) -> None:

@@ -38,9 +38,7 @@ async def app_usage_report(
     call: Annotated[Call, admitted_change("app_usage_report")],
 ) -> Response:
     """For the app's controller: what was used, for whom. To say it again adds nothing, so report until it is taken."""
-    return await call.change(
-        lambda tx: service.app_usage_report(tx, call.admission.roles, project_id, instance_id, body)
-    )
+    return await call.change(lambda tx: service.app_usage_report(tx, call.caller, project_id, instance_id, body))
 
 
 @router.get(PATH, response_model=Page[UsageRecord], responses=problem_responses("invalid_cursor"))

@@ -18,6 +18,7 @@ from gpuaas_server.app_usage.schemas import (
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.instances import metering
 from gpuaas_server.instances.metering import Metered
+from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem
@@ -26,7 +27,6 @@ from gpuaas_server.kernel.ids import new_id
 
 __all__ = ["UsageFilter", "app_usage_list", "app_usage_report", "app_usage_totals"]
 
-Roles = frozenset[str]
 CLOCKS_APART = timedelta(minutes=10)  # how far ahead of us a host's clock may be
 # A record stays for ever, and a list with one that began before the year 1 could not be read any more.
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
@@ -35,9 +35,11 @@ MOST_DAYS = 400
 USUAL_DAYS = 31
 
 
-async def app_usage_report(tx: Tx, roles: Roles, project_id: str, instance_id: str, body: UsageBatch) -> UsageReported:
+async def app_usage_report(
+    tx: Tx, caller: Caller, project_id: str, instance_id: str, body: UsageBatch
+) -> UsageReported:
     """All or none. What is known under its key with the same content is not recorded again: a repetition is harmless."""
-    metered = await metering.metered(tx.connection, roles, project_id, instance_id)
+    metered = await metering.metered(tx.connection, caller, project_id, instance_id)
     faults = [fault for one in body.records for fault in _faults(metered, one, tx.now)]
     if faults:
         listed: list[object] = [{"source_key": key, "message": message} for key, message in faults[:MOST_NAMED]]

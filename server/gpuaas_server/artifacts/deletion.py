@@ -15,6 +15,7 @@ from gpuaas_server.capacity import quotas
 from gpuaas_server.capacity.quotas import ArtifactUse
 from gpuaas_server.events import service as events
 from gpuaas_server.events.service import NewEvent
+from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem
@@ -23,10 +24,9 @@ from gpuaas_server.work import leases
 
 DELETE = "artifact_delete"
 MOST_NAMED = 20
-Roles = frozenset[str]
 
 
-async def artifact_delete(tx: Tx, settings: Settings, project_id: str, artifact_id: str, roles: Roles) -> Artifact:
+async def artifact_delete(tx: Tx, settings: Settings, project_id: str, artifact_id: str, caller: Caller) -> Artifact:
     """For ever, with its bytes. From here on nothing is launched from it; asking again changes nothing."""
     row = present(await queries.artifact_hold(tx.connection, project_id, artifact_id), artifact_id)
     if row["deleting_since"] is None:
@@ -38,7 +38,7 @@ async def artifact_delete(tx: Tx, settings: Settings, project_id: str, artifact_
     details: dict[str, object] = {"digest": row["digest"], "size_bytes": row["size_bytes"], "name": row["name"]}
     await audit.record(tx, AuditEntry("artifact_delete", *place, details=details))
     await events.emit(tx, NewEvent("artifact.deleting", *place, {"digest": row["digest"], "name": row["name"]}))
-    return artifact_document(row, settings, roles)
+    return artifact_document(row, settings, caller)
 
 
 async def _require_unused(connection: Connection, row: DictRow) -> None:

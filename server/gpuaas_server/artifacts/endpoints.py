@@ -54,9 +54,9 @@ async def publish_intent_create(
     call: Annotated[Call, admitted_change("publish_intent_create")],
 ) -> Response:
     """Say what will be published. The answer says where its bytes go; complete the intent when they are there."""
-    tenant_id, roles, settings = call.admission.tenant_id, call.admission.roles, call.platform.settings
+    tenant_id, caller, settings = call.caller.tenant_id, call.caller, call.platform.settings
     return await call.change(
-        lambda tx: publishing.publish_intent_create(tx, settings, tenant_id, project_id, body, roles), status=201
+        lambda tx: publishing.publish_intent_create(tx, settings, tenant_id, project_id, body, caller), status=201
     )
 
 
@@ -68,9 +68,9 @@ async def publish_intent_list(
     limit: PageLimit = 50,
 ) -> Response:
     """What the project has announced to publish, newest first. Ended intents are forgotten after a while."""
-    roles, settings = call.admission.roles, call.platform.settings
+    caller, settings = call.caller, call.platform.settings
     return await call.read(
-        lambda connection: publishing.publish_intent_list(connection, settings, project_id, after, limit, roles)
+        lambda connection: publishing.publish_intent_list(connection, settings, project_id, after, limit, caller)
     )
 
 
@@ -85,10 +85,10 @@ async def publish_intent_show(
     call: Annotated[Call, admitted("publish_intent_show")],
 ) -> Response:
     """What became of it; while it is open, where its bytes go, with a fresh ticket for those who may publish."""
-    roles, settings, now = call.admission.roles, call.platform.settings, call.platform.clock().timestamp()
+    caller, settings, now = call.caller, call.platform.settings, call.platform.clock().timestamp()
     return await call.read(
         lambda connection: publishing.publish_intent_show(
-            connection, settings, project_id, publish_intent_id, roles, now
+            connection, settings, project_id, publish_intent_id, caller, now
         )
     )
 
@@ -129,9 +129,9 @@ async def publish_intent_complete(
     call: Annotated[Call, admitted_change("publish_intent_complete")],
 ) -> Response:
     """Register the digest. It is checked against the bytes, which takes a while: `registered` says that they are right."""
-    roles, settings = call.admission.roles, call.platform.settings
+    caller, settings = call.caller, call.platform.settings
     return await call.change(
-        lambda tx: publishing.publish_intent_complete(tx, settings, project_id, publish_intent_id, body, roles)
+        lambda tx: publishing.publish_intent_complete(tx, settings, project_id, publish_intent_id, body, caller)
     )
 
 
@@ -142,9 +142,9 @@ async def publish_intent_cancel(
     call: Annotated[Call, admitted_change("publish_intent_cancel")],
 ) -> Response:
     """Give up an open intent; bytes that were sent for it are removed. One that is being checked runs on."""
-    roles, settings = call.admission.roles, call.platform.settings
+    caller, settings = call.caller, call.platform.settings
     return await call.change(
-        lambda tx: publishing.publish_intent_cancel(tx, settings, project_id, publish_intent_id, roles)
+        lambda tx: publishing.publish_intent_cancel(tx, settings, project_id, publish_intent_id, caller)
     )
 
 
@@ -158,10 +158,10 @@ async def artifact_list(
     limit: PageLimit = 50,
 ) -> Response:
     """Artifacts of the project, newest first, in every stage; `stage` and `digest` pick."""
-    roles, settings = call.admission.roles, call.platform.settings
+    caller, settings = call.caller, call.platform.settings
     return await call.read(
         lambda connection: service.artifact_list(
-            connection, settings, project_id, (stage, digest), (after, limit), roles
+            connection, settings, project_id, (stage, digest), (after, limit), caller
         )
     )
 
@@ -171,9 +171,9 @@ async def artifact_show(
     project_id: ProjectId, artifact_id: ArtifactId, call: Annotated[Call, admitted("artifact_show")]
 ) -> Response:
     """What it is, how far it has come, and whether it is trusted and why."""
-    roles, settings = call.admission.roles, call.platform.settings
+    caller, settings = call.caller, call.platform.settings
     return await call.read(
-        lambda connection: service.artifact_show(connection, settings, project_id, artifact_id, roles)
+        lambda connection: service.artifact_show(connection, settings, project_id, artifact_id, caller)
     )
 
 
@@ -234,9 +234,9 @@ async def artifact_move(
     call: Annotated[Call, admitted_change("artifact_move")],
 ) -> Response:
     """To the next stage, to another percentage of a canary, or back from a canary to staged."""
-    roles, settings, match = call.admission.roles, call.platform.settings, call.require_match
+    caller, settings, match = call.caller, call.platform.settings, call.require_match
     return await call.change(
-        lambda tx: service.artifact_move(tx, settings, project_id, artifact_id, body, roles, match)
+        lambda tx: service.artifact_move(tx, settings, project_id, artifact_id, body, caller, match)
     )
 
 
@@ -248,8 +248,8 @@ async def artifact_verify(
     call: Annotated[Call, admitted_change("artifact_verify")],
 ) -> Response:
     """Have bytes and signatures checked again. `checking` is true meanwhile; `trust` says what came of it."""
-    roles, settings = call.admission.roles, call.platform.settings
-    return await call.change(lambda tx: service.artifact_verify(tx, settings, project_id, artifact_id, body, roles))
+    caller, settings = call.caller, call.platform.settings
+    return await call.change(lambda tx: service.artifact_verify(tx, settings, project_id, artifact_id, body, caller))
 
 
 @router.post(_ARTIFACTS + "/{artifact_id}/revoke", response_model=Artifact, responses=_CHANGE)
@@ -260,9 +260,9 @@ async def artifact_revoke(
     call: Annotated[Call, admitted_change("artifact_revoke")],
 ) -> Response:
     """New launches stop and running instances are flagged. There is no way back: publish a new one."""
-    roles, settings = call.admission.roles, call.platform.settings
+    caller, settings = call.caller, call.platform.settings
     return await call.change(
-        lambda tx: service.artifact_revoke(tx, settings, project_id, artifact_id, body.reason, roles)
+        lambda tx: service.artifact_revoke(tx, settings, project_id, artifact_id, body.reason, caller)
     )
 
 
@@ -278,9 +278,9 @@ async def artifact_delete(
     """Remove the artifact with its bytes, for ever. Refused while an app version or an instance refers to it. It is listed as
     `deleting` until its bytes are gone; then its quota is free again.
     """
-    roles, settings = call.admission.roles, call.platform.settings
+    caller, settings = call.caller, call.platform.settings
     return await call.change(
-        lambda tx: deletion.artifact_delete(tx, settings, project_id, artifact_id, roles), status=202
+        lambda tx: deletion.artifact_delete(tx, settings, project_id, artifact_id, caller), status=202
     )
 
 

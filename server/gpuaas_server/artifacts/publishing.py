@@ -20,6 +20,7 @@ from gpuaas_server.capacity.quotas import ArtifactUse
 from gpuaas_server.events import service as events
 from gpuaas_server.events.service import NewEvent
 from gpuaas_server.identity import service as identity
+from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
@@ -30,7 +31,6 @@ from gpuaas_server.work import leases
 
 WORK = "publish_intent"
 MAX_OPEN = 50
-Roles = frozenset[str]
 
 
 def repository_of(project_id: str, name: str) -> str:
@@ -38,7 +38,7 @@ def repository_of(project_id: str, name: str) -> str:
 
 
 async def publish_intent_create(
-    tx: Tx, settings: Settings, tenant_id: str, project_id: str, body: PublishIntentCreate, roles: Roles
+    tx: Tx, settings: Settings, tenant_id: str, project_id: str, body: PublishIntentCreate, caller: Caller
 ) -> PublishIntent:
     if body.kind == "oci":
         places.require_registry(settings)
@@ -67,23 +67,23 @@ async def publish_intent_create(
     )
     await leases.enqueue(tx, WORK, [row["id"]], run_at=deadline, flow=tenant_id)
     await _record(tx, "publish_intent_create", row, {"kind": body.kind, "name": body.name})
-    return intent_document(row, settings, roles, tx.now.timestamp())
+    return intent_document(row, settings, caller, tx.now.timestamp())
 
 
 async def publish_intent_list(
-    connection: Connection, settings: Settings, project_id: str, after: str | None, limit: int, roles: Roles
+    connection: Connection, settings: Settings, project_id: str, after: str | None, limit: int, caller: Caller
 ) -> Page[PublishIntent]:
     """Without upload tickets: whoever goes on with one asks for it by its id."""
     rows = await intent_queries.intent_list(connection, project_id, after, limit + 1)
-    return Page[PublishIntent].of([intent_document(row, settings, roles, None) for row in rows], limit)
+    return Page[PublishIntent].of([intent_document(row, settings, caller, None) for row in rows], limit)
 
 
 async def publish_intent_show(
-    connection: Connection, settings: Settings, project_id: str, intent_id: str, roles: Roles, now: float
+    connection: Connection, settings: Settings, project_id: str, intent_id: str, caller: Caller, now: float
 ) -> PublishIntent:
     row = present(await intent_queries.intent_show(connection, project_id, intent_id), intent_id)
-    may_publish = bool(identity.allowed_actions(roles, ("publish_intent_complete",)))
-    return intent_document(row, settings, roles, now if may_publish else None)
+    may_publish = bool(identity.allowed_actions(caller, ("publish_intent_complete",)))
+    return intent_document(row, settings, caller, now if may_publish else None)
 
 
 def reserved_at_first(settings: Settings, body: PublishIntentCreate) -> int:
@@ -113,23 +113,23 @@ async def content_received(tx: Tx, intent: DictRow, digest: str, size_bytes: int
 
 
 async def publish_intent_complete(
-    tx: Tx, settings: Settings, project_id: str, intent_id: str, body: PublishIntentComplete, roles: Roles
+    tx: Tx, settings: Settings, project_id: str, intent_id: str, body: PublishIntentComplete, caller: Caller
 ) -> PublishIntent:
     """The bytes are there. They are read and hashed now; the artifact exists when they are what was said."""
     row = present(await intent_queries.intent_hold(tx.connection, project_id, intent_id), intent_id)
     if row["state"] == IntentState.VERIFYING and row["digest"] == body.digest:
         tx.audited = True  # said before, and nothing is changed by saying it again
-        return intent_document(row, settings, roles, None)
+        return intent_document(row, settings, caller, None)
     if row["state"] != IntentState.OPEN:
         raise Problem("conflict", f"The intent is {row['state']}.")
     row = await intent_queries.intent_verifying(tx.connection, intent_id, body.digest, tx.now + VERIFY_LIMIT)
     await leases.enqueue(tx, WORK, [intent_id])
     await _record(tx, "publish_intent_complete", row, {"digest": body.digest})
-    return intent_document(row, settings, roles, None)
+    return intent_document(row, settings, caller, None)
 
 
 async def publish_intent_cancel(
-    tx: Tx, settings: Settings, project_id: str, intent_id: str, roles: Roles
+    tx: Tx, settings: Settings, project_id: str, intent_id: str, caller: Caller
 ) -> PublishIntent:
     row = present(await intent_queries.intent_hold(tx.connection, project_id, intent_id), intent_id)
     if row["state"] != IntentState.OPEN:
@@ -139,7 +139,7 @@ async def publish_intent_cancel(
         await give_back_quota(tx, settings, ended)
     await leases.enqueue(tx, WORK, [intent_id])  # its bytes go
     await _record(tx, "publish_intent_cancel", row, {})
-    return intent_document(ended or row, settings, roles, None)
+    return intent_document(ended or row, settings, caller, None)
 
 
 async def intents_forget(tx: Tx, before: datetime, portion: int) -> int:
@@ -153,7 +153,7 @@ async def _record(tx: Tx, action: str, row: DictRow, details: dict[str, object])
     await events.emit(tx, NewEvent("publish_intent.changed", row["id"], row["tenant_id"], row["project_id"], data))
 
 
-def intent_document(row: DictRow, settings: Settings, roles: Roles, now: float | None) -> PublishIntent:
+def intent_document(row: DictRow, settings: Settings, caller: Caller, now: float | None) -> PublishIntent:
     """`now` says that a ticket for the upload may be made, which is good from then until the intent's deadline."""
     shown = {name: row[name] for name in PublishIntent.model_fields if name in row}
     is_open = row["state"] == IntentState.OPEN
@@ -169,7 +169,7 @@ def intent_document(row: DictRow, settings: Settings, roles: Roles, now: float |
             repository = repository_of(row["project_id"], row["name"])
             push = RegistryPlace(registry=places.registry_host(settings), repository=repository)
     verbs = ("publish_intent_upload", "publish_intent_complete", "publish_intent_cancel") if is_open else ()
-    return PublishIntent(**shown, upload=upload, push=push, allowed_actions=identity.allowed_actions(roles, verbs))
+    return PublishIntent(**shown, upload=upload, push=push, allowed_actions=identity.allowed_actions(caller, verbs))
 
 
 def present(row: DictRow | None, intent_id: str) -> DictRow:

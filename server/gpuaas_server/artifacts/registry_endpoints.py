@@ -74,7 +74,7 @@ async def runtime_secret_create(
 
     async def issue(tx: Tx) -> RuntimeSecret:
         leased = await operations.lease_of(
-            tx.connection, call.admission.roles, project_id, operation_id, body.lease_token, actor, tx.now
+            tx.connection, call.caller, project_id, operation_id, body.lease_token, actor, tx.now
         )
         return await pulling.runtime_secret_create(tx, settings, leased, body)
 

@@ -31,6 +31,7 @@ from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.events import service as events
 from gpuaas_server.events.service import NewEvent
 from gpuaas_server.identity import service as identity
+from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
@@ -41,7 +42,6 @@ from gpuaas_server.work import leases
 from gpuaas_server.work.lanes import Lane
 
 CHECK = "artifact_check"
-Roles = frozenset[str]
 RequireMatch = Callable[[int], None]
 
 __all__ = ["ArtifactState", "Refusal", "artifact_states", "launch_refusals"]
@@ -108,19 +108,19 @@ async def artifact_list(
     project_id: str,
     wanted: tuple[str | None, str | None],
     page: tuple[str | None, int],
-    roles: Roles,
+    caller: Caller,
 ) -> Page[Artifact]:
     """`wanted` is (stage, digest), `page` (after, limit)."""
     after, limit = page
     rows = await queries.artifact_list(connection, project_id, *wanted, after, limit + 1)
-    return Page[Artifact].of([artifact_document(row, settings, roles) for row in rows], limit)
+    return Page[Artifact].of([artifact_document(row, settings, caller) for row in rows], limit)
 
 
 async def artifact_show(
-    connection: Connection, settings: Settings, project_id: str, artifact_id: str, roles: Roles
+    connection: Connection, settings: Settings, project_id: str, artifact_id: str, caller: Caller
 ) -> Artifact:
     row = present(await queries.artifact_show(connection, project_id, artifact_id), artifact_id)
-    return artifact_document(row, settings, roles)
+    return artifact_document(row, settings, caller)
 
 
 async def artifact_blob_key(connection: Connection, project_id: str, artifact_id: str) -> str:
@@ -169,7 +169,7 @@ async def artifact_move(
     project_id: str,
     artifact_id: str,
     body: ArtifactMove,
-    roles: Roles,
+    caller: Caller,
     require_match: RequireMatch,
 ) -> Artifact:
     """The one way between stages, forth and back. Every reason against it is named at once."""
@@ -185,7 +185,7 @@ async def artifact_move(
         await artifact_users().standing_changed(tx, row["digest"], row["project_id"])
     details: dict[str, object] = {"before": _position(row), "after": _position(after), "digest": row["digest"]}
     await _record(tx, "artifact_move", after, details, body.reason)
-    return artifact_document(after, settings, roles)
+    return artifact_document(after, settings, caller)
 
 
 async def _standing(connection: Connection, row: DictRow) -> Standing:
@@ -205,7 +205,7 @@ def _position(row: DictRow) -> dict[str, object]:
 
 
 async def artifact_verify(
-    tx: Tx, settings: Settings, project_id: str, artifact_id: str, body: ArtifactVerify, roles: Roles
+    tx: Tx, settings: Settings, project_id: str, artifact_id: str, body: ArtifactVerify, caller: Caller
 ) -> Artifact:
     """Have bytes and signatures checked again, from the bytes up. What comes of it is in `trust`."""
     row = present(await queries.artifact_hold(tx.connection, project_id, artifact_id), artifact_id)
@@ -215,11 +215,11 @@ async def artifact_verify(
     row = await queries.artifact_check_wanted(tx.connection, artifact_id, signatures, tx.now + CHECK_LIMIT)
     await leases.enqueue(tx, CHECK, [artifact_id])
     await _record(tx, "artifact_verify", row, {"digest": row["digest"], "signatures": len(body.signatures)})
-    return artifact_document(row, settings, roles)
+    return artifact_document(row, settings, caller)
 
 
 async def artifact_revoke(
-    tx: Tx, settings: Settings, project_id: str, artifact_id: str, reason: str, roles: Roles
+    tx: Tx, settings: Settings, project_id: str, artifact_id: str, reason: str, caller: Caller
 ) -> Artifact:
     """For ever: new launches stop, running instances are flagged. The bytes stay, as evidence."""
     row = present(await queries.artifact_hold(tx.connection, project_id, artifact_id), artifact_id)
@@ -234,7 +234,7 @@ async def artifact_revoke(
     await _record(tx, "artifact_revoke", after, details, reason)
     # The worker sees all tenants, and flags what runs there. It reads no bytes for that, and waits for no one who does.
     await leases.enqueue(tx, CHECK, [artifact_id], lane=Lane.SAFETY)
-    return artifact_document(after, settings, roles)
+    return artifact_document(after, settings, caller)
 
 
 async def _record(tx: Tx, action: str, row: DictRow, details: dict[str, object], reason: str | None = None) -> None:
@@ -248,7 +248,7 @@ def changed(row: DictRow) -> NewEvent:
     return NewEvent("artifact.changed", row["id"], row["tenant_id"], row["project_id"], data)
 
 
-def artifact_document(row: DictRow, settings: Settings, roles: Roles) -> Artifact:
+def artifact_document(row: DictRow, settings: Settings, caller: Caller) -> Artifact:
     reference = None
     if row["kind"] == "oci" and places.registry_url(settings):
         reference = f"{places.registry_host(settings)}/{row['location']}@{row['digest']}"
@@ -258,7 +258,7 @@ def artifact_document(row: DictRow, settings: Settings, roles: Roles) -> Artifac
         reference=reference,
         checking=row["check_until"] is not None,
         deleting=row["deleting_since"] is not None,
-        allowed_actions=identity.allowed_actions(roles, _possible_actions(row)),
+        allowed_actions=identity.allowed_actions(caller, _possible_actions(row)),
     )
 
 

@@ -28,7 +28,7 @@ router = APIRouter(tags=["capacity"])
 @router.get("/nodes/{node_id}/slots", response_model=SlotList, responses=problem_responses())
 async def slot_list(node_id: NodeId, call: Annotated[Call, admitted("slot_list")]) -> Response:
     """All GPUs of a node by their index, with what discovery found and whether they can be claimed."""
-    return await call.read(lambda connection: service.slot_list(connection, node_id, call.admission.roles))
+    return await call.read(lambda connection: service.slot_list(connection, node_id, call.caller))
 
 
 @router.post(
@@ -40,7 +40,7 @@ async def slot_approve(
     node_id: NodeId, body: SlotApprove, call: Annotated[Call, admitted_change("slot_approve")]
 ) -> Response:
     """Topology approval: nothing can be allocated before somebody has looked at what discovery found."""
-    return await call.change(lambda tx: service.slot_approve(tx, node_id, body, call.admission.roles))
+    return await call.change(lambda tx: service.slot_approve(tx, node_id, body, call.caller))
 
 
 @router.post("/slots/{slot_id}/disable", response_model=Slot, responses=problem_responses("conflict"))
@@ -48,13 +48,13 @@ async def slot_disable(
     slot_id: SlotId, body: SlotDisable, call: Annotated[Call, admitted_change("slot_disable")]
 ) -> Response:
     """Take a GPU out of the pool, with a reason. One that is claimed, or not proven clean, has to be released first."""
-    return await call.change(lambda tx: service.slot_disable(tx, slot_id, body.reason, call.admission.roles))
+    return await call.change(lambda tx: service.slot_disable(tx, slot_id, body.reason, call.caller))
 
 
 @router.post("/slots/{slot_id}/enable", response_model=Slot, responses=problem_responses("conflict"))
 async def slot_enable(slot_id: SlotId, call: Annotated[Call, admitted_change("slot_enable")]) -> Response:
     """Back into the pool; a slot that nobody ever approved waits for its approval again."""
-    return await call.change(lambda tx: service.slot_enable(tx, slot_id, call.admission.roles))
+    return await call.change(lambda tx: service.slot_enable(tx, slot_id, call.caller))
 
 
 @router.get("/skus", response_model=Page[Sku], responses=problem_responses())
@@ -105,7 +105,7 @@ async def tenant_quota_set(
 @router.get("/projects/{project_id}/quota", response_model=Quota, responses=problem_responses())
 async def project_quota_show(project_id: ProjectId, call: Annotated[Call, admitted("project_quota_show")]) -> Response:
     """What the project may use, and what it uses. The tenant's limits count as well."""
-    settings, tenant_id = call.platform.settings, call.admission.tenant_id
+    settings, tenant_id = call.platform.settings, call.caller.tenant_id
     return await call.read(lambda connection: quotas.quota_show(connection, settings, project_id, tenant_id))
 
 
@@ -118,5 +118,5 @@ async def project_quota_set(
     project_id: ProjectId, body: QuotaSet, call: Annotated[Call, admitted_change("project_quota_set")]
 ) -> Response:
     """Limit what the project uses, within what its tenant may. A limit below what is in use takes nothing away."""
-    settings, tenant_id = call.platform.settings, call.admission.tenant_id
+    settings, tenant_id = call.platform.settings, call.caller.tenant_id
     return await call.change(lambda tx: quotas.quota_set(tx, settings, project_id, tenant_id, body, call.require_match))

@@ -16,6 +16,7 @@ from gpuaas_server.capacity.skus import sku_choose
 from gpuaas_server.capacity.wipe_grades import INSPECTED, required_grade
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.identity import service as identity
+from gpuaas_server.kernel.caller import NOBODY, Caller
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
@@ -23,8 +24,6 @@ from gpuaas_server.kernel.ids import new_id
 
 log = logging.getLogger(__name__)
 
-Roles = frozenset[str]
-NOBODY: Roles = frozenset()
 
 PATIENCE = 20  # looks before a wish is refused while others keep changing the nodes that would fit
 
@@ -138,11 +137,11 @@ async def slot_summary(connection: Connection, node_ids: Sequence[str]) -> dict[
     return summaries
 
 
-async def slot_list(connection: Connection, node_id: str, roles: Roles = NOBODY) -> SlotList:
+async def slot_list(connection: Connection, node_id: str, caller: Caller = NOBODY) -> SlotList:
     rows = await queries.slot_list(connection, node_id)
     if not rows and not await queries.node_known(connection, node_id):
         raise not_found("node", node_id)
-    return SlotList(items=[_slot(row, roles) for row in rows])
+    return SlotList(items=[_slot(row, caller) for row in rows])
 
 
 async def slot_map(connection: Connection, node_ids: Sequence[str]) -> dict[str, list[MappedSlot]]:
@@ -167,7 +166,7 @@ async def gpus_beside(connection: Connection, allocation_id: str, node_id: str) 
     ]
 
 
-async def slot_approve(tx: Tx, node_id: str, body: SlotApprove, roles: Roles = NOBODY) -> SlotList:
+async def slot_approve(tx: Tx, node_id: str, body: SlotApprove, caller: Caller = NOBODY) -> SlotList:
     """All of the named slots or none; approving what is approved already is not an error."""
     await queries.node_lock(tx.connection, node_id)
     known = {row["id"]: row for row in await queries.slot_list(tx.connection, node_id)}
@@ -185,10 +184,10 @@ async def slot_approve(tx: Tx, node_id: str, body: SlotApprove, roles: Roles = N
     ids = sorted(row["id"] for row in approved)
     await record(tx, AuditEntry("slot_approve", node_id, details={"slots": ids, "shape": body.capacity_shape}))
     await emit(tx, NewEvent("node.slots_approved", node_id, data={"slots": len(ids)}))
-    return await slot_list(tx.connection, node_id, roles)
+    return await slot_list(tx.connection, node_id, caller)
 
 
-async def slot_disable(tx: Tx, slot_id: str, reason: str, roles: Roles = NOBODY) -> Slot:
+async def slot_disable(tx: Tx, slot_id: str, reason: str, caller: Caller = NOBODY) -> Slot:
     slot = await _lock(tx, slot_id)
     if slot["status"] in ("claimed", "cleaning"):
         raise Problem("conflict", f"Slot {slot_id} is {slot['status']}; release its allocation first.")
@@ -196,15 +195,15 @@ async def slot_disable(tx: Tx, slot_id: str, reason: str, roles: Roles = NOBODY)
         raise Problem(
             "conflict", f"Slot {slot_id} waits for a proven clean-up; retry or force its allocation's release."
         )
-    return _slot(await _slot_set(tx, slot_id, "disabled", reason, "slot_disable"), roles)
+    return _slot(await _slot_set(tx, slot_id, "disabled", reason, "slot_disable"), caller)
 
 
-async def slot_enable(tx: Tx, slot_id: str, roles: Roles = NOBODY) -> Slot:
+async def slot_enable(tx: Tx, slot_id: str, caller: Caller = NOBODY) -> Slot:
     slot = await _lock(tx, slot_id)
     if slot["status"] != "disabled":
         raise Problem("conflict", f"Slot {slot_id} is {slot['status']}, not disabled.")
     status = "available" if slot["approved_at"] else "discovered"
-    return _slot(await _slot_set(tx, slot_id, status, None, "slot_enable"), roles)
+    return _slot(await _slot_set(tx, slot_id, status, None, "slot_enable"), caller)
 
 
 async def _lock(tx: Tx, slot_id: str) -> dict[str, object]:
@@ -228,8 +227,8 @@ async def _slot_set(tx: Tx, slot_id: str, status: str, reason: str | None, actio
     return row
 
 
-def _slot(row: DictRow, roles: Roles) -> Slot:
-    return Slot(**row, allowed_actions=identity.allowed_actions(roles, _possible_actions(row["status"])))
+def _slot(row: DictRow, caller: Caller) -> Slot:
+    return Slot(**row, allowed_actions=identity.allowed_actions(caller, _possible_actions(row["status"])))
 
 
 def _possible_actions(status: str) -> list[str]:

@@ -41,8 +41,8 @@ async def app_version_register(
     project_id: ProjectId, body: AppVersionRegister, call: Annotated[Call, admitted_change("app_version_register")]
 ) -> Response:
     """A draft of this version, from its manifest. The same content again is answered with the same version."""
-    place, roles = (call.admission.tenant_id, project_id), call.admission.roles
-    return await call.change(lambda tx: versions.app_version_register(tx, *place, body, roles), status=201)
+    place, caller = (call.caller.tenant_id, project_id), call.caller
+    return await call.change(lambda tx: versions.app_version_register(tx, *place, body, caller), status=201)
 
 
 @router.get("/projects/{project_id}/apps", response_model=Page[App], responses=problem_responses())
@@ -53,15 +53,15 @@ async def app_list(
     limit: PageLimit = 50,
 ) -> Response:
     """The apps that the project publishes."""
-    roles = call.admission.roles
-    return await call.read(lambda connection: service.app_list(connection, project_id, after, limit, roles))
+    caller = call.caller
+    return await call.read(lambda connection: service.app_list(connection, project_id, after, limit, caller))
 
 
 @router.get("/projects/{project_id}/apps/{app_id}", response_model=App, responses=problem_responses())
 async def app_show(project_id: ProjectId, app_id: AppId, call: Annotated[Call, admitted("app_show")]) -> Response:
     """An app as those see it who publish it. To launch it, look at the catalogue."""
-    roles = call.admission.roles
-    return await call.read(lambda connection: service.app_show(connection, project_id, app_id, roles))
+    caller = call.caller
+    return await call.read(lambda connection: service.app_show(connection, project_id, app_id, caller))
 
 
 @router.get(
@@ -75,8 +75,8 @@ async def app_version_list(
     limit: PageLimit = 50,
 ) -> Response:
     """Versions of the app, the highest first; drafts and retired ones too."""
-    page, roles = (after, limit), call.admission.roles
-    return await call.read(lambda connection: versions.app_version_list(connection, project_id, app_id, page, roles))
+    page, caller = (after, limit), call.caller
+    return await call.read(lambda connection: versions.app_version_list(connection, project_id, app_id, page, caller))
 
 
 @router.get(
@@ -91,8 +91,8 @@ async def app_version_show(
     call: Annotated[Call, admitted("app_version_show")],
 ) -> Response:
     """The version with its whole manifest."""
-    place, roles = (project_id, app_id, version_id), call.admission.roles
-    return await call.read(lambda connection: versions.app_version_show(connection, place, roles))
+    place, caller = (project_id, app_id, version_id), call.caller
+    return await call.read(lambda connection: versions.app_version_show(connection, place, caller))
 
 
 @router.post(
@@ -107,8 +107,8 @@ async def app_version_activate(
     call: Annotated[Call, admitted_change("app_version_activate")],
 ) -> Response:
     """From here on it can be launched. Its artifact must be active, and not revoked."""
-    place, roles, match = (project_id, app_id, version_id), call.admission.roles, call.require_match
-    return await call.change(lambda tx: versions.app_version_activate(tx, place, roles, match))
+    place, caller, match = (project_id, app_id, version_id), call.caller, call.require_match
+    return await call.change(lambda tx: versions.app_version_activate(tx, place, caller, match))
 
 
 @router.post(
@@ -124,8 +124,8 @@ async def app_version_deprecate(
     call: Annotated[Call, admitted_change("app_version_deprecate")],
 ) -> Response:
     """No new instance takes it; those that run go on, and show the notice."""
-    place, roles, match = (project_id, app_id, version_id), call.admission.roles, call.require_match
-    return await call.change(lambda tx: versions.app_version_deprecate(tx, place, body, roles, match))
+    place, caller, match = (project_id, app_id, version_id), call.caller, call.require_match
+    return await call.change(lambda tx: versions.app_version_deprecate(tx, place, body, caller, match))
 
 
 @router.post(
@@ -141,8 +141,8 @@ async def app_version_retire(
     call: Annotated[Call, admitted_change("app_version_retire")],
 ) -> Response:
     """The end of a deprecated version, once nobody runs it and the announced day has come; or of a draft."""
-    place, roles, match = (project_id, app_id, version_id), call.admission.roles, call.require_match
-    return await call.change(lambda tx: versions.app_version_retire(tx, place, body, roles, match))
+    place, caller, match = (project_id, app_id, version_id), call.caller, call.require_match
+    return await call.change(lambda tx: versions.app_version_retire(tx, place, body, caller, match))
 
 
 @router.get("/projects/{project_id}/catalog", response_model=Page[CatalogApp], responses=problem_responses())
@@ -154,7 +154,7 @@ async def catalog_list(
     limit: PageLimit = 50,
 ) -> Response:
     """What this project may launch."""
-    tenant_id = call.admission.tenant_id
+    tenant_id = call.caller.tenant_id
     return await call.read(lambda connection: browsing.catalog_list(connection, tenant_id, search, after, limit))
 
 
@@ -163,7 +163,7 @@ async def catalog_show(
     project_id: ProjectId, slug: AppSlug, call: Annotated[Call, admitted("catalog_show")], version: VersionName = None
 ) -> Response:
     """One app in full, with the manifest of the version asked for, else of the newest active one."""
-    tenant_id = call.admission.tenant_id
+    tenant_id = call.caller.tenant_id
     return await call.read(lambda connection: browsing.catalog_show(connection, tenant_id, slug, version))
 
 
@@ -172,8 +172,8 @@ async def app_list_all(
     call: Annotated[Call, admitted("app_list_all")], after: PageAfter = None, limit: PageLimit = 50
 ) -> Response:
     """Every app on the platform."""
-    roles = call.admission.roles
-    return await call.read(lambda connection: service.app_list(connection, None, after, limit, roles))
+    caller = call.caller
+    return await call.read(lambda connection: service.app_list(connection, None, after, limit, caller))
 
 
 @router.put("/apps/{app_id}/visibility", response_model=App, responses=problem_responses("precondition_failed"))
@@ -181,8 +181,8 @@ async def app_visibility_set(
     app_id: AppId, body: AppVisibilitySet, call: Annotated[Call, admitted_change("app_visibility_set")]
 ) -> Response:
     """Say which tenants see the app in their catalogue. What runs already goes on, whoever sees it."""
-    roles, match = call.admission.roles, call.require_match
-    return await call.change(lambda tx: service.app_visibility_set(tx, app_id, body, roles, match))
+    caller, match = call.caller, call.require_match
+    return await call.change(lambda tx: service.app_visibility_set(tx, app_id, body, caller, match))
 
 
 @router.get("/apps/{app_id}/entitlements", response_model=Page[Entitlement], responses=problem_responses())

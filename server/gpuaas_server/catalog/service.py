@@ -13,12 +13,12 @@ from gpuaas_server.catalog.manifest import Manifest, from_document
 from gpuaas_server.catalog.schemas import App, AppVisibilitySet
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.identity import service as identity
+from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 
-Roles = frozenset[str]
 RequireMatch = Callable[[int], None]
 _APP_VERBS = ("app_version_register", "app_visibility_set")
 
@@ -139,21 +139,21 @@ async def versions_on_digest(connection: Connection, project_id: str, digest: st
 
 
 async def app_list(
-    connection: Connection, project_id: str | None, after: str | None, limit: int, roles: Roles
+    connection: Connection, project_id: str | None, after: str | None, limit: int, caller: Caller
 ) -> Page[App]:
     rows = await queries.app_list(connection, project_id, after, limit + 1)
-    return Page[App].of([app_document(row, roles) for row in rows], limit)
+    return Page[App].of([app_document(row, caller) for row in rows], limit)
 
 
-async def app_show(connection: Connection, project_id: str, app_id: str, roles: Roles) -> App:
+async def app_show(connection: Connection, project_id: str, app_id: str, caller: Caller) -> App:
     row = await queries.app_show(connection, project_id, app_id)
     if row is None:
         raise not_found("app", app_id)
-    return app_document(row, roles)
+    return app_document(row, caller)
 
 
 async def app_visibility_set(
-    tx: Tx, app_id: str, body: AppVisibilitySet, roles: Roles, require_match: RequireMatch
+    tx: Tx, app_id: str, body: AppVisibilitySet, caller: Caller, require_match: RequireMatch
 ) -> App:
     """Who sees the app in the catalogue. What runs already goes on, whoever sees it."""
     before = await queries.app_hold(tx.connection, app_id)
@@ -165,11 +165,11 @@ async def app_visibility_set(
     details: dict[str, object] = {"before": before["visibility"], "after": body.visibility}
     await record(tx, AuditEntry("app_visibility_set", *place, reason=body.reason, details=details))
     await emit(tx, NewEvent("app.visibility_set", *place, data={"visibility": body.visibility}))
-    return app_document(row, roles)
+    return app_document(row, caller)
 
 
-def app_document(row: DictRow, roles: Roles) -> App:
-    return App(**row, allowed_actions=identity.allowed_actions(roles, _APP_VERBS))
+def app_document(row: DictRow, caller: Caller) -> App:
+    return App(**row, allowed_actions=identity.allowed_actions(caller, _APP_VERBS))
 
 
 __all__ = [

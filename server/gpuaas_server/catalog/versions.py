@@ -13,10 +13,11 @@ from gpuaas_server.catalog.schemas import (
     AppVersionRetire,
 )
 from gpuaas_server.catalog.semver import precedence
-from gpuaas_server.catalog.service import RequireMatch, Roles, spelled
+from gpuaas_server.catalog.service import RequireMatch, spelled
 from gpuaas_server.catalog.users import version_users
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.identity import service as identity
+from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
@@ -27,7 +28,7 @@ Place = tuple[str, str, str]  # project, app, version
 
 
 async def app_version_register(
-    tx: Tx, tenant_id: str, project_id: str, body: AppVersionRegister, roles: Roles
+    tx: Tx, tenant_id: str, project_id: str, body: AppVersionRegister, caller: Caller
 ) -> AppVersion:
     """The version, as a draft; with it the app, when it is its first. The same content again is the same version."""
     manifest = parse(body.manifest)
@@ -53,7 +54,7 @@ async def app_version_register(
         row = await _same(tx.connection, app, manifest)
     details: dict[str, object] = {"slug": manifest.slug, "version": manifest.version, "repeated": repeated}
     await _record(tx, "app_version_register", row, details, news=None if repeated else "app.version_registered")
-    return version_document(row, roles)
+    return version_document(row, caller)
 
 
 async def _app_of(tx: Tx, tenant_id: str, project_id: str, manifest: Manifest) -> DictRow:
@@ -102,24 +103,24 @@ def _description(manifest: Manifest) -> dict[str, object]:
 
 
 async def app_version_list(
-    connection: Connection, project_id: str, app_id: str, page: tuple[str | None, int], roles: Roles
+    connection: Connection, project_id: str, app_id: str, page: tuple[str | None, int], caller: Caller
 ) -> Page[AppVersion]:
     """`page` is (after, limit)."""
     after, limit = page
     if await queries.app_show(connection, project_id, app_id) is None:
         raise not_found("app", app_id)
     rows = await queries.version_list(connection, project_id, app_id, after, limit + 1)
-    return Page[AppVersion].of([version_document(row, roles) for row in rows], limit)
+    return Page[AppVersion].of([version_document(row, caller) for row in rows], limit)
 
 
-async def app_version_show(connection: Connection, place: Place, roles: Roles) -> AppVersionDetail:
+async def app_version_show(connection: Connection, place: Place, caller: Caller) -> AppVersionDetail:
     row = await queries.version_show(connection, *place)
     if row is None:
         raise not_found("version", place[-1])
-    return AppVersionDetail(**version_document(row, roles).model_dump(), manifest=row["manifest"])
+    return AppVersionDetail(**version_document(row, caller).model_dump(), manifest=row["manifest"])
 
 
-async def app_version_activate(tx: Tx, place: Place, roles: Roles, require_match: RequireMatch) -> AppVersion:
+async def app_version_activate(tx: Tx, place: Place, caller: Caller, require_match: RequireMatch) -> AppVersion:
     """From here on it can be launched. From its artifact to here, nothing may speak against it."""
     before = await _hold(tx, place, "active", require_match)
     digest = before["artifact_digest"]
@@ -134,11 +135,11 @@ async def app_version_activate(tx: Tx, place: Place, roles: Roles, require_match
         described = _description(from_document(before["manifest"]))
         await queries.app_describe(tx.connection, row["app_id"], described)
     await _record(tx, "app_version_activate", row, _moved(before, row), news="app.version_activated")
-    return version_document(row, roles)
+    return version_document(row, caller)
 
 
 async def app_version_deprecate(
-    tx: Tx, place: Place, body: AppVersionDeprecate, roles: Roles, require_match: RequireMatch
+    tx: Tx, place: Place, body: AppVersionDeprecate, caller: Caller, require_match: RequireMatch
 ) -> AppVersion:
     """No new instance takes it; those that run show the notice."""
     before = await _hold(tx, place, "deprecated", require_match)
@@ -147,11 +148,11 @@ async def app_version_deprecate(
     await _record(
         tx, "app_version_deprecate", row, _moved(before, row), news="app.version_deprecated", reason=body.notice
     )
-    return version_document(row, roles)
+    return version_document(row, caller)
 
 
 async def app_version_retire(
-    tx: Tx, place: Place, body: AppVersionRetire, roles: Roles, require_match: RequireMatch
+    tx: Tx, place: Place, body: AppVersionRetire, caller: Caller, require_match: RequireMatch
 ) -> AppVersion:
     """The end: not before the announced day, and not while anybody runs it."""
     before = await _hold(tx, place, "retired", require_match)
@@ -164,7 +165,7 @@ async def app_version_retire(
     row = await queries.version_move(tx.connection, before["id"], "retired", {"retired_at": tx.now})
     await version_users().retired(tx, before["id"])
     await _record(tx, "app_version_retire", row, _moved(before, row), news="app.version_retired", reason=body.reason)
-    return version_document(row, roles)
+    return version_document(row, caller)
 
 
 async def _hold(tx: Tx, place: Place, wanted: str, require_match: RequireMatch) -> DictRow:
@@ -191,6 +192,6 @@ async def _record(
         await emit(tx, NewEvent(news, *place, data=data))
 
 
-def version_document(row: DictRow, roles: Roles) -> AppVersion:
+def version_document(row: DictRow, caller: Caller) -> AppVersion:
     shown = {name: row[name] for name in AppVersion.model_fields if name in row}
-    return AppVersion(**shown, allowed_actions=identity.allowed_actions(roles, machine.possible(row["status"])))
+    return AppVersion(**shown, allowed_actions=identity.allowed_actions(caller, machine.possible(row["status"])))

@@ -23,15 +23,15 @@ async def tenant_delete(tenant_id: TenantId, call: Annotated[Call, admitted_chan
     """Ask for the deletion of an empty tenant. Its people and programs are out at once; it can be undone until
     `delete_after`, then everything in it is removed. Asking again changes nothing.
     """
-    roles, match, settings = call.admission.roles, call.require_match, call.platform.settings
-    return await call.change(lambda tx: service.tenant_delete(tx, settings, tenant_id, roles, match), status=202)
+    caller, match, settings = call.caller, call.require_match, call.platform.settings
+    return await call.change(lambda tx: service.tenant_delete(tx, settings, tenant_id, caller, match), status=202)
 
 
 @router.post("/tenants/{tenant_id}/undelete", response_model=Tenant, responses=_DELETE)
 async def tenant_undelete(tenant_id: TenantId, call: Annotated[Call, admitted_change("tenant_undelete")]) -> Response:
     """Undo the deletion of a tenant before its date. Accounts, keys and sessions are as they were."""
-    roles, match = call.admission.roles, call.require_match
-    return await call.change(lambda tx: service.tenant_undelete(tx, tenant_id, roles, match))
+    caller, match = call.caller, call.require_match
+    return await call.change(lambda tx: service.tenant_undelete(tx, tenant_id, caller, match))
 
 
 @router.get("/tenants/{tenant_id}/export", response_class=Response, responses=_EXPORT)
@@ -45,8 +45,8 @@ async def project_delete(project_id: ProjectId, call: Annotated[Call, admitted_c
     """Ask for the deletion of an empty project. Nothing in it can be changed from now on and its service accounts are out;
     it can be undone until `delete_after`, then everything in it is removed. Asking again changes nothing.
     """
-    roles, match, settings = call.admission.roles, call.require_match, call.platform.settings
-    return await call.change(lambda tx: service.project_delete(tx, settings, project_id, roles, match), status=202)
+    caller, match, settings = call.caller, call.require_match, call.platform.settings
+    return await call.change(lambda tx: service.project_delete(tx, settings, project_id, caller, match), status=202)
 
 
 @router.post("/projects/{project_id}/undelete", response_model=Project, responses=_DELETE)
@@ -54,11 +54,11 @@ async def project_undelete(
     project_id: ProjectId, call: Annotated[Call, admitted_change("project_undelete")]
 ) -> Response:
     """Undo the deletion of a project before its date."""
-    roles, match = call.admission.roles, call.require_match
-    return await call.change(lambda tx: service.project_undelete(tx, project_id, roles, match))
+    caller, match = call.caller, call.require_match
+    return await call.change(lambda tx: service.project_undelete(tx, project_id, caller, match))
 
 
 @router.get("/projects/{project_id}/export", response_class=Response, responses=_EXPORT)
 async def project_export(project_id: ProjectId, call: Annotated[Call, admitted("project_export")]) -> Response:
     """Everything that the platform holds on the project, as JSON lines; never a secret."""
-    return await export.export_response(call, call.admission.tenant_id, project_id)
+    return await export.export_response(call, call.caller.tenant_id, project_id)

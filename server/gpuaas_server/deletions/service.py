@@ -6,6 +6,7 @@ from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.deletions import queries
 from gpuaas_server.deletions.machine import can_undo, describe
 from gpuaas_server.events.service import NewEvent, emit
+from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem
@@ -17,31 +18,30 @@ from gpuaas_server.projects.service import DeletablePlace, RequireMatch
 from gpuaas_server.work import leases
 
 WORK = "deletion"
-Roles = frozenset[str]
 
 
 async def tenant_delete(
-    tx: Tx, settings: Settings, tenant_id: str, roles: Roles, require_match: RequireMatch
+    tx: Tx, settings: Settings, tenant_id: str, caller: Caller, require_match: RequireMatch
 ) -> Tenant:
     await _schedule(tx, settings, await projects.lock_tenant(tx, tenant_id), require_match)
-    return await projects.tenant_show(tx.connection, tenant_id, roles)
+    return await projects.tenant_show(tx.connection, tenant_id, caller)
 
 
-async def tenant_undelete(tx: Tx, tenant_id: str, roles: Roles, require_match: RequireMatch) -> Tenant:
+async def tenant_undelete(tx: Tx, tenant_id: str, caller: Caller, require_match: RequireMatch) -> Tenant:
     await _undo(tx, await projects.lock_tenant(tx, tenant_id), require_match)
-    return await projects.tenant_show(tx.connection, tenant_id, roles)
+    return await projects.tenant_show(tx.connection, tenant_id, caller)
 
 
 async def project_delete(
-    tx: Tx, settings: Settings, project_id: str, roles: Roles, require_match: RequireMatch
+    tx: Tx, settings: Settings, project_id: str, caller: Caller, require_match: RequireMatch
 ) -> Project:
     await _schedule(tx, settings, await projects.lock_project(tx, project_id), require_match)
-    return await projects.project_show(tx.connection, project_id, roles)
+    return await projects.project_show(tx.connection, project_id, caller)
 
 
-async def project_undelete(tx: Tx, project_id: str, roles: Roles, require_match: RequireMatch) -> Project:
+async def project_undelete(tx: Tx, project_id: str, caller: Caller, require_match: RequireMatch) -> Project:
     await _undo(tx, await projects.lock_project(tx, project_id), require_match)
-    return await projects.project_show(tx.connection, project_id, roles)
+    return await projects.project_show(tx.connection, project_id, caller)
 
 
 async def projects_of(connection: Connection, tenant_id: str, project_id: str | None) -> list[str]:

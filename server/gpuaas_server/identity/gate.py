@@ -17,6 +17,8 @@ from gpuaas_server.identity.policy import RULES, decide
 from gpuaas_server.identity.principals import Principal
 from gpuaas_server.identity.rules import Level, Rule, Verdict
 from gpuaas_server.identity.signing_keys import ensure_signing_key
+from gpuaas_server.kernel.caller import NOBODY as ANONYMOUS
+from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Actor, Platform
 from gpuaas_server.kernel.database import NOBODY
 from gpuaas_server.kernel.errors import Problem
@@ -73,7 +75,7 @@ class IdentityGate:
     async def _admission(self, request: Request, action: str, again: bool = False) -> Admission:
         rule = RULES[action]
         if rule.level is Level.PUBLIC:
-            return Admission(anonymous_actor(request), NOBODY, frozenset())
+            return Admission(anonymous_actor(request), NOBODY, ANONYMOUS)
         if rule.level is Level.AGENT:
             if self._agent_gate is None:
                 raise Problem("not_found")
@@ -176,16 +178,17 @@ class IdentityGate:
                 raise await self._refusals.place_disabled(request, actor, action, place)
             if place.tenant_id and not _may_while_disabled(principal, action):
                 await self._pace.wait_turn(place.tenant_id)  # not what ends something: a revocation waits for nothing
-        if place.tenant_id:
-            roles = principal.roles_at(place.tenant_id, place.project_id)
-        else:
-            roles = principal.everywhere
-        elsewhere = partial(principal.roles_at, place.tenant_id or None)
-        return Admission(actor, principal.database_scope, roles, place.tenant_id, elsewhere)
+        return Admission(actor, principal.database_scope, _caller(principal, place))
 
 
 def _may_while_disabled(principal: Principal, action: str) -> bool:
     return bool(principal.platform_roles) or RULES[action].while_disabled
+
+
+def _caller(principal: Principal, place: ProjectPlace) -> Caller:
+    held = principal.roles_at(place.tenant_id, place.project_id) if place.tenant_id else principal.everywhere
+    roles_in = partial(principal.roles_at, place.tenant_id or None)
+    return Caller(principal.id, place.tenant_id, place.project_id or "", held, principal.apps, roles_in)
 
 
 def _actor(request: Request, principal: Principal) -> Actor:

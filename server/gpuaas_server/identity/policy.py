@@ -18,6 +18,7 @@ from gpuaas_server.identity.rules import (
     Rule,
     Verdict,
 )
+from gpuaas_server.kernel.caller import Caller
 
 _ADMIN = frozenset({PLATFORM_ADMIN})
 _OPERATORS = PLATFORM_ROLES
@@ -334,17 +335,17 @@ def _held(principal: Principal, level: Level, tenant_id: str | None, project_id:
     return principal.everywhere if level is Level.SIGNED_IN else frozenset()
 
 
-def allowed_actions(roles: frozenset[str], actions: Iterable[str], own: bool = True) -> list[str]:
-    """Those of the actions that `Admission.roles` permits: for the `allowed_actions` of a resource there. `own`: the
+def allowed_actions(caller: Caller, actions: Iterable[str], own: bool = True) -> list[str]:
+    """Those of the actions that the caller may do in this place: for the `allowed_actions` of a resource there. `own`: the
     resource is the caller's.
     """
-    return [action for action in actions if reaches(roles, action, own)]
+    return [action for action in actions if reaches(caller, action, own)]
 
 
-def reaches(roles: frozenset[str], action: str, own: bool) -> bool:
-    """Whether `Admission.roles` permits the action on a thing that is the caller's own, or is not."""
+def reaches(caller: Caller, action: str, own: bool) -> bool:
+    """Whether the caller may do the action to a resource that is their own, or is not."""
     rule = RULES[action]
-    return bool((rule.grants if own else rule.grants - rule.own_only) & roles)
+    return bool((rule.grants if own else rule.grants - rule.own_only) & caller.roles)
 
 
 def needs_on_others(action: str) -> list[str]:
@@ -352,9 +353,9 @@ def needs_on_others(action: str) -> list[str]:
     return sorted(RULES[action].grants - RULES[action].own_only)
 
 
-def sees_every_app(roles: frozenset[str]) -> bool:
-    """Whether `Admission.roles` read all apps of the project. Else it is a controller, which sees the apps it serves."""
-    return bool((_READ_APPS.grants - _CONTROLLERS) & roles)
+def sees_every_app(caller: Caller) -> bool:
+    """Whether the caller reads all apps of the project. Else it is a controller, which sees the apps it is bound to."""
+    return bool((_READ_APPS.grants - _CONTROLLERS) & caller.roles)
 
 
 def needs(action: str) -> list[str]:

@@ -12,8 +12,6 @@ NOTHING: frozenset[str] = frozenset()
 # Held by every person, and by every service account; the other roles are given by a binding.
 USER = "user"
 SERVICE_ACCOUNT = "service_account"
-# What a controller holds for each app that it is bound to: this, then the app's slug.
-APP_ROLE = "app:"
 
 # Work for the access room: the subject may no longer log in anywhere (disabled, or out of the tenant's administration).
 ACCESS_END = "access_end"
@@ -49,6 +47,7 @@ class Principal:
     tenant_admin_roles: frozenset[str]  # what is held in every project of the tenant
     everywhere: frozenset[str]
     database_scope: Scope
+    apps: frozenset[str] = NOTHING  # slugs of the apps that a service account is the controller of
     expires_at: datetime | None = None
     live_keys: Mapping[str, datetime | None] | None = None
     certificates: CertificateRules = NO_RULES
@@ -123,7 +122,7 @@ class ServiceAccountState:
 
 
 def service_account_principal(account: ServiceAccountState) -> Principal:
-    held = account.scopes | {SERVICE_ACCOUNT} | {f"{APP_ROLE}{slug}" for slug in account.app_slugs}
+    held = account.scopes | {SERVICE_ACCOUNT}
     return Principal(
         id=account.id,
         kind=SERVICE_ACCOUNT,
@@ -134,6 +133,7 @@ def service_account_principal(account: ServiceAccountState) -> Principal:
         auth_epoch=0,
         bindings=(Binding(SERVICE_ACCOUNT, account.tenant_id, account.project_id),),
         scopes=account.scopes,
+        apps=account.app_slugs,
         platform_roles=NOTHING,
         tenant_roles=NOTHING,
         project_roles={account.project_id: held},

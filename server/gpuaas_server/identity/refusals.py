@@ -52,10 +52,10 @@ class Refusals:
         Who has a platform role sees everything, so to them an absent thing is just absent.
         """
         admission = admitted.admission
-        if problem.code == "not_found" and admission.roles & PLATFORM_ROLES:
+        if problem.code == "not_found" and admission.caller.roles & PLATFORM_ROLES:
             return
         if problem.code in ("not_found", "forbidden"):
-            place = ProjectPlace(admission.tenant_id, request.path_params.get("project_id"))
+            place = ProjectPlace(admission.caller.tenant_id, request.path_params.get("project_id"))
             await self._write(request, admission.actor, admitted.action, place, problem.code, problem.target)
 
     async def _write(

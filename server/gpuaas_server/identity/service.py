@@ -6,7 +6,6 @@ from gpuaas_server.identity.members import Place, member_list, member_remove, me
 from gpuaas_server.identity.policy import allowed_actions, needs, needs_on_others, reaches, sees_every_app
 from gpuaas_server.identity.principals import (
     ACCESS_END,
-    APP_ROLE,
     CONTROLLER_LEASES_END,
     SERVICE_ACCOUNT,
     SSH_KEYS_DELETE,
@@ -18,6 +17,7 @@ from gpuaas_server.identity.schemas import Member, ProjectMemberSet, TenantMembe
 from gpuaas_server.identity.sessions import sessions_forget
 from gpuaas_server.identity.signing_keys import TOPIC
 from gpuaas_server.identity.users import forget_sign_ins
+from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Actor
 from gpuaas_server.kernel.database import Connection
 
@@ -51,9 +51,9 @@ __all__ = [
 ]
 
 
-def bound_apps(roles: frozenset[str]) -> list[str]:
-    """The slugs of the apps that the caller, a service account, is the controller of: from `Admission.roles`."""
-    return sorted(role.removeprefix(APP_ROLE) for role in roles if role.startswith(APP_ROLE))
+def bound_apps(caller: Caller) -> list[str]:
+    """The slugs of the apps that the caller, a service account, is the controller of."""
+    return sorted(caller.apps)
 
 
 async def apps_controlled(connection: Connection, account_id: str) -> list[str]:
@@ -61,9 +61,9 @@ async def apps_controlled(connection: Connection, account_id: str) -> list[str]:
     return await account_queries.apps_controlled(connection, account_id)
 
 
-def apps_in_sight(roles: frozenset[str]) -> list[str] | None:
+def apps_in_sight(caller: Caller) -> list[str] | None:
     """The slugs of the apps whose instances the caller may read; None for all of the project."""
-    return None if sees_every_app(roles) else bound_apps(roles)
+    return None if sees_every_app(caller) else bound_apps(caller)
 
 
 async def visible_projects(connection: Connection, actor: Actor) -> list[str] | None:

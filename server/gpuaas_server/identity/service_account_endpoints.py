@@ -36,9 +36,9 @@ async def service_account_create(
     call: Annotated[Call, admitted_change("service_account_create")],
 ) -> Response:
     """The answer holds the secret of the first key, which is shown only now."""
-    tenant_id, roles = call.admission.tenant_id, call.admission.roles
+    tenant_id, caller = call.caller.tenant_id, call.caller
     return await call.change(
-        lambda tx: service.service_account_create(tx, tenant_id, project_id, body, roles), status=201
+        lambda tx: service.service_account_create(tx, tenant_id, project_id, body, caller), status=201
     )
 
 
@@ -50,8 +50,10 @@ async def service_account_list(
     limit: PageLimit = 50,
 ) -> Response:
     """Service accounts of the project, newest first. Secrets are never shown again."""
-    roles = call.admission.roles
-    return await call.read(lambda connection: service.service_account_list(connection, project_id, after, limit, roles))
+    caller = call.caller
+    return await call.read(
+        lambda connection: service.service_account_list(connection, project_id, after, limit, caller)
+    )
 
 
 @router.get("/{service_account_id}", response_model=ServiceAccount, responses=problem_responses())
@@ -61,9 +63,9 @@ async def service_account_show(
     call: Annotated[Call, admitted("service_account_show")],
 ) -> Response:
     """What the account may do, and until when."""
-    roles = call.admission.roles
+    caller = call.caller
     return await call.read(
-        lambda connection: service.service_account_show(connection, project_id, service_account_id, roles)
+        lambda connection: service.service_account_show(connection, project_id, service_account_id, caller)
     )
 
 
@@ -79,9 +81,9 @@ async def service_account_update(
     call: Annotated[Call, admitted_change("service_account_update")],
 ) -> Response:
     """Change scopes, apps or expiry, or disable it. Disabling ends its tokens, certificates and grants."""
-    roles, match = call.admission.roles, call.require_match
+    caller, match = call.caller, call.require_match
     return await call.change(
-        lambda tx: service.service_account_update(tx, project_id, service_account_id, body, roles, match)
+        lambda tx: service.service_account_update(tx, project_id, service_account_id, body, caller, match)
     )
 
 

@@ -24,6 +24,7 @@ from gpuaas_server.identity.schemas import (
     ServiceAccountUpdate,
 )
 from gpuaas_server.identity.signing_keys import TOPIC
+from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
@@ -44,7 +45,7 @@ _VERBS = (
 
 
 async def service_account_create(
-    tx: Tx, tenant_id: str, project_id: str, body: ServiceAccountCreate, roles: frozenset[str]
+    tx: Tx, tenant_id: str, project_id: str, body: ServiceAccountCreate, caller: Caller
 ) -> NewServiceAccount:
     _require_future(body.expires_at, tx.now)
     scopes, app_slugs = sorted(set(body.scopes)), sorted(set(body.app_slugs))
@@ -65,21 +66,21 @@ async def service_account_create(
         raise Problem("already_exists", "The project has a service account with this name.")
     key = await _new_key(tx, row, None)
     await _recorded(tx, "service_account_create", row, {"scopes": scopes, "app_slugs": app_slugs, "key": key.id})
-    return NewServiceAccount(**dict(_account(row, roles)), key=key)
+    return NewServiceAccount(**dict(_account(row, caller)), key=key)
 
 
 async def service_account_list(
-    connection: Connection, project_id: str, after: str | None, limit: int, roles: frozenset[str]
+    connection: Connection, project_id: str, after: str | None, limit: int, caller: Caller
 ) -> Page[ServiceAccount]:
     rows = await queries.service_account_list(connection, project_id, after, limit + 1)
-    return Page[ServiceAccount].of([_account(row, roles) for row in rows], limit)
+    return Page[ServiceAccount].of([_account(row, caller) for row in rows], limit)
 
 
 async def service_account_show(
-    connection: Connection, project_id: str, account_id: str, roles: frozenset[str]
+    connection: Connection, project_id: str, account_id: str, caller: Caller
 ) -> ServiceAccount:
     row = await queries.service_account_show(connection, project_id, account_id)
-    return _account(_present(row, account_id), roles)
+    return _account(_present(row, account_id), caller)
 
 
 async def service_account_update(
@@ -87,7 +88,7 @@ async def service_account_update(
     project_id: str,
     account_id: str,
     body: ServiceAccountUpdate,
-    roles: frozenset[str],
+    caller: Caller,
     require_match: RequireMatch,
 ) -> ServiceAccount:
     before = await _hold(tx, project_id, account_id)
@@ -122,7 +123,7 @@ async def service_account_update(
         },
     }
     await _recorded(tx, "service_account_update", row, changes)
-    return _account(row, roles)
+    return _account(row, caller)
 
 
 async def service_account_key_create(
@@ -222,5 +223,5 @@ async def _recorded(tx: Tx, action: str, account: DictRow, details: dict[str, ob
     tx.wakeups.add(TOPIC)
 
 
-def _account(row: DictRow, roles: frozenset[str]) -> ServiceAccount:
-    return ServiceAccount(**row, allowed_actions=allowed_actions(roles, _VERBS))
+def _account(row: DictRow, caller: Caller) -> ServiceAccount:
+    return ServiceAccount(**row, allowed_actions=allowed_actions(caller, _VERBS))

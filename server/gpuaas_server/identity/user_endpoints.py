@@ -149,30 +149,32 @@ async def tenant_user_unlock(
 
 
 async def _create(call: Call, action: str, tenant_id: str | None, body: TenantUserCreate) -> Response:
-    roles = call.admission.roles
+    caller = call.caller
     password = await hash_new_password(body.password, body.email.lower())
-    return await call.change(lambda tx: users.user_create(tx, action, tenant_id, body, password, roles), status=201)
+    return await call.change(lambda tx: users.user_create(tx, action, tenant_id, body, password, caller), status=201)
 
 
 async def _list(call: Call, tenant_id: str | None, after: str | None, limit: int) -> Response:
-    roles = call.admission.roles
-    return await call.read(lambda connection: users.user_list(connection, tenant_id, after, limit, roles))
+    caller = call.caller
+    return await call.read(lambda connection: users.user_list(connection, tenant_id, after, limit, caller))
 
 
 async def _show(call: Call, tenant_id: str | None, user_id: str) -> Response:
-    roles = call.admission.roles
-    return await call.read(lambda connection: users.user_show(connection, tenant_id, user_id, roles))
+    caller = call.caller
+    return await call.read(lambda connection: users.user_show(connection, tenant_id, user_id, caller))
 
 
 async def _update(call: Call, action: str, tenant_id: str | None, user_id: str, body: UserUpdate) -> Response:
-    roles, match = call.admission.roles, call.require_match
+    caller, match = call.caller, call.require_match
     password = await hash_new_password(None, "") if body.reset_password else None
-    return await call.change(lambda tx: users.user_update(tx, action, tenant_id, user_id, body, password, roles, match))
+    return await call.change(
+        lambda tx: users.user_update(tx, action, tenant_id, user_id, body, password, caller, match)
+    )
 
 
 async def _unlock(call: Call, action: str, tenant_id: str | None, user_id: str) -> Response:
-    roles = call.admission.roles
-    return await call.change(lambda tx: users.user_unlock(tx, action, tenant_id, user_id, roles))
+    caller = call.caller
+    return await call.change(lambda tx: users.user_unlock(tx, action, tenant_id, user_id, caller))
 
 
 async def _delete(call: Call, action: str, tenant_id: str | None, user_id: str) -> Response:

@@ -25,6 +25,7 @@ from gpuaas_server.identity.schemas import (
     UserWithPassword,
 )
 from gpuaas_server.identity.signing_keys import TOPIC
+from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Actor, Platform, Tx
 from gpuaas_server.kernel.database import PLATFORM, Connection
 from gpuaas_server.kernel.errors import Problem, not_found
@@ -32,18 +33,17 @@ from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.work import leases
 
-Roles = frozenset[str]
 _TENANT_VERBS = ("tenant_user_update", "tenant_user_unlock", "tenant_user_delete", "tenant_member_set")
 _PLATFORM_VERBS = ("user_update", "user_unlock", "user_delete", "platform_role_set")
 
 
 async def user_create(
-    tx: Tx, action: str, tenant_id: str | None, body: TenantUserCreate, password: HashedPassword, roles: Roles
+    tx: Tx, action: str, tenant_id: str | None, body: TenantUserCreate, password: HashedPassword, caller: Caller
 ) -> UserWithPassword:
     email = body.email.lower()
     row = await _insert(tx, tenant_id, email, body.name, password.hash)
     await record(tx, AuditEntry(action, row["id"], tenant_id, details={"email": email}))
-    return _with_password(_user(row, [], roles), password.text)
+    return _with_password(_user(row, [], caller), password.text)
 
 
 async def _insert(tx: Tx, tenant_id: str | None, email: str, name: str, password_hash: str) -> DictRow:
@@ -57,17 +57,17 @@ async def _insert(tx: Tx, tenant_id: str | None, email: str, name: str, password
 
 
 async def user_list(
-    connection: Connection, tenant_id: str | None, after: str | None, limit: int, roles: Roles
+    connection: Connection, tenant_id: str | None, after: str | None, limit: int, caller: Caller
 ) -> Page[User]:
     rows = await queries.user_list(connection, tenant_id, after, limit + 1)
     bindings = await binding_queries.user_bindings(connection, [row["id"] for row in rows])
-    return Page[User].of([_user(row, bindings, roles) for row in rows], limit)
+    return Page[User].of([_user(row, bindings, caller) for row in rows], limit)
 
 
-async def user_show(connection: Connection, tenant_id: str | None, user_id: str, roles: Roles) -> User:
+async def user_show(connection: Connection, tenant_id: str | None, user_id: str, caller: Caller) -> User:
     """With a tenant, a user of that tenant; without, any user."""
     row = _of_tenant(await queries.user_show(connection, user_id), tenant_id, user_id)
-    return _user(row, await binding_queries.user_bindings(connection, [user_id]), roles)
+    return _user(row, await binding_queries.user_bindings(connection, [user_id]), caller)
 
 
 async def user_update(
@@ -77,7 +77,7 @@ async def user_update(
     user_id: str,
     body: UserUpdate,
     password: HashedPassword | None,
-    roles: Roles,
+    caller: Caller,
     require_match: RequireMatch,
 ) -> UserWithPassword:
     """`password` is the new one, of a body that asks for one."""
@@ -101,7 +101,7 @@ async def user_update(
     details: dict[str, object] = {"changed": sorted(body.model_fields_set), "disabled": disabled}
     await record(tx, AuditEntry(action, user_id, before["tenant_id"], details=details))
     tx.wakeups.add(TOPIC)
-    return _with_password(_user(row, bindings, roles), password.text if password else None)
+    return _with_password(_user(row, bindings, caller), password.text if password else None)
 
 
 async def user_delete(tx: Tx, action: str, tenant_id: str | None, user_id: str, require_match: RequireMatch) -> None:
@@ -134,12 +134,12 @@ async def forget_sign_ins(tx: Tx, user_ids: list[str]) -> None:
         await login_queries.networks_clear(tx.connection, digest)
 
 
-async def user_unlock(tx: Tx, action: str, tenant_id: str | None, user_id: str, roles: Roles) -> User:
+async def user_unlock(tx: Tx, action: str, tenant_id: str | None, user_id: str, caller: Caller) -> User:
     """End every lockout of the account, in all networks; of one that has none, too: nobody sees whether there was."""
     row = _of_tenant(await queries.user_show(tx.connection, user_id), tenant_id, user_id)
     await login_queries.failures_clear(tx.connection, username_digest(row["email"]))
     await record(tx, AuditEntry(action, user_id, row["tenant_id"]))
-    return _user(row, await binding_queries.user_bindings(tx.connection, [user_id]), roles)
+    return _user(row, await binding_queries.user_bindings(tx.connection, [user_id]), caller)
 
 
 async def me_password_change(tx: Tx, proven: ProvenPassword, password: HashedPassword) -> None:
@@ -156,10 +156,10 @@ def _of_tenant(row: DictRow | None, tenant_id: str | None, user_id: str) -> Dict
     return row
 
 
-def _user(row: DictRow, bindings: list[DictRow], roles: Roles) -> User:
+def _user(row: DictRow, bindings: list[DictRow], caller: Caller) -> User:
     held = [RoleHeld(**{k: b[k] for k in RoleHeld.model_fields}) for b in bindings if b["user_id"] == row["id"]]
     verbs = _TENANT_VERBS if row["tenant_id"] else _PLATFORM_VERBS
-    return User(**row, roles=held, allowed_actions=allowed_actions(roles, verbs))
+    return User(**row, roles=held, allowed_actions=allowed_actions(caller, verbs))
 
 
 def _with_password(user: User, password: str | None) -> UserWithPassword:

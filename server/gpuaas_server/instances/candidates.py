@@ -19,6 +19,7 @@ from gpuaas_server.instances.schemas import (
     PlacementCandidates,
     PlacementRefusal,
 )
+from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import not_found
 
@@ -79,12 +80,12 @@ async def placement_list(
     connection: Connection,
     tenant_id: str,
     project_id: str,
-    roles: frozenset[str],
+    caller: Caller,
     wish: PlacementWish,
     after: str | None,
     limit: int,
 ) -> PlacementCandidates:
-    manifest, living = await _app(connection, tenant_id, project_id, roles, wish)
+    manifest, living = await _app(connection, tenant_id, project_id, caller, wish)
     listed = await placements.places_list(connection, project_id, after, limit + 1)
     found = await placements.places_show(connection, [one.allocation_id for one in wish.chosen])
     known = {one.id: one for one in found.values() if one.project_id == project_id}
@@ -101,12 +102,12 @@ async def placement_list(
 
 
 async def _app(
-    connection: Connection, tenant_id: str, project_id: str, roles: frozenset[str], wish: PlacementWish
+    connection: Connection, tenant_id: str, project_id: str, caller: Caller, wish: PlacementWish
 ) -> tuple[Manifest, list[MemberFacts]]:
     """The manifest that decides, and the members that are there already."""
     if wish.instance_id is None:
         return (await version_choose(connection, tenant_id, project_id, wish.app, wish.version)).manifest, []
-    row = await queries.instance_show(connection, project_id, wish.instance_id, identity.apps_in_sight(roles))
+    row = await queries.instance_show(connection, project_id, wish.instance_id, identity.apps_in_sight(caller))
     if row is None or row["app_slug"] != wish.app:
         raise not_found("instance", wish.instance_id)
     return manifest_of(row), await members_of(connection, await queries.members_living(connection, wish.instance_id))

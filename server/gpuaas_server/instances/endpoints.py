@@ -26,7 +26,6 @@ from gpuaas_server.instances.schemas import (
     ServedProjects,
 )
 from gpuaas_server.instances.service import InstanceFilter
-from gpuaas_server.instances.serving import Caller
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change, reply
 from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
 from gpuaas_server.kernel.http.problems import problem_responses
@@ -58,11 +57,7 @@ async def instance_create(
     project_id: ProjectId, body: InstanceCreate, call: Annotated[Call, admitted_change("instance_create")]
 ) -> Response:
     """Launch an app into allocations of the project. The answer names the deploy operation: follow it."""
-    return await call.change(lambda tx: service.instance_create(tx, _caller(call, project_id), body), status=201)
-
-
-def _caller(call: Call, project_id: str) -> Caller:
-    return Caller(call.admission.tenant_id, project_id, call.admission.roles, call.admission.elsewhere)
+    return await call.change(lambda tx: service.instance_create(tx, call.caller, body), status=201)
 
 
 @router.get(
@@ -81,8 +76,8 @@ async def placement_list(
     limit: PageLimit = 50,
 ) -> Response:
     """Where the app could live: allocations that have not ended, and for each component every reason why not."""
-    wish, who = PlacementWish.of(app, version, instance_id, chosen or ()), call.admission
-    scope = (who.tenant_id, project_id, who.roles)
+    wish, caller = PlacementWish.of(app, version, instance_id, chosen or ()), call.caller
+    scope = (caller.tenant_id, project_id, caller)
     return await call.read(lambda c: candidates.placement_list(c, *scope, wish, after, limit))
 
 
@@ -101,8 +96,8 @@ async def instance_list(
     limit: PageLimit = 50,
 ) -> Response:
     """Instances of the project, newest first, decommissioned ones too; what is named beside the page picks."""
-    roles, wanted = call.admission.roles, InstanceFilter(status, health, app, served, allocation_id)
-    return await call.read(lambda c: service.instance_list(c, roles, project_id, wanted, after, limit))
+    caller, wanted = call.caller, InstanceFilter(status, health, app, served, allocation_id)
+    return await call.read(lambda c: service.instance_list(c, caller, project_id, wanted, after, limit))
 
 
 @router.get(ONE, response_model=Instance, responses=problem_responses())
@@ -110,7 +105,7 @@ async def instance_show(
     project_id: ProjectId, instance_id: InstanceId, call: Annotated[Call, admitted("instance_show")]
 ) -> Response:
     """What was asked for, what the controller reports, how healthy it is, and what can be asked for next."""
-    return await call.read(lambda c: service.instance_show(c, call.admission.roles, project_id, instance_id))
+    return await call.read(lambda c: service.instance_show(c, call.caller, project_id, instance_id))
 
 
 @router.get(f"{ONE}/timeline", response_model=InstanceTimeline, responses=problem_responses("too_many_streams"))
@@ -126,12 +121,12 @@ async def instance_timeline(
     who = call.admission
     place = (project_id, instance_id)
     async with call.waiting(wait):
-        return reply(await timeline.instance_timeline(call.platform, who.scope, who.roles, *place, after, wait, limit))
+        return reply(await timeline.instance_timeline(call.platform, who.scope, who.caller, *place, after, wait, limit))
 
 
 async def _operate(call: Call, project_id: str, instance_id: str, kind: str, body: InstanceVerb) -> Response:
-    roles = call.admission.roles
-    return await call.change(lambda tx: service.instance_operate(tx, roles, project_id, instance_id, kind, body))
+    caller = call.caller
+    return await call.change(lambda tx: service.instance_operate(tx, caller, project_id, instance_id, kind, body))
 
 
 @router.post(
@@ -194,9 +189,7 @@ async def instance_upgrade(
     call: Annotated[Call, admitted_change("instance_upgrade")],
 ) -> Response:
     """To another version of the app. The one before stays known, for `rollback`."""
-    return await call.change(
-        lambda tx: service.instance_upgrade(tx, call.admission.roles, project_id, instance_id, body)
-    )
+    return await call.change(lambda tx: service.instance_upgrade(tx, call.caller, project_id, instance_id, body))
 
 
 @router.post(f"{ONE}/rollback", response_model=InstanceStarted, responses=_GATED_VERB)
@@ -248,8 +241,8 @@ async def served_project_list(
     project_id: ProjectId, instance_id: InstanceId, call: Annotated[Call, admitted("served_project_list")]
 ) -> Response:
     """The projects that the instance serves: people of each find it in their own project, with what it counts for them."""
-    roles = call.admission.roles
-    return await call.read(lambda c: serving.served_project_list(c, roles, project_id, instance_id))
+    caller = call.caller
+    return await call.read(lambda c: serving.served_project_list(c, caller, project_id, instance_id))
 
 
 @router.put(
@@ -264,7 +257,7 @@ async def served_project_set(
     call: Annotated[Call, admitted_change("served_project_set")],
 ) -> Response:
     """Serve a further project of the tenant; you need to administer both. A running instance is reconciled at once."""
-    caller = _caller(call, project_id)
+    caller = call.caller
     return await call.change(lambda tx: serving.served_project_set(tx, caller, instance_id, served_project_id))
 
 
@@ -280,7 +273,7 @@ async def served_project_remove(
     call: Annotated[Call, admitted_change("served_project_remove")],
 ) -> Response:
     """Serve it no longer. Its members there must be gone first; what was used for it stays in its usage."""
-    caller = _caller(call, project_id)
+    caller = call.caller
     return await call.change(lambda tx: serving.served_project_remove(tx, caller, instance_id, served_project_id))
 
 
@@ -296,9 +289,7 @@ async def instance_health_report(
     call: Annotated[Call, admitted_change("instance_health_report")],
 ) -> Response:
     """For the app's controller, on its own schedule. Health also depends on members and operations: see the answer."""
-    return await call.change(
-        lambda tx: health.instance_health_report(tx, call.admission.roles, project_id, instance_id, body)
-    )
+    return await call.change(lambda tx: health.instance_health_report(tx, call.caller, project_id, instance_id, body))
 
 
 @router.get(f"{ONE}/members", response_model=Page[InstanceMember], responses=problem_responses("invalid_cursor"))
@@ -311,8 +302,8 @@ async def member_list(
     limit: PageLimit = 50,
 ) -> Response:
     """Members in the order in which they joined; with `removed`, those that are gone too."""
-    roles = call.admission.roles
-    return await call.read(lambda c: members.member_list(c, roles, project_id, instance_id, removed, after, limit))
+    caller = call.caller
+    return await call.read(lambda c: members.member_list(c, caller, project_id, instance_id, removed, after, limit))
 
 
 @router.get(f"{ONE}/members/{{member_id}}", response_model=InstanceMember, responses=problem_responses())
@@ -323,8 +314,8 @@ async def member_show(
     call: Annotated[Call, admitted("member_show")],
 ) -> Response:
     """One member: its status and why, the machine it is on, and the operation that works on it."""
-    roles = call.admission.roles
-    return await call.read(lambda c: members.member_show(c, roles, project_id, instance_id, member_id))
+    caller = call.caller
+    return await call.read(lambda c: members.member_show(c, caller, project_id, instance_id, member_id))
 
 
 @router.post(
@@ -348,6 +339,4 @@ async def member_operation_create(
     call: Annotated[Call, admitted_change("member_operation_create")],
 ) -> Response:
     """add, drain, remove, replace or recover, of one member or many. Of many, the answer is the bulk operation."""
-    return await call.change(
-        lambda tx: members.member_operation_create(tx, _caller(call, project_id), instance_id, body), status=201
-    )
+    return await call.change(lambda tx: members.member_operation_create(tx, call.caller, instance_id, body), status=201)

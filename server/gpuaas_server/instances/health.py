@@ -6,6 +6,7 @@ from gpuaas_server.identity import service as identity
 from gpuaas_server.instances.held import REPORT_LIFE, Held, hold, hold_any
 from gpuaas_server.instances.machine import HEALTH_REPORTABLE
 from gpuaas_server.instances.schemas import HealthAccepted, HealthReason, HealthReport, MemberHealth
+from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
@@ -17,14 +18,14 @@ WORK = "instance_health"
 
 
 async def instance_health_report(
-    tx: Tx, roles: frozenset[str], project_id: str, instance_id: str, body: HealthReport
+    tx: Tx, caller: Caller, project_id: str, instance_id: str, body: HealthReport
 ) -> HealthAccepted:
     """Against the generation that the controller looked at: what it saw before a change says nothing about after it."""
     require_size("runtime", body.runtime, RUNTIME_BYTES)
     require_size("access_bundle", body.access_bundle, RUNTIME_BYTES)
     held = await hold(tx, project_id, instance_id)
     row = held.row
-    if row["app_slug"] not in identity.bound_apps(roles):
+    if row["app_slug"] not in identity.bound_apps(caller):
         raise Problem("not_the_controller", f"It is not bound to {row['app_slug']}.", {"app": row["app_slug"]})
     if row["decommissioned_at"] is not None:
         raise Problem("conflict", "The instance is decommissioned.")

@@ -12,9 +12,9 @@ from gpuaas_server.instances.launching import Taken
 from gpuaas_server.instances.machine import BRINGS_CURRENT, MEMBER_FROM, members_changeable
 from gpuaas_server.instances.modes import refuse_closed
 from gpuaas_server.instances.schemas import InstanceMember, MemberOperationCreate, Placement
-from gpuaas_server.instances.serving import Caller
 from gpuaas_server.instances.version_gate import refuse_version
-from gpuaas_server.instances.views import member_of, roles_over
+from gpuaas_server.instances.views import caller_over, member_of
+from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
@@ -25,40 +25,39 @@ from gpuaas_server.operations.ending import set_rotation_aside
 from gpuaas_server.operations.schemas import Operation
 from gpuaas_server.operations.starting import Target, Wish, member_operations_start, refuse_while_busy
 
-Roles = frozenset[str]
 NOTHING = Taken({}, {})
 
 
 async def member_list(
     connection: Connection,
-    roles: Roles,
+    caller: Caller,
     project_id: str,
     instance_id: str,
     removed: bool,
     after: str | None,
     limit: int,
 ) -> Page[InstanceMember]:
-    instance = await _instance(connection, roles, project_id, instance_id)
+    instance = await _instance(connection, caller, project_id, instance_id)
     place = None if after is None else await queries.member_ordinal(connection, after)
     if after is not None and place is None:
         raise Problem("invalid_cursor")
     rows = await queries.member_list(connection, instance_id, removed, place, limit + 1)
-    may = roles_over(instance, project_id, roles)
+    may = caller_over(instance, project_id, caller)
     return Page[InstanceMember].of([member_of(row, instance, may) for row in rows], limit)
 
 
 async def member_show(
-    connection: Connection, roles: Roles, project_id: str, instance_id: str, member_id: str
+    connection: Connection, caller: Caller, project_id: str, instance_id: str, member_id: str
 ) -> InstanceMember:
-    instance = await _instance(connection, roles, project_id, instance_id)
+    instance = await _instance(connection, caller, project_id, instance_id)
     row = await queries.member_show(connection, instance_id, member_id)
     if row is None:
         raise not_found("member", member_id)
-    return member_of(row, instance, roles_over(instance, project_id, roles))
+    return member_of(row, instance, caller_over(instance, project_id, caller))
 
 
-async def _instance(connection: Connection, roles: Roles, project_id: str, instance_id: str) -> DictRow:
-    row = await queries.instance_seen(connection, project_id, instance_id, identity.apps_in_sight(roles))
+async def _instance(connection: Connection, caller: Caller, project_id: str, instance_id: str) -> DictRow:
+    row = await queries.instance_seen(connection, project_id, instance_id, identity.apps_in_sight(caller))
     if row is None:
         raise not_found("instance", instance_id)
     return row
@@ -94,7 +93,7 @@ async def member_operation_create(tx: Tx, caller: Caller, instance_id: str, body
     await record(tx, AuditEntry("member_operation_create", *place, reason=body.reason, details=facts))
     touched = [one for target in targets for one in (target.member, target.new_member) if one is not None]
     await serving.record_elsewhere(held, "member_operation_create", touched, facts)
-    return await operations.operation_show(tx.connection, caller.roles, project_id, operation_id)
+    return await operations.operation_show(tx.connection, caller, project_id, operation_id)
 
 
 async def _taken(tx: Tx, caller: Caller, instance_id: str, wished: Sequence[str]) -> Taken | None:

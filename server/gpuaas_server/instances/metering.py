@@ -7,6 +7,7 @@ from psycopg.rows import DictRow
 
 from gpuaas_server.identity import service as identity
 from gpuaas_server.instances import queries
+from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 
@@ -20,12 +21,12 @@ class Metered:
     projects: frozenset[str]  # that it serves, or has served: what began then may end later
 
 
-async def metered(connection: Connection, roles: frozenset[str], project_id: str, instance_id: str) -> Metered:
+async def metered(connection: Connection, caller: Caller, project_id: str, instance_id: str) -> Metered:
     """For the controller that the app is bound to. Also of one that is decommissioned: the last report may come late."""
     row = await queries.instance_show(connection, project_id, instance_id)
     if row is None:
         raise not_found("instance", instance_id)
-    if row["app_slug"] not in identity.bound_apps(roles):
+    if row["app_slug"] not in identity.bound_apps(caller):
         raise Problem("not_the_controller", f"It is not bound to {row['app_slug']}.", {"app": row["app_slug"]})
     projects = await queries.projects_ever(connection, instance_id)
     return Metered(instance_id, row["tenant_id"], row["app_slug"], _units(row), frozenset(projects))

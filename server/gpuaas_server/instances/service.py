@@ -26,9 +26,9 @@ from gpuaas_server.instances.schemas import (
     InstanceUpgrade,
     InstanceVerb,
 )
-from gpuaas_server.instances.serving import Caller
 from gpuaas_server.instances.version_gate import refuse_version, rollback_target
-from gpuaas_server.instances.views import instance_of, roles_over, summary_of
+from gpuaas_server.instances.views import caller_over, instance_of, summary_of
+from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
@@ -58,8 +58,6 @@ __all__ = [
     "version_retired",
 ]
 
-Roles = frozenset[str]
-
 
 async def instance_create(tx: Tx, caller: Caller, body: InstanceCreate) -> InstanceStarted:
     """Choose, check, write instance and members, and ask for the deploy."""
@@ -85,7 +83,7 @@ async def instance_create(tx: Tx, caller: Caller, body: InstanceCreate) -> Insta
         held.member_add(one.component_key, taken.places[one.allocation_id], None)
     facts: dict[str, object] = {"version": version.manifest.version, **({"serves": sorted(served)} if served else {})}
     await serving.record_elsewhere(held, "instance_create", held.living(), facts)
-    return await _started(held, caller.roles, operation_id, "instance_create", facts)
+    return await _started(held, caller, operation_id, "instance_create", facts)
 
 
 async def _served_from_the_start(
@@ -123,32 +121,32 @@ def _new_row(
     }
 
 
-async def instance_show(connection: Connection, roles: Roles, project_id: str, instance_id: str) -> Instance:
-    row = await queries.instance_seen(connection, project_id, instance_id, identity.apps_in_sight(roles))
+async def instance_show(connection: Connection, caller: Caller, project_id: str, instance_id: str) -> Instance:
+    row = await queries.instance_seen(connection, project_id, instance_id, identity.apps_in_sight(caller))
     if row is None:
         raise not_found("instance", instance_id)
-    shown = instance_of(row, roles_over(row, project_id, roles))
+    shown = instance_of(row, caller_over(row, project_id, caller))
     notices = await launching.notices_of(connection, row["version_id"])
     return shown.model_copy(update={"flags": [*shown.flags, *notices]})
 
 
 async def instance_list(
     connection: Connection,
-    roles: Roles,
+    caller: Caller,
     project_id: str,
     wanted: InstanceFilter,
     after: str | None,
     limit: int,
 ) -> Page[InstanceSummary]:
     """Of those that others have and that serve the project, nothing can be asked from here."""
-    seen = identity.apps_in_sight(roles)
+    seen = identity.apps_in_sight(caller)
     rows = await queries.instance_list(connection, project_id, wanted, after, limit + 1, seen)
-    shown = [summary_of(row, roles_over(row, project_id, roles)) for row in rows]
+    shown = [summary_of(row, caller_over(row, project_id, caller)) for row in rows]
     return Page[InstanceSummary].of(shown, limit)
 
 
 async def instance_operate(
-    tx: Tx, roles: Roles, project_id: str, instance_id: str, kind: str, body: InstanceVerb
+    tx: Tx, caller: Caller, project_id: str, instance_id: str, kind: str, body: InstanceVerb
 ) -> InstanceStarted:
     """Any verb on the whole instance that needs nothing but its name."""
     held = await hold(tx, project_id, instance_id)
@@ -165,11 +163,11 @@ async def instance_operate(
         parameters |= {"version": target["version"], "from": held.row["version"]}
     wish = Wish(kind, body.reason, body.deadline_seconds, parameters)
     operation_id = await instance_operation_start(held, wish)
-    return await _started(held, roles, operation_id, f"instance_{kind}", parameters, body.reason)
+    return await _started(held, caller, operation_id, f"instance_{kind}", parameters, body.reason)
 
 
 async def instance_upgrade(
-    tx: Tx, roles: Roles, project_id: str, instance_id: str, body: InstanceUpgrade
+    tx: Tx, caller: Caller, project_id: str, instance_id: str, body: InstanceUpgrade
 ) -> InstanceStarted:
     """The version changes when the upgrade has succeeded; until then both are known."""
     held = await hold(tx, project_id, instance_id)
@@ -189,7 +187,7 @@ async def instance_upgrade(
     parameters |= {"version": version.manifest.version, "from": held.row["version"]}
     wish = Wish("upgrade", body.reason, body.deadline_seconds, parameters)
     operation_id = await instance_operation_start(held, wish)
-    return await _started(held, roles, operation_id, "instance_upgrade", parameters, body.reason)
+    return await _started(held, caller, operation_id, "instance_upgrade", parameters, body.reason)
 
 
 def _options(manifest: Manifest, kind: str, body: InstanceVerb) -> dict[str, object]:
@@ -212,7 +210,7 @@ def _require_possible(held: Held, kind: str) -> None:
 
 async def _started(
     held: Held,
-    roles: Roles,
+    caller: Caller,
     operation_id: str,
     action: str,
     details: dict[str, object],
@@ -222,8 +220,8 @@ async def _started(
     facts = {"app": row["app_slug"], "operation": operation_id, **details}
     place = (row["id"], row["tenant_id"], row["project_id"])
     await record(held.tx, AuditEntry(action, *place, reason=reason, details=facts))
-    operation = await operations.operation_show(held.tx.connection, roles, row["project_id"], operation_id)
-    return InstanceStarted(instance=instance_of(row, roles), operation=operation)
+    operation = await operations.operation_show(held.tx.connection, caller, row["project_id"], operation_id)
+    return InstanceStarted(instance=instance_of(row, caller), operation=operation)
 
 
 # For the rooms that instances stand on

@@ -4,8 +4,7 @@ Whoever has it serve a project must be allowed to in both; whoever puts a member
 project of another tenant is as if it did not exist: for the caller, for the query, and for the database's own constraint.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 from psycopg.rows import DictRow
 
@@ -18,6 +17,7 @@ from gpuaas_server.instances.launching import manifest_of
 from gpuaas_server.instances.machine import possible_verbs
 from gpuaas_server.instances.schemas import InstanceServes, ServedProject, ServedProjects
 from gpuaas_server.instances.views import instance_of
+from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
@@ -31,23 +31,10 @@ from gpuaas_server.projects.service import ProjectFacts
 MOST_SERVED = 64  # every one of them is told of the instance, and is in each claim of its controller
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """What somebody holds in the instance's project, and in the others of its tenant: from `Admission`."""
-
-    tenant_id: str
-    project_id: str
-    roles: frozenset[str]
-    elsewhere: Callable[[str], frozenset[str]]
-
-    def may(self, action: str, project_id: str) -> bool:
-        return bool(identity.allowed_actions(self.elsewhere(project_id), [action]))
-
-
 async def served_project_list(
-    connection: Connection, roles: frozenset[str], project_id: str, instance_id: str
+    connection: Connection, caller: Caller, project_id: str, instance_id: str
 ) -> ServedProjects:
-    if await queries.instance_seen(connection, project_id, instance_id, identity.apps_in_sight(roles)) is None:
+    if await queries.instance_seen(connection, project_id, instance_id, identity.apps_in_sight(caller)) is None:
         raise not_found("instance", instance_id)
     rows = await queries.projects_served(connection, instance_id)
     return ServedProjects(instance_id=instance_id, items=[ServedProject(**row) for row in rows])
@@ -64,7 +51,7 @@ async def served_project_set(tx: Tx, caller: Caller, instance_id: str, project_i
     require_scope(manifest_of(held.row))
     if served:
         tx.audited = True  # as it was
-        return InstanceServes(instance=instance_of(held.row, caller.roles), operation=None)
+        return InstanceServes(instance=instance_of(held.row, caller), operation=None)
     if len(held.served) >= MOST_SERVED:
         raise Problem("conflict", f"It serves {MOST_SERVED} further projects; that is the most.")
     await queries.project_serve(tx.connection, _row(tx, held.row, facts))
@@ -101,9 +88,9 @@ async def projects_admitted(tx: Tx, caller: Caller, project_ids: Sequence[str], 
     """Facts of the projects, all of them the tenant's own and open to the caller for this action."""
     facts = await projects.project_facts(tx.connection, caller.tenant_id, project_ids)
     for project_id in project_ids:
-        if project_id not in facts or not caller.elsewhere(project_id):
+        if project_id not in facts or not caller.roles_in(project_id):
             raise not_found("project", project_id)
-        if not caller.may(action, project_id):
+        if not identity.reaches(caller.in_project(project_id), action, own=True):
             needs: list[object] = list(identity.needs(action))
             message = f"You may not do this in {project_id}, which it concerns too."
             raise Problem("forbidden", message, {"needs": needs, "project_id": project_id})
@@ -114,7 +101,7 @@ async def projects_admitted(tx: Tx, caller: Caller, project_ids: Sequence[str], 
 
 async def places_open_to(tx: Tx, caller: Caller, action: str, served: Sequence[str]) -> list[str]:
     """The projects whose allocations the caller may use for an instance that serves these. The others' are not found."""
-    may = [project_id for project_id in served if caller.may(action, project_id)]
+    may = [project_id for project_id in served if identity.reaches(caller.in_project(project_id), action, own=True)]
     facts = await projects.project_facts(tx.connection, caller.tenant_id, may) if may else {}
     return [caller.project_id, *(one.id for one in facts.values() if not one.disabled)]
 
@@ -179,8 +166,8 @@ async def _changed(held: Held, caller: Caller, action: str, project_id: str) -> 
     await record(tx, *(AuditEntry(action, held.id, row["tenant_id"], place, details=facts) for place in both))
     operation = None
     if operation_id is not None:
-        operation = await operations.operation_show(tx.connection, caller.roles, caller.project_id, operation_id)
-    return InstanceServes(instance=instance_of(stored, caller.roles), operation=operation)
+        operation = await operations.operation_show(tx.connection, caller, caller.project_id, operation_id)
+    return InstanceServes(instance=instance_of(stored, caller), operation=operation)
 
 
 def _row(tx: Tx, instance: Mapping[str, object], facts: ProjectFacts) -> dict[str, object]:

@@ -8,6 +8,7 @@ from gpuaas_server.identity import service as identity
 from gpuaas_server.instances import queries
 from gpuaas_server.instances.held import topic
 from gpuaas_server.instances.schemas import InstanceTimeline, TimelineEvent
+from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Scope
 from gpuaas_server.kernel.errors import not_found
@@ -17,14 +18,14 @@ from gpuaas_server.kernel.wakeups import Look
 async def instance_timeline(
     platform: Platform,
     scope: Scope,
-    roles: frozenset[str],
+    caller: Caller,
     project_id: str,
     instance_id: str,
     after: str | None,
     wait: float,
     limit: int,
 ) -> InstanceTimeline:
-    seen = identity.apps_in_sight(roles)
+    seen = identity.apps_in_sight(caller)
 
     async def look() -> Look[list[DictRow]]:
         async with platform.database.connection(scope) as connection:

@@ -1,5 +1,6 @@
 """Rows of instances and members as the wire sees them."""
 
+from dataclasses import replace
 from typing import Any
 
 from psycopg.rows import DictRow
@@ -19,6 +20,7 @@ from gpuaas_server.instances.schemas import (
     PlacementIntent,
 )
 from gpuaas_server.instances.version_gate import can_roll_back, runs_refused
+from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.operations.schemas import OperationFailure
 
 _DERIVED = {"failure", "health_reasons", "allowed_actions"}
@@ -27,18 +29,18 @@ _MEMBER_DERIVED = {"failure", "health", "health_reasons", "allowed_actions", "al
 _MEMBER = InstanceMember.model_fields.keys() - _MEMBER_DERIVED
 
 
-def roles_over(row: DictRow, project_id: str, roles: frozenset[str]) -> frozenset[str]:
-    """What the caller's roles in a project count for on this instance: nothing, where it is another's that serves it."""
-    return roles if row["project_id"] == project_id else frozenset()
+def caller_over(row: DictRow, project_id: str, caller: Caller) -> Caller:
+    """The caller as this instance sees them: without roles, where they come from a project that it only serves."""
+    return caller if row["project_id"] == project_id else replace(caller, roles=frozenset(), apps=frozenset())
 
 
-def summary_of(row: DictRow, roles: frozenset[str]) -> InstanceSummary:
-    return InstanceSummary(**_shared(row, roles))
+def summary_of(row: DictRow, caller: Caller) -> InstanceSummary:
+    return InstanceSummary(**_shared(row, caller))
 
 
-def instance_of(row: DictRow, roles: frozenset[str]) -> Instance:
-    shared = _shared(row, roles)
-    shared["allowed_actions"] += identity.allowed_actions(roles, _serving(row))
+def instance_of(row: DictRow, caller: Caller) -> Instance:
+    shared = _shared(row, caller)
+    shared["allowed_actions"] += identity.allowed_actions(caller, _serving(row))
     return Instance(
         **shared,
         inputs=row["inputs"],
@@ -54,21 +56,21 @@ def instance_of(row: DictRow, roles: frozenset[str]) -> Instance:
     )
 
 
-def _shared(row: DictRow, roles: frozenset[str]) -> dict[str, Any]:
+def _shared(row: DictRow, caller: Caller) -> dict[str, Any]:
     failure = row["failure"] if row["status"] in SETTLED else None  # kept on the way, see Held.become
     return {
         **{name: row[name] for name in _PLAIN},
         "failure": OperationFailure(**failure) if failure else None,
         "health_reasons": [HealthReason(**reason) for reason in row["health_reasons"]],
-        "allowed_actions": _allowed(row, roles),
+        "allowed_actions": _allowed(row, caller),
     }
 
 
-def _allowed(row: DictRow, roles: frozenset[str]) -> list[str]:
+def _allowed(row: DictRow, caller: Caller) -> list[str]:
     actions = possible_actions(row["status"], *_standing(row), can_roll_back(row), runs_refused(row))
     shut = {f"instance_{kind}" for kind in VERBS if closed(row["mode"], kind)}
     shut |= {"member_operation_create"} if closed(row["mode"], "add") else set()
-    return identity.allowed_actions(roles, [action for action in actions if action not in shut])
+    return identity.allowed_actions(caller, [action for action in actions if action not in shut])
 
 
 def _serving(row: DictRow) -> list[str]:
@@ -92,14 +94,14 @@ def _version(document: DictRow | None) -> InstanceVersion | None:
     return InstanceVersion(**{name: document[name] for name in InstanceVersion.model_fields})
 
 
-def member_of(row: DictRow, instance: DictRow, roles: frozenset[str]) -> InstanceMember:
+def member_of(row: DictRow, instance: DictRow, caller: Caller) -> InstanceMember:
     """`allowed_actions` are kinds of member operations, for those who may ask for them."""
     failure = row["failure"]
     changeable = members_changeable(instance["status"], *_standing(instance))
     kinds = possible_member_kinds(row["status"], row["operation_id"] is not None, changeable, runs_refused(instance))
     if not row["host_gone"]:  # one without a machine must be able to go
         kinds = open_kinds(instance["mode"], kinds, row["component_key"])
-    may = bool(identity.allowed_actions(roles, ["member_operation_create"]))
+    may = bool(identity.allowed_actions(caller, ["member_operation_create"]))
     host = host_problem_of(row)
     return InstanceMember(
         **{name: row[name] for name in _MEMBER},

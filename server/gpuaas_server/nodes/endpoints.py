@@ -35,7 +35,7 @@ async def _change(call: Call, node_id: str, verb: Callable[[Tx], Awaitable[objec
 
     async def change(tx: Tx) -> Node:
         await verb(tx)
-        return await service.node_show(tx.connection, call.admission.roles, node_id)
+        return await service.node_show(tx.connection, call.caller, node_id)
 
     return await call.change(change)
 
@@ -77,8 +77,8 @@ async def node_list(
     limit: PageLimit = 50,
 ) -> Response:
     """Hosts of the platform, newest first, retired ones too; `status` picks."""
-    roles = call.admission.roles
-    return await call.read(lambda connection: service.node_list(connection, roles, status, after, limit))
+    caller = call.caller
+    return await call.read(lambda connection: service.node_list(connection, caller, status, after, limit))
 
 
 @router.get("/slot-map", response_model=Page[NodeSlots], responses=problem_responses())
@@ -95,7 +95,7 @@ async def slot_map(
 @router.get("/nodes/{node_id}", response_model=Node, responses=problem_responses())
 async def node_show(node_id: NodeId, call: Annotated[Call, admitted("node_show")]) -> Response:
     """A host: whether it is alive, what is on it, and whether new allocations may land there."""
-    return await call.read(lambda connection: service.node_show(connection, call.admission.roles, node_id))
+    return await call.read(lambda connection: service.node_show(connection, call.caller, node_id))
 
 
 @router.patch(

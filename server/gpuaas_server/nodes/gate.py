@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from psycopg.rows import DictRow
 from starlette.requests import Request
 
+from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Actor, Platform
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.errors import Problem
@@ -125,7 +126,8 @@ class AgentGate:
             request.scope["state"]["node_key_generation"] = node.generation
             self.liveness.seen(signature.node_id)
             mark_authenticated(request)
-        return Admission(_actor(request, signature.node_id, node.name), PLATFORM, frozenset({"node"}))
+        caller = Caller(signature.node_id, roles=frozenset({"node"}))
+        return Admission(_actor(request, signature.node_id, node.name), PLATFORM, caller)
 
     async def _proven_node(self, request: Request, signature: AgentSignature, body: bytes) -> _KnownNode:
         """The node whose key signed this. What is remembered is read again before anybody is refused by it."""

@@ -11,6 +11,7 @@ from gpuaas_server.capacity import service as capacity
 from gpuaas_server.events import service as events
 from gpuaas_server.events.service import NewEvent
 from gpuaas_server.identity.policy import allowed_actions
+from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
@@ -27,7 +28,7 @@ WORK = "node_maintenance"  # the subject is the node, which has one live window 
 _POSSIBLE = {"planned": ["maintenance_window_cancel"], "active": ["maintenance_window_end"]}
 
 
-async def window_plan(tx: Tx, roles: frozenset[str], node_id: str, body: MaintenanceWindowPlan) -> MaintenanceWindow:
+async def window_plan(tx: Tx, caller: Caller, node_id: str, body: MaintenanceWindowPlan) -> MaintenanceWindow:
     if body.ends_at <= max(tx.now, body.starts_at):
         raise Problem("invalid_request", "ends_at: It must be in the future, and after starts_at.")
     await leases.enqueue(tx, WORK, [node_id], max(tx.now, body.starts_at))
@@ -47,27 +48,27 @@ async def window_plan(tx: Tx, roles: frozenset[str], node_id: str, body: Mainten
         row["cordoned_at"] = tx.now
     await queries.window_insert(tx.connection, row)
     await _tell(tx, row, "planned", "maintenance_window_plan", row["reason"])
-    return await _shown(tx, roles, row["id"])
+    return await _shown(tx, caller, row["id"])
 
 
 async def window_list(
-    connection: Connection, roles: frozenset[str], node_id: str | None, state: str | None, after: str | None, limit: int
+    connection: Connection, caller: Caller, node_id: str | None, state: str | None, after: str | None, limit: int
 ) -> Page[MaintenanceWindow]:
     rows = await queries.window_list(connection, node_id, state, after, limit + 1)
-    return Page[MaintenanceWindow].of([_window(row, roles) for row in rows], limit)
+    return Page[MaintenanceWindow].of([_window(row, caller) for row in rows], limit)
 
 
-async def window_cancel(tx: Tx, roles: frozenset[str], window_id: str, reason: str) -> MaintenanceWindow:
+async def window_cancel(tx: Tx, caller: Caller, window_id: str, reason: str) -> MaintenanceWindow:
     node, row = await _lock(tx, window_id, "planned")
     await _finish(tx, node, row, "cancelled", reason)
     await _tell(tx, row, "cancelled", "maintenance_window_cancel", reason)
-    return await _shown(tx, roles, window_id)
+    return await _shown(tx, caller, window_id)
 
 
-async def window_end(tx: Tx, roles: frozenset[str], window_id: str) -> MaintenanceWindow:
+async def window_end(tx: Tx, caller: Caller, window_id: str) -> MaintenanceWindow:
     node, row = await _lock(tx, window_id, "active")
     await end_window(tx, node, row)
-    return await _shown(tx, roles, window_id)
+    return await _shown(tx, caller, window_id)
 
 
 async def start_window(tx: Tx, node: DictRow, row: DictRow) -> None:
@@ -142,12 +143,12 @@ async def _tell(tx: Tx, row: DictRow, kind: str, action: str, reason: str) -> No
     await events.emit(tx, NewEvent(f"node.maintenance_{kind}", row["node_id"], data=facts | {"reason": reason}))
 
 
-async def _shown(tx: Tx, roles: frozenset[str], window_id: str) -> MaintenanceWindow:
+async def _shown(tx: Tx, caller: Caller, window_id: str) -> MaintenanceWindow:
     row = await queries.window_show(tx.connection, window_id)
     if row is None:
         raise not_found("maintenance window", window_id)
-    return _window(row, roles)
+    return _window(row, caller)
 
 
-def _window(row: DictRow, roles: frozenset[str]) -> MaintenanceWindow:
-    return MaintenanceWindow(**row, allowed_actions=allowed_actions(roles, _POSSIBLE.get(row["state"], [])))
+def _window(row: DictRow, caller: Caller) -> MaintenanceWindow:
+    return MaintenanceWindow(**row, allowed_actions=allowed_actions(caller, _POSSIBLE.get(row["state"], [])))

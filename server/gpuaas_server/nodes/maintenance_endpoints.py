@@ -26,8 +26,8 @@ async def maintenance_window_plan(
     node_id: NodeId, body: MaintenanceWindowPlan, call: Annotated[Call, admitted_change("maintenance_window_plan")]
 ) -> Response:
     """Announce work on a host to the projects there. The host is cordoned when it begins, and opened again when it ends."""
-    roles = call.admission.roles
-    return await call.change(lambda tx: maintenance.window_plan(tx, roles, node_id, body), status=201)
+    caller = call.caller
+    return await call.change(lambda tx: maintenance.window_plan(tx, caller, node_id, body), status=201)
 
 
 @router.get("/maintenance-windows", response_model=Page[MaintenanceWindow], responses=problem_responses())
@@ -39,8 +39,8 @@ async def maintenance_window_list(
     limit: PageLimit = 50,
 ) -> Response:
     """Maintenance of hosts: planned, going on and over, newest first."""
-    roles = call.admission.roles
-    return await call.read(lambda c: maintenance.window_list(c, roles, node_id, state, after, limit))
+    caller = call.caller
+    return await call.read(lambda c: maintenance.window_list(c, caller, node_id, state, after, limit))
 
 
 @router.post(
@@ -54,8 +54,8 @@ async def maintenance_window_cancel(
     call: Annotated[Call, admitted_change("maintenance_window_cancel")],
 ) -> Response:
     """Call off a window that has not begun; the projects are told. A cordon that the window made ends with it."""
-    roles = call.admission.roles
-    return await call.change(lambda tx: maintenance.window_cancel(tx, roles, maintenance_window_id, body.reason))
+    caller = call.caller
+    return await call.change(lambda tx: maintenance.window_cancel(tx, caller, maintenance_window_id, body.reason))
 
 
 @router.post(
@@ -67,5 +67,5 @@ async def maintenance_window_end(
     maintenance_window_id: MaintenanceWindowId, call: Annotated[Call, admitted_change("maintenance_window_end")]
 ) -> Response:
     """End a window before its time. The host takes allocations again, unless it is cordoned for another reason."""
-    roles = call.admission.roles
-    return await call.change(lambda tx: maintenance.window_end(tx, roles, maintenance_window_id))
+    caller = call.caller
+    return await call.change(lambda tx: maintenance.window_end(tx, caller, maintenance_window_id))

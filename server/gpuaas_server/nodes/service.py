@@ -16,6 +16,7 @@ from gpuaas_server.capacity.wipe_grades import provable_grades
 from gpuaas_server.events import service as events
 from gpuaas_server.events.service import NewEvent
 from gpuaas_server.identity.policy import allowed_actions
+from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
@@ -56,19 +57,19 @@ async def nodes_without_anchor(connection: Connection, digest: str, names: int) 
 
 
 async def node_list(
-    connection: Connection, roles: frozenset[str], status: str | None, after: str | None, limit: int
+    connection: Connection, caller: Caller, status: str | None, after: str | None, limit: int
 ) -> Page[Node]:
     rows = await queries.node_list(connection, status, after, limit + 1)
     summaries = await capacity.slot_summary(connection, [row["id"] for row in rows])
-    return Page[Node].of([_node(row, summaries[row["id"]], roles) for row in rows], limit)
+    return Page[Node].of([_node(row, summaries[row["id"]], caller) for row in rows], limit)
 
 
-async def node_show(connection: Connection, roles: frozenset[str], node_id: str) -> Node:
+async def node_show(connection: Connection, caller: Caller, node_id: str) -> Node:
     row = await queries.node_show(connection, node_id)
     if row is None:
         raise not_found("node", node_id)
     summaries = await capacity.slot_summary(connection, [node_id])
-    return _node(row, summaries[node_id], roles)
+    return _node(row, summaries[node_id], caller)
 
 
 async def slot_map(connection: Connection, status: str | None, after: str | None, limit: int) -> Page[NodeSlots]:
@@ -196,7 +197,7 @@ async def _changed(
     await events.emit(tx, NewEvent(event, node_id, data={"reason": reason} if reason else {}))
 
 
-def _node(row: DictRow, summary: SlotSummary, roles: frozenset[str]) -> Node:
+def _node(row: DictRow, summary: SlotSummary, caller: Caller) -> Node:
     counts = SlotCounts(total=summary.total, **summary.by_status)
     state = NodeState.of(row, summary.claimed)
     maintenance = None
@@ -211,7 +212,7 @@ def _node(row: DictRow, summary: SlotSummary, roles: frozenset[str]) -> Node:
         maintenance=maintenance,
         slots=counts,
         wipe_grades=list(provable_grades(row["agent_sha256"])),
-        allowed_actions=allowed_actions(roles, [*_possible(row, state), *_approval(state, counts)]),
+        allowed_actions=allowed_actions(caller, [*_possible(row, state), *_approval(state, counts)]),
         **{name: row[name] for name in _PLAIN},
     )
 

@@ -6,6 +6,7 @@ from gpuaas_server.allocations import placements
 from gpuaas_server.allocations.placements import Place
 from gpuaas_server.identity import service as identity
 from gpuaas_server.instances.held import Held
+from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.operations.ending import concerned
 from gpuaas_server.operations.machine import LIVE, TEARDOWNS, possible_actions
@@ -26,7 +27,7 @@ from gpuaas_server.operations.schemas import (
 _PLAIN = Operation.model_fields.keys() - {"steps", "progress", "failure", "forced", "allowed_actions"}
 
 
-def operation_of(row: DictRow, roles: frozenset[str]) -> Operation:
+def operation_of(row: DictRow, caller: Caller) -> Operation:
     asked = row["cancel_requested_at"] is not None
     possible = possible_actions(row["status"], row["phase"], row["target"], asked, forcible(row))
     return Operation(
@@ -35,7 +36,7 @@ def operation_of(row: DictRow, roles: frozenset[str]) -> Operation:
         progress=OperationProgress(**row["progress"]) if row["progress"] else None,
         failure=OperationFailure(**row["failure"]) if row["failure"] else None,
         forced=OperationForced(**row["forced"]) if row["forced"] else None,
-        allowed_actions=identity.allowed_actions(roles, possible),
+        allowed_actions=identity.allowed_actions(caller, possible),
     )
 
 
@@ -48,14 +49,14 @@ def forcible(row: DictRow) -> bool:
 
 
 async def claimed_operation(
-    connection: Connection, roles: frozenset[str], held: Held, operation: DictRow, lease_token: str
+    connection: Connection, caller: Caller, held: Held, operation: DictRow, lease_token: str
 ) -> ClaimedOperation:
     mine = {member["id"] for member in concerned(held, operation)}
     places = await placements.places_show(connection, [member["allocation_id"] for member in held.living()])
     instance = held.row
     changing = operation["kind"] in ("upgrade", "rollback")
     return ClaimedOperation(
-        operation=operation_of(operation, roles),
+        operation=operation_of(operation, caller),
         lease_token=lease_token,
         lease_until=operation["lease_until"],
         instance=_instance(instance),

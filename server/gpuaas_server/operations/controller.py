@@ -16,6 +16,7 @@ from gpuaas_server.identity import service as identity
 from gpuaas_server.instances import held as instances
 from gpuaas_server.instances.held import Held
 from gpuaas_server.instances.machine import MEMBER_BEGUN, status_begun
+from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Actor, Platform, Tx
 from gpuaas_server.kernel.database import Connection, Scope
 from gpuaas_server.kernel.errors import Problem, not_found
@@ -43,13 +44,12 @@ from gpuaas_server.operations.schemas import (
 from gpuaas_server.operations.starting import WORK, controller_topic
 from gpuaas_server.work import leases
 
-Roles = frozenset[str]
 MOST_WORK = 50
 
 
-async def controller_work(platform: Platform, scope: Scope, roles: Roles, project_id: str, wait: float) -> WorkList:
+async def controller_work(platform: Platform, scope: Scope, caller: Caller, project_id: str, wait: float) -> WorkList:
     """What waits for a controller of these apps; when nothing does, wait up to `wait` seconds for the first."""
-    apps = identity.bound_apps(roles)
+    apps = identity.bound_apps(caller)
 
     async def look() -> Look[list[DictRow]]:
         async with platform.database.connection(scope) as connection:
@@ -61,11 +61,11 @@ async def controller_work(platform: Platform, scope: Scope, roles: Roles, projec
 
 
 async def operation_claim(
-    tx: Tx, limits: Limits, roles: Roles, project_id: str, operation_id: str, body: OperationClaim
+    tx: Tx, limits: Limits, caller: Caller, project_id: str, operation_id: str, body: OperationClaim
 ) -> ClaimedOperation:
     until = tx.now + limits.lease
     await leases.enqueue(tx, WORK, [operation_id], run_at=until)
-    held, operation = await hold(tx, project_id, operation_id, identity.bound_apps(roles))
+    held, operation = await hold(tx, project_id, operation_id, identity.bound_apps(caller))
     _require_claimable(tx, operation, body.replica)
     token = f"lease_{secrets.token_urlsafe(32)}"
     changes: dict[str, object] = {
@@ -88,7 +88,7 @@ async def operation_claim(
         await bulk_follow(held, claimed["parent_id"])
     await held.store()
     await _recorded(tx, "operation_claim", claimed, {"replica": body.replica, "attempt": claimed["attempt"]})
-    return await claimed_operation(tx.connection, roles, held, claimed, token)
+    return await claimed_operation(tx.connection, caller, held, claimed, token)
 
 
 def _require_claimable(tx: Tx, operation: DictRow, replica: str) -> None:
@@ -114,7 +114,7 @@ def _begin(held: Held, operation: DictRow) -> None:
 
 
 async def operation_report(
-    tx: Tx, limits: Limits, roles: Roles, project_id: str, operation_id: str, body: OperationReport
+    tx: Tx, limits: Limits, caller: Caller, project_id: str, operation_id: str, body: OperationReport
 ) -> LeaseRenewed:
     """Steps and progress; each report renews the lease. Only the first waits for others, since it tells the instance."""
     known = await queries.operation_show(tx.connection, project_id, operation_id)
@@ -122,7 +122,7 @@ async def operation_report(
         await instances.hold(tx, project_id, known["instance_id"])
     row = await queries.report_lock(tx.connection, project_id, operation_id)
     if row is not None:
-        require_bound(row, identity.bound_apps(roles))
+        require_bound(row, identity.bound_apps(caller))
     operation = _require_lease(tx.actor, tx.now, row, operation_id, body.lease_token)
     until = tx.now + limits.lease
     changes: dict[str, object] = {"lease_until": until}
@@ -150,14 +150,14 @@ async def operation_report(
 
 
 async def operation_complete(
-    tx: Tx, limits: Limits, roles: Roles, project_id: str, operation_id: str, body: OperationComplete
+    tx: Tx, limits: Limits, caller: Caller, project_id: str, operation_id: str, body: OperationComplete
 ) -> Operation:
     """Done, says the controller. After a teardown the hosts are asked too, before it counts."""
     require_size("runtime", body.runtime, RUNTIME_BYTES)
     require_size("access_bundle", body.access_bundle, RUNTIME_BYTES)
     deadline = tx.now + limits.verify
     await leases.enqueue(tx, WORK, [operation_id], run_at=deadline)
-    held, operation = await hold(tx, project_id, operation_id, identity.bound_apps(roles))
+    held, operation = await hold(tx, project_id, operation_id, identity.bound_apps(caller))
     _require_lease(tx.actor, tx.now, operation, operation_id, body.lease_token)
     _take_members(held, operation, body.members)
     for name, value in (("runtime", body.runtime), ("access_bundle", body.access_bundle)):
@@ -177,12 +177,12 @@ async def operation_complete(
         ended = await finish(held, operation, "succeeded")
     await held.store()
     await _recorded(tx, "operation_complete", ended, {})
-    return operation_of(ended, roles)
+    return operation_of(ended, caller)
 
 
-async def operation_fail(tx: Tx, roles: Roles, project_id: str, operation_id: str, body: OperationFail) -> Operation:
+async def operation_fail(tx: Tx, caller: Caller, project_id: str, operation_id: str, body: OperationFail) -> Operation:
     """It did not work, says the controller. Where somebody wanted it cancelled, that is what it is."""
-    held, operation = await hold(tx, project_id, operation_id, identity.bound_apps(roles))
+    held, operation = await hold(tx, project_id, operation_id, identity.bound_apps(caller))
     _require_lease(tx.actor, tx.now, operation, operation_id, body.lease_token)
     told = body.failure
     next_step = told.next_step or "Read the steps; correct what they name, and ask for it again."
@@ -193,17 +193,19 @@ async def operation_fail(tx: Tx, roles: Roles, project_id: str, operation_id: st
     ended = await finish(held, operation, status, reason)
     await held.store()
     await _recorded(tx, "operation_fail", ended, {"code": told.code})
-    return operation_of(ended, roles)
+    return operation_of(ended, caller)
 
 
-async def operation_give_back(tx: Tx, roles: Roles, project_id: str, operation_id: str, lease_token: str) -> Operation:
+async def operation_give_back(
+    tx: Tx, caller: Caller, project_id: str, operation_id: str, lease_token: str
+) -> Operation:
     """A replica that ends in good order does not make the next one wait for its lease to lapse."""
-    held, operation = await hold(tx, project_id, operation_id, identity.bound_apps(roles))
+    held, operation = await hold(tx, project_id, operation_id, identity.bound_apps(caller))
     _require_lease(tx.actor, tx.now, operation, operation_id, lease_token)
     changed = await release_lease(held, operation)
     await held.store()
     await _recorded(tx, "operation_give_back", changed, {})
-    return operation_of(changed, roles)
+    return operation_of(changed, caller)
 
 
 async def release_lease(held: Held, operation: DictRow) -> DictRow:
@@ -294,7 +296,7 @@ class LeasedOperation:
 
 async def lease_of(
     connection: Connection,
-    roles: Roles,
+    caller: Caller,
     project_id: str,
     operation_id: str,
     lease_token: str,
@@ -304,7 +306,7 @@ async def lease_of(
     """The operation that this caller holds the lease of, or the problem that says why not."""
     row = await queries.operation_show(connection, project_id, operation_id)
     if row is not None:
-        require_bound(row, identity.bound_apps(roles))
+        require_bound(row, identity.bound_apps(caller))
     operation = _require_lease(actor, now, row, operation_id, lease_token)
     instance, members = await instances.look(connection, project_id, operation["instance_id"])
     named = (operation["member_id"], operation["new_member_id"])

@@ -48,9 +48,9 @@ async def operation_list(
     limit: PageLimit = 50,
 ) -> Response:
     """Operations of the project, newest first; of one instance, of one bulk operation, or in one status."""
-    roles = call.admission.roles
+    caller = call.caller
     return await call.read(
-        lambda c: service.operation_list(c, roles, project_id, instance_id, parent_id, status, after, limit)
+        lambda c: service.operation_list(c, caller, project_id, instance_id, parent_id, status, after, limit)
     )
 
 
@@ -62,8 +62,8 @@ async def operation_list_all(
     limit: PageLimit = 50,
 ) -> Response:
     """Operations of all projects, newest first, for operators; in one status."""
-    roles = call.admission.roles
-    return await call.read(lambda c: service.operation_list(c, roles, None, None, None, status, after, limit))
+    caller = call.caller
+    return await call.read(lambda c: service.operation_list(c, caller, None, None, None, status, after, limit))
 
 
 @router.get(f"{PATH}/{{operation_id}}", response_model=Operation, responses=problem_responses("too_many_streams"))
@@ -78,7 +78,7 @@ async def operation_show(
     who = call.admission
     place = (project_id, operation_id)
     async with call.waiting(wait):
-        return reply(await following.operation_follow(call.platform, who.scope, who.roles, *place, newer_than, wait))
+        return reply(await following.operation_follow(call.platform, who.scope, who.caller, *place, newer_than, wait))
 
 
 @router.post(f"{PATH}/{{operation_id}}/cancel", response_model=Operation, responses=problem_responses("conflict"))
@@ -90,7 +90,7 @@ async def operation_cancel(
 ) -> Response:
     """Pending: it ends now. Otherwise its controller is asked to stop; follow the operation."""
     return await call.change(
-        lambda tx: service.operation_cancel(tx, call.admission.roles, project_id, operation_id, body.reason)
+        lambda tx: service.operation_cancel(tx, call.caller, project_id, operation_id, body.reason)
     )
 
 
@@ -102,9 +102,7 @@ async def operation_force(
     call: Annotated[Call, admitted_change("operation_force")],
 ) -> Response:
     """End one that is stuck, or accept a teardown that is not proven: recorded as *not verified* for ever."""
-    return await call.change(
-        lambda tx: service.operation_force(tx, call.admission.roles, project_id, operation_id, body.reason)
-    )
+    return await call.change(lambda tx: service.operation_force(tx, call.caller, project_id, operation_id, body.reason))
 
 
 @router.get(
@@ -117,7 +115,7 @@ async def controller_work(
     admission = call.admission
     async with call.waiting(wait):
         return reply(
-            await controller.controller_work(call.platform, admission.scope, admission.roles, project_id, wait)
+            await controller.controller_work(call.platform, admission.scope, admission.caller, project_id, wait)
         )
 
 
@@ -134,7 +132,7 @@ async def operation_claim(
 ) -> Response:
     """The right to work on it, for as long as you report. Nobody else gets it until the lease lapses."""
     return await call.change(
-        lambda tx: controller.operation_claim(tx, _limits(call), call.admission.roles, project_id, operation_id, body)
+        lambda tx: controller.operation_claim(tx, _limits(call), call.caller, project_id, operation_id, body)
     )
 
 
@@ -146,9 +144,9 @@ async def operation_report(
     call: Annotated[Call, admitted_change("operation_report")],
 ) -> Response:
     """Steps and progress. Each report renews the lease, an empty one too."""
-    roles = call.admission.roles
+    caller = call.caller
     return await call.change(
-        lambda tx: controller.operation_report(tx, _limits(call), roles, project_id, operation_id, body)
+        lambda tx: controller.operation_report(tx, _limits(call), caller, project_id, operation_id, body)
     )
 
 
@@ -165,9 +163,7 @@ async def operation_complete(
 ) -> Response:
     """Done. After a teardown the operation stays running until the hosts are proven clean."""
     return await call.change(
-        lambda tx: controller.operation_complete(
-            tx, _limits(call), call.admission.roles, project_id, operation_id, body
-        )
+        lambda tx: controller.operation_complete(tx, _limits(call), call.caller, project_id, operation_id, body)
     )
 
 
@@ -183,9 +179,7 @@ async def operation_fail(
     call: Annotated[Call, admitted_change("operation_fail")],
 ) -> Response:
     """It did not work: say why, and what to do next. After a request to cancel, it ends as `cancelled`."""
-    return await call.change(
-        lambda tx: controller.operation_fail(tx, call.admission.roles, project_id, operation_id, body)
-    )
+    return await call.change(lambda tx: controller.operation_fail(tx, call.caller, project_id, operation_id, body))
 
 
 @router.post(f"{PATH}/{{operation_id}}/give-back", response_model=Operation, responses=problem_responses(*_LEASE))
@@ -197,7 +191,7 @@ async def operation_give_back(
 ) -> Response:
     """For a replica that ends: another one resumes at once."""
     return await call.change(
-        lambda tx: controller.operation_give_back(tx, call.admission.roles, project_id, operation_id, body.lease_token)
+        lambda tx: controller.operation_give_back(tx, call.caller, project_id, operation_id, body.lease_token)
     )
 
 

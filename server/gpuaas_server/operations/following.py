@@ -4,6 +4,7 @@ from psycopg.rows import DictRow
 
 from gpuaas_server.identity import service as identity
 from gpuaas_server.instances import held as instances
+from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.database import Scope
 from gpuaas_server.kernel.errors import not_found
@@ -16,7 +17,7 @@ from gpuaas_server.operations.schemas import Operation
 async def operation_follow(
     platform: Platform,
     scope: Scope,
-    roles: frozenset[str],
+    caller: Caller,
     project_id: str,
     operation_id: str,
     newer_than: int,
@@ -27,7 +28,7 @@ async def operation_follow(
     Whatever changes an operation wakes those who watch its instance, so that is what is listened to.
     """
 
-    seen_apps = identity.apps_in_sight(roles)
+    seen_apps = identity.apps_in_sight(caller)
 
     async def look() -> Look[DictRow]:
         async with platform.database.connection(scope) as connection:
@@ -40,4 +41,4 @@ async def operation_follow(
     row = seen.found
     if not seen.enough and wait > 0:
         row = await platform.wakeups.first(instances.topic(row["instance_id"]), look, wait)
-    return operation_of(row, roles)
+    return operation_of(row, caller)

@@ -5,6 +5,7 @@ from psycopg.rows import DictRow
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.identity import service as identity
 from gpuaas_server.instances.held import Held
+from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
@@ -19,19 +20,17 @@ from gpuaas_server.operations.schemas import Operation
 
 __all__ = ["LeasedOperation", "lease_of", "operation_cancel", "operation_force", "operation_list", "operation_show"]
 
-Roles = frozenset[str]
 
-
-async def operation_show(connection: Connection, roles: Roles, project_id: str, operation_id: str) -> Operation:
-    row = await queries.operation_show(connection, project_id, operation_id, identity.apps_in_sight(roles))
+async def operation_show(connection: Connection, caller: Caller, project_id: str, operation_id: str) -> Operation:
+    row = await queries.operation_show(connection, project_id, operation_id, identity.apps_in_sight(caller))
     if row is None:
         raise not_found("operation", operation_id)
-    return operation_of(row, roles)
+    return operation_of(row, caller)
 
 
 async def operation_list(
     connection: Connection,
-    roles: Roles,
+    caller: Caller,
     project_id: str | None,
     instance_id: str | None,
     parent_id: str | None,
@@ -39,12 +38,12 @@ async def operation_list(
     after: str | None,
     limit: int,
 ) -> Page[Operation]:
-    seen = identity.apps_in_sight(roles)
+    seen = identity.apps_in_sight(caller)
     rows = await queries.operation_list(connection, project_id, instance_id, parent_id, status, after, limit + 1, seen)
-    return Page[Operation].of([operation_of(row, roles) for row in rows], limit)
+    return Page[Operation].of([operation_of(row, caller) for row in rows], limit)
 
 
-async def operation_cancel(tx: Tx, roles: Roles, project_id: str, operation_id: str, reason: str | None) -> Operation:
+async def operation_cancel(tx: Tx, caller: Caller, project_id: str, operation_id: str, reason: str | None) -> Operation:
     """At once while nobody works on it; otherwise the controller is asked to stop at the next safe place."""
     held, operation = await hold(tx, project_id, operation_id)
     if operation["status"] not in LIVE:
@@ -58,7 +57,7 @@ async def operation_cancel(tx: Tx, roles: Roles, project_id: str, operation_id: 
         changed = await _cancel(held, operation, reason)
     await held.store()
     await _recorded(tx, "operation_cancel", operation, reason)
-    return operation_of(changed, roles)
+    return operation_of(changed, caller)
 
 
 async def _cancel(held: Held, operation: DictRow, reason: str | None, follow: bool = True) -> DictRow:
@@ -81,7 +80,7 @@ async def _cancel_children(held: Held, parent: DictRow, reason: str | None) -> N
     await bulk_follow(held, parent["id"])
 
 
-async def operation_force(tx: Tx, roles: Roles, project_id: str, operation_id: str, reason: str) -> Operation:
+async def operation_force(tx: Tx, caller: Caller, project_id: str, operation_id: str, reason: str) -> Operation:
     """End what cannot end otherwise. A teardown then counts as done, and as not verified for ever."""
     held, operation = await hold(tx, project_id, operation_id)
     if operation["target"] == "bulk" or not forcible(operation):
@@ -98,7 +97,7 @@ async def operation_force(tx: Tx, roles: Roles, project_id: str, operation_id: s
     held.news("operation.forced", operation_id, kind=operation["kind"])
     await held.store()
     await _recorded(tx, "operation_force", operation, reason, {"verified": False})
-    return operation_of(changed, roles)
+    return operation_of(changed, caller)
 
 
 async def _force_ended(held: Held, operation: DictRow, forced: dict[str, object]) -> DictRow:

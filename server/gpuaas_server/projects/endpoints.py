@@ -25,8 +25,8 @@ router = APIRouter()
 @router.post("/tenants", status_code=201, response_model=Tenant, responses=problem_responses("already_exists"))
 async def tenant_create(body: TenantCreate, call: Annotated[Call, admitted_change("tenant_create")]) -> Response:
     """A tenant, empty: give it users and an administrator next."""
-    roles = call.admission.roles
-    return await call.change(lambda tx: service.tenant_create(tx, body, roles), status=201)
+    caller = call.caller
+    return await call.change(lambda tx: service.tenant_create(tx, body, caller), status=201)
 
 
 @router.get("/tenants", response_model=Page[Tenant], responses=problem_responses())
@@ -34,15 +34,15 @@ async def tenant_list(
     call: Annotated[Call, admitted("tenant_list")], after: PageAfter = None, limit: PageLimit = 50
 ) -> Response:
     """All tenants for the platform's roles; for everybody else, their own."""
-    roles = call.admission.roles
-    return await call.read(lambda connection: service.tenant_list(connection, call.actor, after, limit, roles))
+    caller = call.caller
+    return await call.read(lambda connection: service.tenant_list(connection, call.actor, after, limit, caller))
 
 
 @router.get("/tenants/{tenant_id}", response_model=Tenant, responses=problem_responses())
 async def tenant_show(tenant_id: TenantId, call: Annotated[Call, admitted("tenant_show")]) -> Response:
     """The tenant, and what you may do with it."""
-    roles = call.admission.roles
-    return await call.read(lambda connection: service.tenant_show(connection, tenant_id, roles))
+    caller = call.caller
+    return await call.read(lambda connection: service.tenant_show(connection, tenant_id, caller))
 
 
 @router.patch(
@@ -54,8 +54,8 @@ async def tenant_update(
     tenant_id: TenantId, body: TenantUpdate, call: Annotated[Call, admitted_change("tenant_update")]
 ) -> Response:
     """Disabling a tenant lets its people read but change nothing, except to end what runs."""
-    roles, match = call.admission.roles, call.require_match
-    return await call.change(lambda tx: service.tenant_update(tx, tenant_id, body, roles, match))
+    caller, match = call.caller, call.require_match
+    return await call.change(lambda tx: service.tenant_update(tx, tenant_id, body, caller, match))
 
 
 @router.post(
@@ -68,8 +68,8 @@ async def project_create(
     tenant_id: TenantId, body: ProjectCreate, call: Annotated[Call, admitted_change("project_create")]
 ) -> Response:
     """A project of the tenant, without members yet; tenant administrators are at home in it anyway."""
-    roles = call.admission.roles
-    return await call.change(lambda tx: service.project_create(tx, tenant_id, body, roles), status=201)
+    caller = call.caller
+    return await call.change(lambda tx: service.project_create(tx, tenant_id, body, caller), status=201)
 
 
 @router.get("/tenants/{tenant_id}/projects", response_model=Page[Project], responses=problem_responses())
@@ -80,8 +80,8 @@ async def tenant_project_list(
     limit: PageLimit = 50,
 ) -> Response:
     """All projects of the tenant, newest first."""
-    roles = call.admission.roles
-    return await call.read(lambda connection: service.tenant_project_list(connection, tenant_id, after, limit, roles))
+    caller = call.caller
+    return await call.read(lambda connection: service.tenant_project_list(connection, tenant_id, after, limit, caller))
 
 
 @router.get("/projects", response_model=Page[Project], responses=problem_responses())
@@ -95,8 +95,8 @@ async def project_list(
 @router.get("/projects/{project_id}", response_model=Project, responses=problem_responses())
 async def project_show(project_id: ProjectId, call: Annotated[Call, admitted("project_show")]) -> Response:
     """The project, and what you may do with it."""
-    roles = call.admission.roles
-    return await call.read(lambda connection: service.project_show(connection, project_id, roles))
+    caller = call.caller
+    return await call.read(lambda connection: service.project_show(connection, project_id, caller))
 
 
 @router.patch("/projects/{project_id}", response_model=Project, responses=problem_responses("precondition_failed"))
@@ -104,8 +104,8 @@ async def project_update(
     project_id: ProjectId, body: ProjectUpdate, call: Annotated[Call, admitted_change("project_update")]
 ) -> Response:
     """Rename or disable. Disabling lets its people read but change nothing, except to end what runs."""
-    roles, match = call.admission.roles, call.require_match
-    return await call.change(lambda tx: service.project_update(tx, project_id, body, roles, match))
+    caller, match = call.caller, call.require_match
+    return await call.change(lambda tx: service.project_update(tx, project_id, body, caller, match))
 
 
 router.include_router(member_endpoints.router)

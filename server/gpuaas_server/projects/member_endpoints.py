@@ -57,7 +57,7 @@ async def project_member_list(
     limit: PageLimit = 50,
 ) -> Response:
     """Those who hold a role in the project, and which; tenant administrators are not listed."""
-    return await _list(call, Place(call.admission.tenant_id, project_id), after, limit)
+    return await _list(call, Place(call.caller.tenant_id, project_id), after, limit)
 
 
 @router.put("/projects/{project_id}/members/{user_id}", response_model=Member, responses=_PROJECT)
@@ -68,7 +68,7 @@ async def project_member_set(
     call: Annotated[Call, admitted_change("project_member_set")],
 ) -> Response:
     """Only users of the project's tenant can be members."""
-    tenant_id, match = call.admission.tenant_id, call.require_match
+    tenant_id, match = call.caller.tenant_id, call.require_match
     return await call.change(
         lambda tx: members.project_member_set(tx, tenant_id, project_id, user_id, body.role, match)
     )
@@ -79,7 +79,7 @@ async def project_member_remove(
     project_id: ProjectId, user_id: UserId, call: Annotated[Call, admitted_change("project_member_remove")]
 ) -> Response:
     """Ends their SSH certificates and grants in the project too."""
-    tenant_id, match = call.admission.tenant_id, call.require_match
+    tenant_id, match = call.caller.tenant_id, call.require_match
     return await call.change(lambda tx: members.project_member_remove(tx, tenant_id, project_id, user_id, match))
 
 

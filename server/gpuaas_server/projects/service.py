@@ -10,6 +10,7 @@ from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.capacity import skus as capacity
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.identity import service as identity
+from gpuaas_server.kernel.caller import NOBODY, Caller
 from gpuaas_server.kernel.context import Actor, Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
@@ -25,7 +26,6 @@ from gpuaas_server.projects.schemas import (
     TenantUpdate,
 )
 
-Roles = frozenset[str]
 RequireMatch = Callable[[int], None]
 _TENANT_VERBS = (
     "tenant_update",
@@ -104,30 +104,30 @@ async def tenant_place(connection: Connection, tenant_id: str) -> ProjectPlace |
     return ProjectPlace(tenant_id, None, "tenant" if row["disabled"] else "", deleting)
 
 
-async def tenant_create(tx: Tx, body: TenantCreate, roles: Roles) -> Tenant:
+async def tenant_create(tx: Tx, body: TenantCreate, caller: Caller) -> Tenant:
     row = await queries.tenant_insert(tx.connection, new_id("tnt"), body.slug, body.name, tx.now)
     if row is None:
         raise Problem("already_exists", f"There is a tenant {body.slug}.")
     await record(tx, AuditEntry("tenant_create", row["id"], row["id"], details={"slug": body.slug}))
     await emit(tx, NewEvent("tenant.created", row["id"], row["id"], data={"slug": body.slug}))
-    return _tenant(row, roles)
+    return _tenant(row, caller)
 
 
 async def tenant_list(
-    connection: Connection, actor: Actor, after: str | None, limit: int, roles: Roles
+    connection: Connection, actor: Actor, after: str | None, limit: int, caller: Caller
 ) -> Page[Tenant]:
-    """All tenants for the platform's roles, else the caller's own."""
-    only = None if roles & identity.PLATFORM_ROLES else [actor.tenant_id]
+    """All tenants for the platform's caller, else the caller's own."""
+    only = None if caller.roles & identity.PLATFORM_ROLES else [actor.tenant_id]
     rows = await queries.tenant_list(connection, only, after, limit + 1)
-    return Page[Tenant].of([_tenant(row, roles) for row in rows], limit)
+    return Page[Tenant].of([_tenant(row, caller) for row in rows], limit)
 
 
-async def tenant_show(connection: Connection, tenant_id: str, roles: Roles) -> Tenant:
-    return _tenant(_present(await queries.tenant_show(connection, tenant_id), "tenant", tenant_id), roles)
+async def tenant_show(connection: Connection, tenant_id: str, caller: Caller) -> Tenant:
+    return _tenant(_present(await queries.tenant_show(connection, tenant_id), "tenant", tenant_id), caller)
 
 
 async def tenant_update(
-    tx: Tx, tenant_id: str, body: TenantUpdate, roles: Roles, require_match: RequireMatch
+    tx: Tx, tenant_id: str, body: TenantUpdate, caller: Caller, require_match: RequireMatch
 ) -> Tenant:
     before = _present(await queries.tenant_hold(tx.connection, tenant_id), "tenant", tenant_id)
     require_match(before["generation"])
@@ -138,10 +138,10 @@ async def tenant_update(
     await record(tx, AuditEntry("tenant_update", tenant_id, tenant_id, details=_difference(before, row)))
     await emit(tx, NewEvent("tenant.updated", tenant_id, tenant_id, data={"disabled": disabled}))
     tx.wakeups.add(identity.TOPIC)
-    return _tenant(row, roles)
+    return _tenant(row, caller)
 
 
-async def project_create(tx: Tx, tenant_id: str, body: ProjectCreate, roles: Roles) -> Project:
+async def project_create(tx: Tx, tenant_id: str, body: ProjectCreate, caller: Caller) -> Project:
     """Nobody becomes a member: the tenant's administrators act in all its projects and appoint the rest."""
     row = await queries.project_insert(tx.connection, new_id("prj"), tenant_id, body.slug, body.name, tx.now)
     if row is None:
@@ -149,30 +149,30 @@ async def project_create(tx: Tx, tenant_id: str, body: ProjectCreate, roles: Rol
     entry = AuditEntry("project_create", row["id"], tenant_id, row["id"], details={"slug": body.slug})
     await record(tx, entry)
     await emit(tx, NewEvent("project.created", row["id"], tenant_id, row["id"], {"slug": body.slug}))
-    return _project(row, roles)
+    return _project(row, caller)
 
 
 async def tenant_project_list(
-    connection: Connection, tenant_id: str, after: str | None, limit: int, roles: Roles
+    connection: Connection, tenant_id: str, after: str | None, limit: int, caller: Caller
 ) -> Page[Project]:
     rows = await queries.project_list(connection, tenant_id, None, after, limit + 1)
-    return Page[Project].of([_project(row, roles) for row in rows], limit)
+    return Page[Project].of([_project(row, caller) for row in rows], limit)
 
 
 async def project_list(connection: Connection, actor: Actor, after: str | None, limit: int) -> Page[Project]:
     """Those the caller may see. What they may do in each is said by the project itself, not by the list."""
     only = await identity.visible_projects(connection, actor)
     rows = await queries.project_list(connection, actor.tenant_id or None, only, after, limit + 1)
-    return Page[Project].of([_project(row, frozenset()) for row in rows], limit)
+    return Page[Project].of([_project(row, NOBODY) for row in rows], limit)
 
 
-async def project_show(connection: Connection, project_id: str, roles: Roles) -> Project:
+async def project_show(connection: Connection, project_id: str, caller: Caller) -> Project:
     row = _present(await queries.project_show(connection, project_id), "project", project_id)
-    return _project(row, roles)
+    return _project(row, caller)
 
 
 async def project_update(
-    tx: Tx, project_id: str, body: ProjectUpdate, roles: Roles, require_match: RequireMatch
+    tx: Tx, project_id: str, body: ProjectUpdate, caller: Caller, require_match: RequireMatch
 ) -> Project:
     before = _present(await queries.project_hold(tx.connection, project_id), "project", project_id)
     require_match(before["generation"])
@@ -183,7 +183,7 @@ async def project_update(
     await record(tx, entry)
     await emit(tx, NewEvent("project.updated", project_id, tenant_id, project_id, {"disabled": disabled}))
     tx.wakeups.add(identity.TOPIC)
-    return _project(row, roles)
+    return _project(row, caller)
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,11 +239,11 @@ def _present(row: DictRow | None, noun: str, identifier: str) -> DictRow:
     return row
 
 
-def _tenant(row: DictRow, roles: Roles) -> Tenant:
+def _tenant(row: DictRow, caller: Caller) -> Tenant:
     verbs = _TENANT_VERBS if row["delete_after"] is None else _DELETING_TENANT_VERBS
-    return Tenant(**row, allowed_actions=identity.allowed_actions(roles, verbs))
+    return Tenant(**row, allowed_actions=identity.allowed_actions(caller, verbs))
 
 
-def _project(row: DictRow, roles: Roles) -> Project:
+def _project(row: DictRow, caller: Caller) -> Project:
     verbs = _PROJECT_VERBS if row["delete_after"] is None else _DELETING_PROJECT_VERBS
-    return Project(**row, allowed_actions=identity.allowed_actions(roles, verbs))
+    return Project(**row, allowed_actions=identity.allowed_actions(caller, verbs))

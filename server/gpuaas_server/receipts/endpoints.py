@@ -28,14 +28,14 @@ async def receipt_list(
     limit: PageLimit = 50,
 ) -> Response:
     """What was seen on hosts after teardowns, newest first; also of instances that are gone."""
-    roles = call.admission.roles
+    caller = call.caller
     wanted = {
         "instance_id": instance_id,
         "operation_id": operation_id,
         "allocation_id": allocation_id,
         "status": status,
     }
-    return await call.read(lambda c: service.receipt_list(c, roles, project_id, wanted, after, limit))
+    return await call.read(lambda c: service.receipt_list(c, caller, project_id, wanted, after, limit))
 
 
 @router.get("/receipts", response_model=Page[ReceiptLine], responses=problem_responses())
@@ -46,8 +46,8 @@ async def receipt_list_all(
     limit: PageLimit = 50,
 ) -> Response:
     """Receipts of all projects, newest first, for operators; in one status."""
-    roles = call.admission.roles
-    return await call.read(lambda c: service.receipt_list(c, roles, None, {"status": status}, after, limit))
+    caller = call.caller
+    return await call.read(lambda c: service.receipt_list(c, caller, None, {"status": status}, after, limit))
 
 
 @router.get(f"{PATH}/{{receipt_id}}", response_model=Receipt, responses=problem_responses())
@@ -55,4 +55,4 @@ async def receipt_show(
     project_id: ProjectId, receipt_id: ReceiptId, call: Annotated[Call, admitted("receipt_show")]
 ) -> Response:
     """Each check with its verdict, what was looked for, and what was found."""
-    return await call.read(lambda c: service.receipt_show(c, call.admission.roles, project_id, receipt_id))
+    return await call.read(lambda c: service.receipt_show(c, call.caller, project_id, receipt_id))

@@ -13,6 +13,7 @@ from gpuaas_server.access import operation_access
 from gpuaas_server.access import service as access
 from gpuaas_server.allocations.hosts import AllocationHost, allocation_hosts
 from gpuaas_server.identity import service as identity
+from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import CATALOGUE, not_found
@@ -25,8 +26,6 @@ from gpuaas_server.receipts.compare import Comparison
 from gpuaas_server.receipts.machine import INSPECTION
 from gpuaas_server.receipts.schemas import Receipt, ReceiptLine, ReceiptProblem
 from gpuaas_server.receipts.settling import changed, inspection, left_count, settled
-
-Roles = frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +93,8 @@ async def operations_named(connection: Connection, operation_ids: Sequence[str])
     return await queries.operations_named(connection, operation_ids)
 
 
-async def receipt_show(connection: Connection, roles: Roles, project_id: str, receipt_id: str) -> Receipt:
-    row = await queries.receipt_show(connection, project_id, receipt_id, identity.apps_in_sight(roles))
+async def receipt_show(connection: Connection, caller: Caller, project_id: str, receipt_id: str) -> Receipt:
+    row = await queries.receipt_show(connection, project_id, receipt_id, identity.apps_in_sight(caller))
     if row is None:
         raise not_found("receipt", receipt_id)
     return Receipt(**_line(row), **{name: row[name] for name in ("checks", "footprint", "baseline_sha256", "forced")})
@@ -103,13 +102,13 @@ async def receipt_show(connection: Connection, roles: Roles, project_id: str, re
 
 async def receipt_list(
     connection: Connection,
-    roles: Roles,
+    caller: Caller,
     project_id: str | None,
     wanted: Mapping[str, str | None],
     after: str | None,
     limit: int,
 ) -> Page[ReceiptLine]:
-    seen = identity.apps_in_sight(roles)
+    seen = identity.apps_in_sight(caller)
     rows = await queries.receipt_list(connection, project_id, wanted, after, limit + 1, seen)
     return Page[ReceiptLine].of([ReceiptLine(**_line(row)) for row in rows], limit)
 

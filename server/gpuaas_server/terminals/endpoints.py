@@ -28,9 +28,7 @@ async def terminal_open(
 ) -> Response:
     """Ask for a shell in the allocation, then connect a WebSocket to `stream` within seconds."""
     return await call.change(
-        lambda tx: service.terminal_open(
-            tx, call.admission.roles, project_id, allocation_id, body, call.platform.settings
-        ),
+        lambda tx: service.terminal_open(tx, call.caller, project_id, allocation_id, body, call.platform.settings),
         status=201,
     )
 
@@ -45,7 +43,7 @@ async def terminal_list(
 ) -> Response:
     """Who had a terminal on the allocation, newest first, ended ones too. What was typed is not kept."""
     return await call.read(
-        lambda c: service.terminal_list(c, call.admission.roles, call.actor, project_id, allocation_id, after, limit)
+        lambda c: service.terminal_list(c, call.caller, call.actor, project_id, allocation_id, after, limit)
     )
 
 
@@ -57,6 +55,4 @@ async def terminal_close(
     call: Annotated[Call, admitted_change("terminal_close")],
 ) -> Response:
     """Hang up. Your own; those of others, if you administer the project. Repeating it is no error."""
-    return await call.change(
-        lambda tx: service.terminal_close(tx, call.admission.roles, project_id, allocation_id, terminal_id)
-    )
+    return await call.change(lambda tx: service.terminal_close(tx, call.caller, project_id, allocation_id, terminal_id))

@@ -10,6 +10,7 @@ from gpuaas_server.allocations.hosts import allocation_hosts
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.identity import service as identity
+from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Actor, Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
@@ -24,25 +25,24 @@ from gpuaas_server.work import leases
 
 WORK = "terminal"
 TASK = "terminal"
-Roles = frozenset[str]
 
 
 def topic(terminal_id: str) -> str:
     return f"terminal:{terminal_id}"
 
 
-async def may_open(connection: Connection, roles: Roles, actor: Actor, project_id: str, allocation_id: str) -> bool:
+async def may_open(connection: Connection, caller: Caller, actor: Actor, project_id: str, allocation_id: str) -> bool:
     place = await allocation_place(connection, project_id, allocation_id)
-    return identity.reaches(roles, "terminal_open", own=place.created_by == actor.id)
+    return identity.reaches(caller, "terminal_open", own=place.created_by == actor.id)
 
 
 async def terminal_open(
-    tx: Tx, roles: Roles, project_id: str, allocation_id: str, body: TerminalOpen, settings: Settings
+    tx: Tx, caller: Caller, project_id: str, allocation_id: str, body: TerminalOpen, settings: Settings
 ) -> Terminal:
     """A row and a task for the host; the agent comes within moments and brings the stream."""
     place = await allocation_place(tx.connection, project_id, allocation_id)
     target_of(place)
-    if not identity.reaches(roles, "terminal_open", own=place.created_by == tx.actor.id):
+    if not identity.reaches(caller, "terminal_open", own=place.created_by == tx.actor.id):
         raise Problem(
             "forbidden", "This is somebody else's allocation.", {"needs": identity.needs_on_others("terminal_open")}
         )
@@ -72,7 +72,7 @@ async def terminal_open(
     leases.enqueue_new(tx, WORK, [str(row["id"])])
     details: dict[str, object] = {"allocation_id": allocation_id}
     await record(tx, AuditEntry("terminal_open", str(row["id"]), place.tenant_id, project_id, details=details))
-    return _terminal(_FRESH | row, roles, tx.actor)
+    return _terminal(_FRESH | row, caller, tx.actor)
 
 
 _NOT_YET = ("opened_at", "ends_at", "ended_at", "reason", "sentence", "exit_status")
@@ -111,7 +111,7 @@ async def _ask_host(tx: Tx, row: dict[str, object], open_by: datetime) -> None:
 
 async def terminal_list(
     connection: Connection,
-    roles: Roles,
+    caller: Caller,
     actor: Actor,
     project_id: str,
     allocation_id: str,
@@ -120,14 +120,14 @@ async def terminal_list(
 ) -> Page[Terminal]:
     await allocation_place(connection, project_id, allocation_id)
     rows = await queries.terminal_list(connection, project_id, allocation_id, after, limit + 1)
-    return Page[Terminal].of([_terminal(row, roles, actor) for row in rows], limit)
+    return Page[Terminal].of([_terminal(row, caller, actor) for row in rows], limit)
 
 
-async def terminal_close(tx: Tx, roles: Roles, project_id: str, allocation_id: str, terminal_id: str) -> Terminal:
+async def terminal_close(tx: Tx, caller: Caller, project_id: str, allocation_id: str, terminal_id: str) -> Terminal:
     """Closing what has ended is no error, and changes nothing."""
     row = await terminal_row(tx.connection, project_id, allocation_id, terminal_id)
     own = row["opened_by"] == tx.actor.id
-    if not identity.reaches(roles, "terminal_close", own=own):
+    if not identity.reaches(caller, "terminal_close", own=own):
         raise Problem(
             "forbidden", "This is somebody else's terminal.", {"needs": identity.needs_on_others("terminal_close")}
         )
@@ -137,7 +137,7 @@ async def terminal_close(tx: Tx, roles: Roles, project_id: str, allocation_id: s
     row = await terminal_row(tx.connection, project_id, allocation_id, terminal_id)
     if not tx.audited:
         await record(tx, AuditEntry("terminal_close", terminal_id, row["tenant_id"], project_id))
-    return _terminal(row, roles, tx.actor)
+    return _terminal(row, caller, tx.actor)
 
 
 async def terminal_row(connection: Connection, project_id: str, allocation_id: str, terminal_id: str) -> DictRow:
@@ -197,10 +197,10 @@ async def terminals_forget(tx: Tx, before: datetime, portion: int) -> int:
     return await queries.terminals_delete_before(tx.connection, before, portion)
 
 
-def _terminal(row: DictRow | dict[str, object], roles: Roles, actor: Actor) -> Terminal:
+def _terminal(row: DictRow | dict[str, object], caller: Caller, actor: Actor) -> Terminal:
     own = row["opened_by"] == actor.id
     path = f"/api/v1/projects/{row['project_id']}/allocations/{row['allocation_id']}/terminals/{row['id']}/stream"
-    may_close = row["status"] != "ended" and identity.reaches(roles, "terminal_close", own=own)
+    may_close = row["status"] != "ended" and identity.reaches(caller, "terminal_close", own=own)
     names = Terminal.model_fields.keys() & row.keys()
     return Terminal.model_validate(
         {name: row[name] for name in names}

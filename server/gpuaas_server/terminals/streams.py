@@ -34,9 +34,9 @@ async def terminal_stream(socket: WebSocket, project_id: str, allocation_id: str
             now: Admission = await gate.admit_again(handshake, "terminal_stream")
         except Problem as problem:
             return problem.kind.status not in (401, 403, 404)
-        return await watching.may_be_there(platform, now.scope, now.roles, now.actor, row)
+        return await watching.may_be_there(platform, now.scope, now.caller, now.actor, row)
 
-    owner = StreamOwner(admission.actor.id, project_id, admission.tenant_id)
+    owner = StreamOwner(admission.actor.id, project_id, admission.caller.tenant_id)
     with socket.app.state.streams.opened(owner, "terminal"):
         await socket.accept()
         await watching.watch(platform, socket.app.state.terminals, row, WebSocketLine(socket), still_there)

@@ -8,6 +8,7 @@ import psycopg
 from psycopg.rows import DictRow
 
 from gpuaas_server.identity import service as identity
+from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Actor, Platform
 from gpuaas_server.kernel.database import Scope
 from gpuaas_server.kernel.errors import Problem
@@ -178,9 +179,9 @@ async def _may_stay(still_there: StillThere) -> bool:
     return True
 
 
-async def may_be_there(platform: Platform, scope: Scope, roles: frozenset[str], actor: Actor, row: DictRow) -> bool:
+async def may_be_there(platform: Platform, scope: Scope, caller: Caller, actor: Actor, row: DictRow) -> bool:
     """Whether who opened it could open it now. An allocation that is gone ends its terminals itself."""
     with suppress(Problem):
         async with platform.database.connection(scope) as connection:
-            return await service.may_open(connection, roles, actor, row["project_id"], row["allocation_id"])
+            return await service.may_open(connection, caller, actor, row["project_id"], row["allocation_id"])
     return True

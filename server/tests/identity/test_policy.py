@@ -25,6 +25,7 @@ from gpuaas_server.identity.principals import (
     user_principal,
 )
 from gpuaas_server.identity.rules import SCOPES, Level, Verdict
+from gpuaas_server.kernel.caller import Caller
 
 TENANT_ROLES = ["tenant_admin", "project_admin", "project_member", "project_viewer"]
 PLACED = [a for a, rule in RULES.items() if rule.level in (Level.TENANT, Level.PROJECT)]
@@ -186,9 +187,9 @@ def test_a_refusal_names_the_roles_and_the_scope_that_would_do() -> None:
 
 def test_allowed_actions_follow_the_roles_of_the_place() -> None:
     verbs = ("allocation_show", "allocation_release", "allocation_force_cleanup")
-    assert allowed_actions(frozenset({"project_viewer"}), verbs) == ["allocation_show"]
-    assert allowed_actions(frozenset({"allocations:write"}), verbs) == ["allocation_release"]
-    assert allowed_actions(frozenset({"platform_admin"}), verbs) == list(verbs)
+    assert allowed_actions(Caller(roles=frozenset({"project_viewer"})), verbs) == ["allocation_show"]
+    assert allowed_actions(Caller(roles=frozenset({"allocations:write"})), verbs) == ["allocation_release"]
+    assert allowed_actions(Caller(roles=frozenset({"platform_admin"})), verbs) == list(verbs)
 
 
 def test_the_document_has_a_line_for_every_action() -> None:
@@ -216,10 +217,12 @@ def test_an_app_without_the_endpoint_of_a_rule_does_not_start() -> None:
 
 
 def test_a_member_reaches_what_is_their_own_and_an_administrator_what_is_anybodys() -> None:
-    member, admin = frozenset({"project_member"}), frozenset({"project_member", "project_admin"})
+    member, admin = (
+        Caller(roles=frozenset(roles)) for roles in ({"project_member"}, {"project_member", "project_admin"})
+    )
     assert [reaches(member, "terminal_open", own) for own in (True, False)] == [True, False]
     assert [reaches(admin, "terminal_open", own) for own in (True, False)] == [True, True]
-    assert not reaches(frozenset({"project_viewer"}), "terminal_open", own=True)
-    assert not reaches(frozenset({"platform_operator"}), "terminal_open", own=True)
+    assert not reaches(Caller(roles=frozenset({"project_viewer"})), "terminal_open", own=True)
+    assert not reaches(Caller(roles=frozenset({"platform_operator"})), "terminal_open", own=True)
     assert allowed_actions(member, ["terminal_open", "allocation_release"], own=False) == ["allocation_release"]
     assert "project_member" not in needs_on_others("terminal_open")

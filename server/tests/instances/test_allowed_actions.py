@@ -14,7 +14,7 @@ from gpuaas_server.instances.machine import (
     possible_member_kinds,
 )
 from gpuaas_server.instances.schemas import InstanceVerb, MemberOperationCreate
-from gpuaas_server.instances.serving import Caller
+from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx, system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.errors import Problem
@@ -68,11 +68,11 @@ async def accepts(world: AppSite, ask: Callable[[Tx], Awaitable[object]]) -> boo
 
 
 def caller(world: AppSite) -> Caller:
-    return Caller(world.tenant_id, world.project_id, ROLES, lambda project_id: ROLES)
+    return Caller("usr_x", world.tenant_id, world.project_id, ROLES, roles_in=lambda project_id: ROLES)
 
 
 async def accepted_by_instance(world: AppSite, instance_id: str) -> set[str]:
-    place = (ROLES, world.project_id, instance_id)
+    place = (Caller(roles=ROLES), world.project_id, instance_id)
     found = set()
     for kind in INSTANCE_KINDS:
         if await accepts(world, lambda tx, kind=kind: service.instance_operate(tx, *place, kind, InstanceVerb())):

@@ -15,6 +15,7 @@ from psycopg.errors import DeadlockDetected
 from pydantic import BaseModel
 from starlette.responses import Response
 
+from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Actor, Platform, Tx
 from gpuaas_server.kernel.database import Connection, Scope
 from gpuaas_server.kernel.errors import Problem
@@ -26,21 +27,13 @@ Asked = TypeVar("Asked")
 DEADLOCK_TRIES = 3
 
 
-def _nowhere(project_id: str) -> frozenset[str]:
-    return frozenset()
-
-
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """The gate's answer for an allowed call: who, and which rows the database may show them."""
+    """The gate's answer for an allowed call: who acts, what they hold, and which rows the database may show them."""
 
     actor: Actor
     scope: Scope
-    roles: frozenset[str]
-    # The tenant of the project or tenant in the path; empty for platform paths.
-    tenant_id: str = ""
-    # What the caller holds in another project of that tenant, for the few verbs that reach into a second one.
-    elsewhere: Callable[[str], frozenset[str]] = _nowhere
+    caller: Caller
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +65,10 @@ class Call:
     @property
     def actor(self) -> Actor:
         return self.admission.actor
+
+    @property
+    def caller(self) -> Caller:
+        return self.admission.caller
 
     async def read(self, verb: Callable[[Connection], Awaitable[Result]]) -> Response:
         """Run a reading verb on one connection of the caller's scope."""
@@ -137,7 +134,7 @@ class Call:
     @property
     def stream_owner(self) -> StreamOwner:
         project_id = self.request.path_params.get("project_id", "")
-        return StreamOwner(self.actor.id, project_id, self.admission.tenant_id)
+        return StreamOwner(self.actor.id, project_id, self.caller.tenant_id)
 
     @asynccontextmanager
     async def waiting(self, seconds: int) -> AsyncIterator[None]:
