@@ -11,7 +11,7 @@ from gpuaas_server.kernel.sealing import Sealer, load_or_make_master_key
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.kernel.start import StartFailed
 from gpuaas_server.kernel.wakeups import Wakeups
-from gpuaas_server.migrations.run import head, is_known
+from gpuaas_server.migrations.run import head, is_known, refuse_development_revision
 
 log = logging.getLogger(__name__)
 
@@ -58,6 +58,7 @@ async def _refuse_old_schema(platform: Platform) -> None:
     needed = head()
     if found == needed:
         return
+    refuse_development_revision(found)
     if found is None or is_known(found):
         raise StartFailed(
             f"the database's schema is at revision {found or 'none'}, this version needs {needed}; run `gpuaas-server migrate`"

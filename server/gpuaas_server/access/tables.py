@@ -92,6 +92,10 @@ access_credentials = sa.Table(
     sa.Column("rotated_at", Timestamp),
     sa.Column("revoked_at", Timestamp),
     sa.CheckConstraint(f"kind IN {CREDENTIAL_KINDS}", name="access_credentials_kind"),
+    sa.CheckConstraint(
+        "(kind = 'ssh_key') = (secret_id IS NOT NULL AND public_key IS NOT NULL AND fingerprint IS NOT NULL)",
+        name="access_credentials_custody",
+    ),
     sa.Index("access_credentials_by_project", "project_id", "id"),
     sa.Index(
         "access_credentials_one_per_name",

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING
 
 import psycopg
 
+from gpuaas_server.kernel.start import StartFailed
+
 if TYPE_CHECKING:
     from alembic.config import Config
 
 _REVISION = re.compile(r'^revision = "(\w+)"', re.MULTILINE)
 _DOWN_REVISION = re.compile(r'^down_revision = "(\w+)"', re.MULTILINE)
+_DEVELOPMENT = re.compile(r"00\d\d")  # revisions from before the baseline
 HERE = Path(__file__).parent
 
 
@@ -27,12 +30,14 @@ def _config(url: str) -> "Config":
 
 
 def upgrade(url: str, revision: str = "head") -> None:
+    _refuse_unknown_revision(url)
     from alembic import command
 
     command.upgrade(_config(url), revision)
 
 
 def downgrade(url: str, revision: str) -> None:
+    _refuse_unknown_revision(url)
     from alembic import command
 
     command.downgrade(_config(url), revision)
@@ -59,6 +64,26 @@ def head() -> str:
 def is_known(revision: str) -> bool:
     """Whether this version has the revision's file; one that it does not know is of a newer version."""
     return any(revision in _REVISION.findall(path.read_text()) for path in (HERE / "versions").glob("[0-9]*.py"))
+
+
+def refuse_development_revision(found: str | None) -> None:
+    """Raise StartFailed for a database of a version from before the first release: no revision leads here from its schema."""
+    if found is not None and _DEVELOPMENT.fullmatch(found):
+        raise StartFailed(
+            f"the database was made by a development version (schema revision {found}) and cannot be upgraded; start with"
+            " an empty data directory (GPUAAS_DATA_DIR) or an empty database (GPUAAS_DATABASE_URL),"
+            " or run the version that made it"
+        )
+
+
+def _refuse_unknown_revision(url: str) -> None:
+    found = current(url)
+    refuse_development_revision(found)
+    if found is not None and not is_known(found):
+        raise StartFailed(
+            f"the database's schema is at revision {found}, which this version does not know (its newest is {head()});"
+            " run the newer version of gpuaas-server that migrated it"
+        )
 
 
 def current(url: str) -> str | None:

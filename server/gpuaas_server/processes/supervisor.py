@@ -121,7 +121,9 @@ class Supervisor:
             self._spawn(child)
         if self.settings.database_url is None:
             self.database = postgres.start(self.settings.data_dir)
-        if self._found_revision() != migrations.head() or not self._initialised().exists():
+        found = self._found_revision()
+        migrations.refuse_development_revision(found)
+        if found != migrations.head() or not self._initialised().exists():
             self._initialise()
         if self.stopping:
             return

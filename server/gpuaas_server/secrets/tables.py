@@ -18,6 +18,7 @@ secret_keys = sa.Table(
     sa.Column("created_at", Timestamp, nullable=False),
     sa.Column("retired_at", Timestamp),
     sa.CheckConstraint(f"backend IN {BACKENDS}", name="secret_keys_backend"),
+    sa.CheckConstraint("retired_at IS NULL OR sealed_key IS NULL", name="secret_keys_destroyed"),
     sa.UniqueConstraint("backend", "version", name="secret_keys_one_per_version"),
 )
 
@@ -39,6 +40,7 @@ secrets = sa.Table(
     sa.Column("destroyed_at", Timestamp),
     sa.Column("erased_at", Timestamp),  # since when the external store does not have it either
     sa.CheckConstraint(f"kept_in IN {BACKENDS}", name="secrets_kept_in"),
+    sa.CheckConstraint("(destroyed_at IS NULL) = (wrapped_key IS NOT NULL)", name="secrets_destroyed"),
     sa.Index("secrets_by_project", "project_id", "id", "version"),
     sa.Index("secrets_by_key", "key_id", "id", "version", postgresql_where=sa.text("destroyed_at IS NULL")),
 )

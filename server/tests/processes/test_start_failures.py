@@ -58,14 +58,26 @@ def test_a_taken_port_is_named(tmp_path: Path, fresh_database_url: str, taken_po
 
 
 @pytest.mark.parametrize("part", ["api", "worker"])
-def test_an_old_schema_is_refused_with_the_command_that_mends_it(
+def test_a_database_without_a_schema_is_refused_with_the_command_that_mends_it(
     tmp_path: Path, fresh_database_url: str, part: str
 ) -> None:
     with psycopg.connect(fresh_database_url, autocommit=True) as connection:
-        connection.execute("UPDATE alembic_version SET version_num = '0001'")
+        connection.execute("DELETE FROM alembic_version")
     said = refusal([part], tmp_path, database_url=fresh_database_url, http_bind="127.0.0.1:0")
-    assert "at revision 0001" in said
+    assert "at revision none" in said
     assert "gpuaas-server migrate" in said
+
+
+@pytest.mark.parametrize("part", ["up", "api", "worker", "init", "migrate"])
+def test_a_database_of_a_development_version_is_refused_with_what_to_do(
+    tmp_path: Path, fresh_database_url: str, part: str
+) -> None:
+    with psycopg.connect(fresh_database_url, autocommit=True) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '0055'")
+    said = refusal([part], tmp_path, database_url=fresh_database_url, http_bind="127.0.0.1:0")
+    assert "development version (schema revision 0055)" in said
+    assert "GPUAAS_DATA_DIR" in said
+    assert "GPUAAS_DATABASE_URL" in said
 
 
 def test_a_role_that_walks_through_the_tenant_wall_is_refused(

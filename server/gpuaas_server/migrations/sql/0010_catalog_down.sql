@@ -1,4 +1,0 @@
-DROP TABLE app_versions;
-DROP POLICY catalogue_window ON apps;
-DROP TABLE entitlements;
-DROP TABLE apps;

@@ -1,2 +1,0 @@
-DROP TABLE teardown_receipts;
-DROP FUNCTION keep_receipt();

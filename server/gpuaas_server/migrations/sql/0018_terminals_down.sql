@@ -1,2 +1,0 @@
-DROP TABLE terminals;
-DROP FUNCTION keep_ended_terminal();

@@ -1,0 +1,30 @@
+-- Tables, constraints, indexes and walls, as the first revision creates them; tables.py says what the columns mean.
+-- Frozen: a later change is a later revision, with a file of its own beside this one.
+
+CREATE TABLE platform_keys (
+  id TEXT COLLATE "C" NOT NULL CHECK (id LIKE 'pky\_%'),
+  kind TEXT NOT NULL,
+  sealed_private_key BYTEA,
+  public_key TEXT NOT NULL,
+  certificate TEXT,
+  signs_from TIMESTAMP WITH TIME ZONE NOT NULL,
+  retired_at TIMESTAMP WITH TIME ZONE,
+  created_at TIMESTAMP WITH TIME ZONE NOT NULL,
+  PRIMARY KEY (id),
+  CONSTRAINT platform_keys_kind
+    CHECK (kind IN ('task_signing', 'ssh_user_ca', 'ssh_host_ca', 'tls_ca', 'client_ca', 'registry_token'))
+);
+CREATE INDEX platform_keys_by_kind ON platform_keys (kind, id);
+
+CREATE TABLE ssh_host_certificates (
+  serial BIGINT GENERATED ALWAYS AS IDENTITY,
+  node_id TEXT COLLATE "C" NOT NULL,
+  allocation_id TEXT COLLATE "C",
+  address TEXT NOT NULL,
+  fingerprint TEXT NOT NULL,
+  valid_before TIMESTAMP WITH TIME ZONE NOT NULL,
+  created_at TIMESTAMP WITH TIME ZONE NOT NULL,
+  PRIMARY KEY (serial)
+);
+CREATE INDEX ssh_host_certificates_by_end ON ssh_host_certificates (valid_before);
+CREATE INDEX ssh_host_certificates_by_node ON ssh_host_certificates (node_id, serial);

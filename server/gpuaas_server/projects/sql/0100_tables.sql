@@ -1,0 +1,34 @@
+-- Tables, constraints, indexes and walls, as the first revision creates them; tables.py says what the columns mean.
+-- Frozen: a later change is a later revision, with a file of its own beside this one.
+
+CREATE TABLE tenants (
+  id TEXT COLLATE "C" NOT NULL CHECK (id LIKE 'tnt\_%'),
+  tenant_id TEXT COLLATE "C" GENERATED ALWAYS AS (id) STORED,
+  slug TEXT COLLATE "C" NOT NULL,
+  name TEXT NOT NULL,
+  disabled BOOLEAN DEFAULT 'false' NOT NULL,
+  created_at TIMESTAMP WITH TIME ZONE NOT NULL,
+  generation BIGINT DEFAULT '1' NOT NULL,
+  delete_after TIMESTAMP WITH TIME ZONE,
+  wipe_grade TEXT DEFAULT 'inspected' NOT NULL,
+  PRIMARY KEY (id),
+  CONSTRAINT tenants_wipe_grade CHECK (wipe_grade IN ('inspected', 'rebooted')),
+  UNIQUE (slug)
+);
+SELECT raise_tenant_wall('tenants');
+
+CREATE TABLE projects (
+  id TEXT COLLATE "C" NOT NULL CHECK (id LIKE 'prj\_%'),
+  tenant_id TEXT COLLATE "C" NOT NULL,
+  slug TEXT COLLATE "C" NOT NULL,
+  name TEXT NOT NULL,
+  disabled BOOLEAN DEFAULT 'false' NOT NULL,
+  created_at TIMESTAMP WITH TIME ZONE NOT NULL,
+  generation BIGINT DEFAULT '1' NOT NULL,
+  delete_after TIMESTAMP WITH TIME ZONE,
+  PRIMARY KEY (id),
+  CONSTRAINT projects_one_per_slug UNIQUE (tenant_id, slug),
+  CONSTRAINT projects_with_tenant UNIQUE (id, tenant_id),
+  FOREIGN KEY (tenant_id) REFERENCES tenants (id)
+);
+SELECT raise_tenant_wall('projects');
