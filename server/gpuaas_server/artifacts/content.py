@@ -2,7 +2,7 @@
 
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 
-from gpuaas_server.artifacts import places
+from gpuaas_server.artifacts import backends
 from gpuaas_server.artifacts.stores import DirectoryStore
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.settings import Settings
@@ -13,7 +13,7 @@ ELSEWHERE: dict[str, object] = {"description": "To the bucket, by a URL that is 
 
 
 def content_response(settings: Settings, key: str) -> Response:
-    store = places.blob_store(settings)
+    store = backends.blob_store(settings)
     if isinstance(store, DirectoryStore):
         if not store.holds(key):
             raise Problem("storage_unavailable", "The bytes are not where they should be.")

@@ -6,7 +6,15 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from gpuaas_server.artifacts import content, deletion, places, publishing, registry_endpoints, service, trust_endpoints
+from gpuaas_server.artifacts import (
+    backends,
+    content,
+    deletion,
+    publish_intents,
+    registry_endpoints,
+    service,
+    trust_endpoints,
+)
 from gpuaas_server.artifacts.schemas import (
     Artifact,
     ArtifactMove,
@@ -56,7 +64,7 @@ async def publish_intent_create(
     """Say what will be published. The answer says where its bytes go; complete the intent when they are there."""
     tenant_id, caller, settings = call.caller.tenant_id, call.caller, call.platform.settings
     return await call.change(
-        lambda tx: publishing.publish_intent_create(tx, settings, tenant_id, project_id, body, caller), status=201
+        lambda tx: publish_intents.publish_intent_create(tx, settings, tenant_id, project_id, body, caller), status=201
     )
 
 
@@ -70,7 +78,7 @@ async def publish_intent_list(
     """What the project has announced to publish, newest first. Ended intents are forgotten after a while."""
     caller, settings = call.caller, call.platform.settings
     return await call.read(
-        lambda connection: publishing.publish_intent_list(connection, settings, project_id, after, limit, caller)
+        lambda connection: publish_intents.publish_intent_list(connection, settings, project_id, after, limit, caller)
     )
 
 
@@ -87,7 +95,7 @@ async def publish_intent_show(
     """What became of it; while it is open, where its bytes go, with a fresh ticket for those who may publish."""
     caller, settings, now = call.caller, call.platform.settings, call.platform.clock().timestamp()
     return await call.read(
-        lambda connection: publishing.publish_intent_show(
+        lambda connection: publish_intents.publish_intent_show(
             connection, settings, project_id, publish_intent_id, caller, now
         )
     )
@@ -113,7 +121,7 @@ async def publish_intent_upload(
     platform = call.platform
     if request.headers.get("content-type", "").partition(";")[0] != OCTETS:
         raise Problem("unsupported_media_type", f"The bytes of a blob are sent as {OCTETS}.")
-    if not isinstance(places.blob_store(platform.settings), DirectoryStore):
+    if not isinstance(backends.blob_store(platform.settings), DirectoryStore):
         raise Problem("conflict", "Blobs are in a bucket here: send the bytes to the intent's upload URL.")
     announced = request.headers.get("content-length", "0")
     upload = Upload(platform, call.admission.scope, call.actor, project_id, publish_intent_id)
@@ -131,7 +139,7 @@ async def publish_intent_complete(
     """Register the digest. It is checked against the bytes, which takes a while: `registered` says that they are right."""
     caller, settings = call.caller, call.platform.settings
     return await call.change(
-        lambda tx: publishing.publish_intent_complete(tx, settings, project_id, publish_intent_id, body, caller)
+        lambda tx: publish_intents.publish_intent_complete(tx, settings, project_id, publish_intent_id, body, caller)
     )
 
 
@@ -144,7 +152,7 @@ async def publish_intent_cancel(
     """Give up an open intent; bytes that were sent for it are removed. One that is being checked runs on."""
     caller, settings = call.caller, call.platform.settings
     return await call.change(
-        lambda tx: publishing.publish_intent_cancel(tx, settings, project_id, publish_intent_id, caller)
+        lambda tx: publish_intents.publish_intent_cancel(tx, settings, project_id, publish_intent_id, caller)
     )
 
 

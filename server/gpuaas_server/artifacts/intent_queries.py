@@ -1,93 +1,101 @@
 """All SQL of publish intents and of the uploads to them."""
 
 from datetime import datetime
-from typing import Any
 
-from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
-from gpuaas_server.artifacts.queries import one_row
+from gpuaas_server.artifacts.machine import FailureDocument
+from gpuaas_server.artifacts.rows import LiveUploads, PublishIntentRow
 from gpuaas_server.kernel.database import Connection
-
-_INTENT = (
-    "id, tenant_id, project_id, kind, name, media_type, size_bytes, digest, state, deadline_at, failure, artifact_id,"
-    " created_by, correlation_id, created_at, ended_at, generation, quota_held, reserved_bytes, upload_token, upload_until"
+from gpuaas_server.kernel.rows import (
+    columns_of,
+    fetch_all,
+    fetch_one,
+    fetch_optional,
+    fetch_value,
+    fetch_values,
+    values_insert,
+    values_of,
 )
 
+_INTENT = columns_of(PublishIntentRow)
 
-async def intent_insert(connection: Connection, values: dict[str, Any]) -> DictRow:
-    cursor = await connection.execute(
-        "INSERT INTO publish_intents (id, tenant_id, project_id, kind, name, media_type, size_bytes, state, deadline_at,"
-        " created_by, correlation_id, created_at, quota_held, reserved_bytes) VALUES"
-        " (%(id)s, %(tenant_id)s, %(project_id)s, %(kind)s, %(name)s,"
-        " %(media_type)s, %(size_bytes)s, 'open', %(deadline_at)s, %(created_by)s, %(correlation_id)s, %(now)s,"
-        f" true, %(reserved_bytes)s) RETURNING {_INTENT}",
-        values,
+
+async def intent_insert(connection: Connection, row: PublishIntentRow) -> None:
+    await connection.execute(values_insert("publish_intents", PublishIntentRow), values_of(row))
+
+
+async def intent_show(connection: Connection, project_id: str, intent_id: str) -> PublishIntentRow | None:
+    return await fetch_optional(
+        connection,
+        PublishIntentRow,
+        f"SELECT {_INTENT} FROM publish_intents WHERE id = %s AND project_id = %s",
+        (intent_id, project_id),
     )
-    return one_row(await cursor.fetchone())
 
 
-async def intent_show(connection: Connection, project_id: str, intent_id: str) -> DictRow | None:
-    cursor = await connection.execute(
-        f"SELECT {_INTENT} FROM publish_intents WHERE id = %s AND project_id = %s", (intent_id, project_id)
+async def intent_load(connection: Connection, intent_id: str) -> PublishIntentRow | None:
+    """Load the intent by its id alone: the worker does not know its project."""
+    return await fetch_optional(
+        connection, PublishIntentRow, f"SELECT {_INTENT} FROM publish_intents WHERE id = %s", (intent_id,)
     )
-    return await cursor.fetchone()
 
 
-async def intent_load(connection: Connection, intent_id: str) -> DictRow | None:
-    """For the worker, which knows ids only."""
-    cursor = await connection.execute(f"SELECT {_INTENT} FROM publish_intents WHERE id = %s", (intent_id,))
-    return await cursor.fetchone()
-
-
-async def intent_hold(connection: Connection, project_id: str, intent_id: str) -> DictRow | None:
-    cursor = await connection.execute(
-        f"SELECT {_INTENT} FROM publish_intents WHERE id = %s AND project_id = %s FOR UPDATE", (intent_id, project_id)
+async def intent_lock(connection: Connection, project_id: str, intent_id: str) -> PublishIntentRow | None:
+    return await fetch_optional(
+        connection,
+        PublishIntentRow,
+        f"SELECT {_INTENT} FROM publish_intents WHERE id = %s AND project_id = %s FOR UPDATE",
+        (intent_id, project_id),
     )
-    return await cursor.fetchone()
 
 
-async def intent_list(connection: Connection, project_id: str, after: str | None, limit: int) -> list[DictRow]:
-    cursor = await connection.execute(
+async def intent_list(connection: Connection, project_id: str, after: str | None, limit: int) -> list[PublishIntentRow]:
+    return await fetch_all(
+        connection,
+        PublishIntentRow,
         f"SELECT {_INTENT} FROM publish_intents WHERE project_id = %(project)s"
         " AND (%(after)s::text IS NULL OR id < %(after)s) ORDER BY id DESC LIMIT %(limit)s",
         {"project": project_id, "after": after, "limit": limit},
     )
-    return await cursor.fetchall()
 
 
-async def intents_open(connection: Connection, project_id: str) -> int:
-    cursor = await connection.execute(
-        "SELECT count(*) AS open FROM publish_intents WHERE project_id = %s AND ended_at IS NULL", (project_id,)
-    )
-    return int(one_row(await cursor.fetchone())["open"])
+async def open_intent_count(connection: Connection, project_id: str) -> int:
+    statement = "SELECT count(*) FROM publish_intents WHERE project_id = %s AND ended_at IS NULL"
+    return await fetch_value(connection, int, statement, (project_id,)) or 0
 
 
 async def intents_to_cancel(connection: Connection, project_id: str, portion: int) -> list[str]:
-    cursor = await connection.execute(
+    return await fetch_values(
+        connection,
+        str,
         "SELECT id FROM publish_intents WHERE project_id = %s AND state = 'open' ORDER BY id LIMIT %s",
         (project_id, portion),
     )
-    return [row["id"] for row in await cursor.fetchall()]
 
 
-async def intents_unsettled(connection: Connection, project_id: str, work: str) -> int:
-    """Those that have not ended, and those that have, but whose bytes the worker has not looked at since."""
-    cursor = await connection.execute(
-        "SELECT count(*) AS n FROM publish_intents i WHERE i.project_id = %s AND (i.ended_at IS NULL OR EXISTS"
+async def unsettled_intent_count(connection: Connection, project_id: str, work: str) -> int:
+    """Count the intents that are open, and those that have ended but whose bytes the worker has not looked at since."""
+    unsettled = await fetch_value(
+        connection,
+        int,
+        "SELECT count(*) FROM publish_intents i WHERE i.project_id = %s AND (i.ended_at IS NULL OR EXISTS"
         " (SELECT 1 FROM work_items w WHERE w.kind = %s AND w.subject = i.id))",
         (project_id, work),
     )
-    return int(one_row(await cursor.fetchone())["n"])
+    return unsettled or 0
 
 
-async def intent_verifying(connection: Connection, intent_id: str, digest: str, deadline_at: datetime) -> DictRow:
-    cursor = await connection.execute(
+async def intent_start_verification(
+    connection: Connection, intent_id: str, digest: str, deadline_at: datetime
+) -> PublishIntentRow:
+    return await fetch_one(
+        connection,
+        PublishIntentRow,
         "UPDATE publish_intents SET state = 'verifying', digest = %s, deadline_at = %s, generation = generation + 1"
         f" WHERE id = %s AND state = 'open' RETURNING {_INTENT}",
         (digest, deadline_at, intent_id),
     )
-    return one_row(await cursor.fetchone())
 
 
 async def intent_end(
@@ -95,32 +103,32 @@ async def intent_end(
     intent_id: str,
     state: str,
     now: datetime,
-    failure: dict[str, Any] | None = None,
+    failure: FailureDocument | None = None,
     artifact_id: str | None = None,
-) -> DictRow | None:
-    """None when it has ended already."""
-    cursor = await connection.execute(
+) -> PublishIntentRow | None:
+    """End the intent and return it, or None when it has ended already."""
+    return await fetch_optional(
+        connection,
+        PublishIntentRow,
         "UPDATE publish_intents SET state = %s, ended_at = %s, deadline_at = NULL, failure = %s, artifact_id = %s,"
         " upload_token = NULL, upload_until = NULL,"
         f" generation = generation + 1 WHERE id = %s AND ended_at IS NULL RETURNING {_INTENT}",
         (state, now, None if failure is None else Jsonb(failure), artifact_id, intent_id),
     )
-    return await cursor.fetchone()
 
 
-async def intent_delayed(connection: Connection, intent_id: str, failure: dict[str, Any]) -> None:
+async def intent_store_failure(connection: Connection, intent_id: str, failure: FailureDocument) -> None:
     await connection.execute("UPDATE publish_intents SET failure = %s WHERE id = %s", (Jsonb(failure), intent_id))
 
 
-async def uploads_live(connection: Connection, tenant_id: str, project_id: str, now: datetime) -> tuple[int, int]:
-    """Of the project, and of all of the tenant."""
-    cursor = await connection.execute(
-        "SELECT count(*) FILTER (WHERE project_id = %s) AS mine, count(*) AS of_all FROM publish_intents"
+async def live_uploads(connection: Connection, tenant_id: str, project_id: str, now: datetime) -> LiveUploads:
+    return await fetch_one(
+        connection,
+        LiveUploads,
+        "SELECT count(*) FILTER (WHERE project_id = %s) AS in_project, count(*) AS in_tenant FROM publish_intents"
         " WHERE tenant_id = %s AND upload_token IS NOT NULL AND upload_until > %s",
         (project_id, tenant_id, now),
     )
-    row = one_row(await cursor.fetchone())
-    return row["mine"], row["of_all"]
 
 
 async def upload_renew(
@@ -140,9 +148,11 @@ async def upload_end(connection: Connection, intent_id: str, reserved_bytes: int
 
 
 async def intents_delete_before(connection: Connection, before: datetime, portion: int) -> int:
-    cursor = await connection.execute(
+    deleted = await fetch_values(
+        connection,
+        str,
         "DELETE FROM publish_intents WHERE id IN"
         " (SELECT id FROM publish_intents WHERE ended_at < %s ORDER BY ended_at LIMIT %s) RETURNING id",
         (before, portion),
     )
-    return len(await cursor.fetchall())
+    return len(deleted)

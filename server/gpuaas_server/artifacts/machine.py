@@ -3,10 +3,10 @@
 open → verifying → registered; failed, expired and cancelled are the other ends, whose bytes are then discarded.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum, StrEnum
+from typing import TypedDict
 
 from gpuaas_server.artifacts.stages import Trust
 
@@ -54,16 +54,25 @@ def next_step(state: IntentState, deadline_at: datetime | None, now: datetime) -
     return IntentStep.GIVE_UP if late else IntentStep.VERIFY
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """As on every resource: a code of the catalogue, a sentence, and what to do."""
+class FailureDocument(TypedDict):
+    """A failure as it is stored."""
 
     code: str
     message: str
     next_step: str
     retryable: bool
 
-    def document(self) -> Mapping[str, object]:
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why an intent failed: a code of the catalogue, a sentence, and what to do."""
+
+    code: str
+    message: str
+    next_step: str
+    retryable: bool
+
+    def document(self) -> FailureDocument:
         return {
             "code": self.code,
             "message": self.message,

@@ -1,4 +1,4 @@
-"""The worker's two machines of this room: what becomes of a publish intent, and what a check of an artifact finds.
+"""The worker's two machines of artifacts: what becomes of a publish intent, and what a check of an artifact finds.
 
 Bytes are read in `act`, outside any transaction, and may take long; what is stored is in `apply`.
 """
@@ -6,9 +6,7 @@ Bytes are read in `act`, outside any transaction, and may take long; what is sto
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from psycopg.rows import DictRow
-
-from gpuaas_server.artifacts import intent_queries, places, publishing, queries, service
+from gpuaas_server.artifacts import backends, intent_queries, publish_intents, queries, service
 from gpuaas_server.artifacts.machine import (
     CHECK_LIMIT,
     RETRY_PAUSE,
@@ -21,8 +19,9 @@ from gpuaas_server.artifacts.machine import (
     verdict,
 )
 from gpuaas_server.artifacts.oci import Registry
+from gpuaas_server.artifacts.rows import ArtifactRow, PublishIntentRow
 from gpuaas_server.artifacts.signatures import TrustedKey, blob_signers, decode_signature, read_key, signers
-from gpuaas_server.artifacts.stages import Trust
+from gpuaas_server.artifacts.stages import Stage, Trust
 from gpuaas_server.artifacts.users import artifact_users
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
@@ -45,9 +44,16 @@ AWAY = frozenset({"storage_unavailable", "registry_unavailable", "registry_not_c
 class Bytes:
     """What was published, read whole."""
 
+    digest: str
     location: str
     media_type: str
     size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class IntentSnapshot:
+    intent: PublishIntentRow
+    is_artifact: bool  # whether the project has an artifact with the intent's digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,143 +68,156 @@ def failure_of(problem: Problem) -> Failure:
     return Failure(kind.code, problem.detail or kind.title, kind.next_step, kind.retryable)
 
 
-async def read_published(platform: Platform, intent: DictRow) -> Bytes:
-    """Read every byte of what the intent says was published; a Problem when it is not that."""
-    if intent["kind"] == "oci":
-        repository = publishing.repository_of(intent["project_id"], intent["name"])
-        image = await (await places.registry(platform)).check_image(repository, intent["digest"])
+async def read_published(platform: Platform, intent: PublishIntentRow) -> Bytes:
+    """Read every byte of what the intent says was published; raise a Problem when it is something else."""
+    if intent.digest is None:
+        raise Problem("upload_missing", "No digest was registered.")
+    if intent.kind == "oci":
+        repository = publish_intents.repository_of(intent.project_id, intent.name)
+        image = await (await backends.registry(platform)).check_image(repository, intent.digest)
         if image is None:
-            raise Problem("upload_missing", f"The registry has no manifest {intent['digest']} in {repository}.")
-        return Bytes(repository, image.media_type, image.size_bytes)
-    store = places.blob_store(platform.settings)
-    key = await store.settle(intent["project_id"], intent["id"])
+            raise Problem("upload_missing", f"The registry has no manifest {intent.digest} in {repository}.")
+        return Bytes(intent.digest, repository, image.media_type, image.size_bytes)
+    store = backends.blob_store(platform.settings)
+    key = await store.settle(intent.project_id, intent.id)
     measured = None if key is None else await store.measure(key)
     if key is None or measured is None:
         raise Problem("upload_missing", "No bytes were uploaded.")
-    if measured.digest != intent["digest"]:
-        raise Problem("digest_mismatch", f"The bytes are {measured.digest}, not {intent['digest']}.")
-    if intent["size_bytes"] not in (None, measured.size_bytes):
-        detail = f"There are {measured.size_bytes} bytes, not {intent['size_bytes']}."
+    if measured.digest != intent.digest:
+        raise Problem("digest_mismatch", f"The bytes are {measured.digest}, not {intent.digest}.")
+    if intent.size_bytes not in (None, measured.size_bytes):
+        detail = f"There are {measured.size_bytes} bytes, not {intent.size_bytes}."
         raise Problem("digest_mismatch", detail)
-    return Bytes(key, intent["media_type"], measured.size_bytes)
+    return Bytes(intent.digest, key, intent.media_type, measured.size_bytes)
 
 
 class PublishIntentMachine:
-    kind = publishing.WORK
+    kind = publish_intents.WORK
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
-    async def load(self, connection: Connection, subject: str) -> DictRow | None:
+    async def load(self, connection: Connection, subject: str) -> IntentSnapshot | None:
         intent = await intent_queries.intent_load(connection, subject)
-        if intent is None or intent["digest"] is None:
-            return intent
-        known = await queries.artifact_by_digest(connection, intent["project_id"], intent["digest"])
-        return {**intent, "is_artifact": known is not None}
+        if intent is None:
+            return None
+        known = None
+        if intent.digest is not None:
+            known = await queries.artifact_by_digest(connection, intent.project_id, intent.digest)
+        return IntentSnapshot(intent, known is not None)
 
-    def decide(self, snapshot: DictRow, now: datetime) -> IntentOutcome:
-        return IntentOutcome(next_step(IntentState(snapshot["state"]), snapshot["deadline_at"], now))
+    def decide(self, snapshot: IntentSnapshot, now: datetime) -> IntentOutcome:
+        return IntentOutcome(next_step(IntentState(snapshot.intent.state), snapshot.intent.deadline_at, now))
 
-    async def act(self, platform: Platform, snapshot: DictRow, decision: IntentOutcome) -> IntentOutcome:
+    async def act(self, platform: Platform, snapshot: IntentSnapshot, decision: IntentOutcome) -> IntentOutcome:
         if decision.step is IntentStep.DISCARD:
             await self._discard(platform, snapshot)
         if decision.step is not IntentStep.VERIFY:
             return decision
         try:
-            return IntentOutcome(IntentStep.VERIFY, content=await read_published(platform, snapshot))
+            return IntentOutcome(IntentStep.VERIFY, content=await read_published(platform, snapshot.intent))
         except Problem as problem:
             return IntentOutcome(IntentStep.VERIFY, failure=failure_of(problem))
 
-    async def _discard(self, platform: Platform, intent: DictRow) -> None:
-        """Nothing is left of what did not become an artifact. An image that is one already keeps its manifest."""
-        if intent["kind"] == "blob":
-            await places.blob_store(platform.settings).discard(intent["project_id"], intent["id"])
-        elif not intent.get("is_artifact", True) and places.registry_url(platform.settings):
-            repository = publishing.repository_of(intent["project_id"], intent["name"])
-            await (await places.registry(platform)).discard(repository, intent["digest"])
+    async def _discard(self, platform: Platform, snapshot: IntentSnapshot) -> None:
+        """Remove what did not become an artifact. An image that is one already keeps its manifest."""
+        intent = snapshot.intent
+        if intent.kind == "blob":
+            await backends.blob_store(platform.settings).discard(intent.project_id, intent.id)
+        elif intent.digest is not None and not snapshot.is_artifact and backends.registry_url(platform.settings):
+            repository = publish_intents.repository_of(intent.project_id, intent.name)
+            await (await backends.registry(platform)).discard(repository, intent.digest)
 
-    async def apply(self, tx: Tx, snapshot: DictRow, decision: IntentOutcome) -> datetime | None:
+    async def apply(self, tx: Tx, snapshot: IntentSnapshot, decision: IntentOutcome) -> datetime | None:
+        intent = snapshot.intent
         if decision.step is IntentStep.WAIT:
-            waits_until: datetime = snapshot["deadline_at"]
-            return waits_until
+            return intent.deadline_at
         if decision.step is IntentStep.EXPIRE:
-            return await self._ended(tx, snapshot, IntentState.EXPIRED, failure_of(Problem("publish_expired")))
+            return await self._end(tx, intent, IntentState.EXPIRED, failure_of(Problem("publish_expired")))
         if decision.step is IntentStep.GIVE_UP:
-            stored = snapshot["failure"] or failure_of(Problem("deadline_exceeded")).document()
-            return await self._ended(tx, snapshot, IntentState.FAILED, Failure(**stored))
+            stored = intent.failure or failure_of(Problem("deadline_exceeded")).document()
+            return await self._end(tx, intent, IntentState.FAILED, Failure(**stored))
         if decision.step is not IntentStep.VERIFY:
             return None
         if decision.content is not None:
-            return await self._register(tx, snapshot, decision.content)
+            return await self._register(tx, intent, decision.content)
         failure = decision.failure or failure_of(Problem("internal"))
         if failure.code in AWAY:
-            await intent_queries.intent_delayed(tx.connection, snapshot["id"], dict(failure.document()))
+            await intent_queries.intent_store_failure(tx.connection, intent.id, failure.document())
             return tx.now + RETRY_PAUSE
-        return await self._ended(tx, snapshot, IntentState.FAILED, failure)
+        return await self._end(tx, intent, IntentState.FAILED, failure)
 
-    def _use(self, intent: DictRow, content: Bytes) -> ArtifactUse:
-        """What the artifact needs beyond what the intent holds."""
-        held = intent["quota_held"]
-        more = content.size_bytes - (intent["reserved_bytes"] if held else 0)
-        return ArtifactUse(intent["tenant_id"], intent["project_id"], 0 if held else 1, more)
+    def _use(self, intent: PublishIntentRow, content: Bytes) -> ArtifactUse:
+        """Return what the artifact needs beyond what the intent has reserved."""
+        reserved = intent.reserved_bytes if intent.quota_held else 0
+        artifacts = 0 if intent.quota_held else 1
+        return ArtifactUse(intent.tenant_id, intent.project_id, artifacts, content.size_bytes - reserved)
 
-    async def _register(self, tx: Tx, intent: DictRow, content: Bytes) -> datetime | None:
+    async def _register(self, tx: Tx, intent: PublishIntentRow, content: Bytes) -> datetime | None:
         use = self._use(intent, content)
         refusal = await quotas.count_artifacts(tx, self._settings, use)
         if refusal is not None:
-            return await self._ended(tx, intent, IntentState.FAILED, failure_of(refusal))
-        made = await queries.artifact_insert(
-            tx.connection,
-            {
-                "id": new_id("art"),
-                "tenant_id": intent["tenant_id"],
-                "project_id": intent["project_id"],
-                "kind": intent["kind"],
-                "name": intent["name"],
-                "digest": intent["digest"],
-                "size_bytes": content.size_bytes,
-                "media_type": content.media_type,
-                "location": content.location,
-                "created_by": intent["created_by"],
-                "now": tx.now,
-            },
-        )
-        if made is None:
+            return await self._end(tx, intent, IntentState.FAILED, failure_of(refusal))
+        artifact = _new_artifact(intent, content, tx.now)
+        if not await queries.artifact_insert(tx.connection, artifact):
             undone = replace(use, artifacts=-use.artifacts, size_bytes=-use.size_bytes)
             await quotas.count_artifacts(tx, self._settings, undone)
             failure = failure_of(Problem("already_exists", "The project has an artifact with this digest."))
-            return await self._ended(tx, intent, IntentState.FAILED, failure)
+            return await self._end(tx, intent, IntentState.FAILED, failure)
         await intent_queries.intent_end(
-            tx.connection, intent["id"], IntentState.REGISTERED, tx.now, artifact_id=made["id"]
+            tx.connection, intent.id, IntentState.REGISTERED, tx.now, artifact_id=artifact.id
         )
-        await leases.enqueue(tx, service.CHECK, [made["id"]], flow=made["tenant_id"])
-        await queries.artifacts_check_wanted(tx.connection, [made["id"]], tx.now + CHECK_LIMIT)
-        place = (made["id"], made["tenant_id"], made["project_id"])
-        details: dict[str, object] = {"digest": made["digest"], "intent": intent["id"], "by": intent["created_by"]}
-        await audit.record(tx, AuditEntry("artifact_register", *place, details=details))
-        await events.emit(tx, NewEvent("artifact.registered", *place, {"digest": made["digest"], "name": made["name"]}))
+        await leases.enqueue(tx, service.CHECK, [artifact.id], flow=artifact.tenant_id)
+        resource = (artifact.id, artifact.tenant_id, artifact.project_id)
+        details: dict[str, object] = {"digest": artifact.digest, "intent": intent.id, "by": intent.created_by}
+        await audit.record(tx, AuditEntry("artifact_register", *resource, details=details))
+        data: dict[str, object] = {"digest": artifact.digest, "name": artifact.name}
+        await events.emit(tx, NewEvent("artifact.registered", *resource, data))
         return None
 
-    async def _ended(self, tx: Tx, intent: DictRow, state: IntentState, failure: Failure) -> datetime | None:
-        """Once more at once: the next step discards the bytes."""
-        document = dict(failure.document())
-        ended = await intent_queries.intent_end(tx.connection, intent["id"], state, tx.now, document)
+    async def _end(self, tx: Tx, intent: PublishIntentRow, state: IntentState, failure: Failure) -> datetime | None:
+        """End the intent, and come back at once: the next step discards the bytes."""
+        ended = await intent_queries.intent_end(tx.connection, intent.id, state, tx.now, failure.document())
         if ended is None:
             return None
-        await publishing.give_back_quota(tx, self._settings, ended)
-        place = (intent["id"], intent["tenant_id"], intent["project_id"])
+        await publish_intents.give_back_quota(tx, self._settings, ended)
+        resource = (intent.id, intent.tenant_id, intent.project_id)
         entry = AuditEntry(
-            "publish_intent_end", *place, outcome="failed", details={"state": state, "code": failure.code}
+            "publish_intent_end", *resource, outcome="failed", details={"state": state, "code": failure.code}
         )
         await audit.record(tx, entry)
         data: dict[str, object] = {"state": state, "code": failure.code}
-        await events.emit(tx, NewEvent("publish_intent.changed", *place, data))
+        await events.emit(tx, NewEvent("publish_intent.changed", *resource, data))
         return tx.now
 
 
+def _new_artifact(intent: PublishIntentRow, content: Bytes, now: datetime) -> ArtifactRow:
+    """Return the artifact of a verified intent, as a draft whose first check is requested."""
+    return ArtifactRow(
+        id=new_id("art"),
+        tenant_id=intent.tenant_id,
+        project_id=intent.project_id,
+        kind=intent.kind,
+        name=intent.name,
+        digest=content.digest,
+        size_bytes=content.size_bytes,
+        media_type=content.media_type,
+        location=content.location,
+        stage=Stage.DRAFT,
+        stage_since=now,
+        trust=Trust.UNVERIFIED,
+        trust_detail="not checked yet",
+        created_by=intent.created_by,
+        created_at=now,
+        signed_by=[],
+        signatures=[],
+        check_until=now + CHECK_LIMIT,
+    )
+
+
 @dataclass(frozen=True, slots=True)
-class ToCheck:
-    artifact: DictRow
+class CheckSnapshot:
+    artifact: ArtifactRow
     keys: list[TrustedKey]
 
 
@@ -211,83 +230,83 @@ class CheckOutcome:
 class ArtifactCheckMachine:
     kind = service.CHECK
 
-    async def load(self, connection: Connection, subject: str) -> ToCheck | None:
+    async def load(self, connection: Connection, subject: str) -> CheckSnapshot | None:
         artifact = await queries.artifact_load(connection, subject)
         if artifact is None:
             return None
-        rows = await queries.keys_of(connection, artifact["tenant_id"])
-        return ToCheck(artifact, [read_key(row["public_key"]) for row in rows if row["revoked_at"] is None])
+        rows = await queries.tenant_keys(connection, artifact.tenant_id)
+        return CheckSnapshot(artifact, [read_key(row.public_key) for row in rows if row.revoked_at is None])
 
-    def decide(self, snapshot: ToCheck, now: datetime) -> CheckOutcome:
+    def decide(self, snapshot: CheckSnapshot, now: datetime) -> CheckOutcome:
         return CheckOutcome()
 
-    async def act(self, platform: Platform, snapshot: ToCheck, decision: CheckOutcome) -> CheckOutcome:
-        before = Trust(snapshot.artifact["trust"])
+    async def act(self, platform: Platform, snapshot: CheckSnapshot, decision: CheckOutcome) -> CheckOutcome:
+        before = Trust(snapshot.artifact.trust)
         if before is Trust.REVOKED:
-            held = frozenset(snapshot.artifact["signed_by"])
-            return CheckOutcome(verdict(before, Findings(None, 0, held), len(snapshot.keys)))
+            signed_by = frozenset(snapshot.artifact.signed_by)
+            return CheckOutcome(verdict(before, Findings(None, 0, signed_by), len(snapshot.keys)))
         try:
-            findings = await look(platform, snapshot)
+            findings = await inspect_artifact(platform, snapshot)
         except Problem as problem:
             return CheckOutcome(failure=failure_of(problem))
         return CheckOutcome(verdict(before, findings, len(snapshot.keys)))
 
-    async def apply(self, tx: Tx, snapshot: ToCheck, decision: CheckOutcome) -> datetime | None:
+    async def apply(self, tx: Tx, snapshot: CheckSnapshot, decision: CheckOutcome) -> datetime | None:
         artifact = snapshot.artifact
         if decision.verdict is None:
-            return await self._delayed(tx, artifact, decision.failure or failure_of(Problem("internal")))
+            return await self._retry_check(tx, artifact, decision.failure or failure_of(Problem("internal")))
         found = decision.verdict
-        after = await queries.artifact_checked(
+        after = await queries.artifact_store_check(
             tx.connection, artifact, found.trust, found.detail, sorted(found.signed_by), tx.now
         )
         if after is None:
             return None
-        if after["trust"] != artifact["trust"]:
-            place = (after["id"], after["tenant_id"], after["project_id"])
+        if after.trust != artifact.trust:
+            resource = (after.id, after.tenant_id, after.project_id)
             change: dict[str, object] = {
-                "before": {"trust": artifact["trust"]},
-                "after": {"trust": after["trust"], "detail": after["trust_detail"]},
+                "before": {"trust": artifact.trust},
+                "after": {"trust": after.trust, "detail": after.trust_detail},
             }
-            await audit.record(tx, AuditEntry("artifact_check", *place, details=change))
+            await audit.record(tx, AuditEntry("artifact_check", *resource, details=change))
             await events.emit(tx, service.changed(after))
-        if after["trust"] in (Trust.FAILED, Trust.REVOKED) or _rated(after) != _rated(artifact):
-            await artifact_users().standing_changed(tx, after["digest"], after["project_id"])
+        if after.trust in (Trust.FAILED, Trust.REVOKED) or _launch_trust(after) != _launch_trust(artifact):
+            await artifact_users().standing_changed(tx, after.digest, after.project_id)
         return None
 
-    async def _delayed(self, tx: Tx, artifact: DictRow, failure: Failure) -> datetime | None:
-        """Trust is not lost because a store is away: the check is tried again until its time is over."""
-        until = artifact["check_until"]
+    async def _retry_check(self, tx: Tx, artifact: ArtifactRow, failure: Failure) -> datetime | None:
+        """Try the check again until its time is over: trust is not lost because a store is away."""
+        until = artifact.check_until
         if until is not None and tx.now + RETRY_PAUSE < until:
             return tx.now + RETRY_PAUSE
         detail = f"the last check could not be made: {failure.code}"
-        await queries.artifact_check_given_up(tx.connection, artifact, detail)
+        await queries.artifact_abandon_check(tx.connection, artifact, detail)
         return None
 
 
-def _rated(artifact: DictRow) -> tuple[str, list[str]]:
-    """What launches depend on: the trust of its own tenant, and the keys by which other tenants judge it."""
-    return artifact["trust"], sorted(artifact["signed_by"])
+def _launch_trust(artifact: ArtifactRow) -> tuple[str, list[str]]:
+    """Return what launches depend on: the trust of its own tenant, and the keys by which other tenants judge it."""
+    return artifact.trust, sorted(artifact.signed_by)
 
 
-async def look(platform: Platform, checked: ToCheck) -> Findings:
+async def inspect_artifact(platform: Platform, checked: CheckSnapshot) -> Findings:
     """Read the bytes and the signatures. What is wrong with them is a finding; that they are out of reach, a Problem."""
     artifact = checked.artifact
     try:
-        if artifact["kind"] == "oci":
-            return await _look_at_image(await places.registry(platform), checked)
-        measured = await places.blob_store(platform.settings).measure(artifact["location"])
+        if artifact.kind == "oci":
+            return await _inspect_image(await backends.registry(platform), checked)
+        measured = await backends.blob_store(platform.settings).measure(artifact.location)
     except Problem as problem:
         if problem.code in AWAY:
             raise
         return Findings(f"{problem.code}: {problem.detail}", 0, frozenset())
-    if measured is None or measured.digest != artifact["digest"]:
+    if measured is None or measured.digest != artifact.digest:
         return Findings("digest_mismatch: the stored bytes are not those of the digest", 0, frozenset())
-    found = [one for text in artifact["signatures"] if (one := decode_signature(text)) is not None]
-    return Findings(None, len(found), blob_signers(checked.keys, artifact["digest"], found))
+    found = [one for text in artifact.signatures if (one := decode_signature(text)) is not None]
+    return Findings(None, len(found), blob_signers(checked.keys, artifact.digest, found))
 
 
-async def _look_at_image(registry: Registry, checked: ToCheck) -> Findings:
-    repository, digest = checked.artifact["location"], checked.artifact["digest"]
+async def _inspect_image(registry: Registry, checked: CheckSnapshot) -> Findings:
+    repository, digest = checked.artifact.location, checked.artifact.digest
     if await registry.check_image(repository, digest) is None:
         return Findings("digest_mismatch: the registry has no such image any more", 0, frozenset())
     found = await registry.signatures(repository, digest)

@@ -4,7 +4,7 @@ import base64
 import binascii
 from dataclasses import dataclass
 
-from gpuaas_server.artifacts import places, pulling, registry_queries
+from gpuaas_server.artifacts import backends, registry_queries, runtime_secrets
 from gpuaas_server.artifacts.registry_tokens import HOST_LIFE, LIFE, PULL, PUSH, Access, parse_scopes, registry_token
 from gpuaas_server.artifacts.schemas import RegistryToken
 from gpuaas_server.capacity import quotas
@@ -19,32 +19,32 @@ from gpuaas_server.kernel.ids import is_id
 from gpuaas_server.projects import service as projects
 
 # What each action of the registry is, in words of our own policy; one of them will do. Who pushes looks first at what is
-# there already, so that pushing without pulling is nothing that a registry knows.
+# there already, so that pushing without runtime_secrets is nothing that a registry knows.
 ACTIONS = {PULL: ("artifact_content", "publish_intent_create"), PUSH: ("publish_intent_create",)}
 TOKEN_USER = "token"  # noqa: S105 - the user name that says: the password is an access token of the API
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownCredentials:
     """What a client showed: an access token, or a name with a password."""
 
     name: str
     password: str
 
 
-def read_authorization(header: str | None) -> Shown | None:
+def read_authorization(header: str | None) -> ShownCredentials | None:
     if header is None:
         return None
     scheme, _, rest = header.partition(" ")
     if scheme.lower() == "bearer":
-        return Shown(TOKEN_USER, rest)
+        return ShownCredentials(TOKEN_USER, rest)
     try:
         name, colon, password = base64.b64decode(rest, validate=True).decode().partition(":")
     except (ValueError, binascii.Error) as error:
         raise Problem("bad_credentials", "Authorization is neither Basic nor Bearer.") from error
     if scheme.lower() != "basic" or not colon:
         raise Problem("bad_credentials", "Authorization is neither Basic nor Bearer.")
-    return Shown(name, password)
+    return ShownCredentials(name, password)
 
 
 async def registry_token_issue(
@@ -56,25 +56,25 @@ async def registry_token_issue(
     certificate: ShownCertificate,
 ) -> RegistryToken:
     """Without any credentials the token opens nothing, which is how a client finds out that it needs some."""
-    places.require_registry(platform.settings)
+    backends.require_registry(platform.settings)
     shown, asked = read_authorization(authorization), parse_scopes(scopes)
     life = LIFE
     if shown is None:
         subject, granted = "", list[Access]()
     elif is_id("rts", shown.name):
-        pulled = await pulling.secret_opened(platform, shown.name, shown.password)
+        pulled = await runtime_secrets.open_secret(platform, shown.name, shown.password)
         life, subject, granted = HOST_LIFE, shown.name, [one for one in asked if one.repository == pulled.location]
         granted = [Access(one.repository, one.actions & {PULL}) for one in granted]
     else:
         principal = await _principal(platform, believer, caller, shown, certificate)
         subject, granted = principal.id, [await _granted(platform, principal, one) for one in asked]
     now = platform.clock()
-    token = registry_token(await places.registry_key(platform), subject, granted, now, life)
+    token = registry_token(await backends.registry_key(platform), subject, granted, now, life)
     return RegistryToken(token=token, access_token=token, expires_in=int(life.total_seconds()), issued_at=now)
 
 
 async def _principal(
-    platform: Platform, believer: Believer, caller: Actor, shown: Shown, certificate: ShownCertificate
+    platform: Platform, believer: Believer, caller: Actor, shown: ShownCredentials, certificate: ShownCertificate
 ) -> Principal:
     if is_id("sva", shown.name):
         token = await other_doors.account_token(platform, caller, shown.name, shown.password, certificate)
@@ -118,4 +118,4 @@ async def _require_room(platform: Platform, project_id: str, tenant_id: str) -> 
     async with platform.database.connection(PLATFORM) as connection:
         full = await registry_queries.exceeded_scope(connection, project_id, tenant_id, most)
     if full is not None:
-        raise quotas.artifact_bytes_exceeded(full["scope"], full["limit"], full["used"])
+        raise quotas.artifact_bytes_exceeded(full.scope, full.limit, full.used)

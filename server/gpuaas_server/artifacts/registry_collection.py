@@ -32,5 +32,5 @@ async def find_garbage(platform: Platform, storage: RegistryStorage) -> Garbage:
         repositories = frozenset(await queries.open_repositories(connection))
     digests: dict[str, frozenset[str]] = {}
     for row in images:
-        digests[row["repository"]] = digests.get(row["repository"], frozenset()) | {row["digest"]}
+        digests[row.repository] = digests.get(row.repository, frozenset()) | {row.digest}
     return await asyncio.to_thread(storage.find_garbage, KeptImages(digests, repositories), cutoff)

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from gpuaas_server.artifacts import content, pulling, registry_access
+from gpuaas_server.artifacts import content, registry_access, runtime_secrets
 from gpuaas_server.artifacts.schemas import RegistryToken, RuntimeSecret, RuntimeSecretCreate
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.errors import Problem
@@ -76,7 +76,7 @@ async def runtime_secret_create(
         leased = await operations.lease_of(
             tx.connection, call.caller, project_id, operation_id, body.lease_token, actor, tx.now
         )
-        return await pulling.runtime_secret_create(tx, settings, leased, body)
+        return await runtime_secrets.runtime_secret_create(tx, settings, leased, body)
 
     return await call.change(issue, status=201)
 
@@ -105,7 +105,7 @@ async def artifact_pull(
     shown = registry_access.read_authorization(request.headers.get("authorization"))
     if shown is None:
         raise Problem("bad_credentials", "Show the runtime secret as user name and password.")
-    pulled = await pulling.secret_opened(call.platform, shown.name, shown.password)
-    if pulled.artifact_id != artifact_id or pulled.kind != "blob":
+    pulled = await runtime_secrets.open_secret(call.platform, shown.name, shown.password)
+    if pulled.id != artifact_id or pulled.kind != "blob":
         raise Problem("bad_credentials", "The secret was not issued for this artifact.")
     return content.content_response(call.platform.settings, pulled.location)

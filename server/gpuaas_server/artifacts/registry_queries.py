@@ -3,28 +3,29 @@
 from collections.abc import Mapping
 from datetime import datetime
 
-from psycopg.rows import DictRow
-
+from gpuaas_server.artifacts.rows import ExceededQuota, ImageLocation
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.rows import fetch_all, fetch_optional, fetch_value, fetch_values
 
 
-async def kept_images(connection: Connection) -> list[DictRow]:
-    """Repository and digest of every image that is an artifact, being deleted or not: its own deletion removes it."""
-    cursor = await connection.execute("SELECT location AS repository, digest FROM artifacts WHERE kind = 'oci'")
-    return await cursor.fetchall()
+async def kept_images(connection: Connection) -> list[ImageLocation]:
+    """Return every image that is an artifact. One that is being deleted counts too: its own deletion removes it."""
+    return await fetch_all(
+        connection, ImageLocation, "SELECT location AS repository, digest FROM artifacts WHERE kind = 'oci'"
+    )
 
 
 async def open_repositories(connection: Connection) -> list[str]:
-    """Those for which a publish intent is open."""
-    cursor = await connection.execute(
-        "SELECT DISTINCT project_id || '/' || name AS repository FROM publish_intents"
-        " WHERE kind = 'oci' AND ended_at IS NULL"
+    """Return the repositories for which a publish intent is open."""
+    return await fetch_values(
+        connection,
+        str,
+        "SELECT DISTINCT project_id || '/' || name FROM publish_intents WHERE kind = 'oci' AND ended_at IS NULL",
     )
-    return [row["repository"] for row in await cursor.fetchall()]
 
 
 async def usage_store(connection: Connection, sizes: Mapping[str, int], now: datetime) -> None:
-    """What was measured, of every project that exists; those with nothing have no row."""
+    """Store what was measured, for every project that exists; a project without bytes has no row."""
     projects, sizes_bytes = list(sizes), list(sizes.values())
     await connection.execute("DELETE FROM registry_usage WHERE project_id <> ALL(%s)", (projects,))
     await connection.execute(
@@ -37,15 +38,16 @@ async def usage_store(connection: Connection, sizes: Mapping[str, int], now: dat
 
 
 async def is_push_expected(connection: Connection, project_id: str, name: str) -> bool:
-    """Whether an intent is open for the repository, or it has an image, which may be signed."""
-    cursor = await connection.execute(
+    """Tell whether an intent is open for the repository, or it has an image, which may be signed."""
+    expected = await fetch_value(
+        connection,
+        bool,
         "SELECT EXISTS (SELECT 1 FROM publish_intents WHERE project_id = %(project)s AND name = %(name)s AND kind = 'oci'"
         " AND ended_at IS NULL) OR EXISTS (SELECT 1 FROM artifacts WHERE project_id = %(project)s AND kind = 'oci' AND"
-        " location = %(project)s || '/' || %(name)s AND deleting_since IS NULL) AS expected",
+        " location = %(project)s || '/' || %(name)s AND deleting_since IS NULL)",
         {"project": project_id, "name": name},
     )
-    row = await cursor.fetchone()
-    return bool(row and row["expected"])
+    return bool(expected)
 
 
 # Bytes that are in the registry and belong to no artifact and no open intent count against the quotas too. An image's
@@ -58,10 +60,14 @@ _UNREGISTERED = (
 )
 
 
-async def exceeded_scope(connection: Connection, project_id: str, tenant_id: str, default_bytes: int) -> DictRow | None:
-    """The project or the tenant that has no bytes left for a push, with its limit and what is used."""
-    cursor = await connection.execute(
-        "SELECT s.scope, s.most AS limit, s.used FROM ("
+async def exceeded_scope(
+    connection: Connection, project_id: str, tenant_id: str, default_bytes: int
+) -> ExceededQuota | None:
+    """Return the project or the tenant that has no bytes left for a push, or None."""
+    return await fetch_optional(
+        connection,
+        ExceededQuota,
+        "SELECT s.scope, s.most AS limit, s.used::bigint AS used FROM ("
         " SELECT 1 AS n, 'project' AS scope, q.artifact_byte_limit AS most, coalesce(q.artifact_bytes_used, 0)"
         f" + ({_UNREGISTERED} WHERE u.project_id = %(project)s) AS used"
         " FROM (SELECT 1) one LEFT JOIN quotas q ON q.scope_id = %(project)s"
@@ -71,4 +77,3 @@ async def exceeded_scope(connection: Connection, project_id: str, tenant_id: str
         " WHERE s.used >= s.most AND s.used > 0 ORDER BY s.n LIMIT 1",
         {"project": project_id, "tenant": tenant_id, "most": default_bytes},
     )
-    return await cursor.fetchone()

@@ -1,12 +1,11 @@
-"""The verbs of artifacts, and what other rooms ask: the states of digests, and why one may not be launched."""
+"""The verbs of artifacts, and what other nouns ask: the states of digests, and why one may not be launched."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from psycopg.rows import DictRow
-
-from gpuaas_server.artifacts import places, queries
+from gpuaas_server.artifacts import backends, queries
 from gpuaas_server.artifacts.machine import CHECK_LIMIT
+from gpuaas_server.artifacts.rows import ArtifactRow, EvidenceRow
 from gpuaas_server.artifacts.schemas import (
     Artifact,
     ArtifactMove,
@@ -37,6 +36,7 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.work import leases
 from gpuaas_server.work.lanes import Lane
@@ -67,8 +67,7 @@ async def artifact_states(
     """
     rows = await queries.artifact_facts(connection, list(digests), publisher_project_id)
     return {
-        row["digest"]: ArtifactState(row["digest"], Stage(row["stage"]), Trust(row["trust"]), row["canary_percent"])
-        for row in rows
+        row.digest: ArtifactState(row.digest, Stage(row.stage), Trust(row.trust), row.canary_percent) for row in rows
     }
 
 
@@ -89,15 +88,15 @@ async def launch_refusals(
         return [Refusal("artifact_unknown", f"No artifact {digest} is registered.")]
     fact = rows[0]
     policy = await queries.policy_show(connection, tenant_id)
-    keys = await queries.keys_of(connection, tenant_id)
+    keys = await queries.tenant_keys(connection, tenant_id)
     launch = Launch(
-        stage=Stage(fact["stage"]),
-        trust=Trust(fact["trust"]),
-        signed_by=frozenset(fact["signed_by"]),
-        canary_percent=fact["canary_percent"],
-        require_signature=bool(policy and policy["require_signature"]),
-        allowed_keys=frozenset(key["fingerprint"] for key in keys if key["revoked_at"] is None),
-        revoked_keys=frozenset(key["fingerprint"] for key in keys if key["revoked_at"] is not None),
+        stage=Stage(fact.stage),
+        trust=Trust(fact.trust),
+        signed_by=frozenset(fact.signed_by),
+        canary_percent=fact.canary_percent,
+        require_signature=bool(policy and policy.require_signature),
+        allowed_keys=frozenset(key.fingerprint for key in keys if key.revoked_at is None),
+        revoked_keys=frozenset(key.fingerprint for key in keys if key.revoked_at is not None),
     )
     return refusals_of(launch, project_id, digest, returning)
 
@@ -129,30 +128,30 @@ async def artifact_blob_key(connection: Connection, project_id: str, artifact_id
     return blob_key(row)
 
 
-def blob_key(row: DictRow) -> str:
-    if row["kind"] != "blob":
+def blob_key(row: ArtifactRow) -> str:
+    if row.kind != "blob":
         raise Problem("conflict", "It is an image: pull it from the registry, by its reference.")
-    if row["trust"] == Trust.REVOKED:
-        raise Problem("artifact_revoked", row["trust_detail"])
-    if row.get("deleting_since") is not None:
+    if row.trust == Trust.REVOKED:
+        raise Problem("artifact_revoked", row.trust_detail)
+    if row.deleting_since is not None:
         raise Problem("conflict", "The artifact is being deleted.")
-    return str(row["location"])
+    return row.location
 
 
 async def artifact_evidence_add(tx: Tx, project_id: str, artifact_id: str, body: EvidenceAdd) -> Evidence:
-    row = present(await queries.artifact_hold(tx.connection, project_id, artifact_id), artifact_id)
-    values = {
+    row = present(await queries.artifact_lock(tx.connection, project_id, artifact_id), artifact_id)
+    evidence = EvidenceRow(
         **body.model_dump(),
-        "id": new_id("evd"),
-        "artifact_id": artifact_id,
-        "tenant_id": row["tenant_id"],
-        "submitted_by": tx.actor.id,
-        "now": tx.now,
-    }
-    evidence = await queries.evidence_insert(tx.connection, values)
+        id=new_id("evd"),
+        artifact_id=artifact_id,
+        tenant_id=row.tenant_id,
+        submitted_by=tx.actor.id,
+        created_at=tx.now,
+    )
+    await queries.evidence_insert(tx.connection, evidence)
     details: dict[str, object] = {"kind": body.kind, "passed": body.passed, "tool": body.tool}
     await _record(tx, "artifact_evidence_add", row, details)
-    return Evidence(**evidence)
+    return Evidence(**fields_of(evidence))
 
 
 async def artifact_evidence_list(
@@ -160,7 +159,7 @@ async def artifact_evidence_list(
 ) -> Page[Evidence]:
     present(await queries.artifact_show(connection, project_id, artifact_id), artifact_id)
     rows = await queries.evidence_list(connection, artifact_id, after, limit + 1)
-    return Page[Evidence].of([Evidence(**row) for row in rows], limit)
+    return Page[Evidence].of([Evidence(**fields_of(row)) for row in rows], limit)
 
 
 async def artifact_move(
@@ -173,48 +172,48 @@ async def artifact_move(
     require_match: RequireMatch,
 ) -> Artifact:
     """The one way between stages, forth and back. Every reason against it is named at once."""
-    row = present(await queries.artifact_hold(tx.connection, project_id, artifact_id), artifact_id)
-    require_match(row["generation"])
+    row = present(await queries.artifact_lock(tx.connection, project_id, artifact_id), artifact_id)
+    require_match(row.generation)
     wanted = Stage(body.stage)
     refusals = move_refusals(await _standing(tx.connection, row), wanted, body.canary_percent)
     if refusals:
         listed = [{"code": one.code, "message": one.message} for one in refusals]
         raise Problem("promotion_refused", " ".join(one.message for one in refusals), {"refusals": listed})
-    after = await queries.artifact_moved(tx.connection, artifact_id, wanted, body.canary_percent or 0, tx.now)
-    if (row["stage"] in KEEPING) != (after["stage"] in KEEPING):
-        await artifact_users().standing_changed(tx, row["digest"], row["project_id"])
-    details: dict[str, object] = {"before": _position(row), "after": _position(after), "digest": row["digest"]}
+    after = await queries.artifact_set_stage(tx.connection, artifact_id, wanted, body.canary_percent or 0, tx.now)
+    if (row.stage in KEEPING) != (after.stage in KEEPING):
+        await artifact_users().standing_changed(tx, row.digest, row.project_id)
+    details: dict[str, object] = {"before": _position(row), "after": _position(after), "digest": row.digest}
     await _record(tx, "artifact_move", after, details, body.reason)
     return artifact_document(after, settings, caller)
 
 
-async def _standing(connection: Connection, row: DictRow) -> Standing:
-    policy = await queries.policy_show(connection, row["tenant_id"])
+async def _standing(connection: Connection, row: ArtifactRow) -> Standing:
+    policy = await queries.policy_show(connection, row.tenant_id)
     return Standing(
-        stage=Stage(row["stage"]),
-        trust=Trust(row["trust"]),
-        require_signature=bool(policy and policy["require_signature"]),
-        evidence=await queries.evidence_last(connection, row["id"]),
-        live=await artifact_users().live_instances(connection, row["digest"]),
-        active_versions=await artifact_users().active_versions(connection, row["project_id"], row["digest"]),
+        stage=Stage(row.stage),
+        trust=Trust(row.trust),
+        require_signature=bool(policy and policy.require_signature),
+        evidence=await queries.latest_evidence(connection, row.id),
+        live=await artifact_users().live_instances(connection, row.digest),
+        active_versions=await artifact_users().active_versions(connection, row.project_id, row.digest),
     )
 
 
-def _position(row: DictRow) -> dict[str, object]:
-    return {"stage": row["stage"], "canary_percent": row["canary_percent"]}
+def _position(row: ArtifactRow) -> dict[str, object]:
+    return {"stage": row.stage, "canary_percent": row.canary_percent}
 
 
 async def artifact_verify(
     tx: Tx, settings: Settings, project_id: str, artifact_id: str, body: ArtifactVerify, caller: Caller
 ) -> Artifact:
     """Have bytes and signatures checked again, from the bytes up. What comes of it is in `trust`."""
-    row = present(await queries.artifact_hold(tx.connection, project_id, artifact_id), artifact_id)
-    if body.signatures and row["kind"] != "blob":
+    row = present(await queries.artifact_lock(tx.connection, project_id, artifact_id), artifact_id)
+    if body.signatures and row.kind != "blob":
         raise Problem("conflict", "An image's signatures are read from the registry, beside the image.")
-    signatures = list(dict.fromkeys([*row["signatures"], *body.signatures]))[-20:]
-    row = await queries.artifact_check_wanted(tx.connection, artifact_id, signatures, tx.now + CHECK_LIMIT)
+    signatures = list(dict.fromkeys([*row.signatures, *body.signatures]))[-20:]
+    row = await queries.artifact_request_check(tx.connection, artifact_id, signatures, tx.now + CHECK_LIMIT)
     await leases.enqueue(tx, CHECK, [artifact_id])
-    await _record(tx, "artifact_verify", row, {"digest": row["digest"], "signatures": len(body.signatures)})
+    await _record(tx, "artifact_verify", row, {"digest": row.digest, "signatures": len(body.signatures)})
     return artifact_document(row, settings, caller)
 
 
@@ -222,14 +221,14 @@ async def artifact_revoke(
     tx: Tx, settings: Settings, project_id: str, artifact_id: str, reason: str, caller: Caller
 ) -> Artifact:
     """For ever: new launches stop, running instances are flagged. The bytes stay, as evidence."""
-    row = present(await queries.artifact_hold(tx.connection, project_id, artifact_id), artifact_id)
-    if row["trust"] == Trust.REVOKED:
+    row = present(await queries.artifact_lock(tx.connection, project_id, artifact_id), artifact_id)
+    if row.trust == Trust.REVOKED:
         raise Problem("conflict", "The artifact is revoked already.")
-    after = await queries.artifact_revoked(tx.connection, artifact_id, f"revoked: {reason}")
+    after = await queries.artifact_revoke(tx.connection, artifact_id, f"revoked: {reason}")
     details: dict[str, object] = {
-        "before": {"trust": row["trust"]},
-        "after": {"trust": after["trust"]},
-        "digest": row["digest"],
+        "before": {"trust": row.trust},
+        "after": {"trust": after.trust},
+        "digest": row.digest,
     }
     await _record(tx, "artifact_revoke", after, details, reason)
     # The worker sees all tenants, and flags what runs there. It reads no bytes for that, and waits for no one who does.
@@ -237,41 +236,40 @@ async def artifact_revoke(
     return artifact_document(after, settings, caller)
 
 
-async def _record(tx: Tx, action: str, row: DictRow, details: dict[str, object], reason: str | None = None) -> None:
-    place = (row["id"], row["tenant_id"], row["project_id"])
+async def _record(tx: Tx, action: str, row: ArtifactRow, details: dict[str, object], reason: str | None = None) -> None:
+    place = (row.id, row.tenant_id, row.project_id)
     await audit.record(tx, AuditEntry(action, *place, reason=reason, details=details))
     await events.emit(tx, changed(row))
 
 
-def changed(row: DictRow) -> NewEvent:
-    data: dict[str, object] = {"stage": row["stage"], "trust": row["trust"], "digest": row["digest"]}
-    return NewEvent("artifact.changed", row["id"], row["tenant_id"], row["project_id"], data)
+def changed(row: ArtifactRow) -> NewEvent:
+    data: dict[str, object] = {"stage": row.stage, "trust": row.trust, "digest": row.digest}
+    return NewEvent("artifact.changed", row.id, row.tenant_id, row.project_id, data)
 
 
-def artifact_document(row: DictRow, settings: Settings, caller: Caller) -> Artifact:
+def artifact_document(row: ArtifactRow, settings: Settings, caller: Caller) -> Artifact:
     reference = None
-    if row["kind"] == "oci" and places.registry_url(settings):
-        reference = f"{places.registry_host(settings)}/{row['location']}@{row['digest']}"
-    shown = {name: row[name] for name in Artifact.model_fields if name in row}
+    if row.kind == "oci" and backends.registry_url(settings):
+        reference = f"{backends.registry_host(settings)}/{row.location}@{row.digest}"
     return Artifact(
-        **shown,
+        **fields_of(row),
         reference=reference,
-        checking=row["check_until"] is not None,
-        deleting=row["deleting_since"] is not None,
+        checking=row.check_until is not None,
+        deleting=row.deleting_since is not None,
         allowed_actions=identity.allowed_actions(caller, _possible_actions(row)),
     )
 
 
-def _possible_actions(row: DictRow) -> list[str]:
-    if row["deleting_since"] is not None:
+def _possible_actions(row: ArtifactRow) -> list[str]:
+    if row.deleting_since is not None:
         return []
     verbs = ["artifact_evidence_add", "artifact_verify", "artifact_delete"]
-    verbs += ["artifact_move"] if TRANSITIONS[Stage(row["stage"])] else []
-    verbs += ["artifact_revoke"] if row["trust"] != Trust.REVOKED else []
+    verbs += ["artifact_move"] if TRANSITIONS[Stage(row.stage)] else []
+    verbs += ["artifact_revoke"] if row.trust != Trust.REVOKED else []
     return verbs
 
 
-def present(row: DictRow | None, artifact_id: str) -> DictRow:
+def present(row: ArtifactRow | None, artifact_id: str) -> ArtifactRow:
     if row is None:
         raise not_found("artifact", artifact_id)
     return row

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from gpuaas_server.artifacts import queries
 from gpuaas_server.artifacts.machine import CHECK_LIMIT
+from gpuaas_server.artifacts.rows import TrustKeyRow
 from gpuaas_server.artifacts.schemas import TrustKey, TrustKeyCreate, TrustPolicy, TrustPolicySet
 from gpuaas_server.artifacts.service import CHECK
 from gpuaas_server.artifacts.signatures import read_key
@@ -15,6 +16,7 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.work import leases
 
 MAX_KEYS = 50
@@ -25,7 +27,7 @@ async def trust_policy_show(connection: Connection, tenant_id: str) -> TrustPoli
     row = await queries.policy_show(connection, tenant_id)
     if row is None:
         return TrustPolicy(tenant_id=tenant_id, require_signature=False, updated_by=None, updated_at=None, generation=0)
-    return TrustPolicy(**row)
+    return TrustPolicy(**fields_of(row))
 
 
 async def trust_policy_set(tx: Tx, tenant_id: str, body: TrustPolicySet, require_match: RequireMatch) -> TrustPolicy:
@@ -38,52 +40,49 @@ async def trust_policy_set(tx: Tx, tenant_id: str, body: TrustPolicySet, require
         "after": {"require_signature": body.require_signature},
     }
     await audit.record(tx, AuditEntry("trust_policy_set", tenant_id, tenant_id, reason=body.reason, details=details))
-    return TrustPolicy(**row)
+    return TrustPolicy(**fields_of(row))
 
 
 async def trust_key_list(connection: Connection, tenant_id: str, after: str | None, limit: int) -> Page[TrustKey]:
     rows = await queries.key_list(connection, tenant_id, after, limit + 1)
-    return Page[TrustKey].of([TrustKey(**row) for row in rows], limit)
+    return Page[TrustKey].of([TrustKey(**fields_of(row)) for row in rows], limit)
 
 
 async def trust_key_create(tx: Tx, tenant_id: str, body: TrustKeyCreate) -> TrustKey:
     key = read_key(body.public_key)
-    if len(await queries.keys_of(tx.connection, tenant_id)) >= MAX_KEYS:
+    if len(await queries.tenant_keys(tx.connection, tenant_id)) >= MAX_KEYS:
         raise Problem("conflict", f"A tenant has at most {MAX_KEYS} trust keys.")
-    row = await queries.key_insert(
-        tx.connection,
-        {
-            "id": new_id("tky"),
-            "tenant_id": tenant_id,
-            "name": body.name,
-            "public_key": key.pem,
-            "fingerprint": key.fingerprint,
-            "algorithm": key.algorithm,
-            "created_by": tx.actor.id,
-            "now": tx.now,
-        },
+    row = TrustKeyRow(
+        id=new_id("tky"),
+        tenant_id=tenant_id,
+        name=body.name,
+        public_key=key.pem,
+        fingerprint=key.fingerprint,
+        algorithm=key.algorithm,
+        created_by=tx.actor.id,
+        created_at=tx.now,
     )
-    if row is None:
+    if not await queries.key_insert(tx.connection, row):
         raise Problem("already_exists", "The tenant has this key, or has revoked it.")
     await artifact_users().tenant_trust_changed(tx, tenant_id)
     details: dict[str, object] = {"fingerprint": key.fingerprint, "algorithm": key.algorithm, "name": body.name}
-    await audit.record(tx, AuditEntry("trust_key_create", row["id"], tenant_id, details=details))
-    return TrustKey(**row)
+    await audit.record(tx, AuditEntry("trust_key_create", row.id, tenant_id, details=details))
+    return TrustKey(**fields_of(row))
 
 
 async def trust_key_revoke(tx: Tx, tenant_id: str, key_id: str, reason: str) -> TrustKey:
-    """What it signed is checked again at once; artifacts that no other key signed lose their trust."""
-    row = await queries.key_hold(tx.connection, tenant_id, key_id)
+    """Revoke the key. What it signed is checked again at once; artifacts that no other key signed lose their trust."""
+    row = await queries.key_lock(tx.connection, tenant_id, key_id)
     if row is None:
         raise not_found("trust key", key_id)
-    if row["revoked_at"] is not None:
+    if row.revoked_at is not None:
         raise Problem("conflict", "The key is revoked already.")
-    after = await queries.key_revoked(tx.connection, key_id, reason, tx.now)
-    signed = await queries.artifacts_signed_by(tx.connection, tenant_id, row["fingerprint"])
+    after = await queries.key_revoke(tx.connection, key_id, reason, tx.now)
+    signed = await queries.artifacts_signed_by(tx.connection, tenant_id, row.fingerprint)
     if signed:
-        await queries.artifacts_check_wanted(tx.connection, signed, tx.now + CHECK_LIMIT)
+        await queries.artifacts_request_check(tx.connection, signed, tx.now + CHECK_LIMIT)
         await leases.enqueue(tx, CHECK, signed)
     await artifact_users().tenant_trust_changed(tx, tenant_id)
-    details: dict[str, object] = {"fingerprint": row["fingerprint"], "artifacts": len(signed)}
+    details: dict[str, object] = {"fingerprint": row.fingerprint, "artifacts": len(signed)}
     await audit.record(tx, AuditEntry("trust_key_revoke", key_id, tenant_id, reason=reason, details=details))
-    return TrustKey(**after)
+    return TrustKey(**fields_of(after))

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from gpuaas_server.access import deliveries
 from gpuaas_server.access import service as access
 from gpuaas_server.allocations import service as allocations
-from gpuaas_server.artifacts import publishing, pulling
+from gpuaas_server.artifacts import publish_intents, runtime_secrets
 from gpuaas_server.audit import service as audit
 from gpuaas_server.events import service as events
 from gpuaas_server.identity import service as identity
@@ -65,8 +65,8 @@ class HousekeepingMachine:
             await access.certificates_forget(tx, decision.certificates, PORTION),
             await host_certificates.host_certificates_forget(tx, decision.certificates, PORTION),
             await enrolment.tokens_forget(tx, decision.enrolments, PORTION),
-            await publishing.intents_forget(tx, decision.history, PORTION),
-            await pulling.secrets_forget(tx, decision.history, PORTION),
+            await publish_intents.intents_forget(tx, decision.history, PORTION),
+            await runtime_secrets.secrets_forget(tx, decision.history, PORTION),
             await forgetting.operations_forget(tx, decision.operations, PORTION),
             await deliveries.deliveries_forget(tx, decision.deliveries, PORTION),
             await audit.forget_before(tx, decision.audit, PORTION),

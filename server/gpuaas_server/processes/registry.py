@@ -20,7 +20,7 @@ from pathlib import Path
 from psycopg import Error
 
 from gpuaas_server.artifacts import registry_collection
-from gpuaas_server.artifacts.places import LOOPBACK
+from gpuaas_server.artifacts.backends import LOOPBACK
 from gpuaas_server.artifacts.registry_collection import registry_data
 from gpuaas_server.artifacts.registry_storage import RegistryStorage
 from gpuaas_server.artifacts.registry_tokens import ISSUER, SERVICE

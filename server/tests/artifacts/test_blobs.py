@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
 
-from gpuaas_server.artifacts import publishing, pulling
+from gpuaas_server.artifacts import publish_intents, runtime_secrets
 from gpuaas_server.artifacts.reconciler import ArtifactCheckMachine
 from gpuaas_server.kernel.context import system_actor
 from gpuaas_server.kernel.database import PLATFORM
@@ -92,9 +92,9 @@ async def test_bytes_that_come_while_the_intent_goes_on_are_not_kept(shop: Works
 async def test_what_ended_long_ago_is_forgotten_and_the_artifact_stays(shop: Workshop) -> None:
     artifact = await shop.publish_blob(CONTENT)
     async with shop.platform.transaction(PLATFORM, system_actor("test")) as tx:
-        assert await publishing.intents_forget(tx, tx.now - timedelta(days=1), 10) == 0
-        assert await publishing.intents_forget(tx, tx.now + timedelta(days=1), 10) == 1
-        assert await pulling.secrets_forget(tx, tx.now, 10) == 0
+        assert await publish_intents.intents_forget(tx, tx.now - timedelta(days=1), 10) == 0
+        assert await publish_intents.intents_forget(tx, tx.now + timedelta(days=1), 10) == 1
+        assert await runtime_secrets.secrets_forget(tx, tx.now, 10) == 0
     assert (await shop.admin.get(f"{shop.path}/publish-intents"))["items"] == []
     assert (await shop.artifact(artifact["id"]))["digest"] == artifact["digest"]
 

@@ -12,7 +12,7 @@ import pytest
 from gpuaas_sdk.errors import GpuaasError
 from gpuaas_sdk.registry import IMAGE_MANIFEST
 from gpuaas_sdk.testing import free_port
-from gpuaas_server.artifacts import places
+from gpuaas_server.artifacts import backends
 from gpuaas_server.artifacts.oci import Image
 from gpuaas_server.artifacts.registry_tokens import Access, parse_scopes
 from gpuaas_server.kernel.context import Platform, system_actor
@@ -169,7 +169,7 @@ async def test_a_registry_for_other_machines_speaks_tls_by_the_platforms_authori
     async with running_platform(remote) as platform:
         process = await asyncio.to_thread(start_registry, remote)
         try:
-            assert places.registry_url(remote).startswith("https://localhost:")
+            assert backends.registry_url(remote).startswith("https://localhost:")
             assert await asyncio.wait_for(_looked_up(platform), 30) is None
         finally:
             process.terminate()
@@ -180,19 +180,19 @@ async def _looked_up(platform: Platform) -> Image | None:
     """What the registry says of an image that is not there; asked until it answers at all."""
     while True:
         with suppress(Problem):
-            registry = await places.registry(platform)
+            registry = await backends.registry(platform)
             return await registry.check_image("prj_x/none", f"sha256:{'0' * 64}")
         await asyncio.sleep(0.1)
 
 
 async def test_a_new_key_is_trusted_by_the_registry_before_it_signs(platform: Platform) -> None:
-    first = await places.registry_key(platform)
+    first = await backends.registry_key(platform)
     assert (await trust_bundle(platform)).count("BEGIN CERTIFICATE") == 1
     made = await keys.key_prepare(platform, "registry_token")
     async with platform.transaction(PLATFORM, system_actor("test")) as tx:
         await keys.key_rotate(tx, made)
     assert (await trust_bundle(platform)).count("BEGIN CERTIFICATE") == 2
-    assert (await places.registry_key(platform)).certificate == first.certificate
+    assert (await backends.registry_key(platform)).certificate == first.certificate
 
 
 def test_scopes_are_read_as_the_protocol_writes_them() -> None:

@@ -141,7 +141,7 @@ async def test_what_nothing_refers_to_is_shown_first_and_then_removed(site: Regi
     found = await garbage(site)
     assert found.manifests == [(f"{site.shop.project_id}/other", unregistered)]
     assert found.size_bytes > 40_000
-    assert await manifest(site, unregistered, "other") is not None, "a look changes nothing"
+    assert await manifest(site, unregistered, "other") is not None, "a inspect_artifact changes nothing"
     async with own_process(site) as process:
         await process.collect_garbage()
         await until_answers(site)

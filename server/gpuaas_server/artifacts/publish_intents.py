@@ -1,11 +1,10 @@
-"""Publishing: an intent names what will come, the bytes go straight to where they stay, and their digest is registered."""
+"""Publish intents: an intent announces an artifact, the bytes go straight to their store, and their digest is registered."""
 
 from datetime import datetime, timedelta
 
-from psycopg.rows import DictRow
-
-from gpuaas_server.artifacts import intent_queries, places
+from gpuaas_server.artifacts import backends, intent_queries
 from gpuaas_server.artifacts.machine import VERIFY_LIMIT, IntentState
+from gpuaas_server.artifacts.rows import PublishIntentRow
 from gpuaas_server.artifacts.schemas import (
     PublishIntent,
     PublishIntentComplete,
@@ -26,6 +25,7 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.work import leases
 
@@ -41,31 +41,34 @@ async def publish_intent_create(
     tx: Tx, settings: Settings, tenant_id: str, project_id: str, body: PublishIntentCreate, caller: Caller
 ) -> PublishIntent:
     if body.kind == "oci":
-        places.require_registry(settings)
+        backends.require_registry(settings)
     if body.size_bytes is not None and body.size_bytes > settings.artifact_max_bytes:
         raise Problem("body_too_large", f"An artifact may have {settings.artifact_max_bytes} bytes.")
-    if await intent_queries.intents_open(tx.connection, project_id) >= MAX_OPEN:
+    if await intent_queries.open_intent_count(tx.connection, project_id) >= MAX_OPEN:
         raise Problem("conflict", f"The project has {MAX_OPEN} open publish intents: finish or cancel some.")
     reserved = reserved_at_first(settings, body)
     refusal = await quotas.count_artifacts(tx, settings, ArtifactUse(tenant_id, project_id, 1, reserved))
     if refusal is not None:
         raise refusal
     deadline = tx.now + timedelta(minutes=settings.publish_minutes)
-    row = await intent_queries.intent_insert(
-        tx.connection,
-        {
-            **body.model_dump(),
-            "id": new_id("pub"),
-            "tenant_id": tenant_id,
-            "project_id": project_id,
-            "deadline_at": deadline,
-            "created_by": tx.actor.id,
-            "correlation_id": tx.actor.correlation_id,
-            "reserved_bytes": reserved,
-            "now": tx.now,
-        },
+    row = PublishIntentRow(
+        id=new_id("pub"),
+        tenant_id=tenant_id,
+        project_id=project_id,
+        kind=body.kind,
+        name=body.name,
+        media_type=body.media_type,
+        size_bytes=body.size_bytes,
+        state=IntentState.OPEN,
+        deadline_at=deadline,
+        created_by=tx.actor.id,
+        correlation_id=tx.actor.correlation_id,
+        created_at=tx.now,
+        quota_held=True,
+        reserved_bytes=reserved,
     )
-    await leases.enqueue(tx, WORK, [row["id"]], run_at=deadline, flow=tenant_id)
+    await intent_queries.intent_insert(tx.connection, row)
+    await leases.enqueue(tx, WORK, [row.id], run_at=deadline, flow=tenant_id)
     await _record(tx, "publish_intent_create", row, {"kind": body.kind, "name": body.name})
     return intent_document(row, settings, caller, tx.now.timestamp())
 
@@ -73,7 +76,7 @@ async def publish_intent_create(
 async def publish_intent_list(
     connection: Connection, settings: Settings, project_id: str, after: str | None, limit: int, caller: Caller
 ) -> Page[PublishIntent]:
-    """Without upload tickets: whoever goes on with one asks for it by its id."""
+    """List the intents without upload tickets: a publisher asks for one by the intent's id."""
     rows = await intent_queries.intent_list(connection, project_id, after, limit + 1)
     return Page[PublishIntent].of([intent_document(row, settings, caller, None) for row in rows], limit)
 
@@ -87,42 +90,44 @@ async def publish_intent_show(
 
 
 def reserved_at_first(settings: Settings, body: PublishIntentCreate) -> int:
-    """What was announced. Bytes that come through the API are counted as they come; those that go straight to a bucket are
-    not seen on their way, so that an unknown number is taken for the largest. An image is counted when it is checked.
+    """Return how many bytes an intent reserves when it is created: what was announced.
+
+    Bytes that come through the API are counted as they come. Those that go straight to a bucket are not seen on their
+    way, so that an unknown number is taken for the largest. An image is counted when it is checked.
     """
     if body.size_bytes is not None:
         return body.size_bytes
     return settings.artifact_max_bytes if body.kind == "blob" and settings.s3_bucket_url else 0
 
 
-async def give_back_quota(tx: Tx, settings: Settings, ended: DictRow) -> None:
-    """Of an intent that ended in this transaction, and did not become an artifact."""
-    if ended["quota_held"]:
-        use = ArtifactUse(ended["tenant_id"], ended["project_id"], -1, -ended["reserved_bytes"])
+async def give_back_quota(tx: Tx, settings: Settings, ended: PublishIntentRow) -> None:
+    """Give back the quota of an intent that ended in this transaction and did not become an artifact."""
+    if ended.quota_held:
+        use = ArtifactUse(ended.tenant_id, ended.project_id, -1, -ended.reserved_bytes)
         await quotas.count_artifacts(tx, settings, use)
 
 
-def require_open_blob(row: DictRow) -> None:
-    """Before bytes are taken in."""
-    if row["state"] != IntentState.OPEN or row["kind"] != "blob":
-        raise Problem("conflict", f"The intent is {row['state']} and of kind {row['kind']}: it takes no bytes.")
+def require_open_blob(row: PublishIntentRow) -> None:
+    """Refuse bytes for an intent that does not take them."""
+    if row.state != IntentState.OPEN or row.kind != "blob":
+        raise Problem("conflict", f"The intent is {row.state} and of kind {row.kind}: it takes no bytes.")
 
 
-async def content_received(tx: Tx, intent: DictRow, digest: str, size_bytes: int) -> None:
+async def content_received(tx: Tx, intent: PublishIntentRow, digest: str, size_bytes: int) -> None:
     await _record(tx, "publish_intent_upload", intent, {"digest": digest, "size_bytes": size_bytes})
 
 
 async def publish_intent_complete(
     tx: Tx, settings: Settings, project_id: str, intent_id: str, body: PublishIntentComplete, caller: Caller
 ) -> PublishIntent:
-    """The bytes are there. They are read and hashed now; the artifact exists when they are what was said."""
-    row = present(await intent_queries.intent_hold(tx.connection, project_id, intent_id), intent_id)
-    if row["state"] == IntentState.VERIFYING and row["digest"] == body.digest:
+    """Start the verification: the bytes are read and hashed, and the artifact exists when they have the digest."""
+    row = present(await intent_queries.intent_lock(tx.connection, project_id, intent_id), intent_id)
+    if row.state == IntentState.VERIFYING and row.digest == body.digest:
         tx.audited = True  # said before, and nothing is changed by saying it again
         return intent_document(row, settings, caller, None)
-    if row["state"] != IntentState.OPEN:
-        raise Problem("conflict", f"The intent is {row['state']}.")
-    row = await intent_queries.intent_verifying(tx.connection, intent_id, body.digest, tx.now + VERIFY_LIMIT)
+    if row.state != IntentState.OPEN:
+        raise Problem("conflict", f"The intent is {row.state}.")
+    row = await intent_queries.intent_start_verification(tx.connection, intent_id, body.digest, tx.now + VERIFY_LIMIT)
     await leases.enqueue(tx, WORK, [intent_id])
     await _record(tx, "publish_intent_complete", row, {"digest": body.digest})
     return intent_document(row, settings, caller, None)
@@ -131,9 +136,9 @@ async def publish_intent_complete(
 async def publish_intent_cancel(
     tx: Tx, settings: Settings, project_id: str, intent_id: str, caller: Caller
 ) -> PublishIntent:
-    row = present(await intent_queries.intent_hold(tx.connection, project_id, intent_id), intent_id)
-    if row["state"] != IntentState.OPEN:
-        raise Problem("conflict", f"The intent is {row['state']}.")
+    row = present(await intent_queries.intent_lock(tx.connection, project_id, intent_id), intent_id)
+    if row.state != IntentState.OPEN:
+        raise Problem("conflict", f"The intent is {row.state}.")
     ended = await intent_queries.intent_end(tx.connection, intent_id, IntentState.CANCELLED, tx.now)
     if ended is not None:
         await give_back_quota(tx, settings, ended)
@@ -143,36 +148,37 @@ async def publish_intent_cancel(
 
 
 async def intents_forget(tx: Tx, before: datetime, portion: int) -> int:
-    """Those that ended before then; their artifacts stay."""
+    """Delete intents that ended before then; their artifacts stay."""
     return await intent_queries.intents_delete_before(tx.connection, before, portion)
 
 
-async def _record(tx: Tx, action: str, row: DictRow, details: dict[str, object]) -> None:
-    await audit.record(tx, AuditEntry(action, row["id"], row["tenant_id"], row["project_id"], details=details))
-    data: dict[str, object] = {"state": row["state"], "name": row["name"]}
-    await events.emit(tx, NewEvent("publish_intent.changed", row["id"], row["tenant_id"], row["project_id"], data))
+async def _record(tx: Tx, action: str, row: PublishIntentRow, details: dict[str, object]) -> None:
+    await audit.record(tx, AuditEntry(action, row.id, row.tenant_id, row.project_id, details=details))
+    data: dict[str, object] = {"state": row.state, "name": row.name}
+    await events.emit(tx, NewEvent("publish_intent.changed", row.id, row.tenant_id, row.project_id, data))
 
 
-def intent_document(row: DictRow, settings: Settings, caller: Caller, now: float | None) -> PublishIntent:
-    """`now` says that a ticket for the upload may be made, which is good from then until the intent's deadline."""
-    shown = {name: row[name] for name in PublishIntent.model_fields if name in row}
-    is_open = row["state"] == IntentState.OPEN
+def intent_document(row: PublishIntentRow, settings: Settings, caller: Caller, now: float | None) -> PublishIntent:
+    """Build the answer. With `now` it has a ticket for the upload, valid from then until the intent's deadline."""
+    is_open = row.state == IntentState.OPEN
     upload, push = None, None
     if is_open and now is not None:
-        if row["kind"] == "blob":
-            seconds = max(1, int(row["deadline_at"].timestamp() - now))
-            ticket = places.blob_store(settings).upload_ticket(row["project_id"], row["id"], seconds, row["size_bytes"])
+        if row.kind == "blob" and row.deadline_at is not None:
+            seconds = max(1, int(row.deadline_at.timestamp() - now))
+            ticket = backends.blob_store(settings).upload_ticket(row.project_id, row.id, seconds, row.size_bytes)
             upload = UploadTicket(
                 method=ticket.method, url=ticket.url, authorised=ticket.authorised, headers=ticket.headers
             )
-        elif places.registry_url(settings):
-            repository = repository_of(row["project_id"], row["name"])
-            push = RegistryPlace(registry=places.registry_host(settings), repository=repository)
+        elif backends.registry_url(settings):
+            repository = repository_of(row.project_id, row.name)
+            push = RegistryPlace(registry=backends.registry_host(settings), repository=repository)
     verbs = ("publish_intent_upload", "publish_intent_complete", "publish_intent_cancel") if is_open else ()
-    return PublishIntent(**shown, upload=upload, push=push, allowed_actions=identity.allowed_actions(caller, verbs))
+    return PublishIntent(
+        **fields_of(row), upload=upload, push=push, allowed_actions=identity.allowed_actions(caller, verbs)
+    )
 
 
-def present(row: DictRow | None, intent_id: str) -> DictRow:
+def present(row: PublishIntentRow | None, intent_id: str) -> PublishIntentRow:
     if row is None:
         raise not_found("publish intent", intent_id)
     return row

@@ -16,7 +16,7 @@ from pydantic import SecretStr
 
 from gpuaas_sdk.registry import IMAGE_MANIFEST
 from gpuaas_sdk.testing import free_port
-from gpuaas_server.artifacts import pulling
+from gpuaas_server.artifacts import runtime_secrets
 from gpuaas_server.artifacts.schemas import RuntimeSecret, RuntimeSecretCreate
 from gpuaas_server.kernel.context import system_actor
 from gpuaas_server.kernel.database import PLATFORM, Scope
@@ -56,7 +56,7 @@ async def issue(
     )
     actor = system_actor("controller")
     async with shop.platform.transaction(Scope(shop.tenant_id), actor) as tx:
-        return await pulling.runtime_secret_create(tx, shop.platform.settings, leased, body)
+        return await runtime_secrets.runtime_secret_create(tx, shop.platform.settings, leased, body)
 
 
 def opened(secret: RuntimeSecret) -> Json:
@@ -92,7 +92,7 @@ async def test_the_secret_ends_with_its_time_with_the_operation_and_with_the_art
     clock.ahead = timedelta()
     ended = opened(await issue(shop, artifact))
     async with shop.platform.transaction(PLATFORM, system_actor("test")) as tx:
-        await pulling.secrets_end(tx, OPERATION)
+        await runtime_secrets.secrets_end(tx, OPERATION)
     assert (await pull(shop, ended)).status_code == 401
     revoked = opened(await issue(shop, artifact))
     await shop.admin.post(f"{shop.path}/artifacts/{artifact['id']}/revoke", {"reason": "a hole"})
@@ -144,7 +144,9 @@ async def test_an_image_is_pulled_by_the_token_protocol_and_nothing_beside_it(si
         for repository in (own, other):
             asked = await client.get("/api/v1/registry/token", params={"scope": f"repository:{repository}:pull,push"})
             granted[repository] = asked.json()["token"]
-            assert asked.json()["expires_in"] == 60, "a host's token is a new look at the artifact each minute"
+            assert asked.json()["expires_in"] == 60, (
+                "a host's token is a new inspect_artifact at the artifact each minute"
+            )
     async with httpx.AsyncClient(base_url=f"http://{site.registry}", timeout=60) as client:
         headers = {"Authorization": f"Bearer {granted[own]}", "Accept": IMAGE_MANIFEST}
         assert (await client.get(f"/v2/{own}/manifests/{artifact['digest']}", headers=headers)).status_code == 200

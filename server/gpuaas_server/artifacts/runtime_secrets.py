@@ -1,4 +1,4 @@
-"""Runtime secrets, of the one purpose `artifact_pull`: what a host shows to pull one artifact while an operation runs."""
+"""Runtime secrets: what a host shows to pull one artifact (`artifact_pull`) while an operation runs."""
 
 import hashlib
 import hmac
@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 import orjson
-from psycopg.rows import DictRow
 
-from gpuaas_server.artifacts import places, queries
+from gpuaas_server.artifacts import backends, queries
+from gpuaas_server.artifacts.rows import ArtifactRow, PullableArtifact, RuntimeSecretRow
 from gpuaas_server.artifacts.schemas import RuntimeSecret, RuntimeSecretCreate
 from gpuaas_server.artifacts.stages import Trust
 from gpuaas_server.audit import service as audit
@@ -33,8 +33,8 @@ def pull_path(artifact_id: str) -> str:
     return f"/api/v1/artifact-pulls/{artifact_id}"
 
 
-class Leased(Protocol):
-    """As much of an operation as this room needs, from the room of operations, to which a lease was shown."""
+class LeasedOperation(Protocol):
+    """As much of a leased operation as a runtime secret needs; `operations` checked the lease."""
 
     @property
     def operation_id(self) -> str: ...
@@ -50,8 +50,10 @@ class Leased(Protocol):
     def deadline_at(self) -> datetime: ...
 
 
-async def runtime_secret_create(tx: Tx, settings: Settings, leased: Leased, body: RuntimeSecretCreate) -> RuntimeSecret:
-    """For whoever holds the operation's lease, sealed to their key: the answer itself tells nothing to anybody else."""
+async def runtime_secret_create(
+    tx: Tx, settings: Settings, leased: LeasedOperation, body: RuntimeSecretCreate
+) -> RuntimeSecret:
+    """Issue a secret to whoever holds the operation's lease. It is sealed to their key: nobody else can read the answer."""
     project_id, operation_id = leased.project_id, leased.operation_id
     artifact = (
         None
@@ -63,47 +65,48 @@ async def runtime_secret_create(tx: Tx, settings: Settings, leased: Leased, body
     _refuse_revoked(artifact)
     secret_id, secret = new_id("rts"), secrets.token_urlsafe(32)
     expires_at = min(leased.deadline_at, tx.now + LONGEST)
-    values = {
-        "id": secret_id,
-        "tenant_id": leased.tenant_id,
-        "project_id": project_id,
-        "operation_id": operation_id,
-        "artifact_id": artifact["id"],
-        "secret_digest": secret_digest(secret),
-        "issued_to": tx.actor.id,
-        "now": tx.now,
-        "expires_at": expires_at,
-    }
-    await queries.secret_insert(tx.connection, values)
-    told = {"username": secret_id, "password": secret, **_where(settings, artifact)}
-    details: dict[str, object] = {"purpose": body.purpose, "operation": operation_id, "artifact": artifact["id"]}
+    row = RuntimeSecretRow(
+        id=secret_id,
+        tenant_id=leased.tenant_id,
+        project_id=project_id,
+        purpose=body.purpose,
+        operation_id=operation_id,
+        artifact_id=artifact.id,
+        secret_digest=secret_digest(secret),
+        issued_to=tx.actor.id,
+        created_at=tx.now,
+        expires_at=expires_at,
+    )
+    await queries.secret_insert(tx.connection, row)
+    content = {"username": secret_id, "password": secret, **_source(settings, artifact)}
+    details: dict[str, object] = {"purpose": body.purpose, "operation": operation_id, "artifact": artifact.id}
     await audit.record(
         tx, AuditEntry("runtime_secret_create", secret_id, leased.tenant_id, project_id, details=details)
     )
     return RuntimeSecret(
         id=secret_id,
         purpose=body.purpose,
-        digest=artifact["digest"],
-        kind=artifact["kind"],
+        digest=artifact.digest,
+        kind=artifact.kind,  # type: ignore[arg-type]  # a constraint of the table
         expires_at=expires_at,
         format=sealed_box.FORMAT,
-        sealed=sealed_box.seal_to(body.recipient_key, orjson.dumps(told), f"runtime-secret:{secret_id}"),
+        sealed=sealed_box.seal_to(body.recipient_key, orjson.dumps(content), f"runtime-secret:{secret_id}"),
     )
 
 
-def _where(settings: Settings, artifact: DictRow) -> dict[str, str]:
-    """An image by its reference, for any client that can log in to a registry; a blob by the API's own path.
+def _source(settings: Settings, artifact: PullableArtifact) -> dict[str, str]:
+    """Return where to pull from: an image by its reference, with any registry client; a blob by the API's own path.
 
     The bucket's URL is made when the secret is used (artifact_pull), so that what is revoked meanwhile is not given out.
     """
-    if artifact["kind"] == "oci":
-        host = places.registry_host(settings)
-        return {"registry": host, "reference": f"{host}/{artifact['location']}@{artifact['digest']}"}
-    return {"url": pull_path(artifact["id"]), "authorization": "basic"}
+    if artifact.kind == "oci":
+        host = backends.registry_host(settings)
+        return {"registry": host, "reference": f"{host}/{artifact.location}@{artifact.digest}"}
+    return {"url": pull_path(artifact.id), "authorization": "basic"}
 
 
 async def secrets_end(tx: Tx, operation_id: str) -> None:
-    """The operation has ended: so has everything that was issued for it."""
+    """Revoke every secret that was issued for an operation, since it has ended."""
     await queries.secrets_revoke(tx.connection, operation_id, tx.now)
 
 
@@ -111,30 +114,21 @@ async def secrets_forget(tx: Tx, before: datetime, portion: int) -> int:
     return await queries.secrets_delete_before(tx.connection, before, portion)
 
 
-class Pulled:
-    """The artifact that a secret opens."""
-
-    def __init__(self, row: DictRow) -> None:
-        self.artifact_id: str = row["id"]
-        self.kind: str = row["kind"]
-        self.location: str = row["location"]
-
-
-async def secret_opened(platform: Platform, secret_id: str, secret: str) -> Pulled:
-    """Whoever shows it is believed until it expires or is revoked, and only for its artifact."""
+async def open_secret(platform: Platform, secret_id: str, secret: str) -> ArtifactRow:
+    """Return the artifact of a valid secret. A secret is valid until it expires or is revoked."""
     async with platform.database.connection(PLATFORM) as connection:
-        row = await queries.secret_live(connection, secret_id, platform.clock())
-        known = bytes(row["secret_digest"]) if row else _NO_DIGEST
+        row = await queries.secret_find_live(connection, secret_id, platform.clock())
+        known = row.secret_digest if row else _NO_DIGEST
         if not hmac.compare_digest(known, secret_digest(secret)) or row is None:
             raise Problem("bad_credentials")
-        artifact = await queries.artifact_load(connection, row["artifact_id"])
+        artifact = await queries.artifact_load(connection, row.artifact_id)
         if artifact is None:
             raise Problem("bad_credentials")
         _refuse_revoked(artifact)
-        await queries.secret_used(connection, secret_id, platform.clock())
-    return Pulled(artifact)
+        await queries.secret_touch(connection, secret_id, platform.clock())
+    return artifact
 
 
-def _refuse_revoked(artifact: DictRow) -> None:
-    if artifact["trust"] == Trust.REVOKED:
-        raise Problem("artifact_revoked", artifact["trust_detail"])
+def _refuse_revoked(artifact: ArtifactRow | PullableArtifact) -> None:
+    if artifact.trust == Trust.REVOKED:
+        raise Problem("artifact_revoked", artifact.trust_detail)

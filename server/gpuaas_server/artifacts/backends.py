@@ -1,4 +1,4 @@
-"""From settings to the parts that hold bytes: the blob store, and the registry with the key it trusts."""
+"""The stores of artifacts that the settings name: the blob store, and the registry with the key it trusts."""
 
 import ssl
 from urllib.parse import urlsplit
