@@ -12,7 +12,7 @@ from typing import Any, Self
 import orjson
 from psycopg import AsyncConnection, DatabaseError, Error
 from psycopg.pq import TransactionStatus
-from psycopg.rows import DictRow, dict_row
+from psycopg.rows import DictRow, dict_row, scalar_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from gpuaas_server.kernel.database_health import CONNECT_OPTIONS, WRITE_FAILURES, DatabaseHealth
@@ -202,20 +202,18 @@ async def _enter_scope(connection: Connection, scope: Scope) -> None:
 
 async def rows_removed(connection: Connection, delete: str, parameters: Sequence[object]) -> int:
     """Run a DELETE of ours, and count: in a pipeline a cursor does not know how many rows there were."""
-    cursor = await connection.execute(
-        f"WITH gone AS ({delete} RETURNING 1) SELECT count(*) AS n FROM gone".encode(), parameters
+    cursor = await connection.cursor(row_factory=scalar_row).execute(
+        f"WITH gone AS ({delete} RETURNING 1) SELECT count(*) FROM gone".encode(), parameters
     )
-    row = await cursor.fetchone()
-    return int(row["n"]) if row else 0
+    return int(await cursor.fetchone() or 0)
 
 
 async def refuse_all_seeing_role(connection: Connection) -> None:
     """Row-level security is a wall only for a role that cannot walk around it."""
-    cursor = await connection.execute(
-        "SELECT rolsuper OR rolbypassrls AS sees_all FROM pg_roles WHERE rolname = current_user"
+    cursor = await connection.cursor(row_factory=scalar_row).execute(
+        "SELECT NOT rolsuper AND NOT rolbypassrls FROM pg_roles WHERE rolname = current_user"
     )
-    row = await cursor.fetchone()
-    if row is None or row["sees_all"]:
+    if not await cursor.fetchone():
         raise StartFailed(
             "the database role is SUPERUSER or BYPASSRLS, which disables the tenant wall; "
             "connect as an ordinary role that owns the gpuaas schema"
@@ -224,7 +222,6 @@ async def refuse_all_seeing_role(connection: Connection) -> None:
 
 async def refuse_other_encodings(connection: Connection) -> None:
     """Names of people and things are Unicode; another encoding would fail late and oddly."""
-    cursor = await connection.execute("SELECT current_setting('server_encoding') AS encoding")
-    row = await cursor.fetchone()
-    if row is None or row["encoding"] != "UTF8":
+    cursor = await connection.cursor(row_factory=scalar_row).execute("SELECT current_setting('server_encoding')")
+    if await cursor.fetchone() != "UTF8":
         raise StartFailed("the database's encoding is not UTF8; create it with ENCODING 'UTF8' TEMPLATE template0")

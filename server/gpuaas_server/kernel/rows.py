@@ -124,6 +124,13 @@ async def execute(
     return await connection.cursor(row_factory=row_factory(row)).execute(statement, parameters)
 
 
+async def execute_scalar(
+    connection: Connection, kind: type[Value], statement: str, parameters: Params | None = None
+) -> AsyncCursor[Value]:
+    """As `execute`, for a statement of one column. `kind` is only for mypy, which believes it."""
+    return await connection.cursor(row_factory=scalar_row).execute(statement, parameters)
+
+
 async def fetch_one(connection: Connection, row: type[Row], statement: str, parameters: Params | None = None) -> Row:
     """The row of a statement that always has one, such as the RETURNING of an INSERT."""
     found = await fetch_optional(connection, row, statement, parameters)
@@ -148,16 +155,12 @@ async def fetch_all(
 async def fetch_value(
     connection: Connection, kind: type[Value], statement: str, parameters: Params | None = None
 ) -> Value | None:
-    """The first column of the first row; None when there is no row, or it is NULL. `kind` is what mypy takes it for."""
-    cursor = await connection.cursor(row_factory=scalar_row).execute(statement, parameters)
-    found: Value | None = await cursor.fetchone()
-    return found
+    """The first column of the first row; None when there is no row, or it is NULL."""
+    return await (await execute_scalar(connection, kind, statement, parameters)).fetchone()
 
 
 async def fetch_values(
     connection: Connection, kind: type[Value], statement: str, parameters: Params | None = None
 ) -> list[Value]:
     """The first column of every row."""
-    cursor = await connection.cursor(row_factory=scalar_row).execute(statement, parameters)
-    found: list[Value] = await cursor.fetchall()
-    return found
+    return await (await execute_scalar(connection, kind, statement, parameters)).fetchall()

@@ -116,7 +116,7 @@ async def tenant_create(tx: Tx, body: TenantCreate, caller: Caller) -> Tenant:
 async def tenant_list(
     connection: Connection, actor: Actor, after: str | None, limit: int, caller: Caller
 ) -> Page[Tenant]:
-    """All tenants for the platform's caller, else the caller's own."""
+    """All tenants for the platform's roles, else the caller's own."""
     only = None if caller.roles & identity.PLATFORM_ROLES else [actor.tenant_id]
     rows = await queries.tenant_list(connection, only, after, limit + 1)
     return Page[Tenant].of([_tenant(row, caller) for row in rows], limit)

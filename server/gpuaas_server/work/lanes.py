@@ -90,6 +90,10 @@ class Waiting:
     flow: str
     run_at: datetime
 
+    def __post_init__(self) -> None:
+        """The database says a lane by its number."""
+        object.__setattr__(self, "lane", Lane(self.lane))
+
 
 def per_lane(running: Mapping[tuple[Lane, str], int]) -> Counter[Lane]:
     counted: Counter[Lane] = Counter()

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from psycopg import AsyncCursor
-from psycopg.rows import DictRow
 
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.rows import execute_scalar, fetch_all, fetch_value
 from gpuaas_server.work.lanes import Lane, Waiting, lane_of
 
 TOPIC = "work"
@@ -29,6 +29,28 @@ class Lease:
     due_at: datetime
     lane: Lane = Lane.INTERACTIVE
     flow: str = ""
+
+    def __post_init__(self) -> None:
+        """The database says a lane by its number."""
+        object.__setattr__(self, "lane", Lane(self.lane))
+
+
+@dataclass(frozen=True, slots=True)
+class _PassedFlow:
+    """A flow that was looked at, with a row of it that is due; without one, the other columns are NULL."""
+
+    passed: str
+    id: str | None
+    lane: int
+    flow: str
+    run_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class _LaneBacklog:
+    lane: int
+    waiting: int
+    oldest: datetime | None
 
 
 class LeaseLost(Exception):
@@ -101,13 +123,14 @@ async def waiting(
     connection: Connection, kinds: Sequence[str], now: datetime, most: Mapping[Lane, int]
 ) -> list[Waiting]:
     """The oldest rows of each lane that are due, at most so many."""
-    cursor = await connection.execute(
+    return await fetch_all(
+        connection,
+        Waiting,
         "SELECT w.id, w.lane, w.flow, w.run_at FROM unnest(%(lanes)s::smallint[], %(most)s::int[]) AS l(lane, most)"
         " CROSS JOIN LATERAL (SELECT id, lane, flow, run_at FROM work_items"
         f"   WHERE lane = l.lane AND {_FREE} ORDER BY run_at LIMIT l.most) w",
         {"lanes": [int(lane) for lane in most], "most": list(most.values()), "now": now, "kinds": list(kinds)},
     )
-    return [_waiting(row) for row in await cursor.fetchall()]
 
 
 async def waiting_by_flow(
@@ -117,7 +140,9 @@ async def waiting_by_flow(
 
     It goes from flow to flow in the index, past all that they have waiting: the cost does not grow with the backlog.
     """
-    cursor = await connection.execute(
+    rows = await fetch_all(
+        connection,
+        _PassedFlow,
         "WITH RECURSIVE flows AS ("
         " (SELECT flow, 1 AS n FROM work_items WHERE lane = %(lane)s AND flow >= %(first)s ORDER BY flow LIMIT 1)"
         " UNION ALL SELECT (SELECT w.flow FROM work_items w WHERE w.lane = %(lane)s AND w.flow > f.flow"
@@ -134,14 +159,9 @@ async def waiting_by_flow(
             "most": most,
         },
     )
-    rows = await cursor.fetchall()
-    passed = sorted({row["passed"] for row in rows})
+    passed = sorted({row.passed for row in rows})
     again = passed[-1] if len(passed) == FLOWS_AT_ONCE else ""
-    return [_waiting(row) for row in rows if row["id"] is not None], again
-
-
-def _waiting(row: DictRow) -> Waiting:
-    return Waiting(row["id"], Lane(row["lane"]), row["flow"], row["run_at"])
+    return [Waiting(row.id, Lane(row.lane), row.flow, row.run_at) for row in rows if row.id is not None], again
 
 
 _TAKE = (
@@ -162,7 +182,9 @@ async def take(
     lanes: Sequence[Lane] = tuple(Lane),
 ) -> list[Lease]:
     """Lease the oldest that are due, whosever they are."""
-    cursor = await connection.execute(
+    return await fetch_all(
+        connection,
+        Lease,
         "WITH due AS (SELECT d.id, d.run_at FROM unnest(%(lanes)s::smallint[]) AS l(lane) CROSS JOIN LATERAL"
         f"  (SELECT id, run_at FROM work_items WHERE lane = l.lane AND {_FREE}"
         "    ORDER BY run_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED) d LIMIT %(limit)s)" + _TAKE,
@@ -175,14 +197,15 @@ async def take(
             "until": now + timedelta(seconds=seconds),
         },
     )
-    return [_lease(row) for row in await cursor.fetchall()]
 
 
 async def take_chosen(
     connection: Connection, kinds: Sequence[str], owner: str, now: datetime, seconds: float, chosen: Sequence[str]
 ) -> list[Lease]:
     """Lease these rows; those that another worker was quicker to take are not in the answer."""
-    cursor = await connection.execute(
+    return await fetch_all(
+        connection,
+        Lease,
         f"WITH due AS (SELECT id, run_at FROM work_items WHERE id = ANY(%(chosen)s) AND {_FREE}"
         "   ORDER BY id FOR UPDATE SKIP LOCKED)" + _TAKE,
         {
@@ -193,11 +216,6 @@ async def take_chosen(
             "until": now + timedelta(seconds=seconds),
         },
     )
-    return [_lease(row) for row in await cursor.fetchall()]
-
-
-def _lease(row: DictRow) -> Lease:
-    return Lease(**{**row, "lane": Lane(row["lane"])})
 
 
 async def renew(connection: Connection, lease: Lease, until: datetime) -> None:
@@ -210,26 +228,28 @@ async def renew(connection: Connection, lease: Lease, until: datetime) -> None:
         raise LeaseLost(lease.subject)
 
 
-async def guard(tx: Tx, taken: Sequence[Lease]) -> AsyncCursor[DictRow]:
+async def guard(tx: Tx, taken: Sequence[Lease]) -> AsyncCursor[str]:
     """First statement of every apply: locks the rows, so that nobody can take over before we commit.
 
     Its answer, the rows that are still ours, travels with that of the next statement; `ours` reads it.
     """
-    return await tx.connection.execute(
+    return await execute_scalar(
+        tx.connection,
+        str,
         "SELECT w.id FROM unnest(%s::text[], %s::bigint[]) AS l(id, token)"
         " JOIN work_items w ON w.id = l.id AND w.lease_token = l.token ORDER BY w.id FOR UPDATE OF w",
         ([lease.id for lease in taken], [lease.token for lease in taken]),
     )
 
 
-async def ours(guarded: AsyncCursor[DictRow]) -> set[str]:
-    return {row["id"] for row in await guarded.fetchall()}
+async def ours(guarded: AsyncCursor[str]) -> set[str]:
+    return set(await guarded.fetchall())
 
 
-async def finish(tx: Tx, ends: Sequence[tuple[Lease, datetime | None]]) -> AsyncCursor[DictRow]:
+async def finish(tx: Tx, ends: Sequence[tuple[Lease, datetime | None]]) -> AsyncCursor[datetime]:
     """Release leases. None: the work is done, and the row goes unless somebody asked again meanwhile.
 
-    The answer, to be read after the commit, has the rows that stay, each with the time at which it is due.
+    The answer, to be read after the commit, has the times at which the rows that stay are due.
     """
     done = [lease for lease, again_at in ends if again_at is None]
     if done:
@@ -238,7 +258,9 @@ async def finish(tx: Tx, ends: Sequence[tuple[Lease, datetime | None]]) -> Async
             " WHERE w.id = l.id AND w.lease_token = l.token AND w.wanted = l.wanted",
             ([lease.id for lease in done], [lease.token for lease in done], [lease.wanted for lease in done]),
         )
-    return await tx.connection.execute(
+    return await execute_scalar(
+        tx.connection,
+        datetime,
         "UPDATE work_items w SET lease_until = NULL, leased_by = NULL, attempts = 0, last_error = NULL,"
         " run_at = CASE WHEN w.wanted <> l.wanted THEN %s ELSE l.again_at END"
         " FROM unnest(%s::text[], %s::bigint[], %s::bigint[], %s::timestamptz[]) AS l(id, token, wanted, again_at)"
@@ -265,15 +287,14 @@ async def next_due(
     connection: Connection, kinds: Sequence[str], lanes: Sequence[Lane] = tuple(Lane)
 ) -> datetime | None:
     """When the next row becomes due: unleased ones at run_at, leased ones when their lease lapses."""
-    cursor = await connection.execute(
-        "SELECT min(GREATEST(s.run_at, s.lease_until)) AS at FROM unnest(%s::smallint[]) AS l(lane) CROSS JOIN LATERAL"
+    return await fetch_value(
+        connection,
+        datetime,
+        "SELECT min(GREATEST(s.run_at, s.lease_until)) FROM unnest(%s::smallint[]) AS l(lane) CROSS JOIN LATERAL"
         " (SELECT run_at, lease_until FROM work_items WHERE lane = l.lane AND kind = ANY(%s)"
         "   ORDER BY run_at LIMIT 100) s",
         ([int(lane) for lane in lanes], list(kinds)),
     )
-    row = await cursor.fetchone()
-    due: datetime | None = row["at"] if row else None
-    return due
 
 
 MOST_COUNTED = 1000  # of what waits in a lane, so that counting costs little when much does
@@ -281,13 +302,14 @@ MOST_COUNTED = 1000  # of what waits in a lane, so that counting costs little wh
 
 async def backlog(connection: Connection, now: datetime) -> dict[Lane, tuple[int, float]]:
     """Of each lane: how many rows are due and wait for a slot (`MOST_COUNTED` at most), and the seconds of the oldest."""
-    cursor = await connection.execute(
+    rows = await fetch_all(
+        connection,
+        _LaneBacklog,
         "SELECT l.lane, count(w.run_at) AS waiting, min(w.run_at) AS oldest FROM unnest(%(lanes)s::smallint[]) AS l(lane)"
         " LEFT JOIN LATERAL (SELECT run_at FROM work_items WHERE lane = l.lane AND run_at <= %(now)s"
         "   AND (lease_until IS NULL OR lease_until <= %(now)s) ORDER BY run_at LIMIT %(most)s) w ON true GROUP BY l.lane",
         {"lanes": [int(lane) for lane in Lane], "now": now, "most": MOST_COUNTED},
     )
     return {
-        Lane(row["lane"]): (row["waiting"], 0.0 if row["oldest"] is None else (now - row["oldest"]).total_seconds())
-        for row in await cursor.fetchall()
+        Lane(row.lane): (row.waiting, 0.0 if row.oldest is None else (now - row.oldest).total_seconds()) for row in rows
     }

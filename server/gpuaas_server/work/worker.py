@@ -256,8 +256,8 @@ class Worker:
             stays = await leases.finish(tx, ends)
         metrics.work_done.labels(kind, "ok").inc(len(ends))
         metrics.work_done.labels(kind, "lease_lost").inc(len(taken) - len(ends))
-        for row in await stays.fetchall():
-            self._look_by(row["run_at"])
+        for due in await stays.fetchall():
+            self._look_by(due)
 
     async def _load(self, connection: Connection, taken: Sequence[Lease]) -> dict[str, Any]:
         kind, subjects = taken[0].kind, [lease.subject for lease in taken]

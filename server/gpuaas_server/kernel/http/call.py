@@ -23,7 +23,7 @@ from gpuaas_server.kernel.http import idempotency
 from gpuaas_server.kernel.http.streams import StreamLimits, StreamOwner, ended_by_disconnect
 
 Result = TypeVar("Result", bound=BaseModel)
-Asked = TypeVar("Asked")
+Answers = TypeVar("Answers")
 DEADLOCK_TRIES = 3
 
 
@@ -81,8 +81,8 @@ class Call:
 
     async def change_asking(
         self,
-        ask: Callable[[Tx], Awaitable[Asked]],
-        verb: Callable[[Tx, Asked], Awaitable[BaseModel | None]],
+        ask: Callable[[Tx], Awaitable[Answers]],
+        verb: Callable[[Tx, Answers], Awaitable[BaseModel | None]],
         status: int = 200,
     ) -> Response:
         """As `change`, for a verb in a hurry: `ask` sends its first questions, which change nothing and wait for no lock,
@@ -97,16 +97,16 @@ class Call:
 
     async def _change(
         self,
-        ask: Callable[[Tx], Awaitable[Asked]],
-        verb: Callable[[Tx, Asked], Awaitable[BaseModel | None]],
+        ask: Callable[[Tx], Awaitable[Answers]],
+        verb: Callable[[Tx, Answers], Awaitable[BaseModel | None]],
         status: int,
     ) -> Response:
         async with self.platform.transaction(self.admission.scope, self.actor) as tx:
             key = None if self.keyed is None else await self.keyed.identity()
-            recalling = None if key is None else await idempotency.ask(tx, key)
+            lookup = None if key is None else await idempotency.ask(tx, key)
             asked = await ask(tx)
-            if recalling is not None:
-                stored = await idempotency.recall(tx, recalling, self.platform.sealer)
+            if lookup is not None:
+                stored = await idempotency.recall(tx, lookup, self.platform.sealer)
                 if stored is not None:
                     return idempotency.replay(stored)
             result = await verb(tx, asked)

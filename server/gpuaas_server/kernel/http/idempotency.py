@@ -8,16 +8,16 @@ cannot wake up and do what a later attempt was refused. Decision 0007 goes throu
 import hashlib
 from base64 import b64encode
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from psycopg import AsyncCursor
-from psycopg.rows import DictRow
 from starlette.requests import Request
 from starlette.responses import Response
 
 from gpuaas_server.kernel.context import Actor, Platform, Tx
 from gpuaas_server.kernel.database import NOBODY, rows_removed
 from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.rows import columns_of, execute, execute_scalar
 from gpuaas_server.kernel.sealing import Sealer
 
 PROBLEM_TYPE = "application/problem+json"
@@ -52,6 +52,8 @@ class IdempotencyKey:
 
 @dataclass(frozen=True, slots=True)
 class StoredAnswer:
+    """What the first request under a key was answered, and every repetition of it is."""
+
     status: int
     body: bytes
     etag: str | None
@@ -83,37 +85,48 @@ def replay(stored: StoredAnswer) -> Response:
 
 
 @dataclass(frozen=True, slots=True)
-class Recalling:
-    """The questions about a key, on their way; `recall` has the answer."""
+class _StoredKey:
+    fingerprint: bytes
+    status: int
+    body: bytes
+    etag: str | None
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class KeyLookup:
+    """The questions about a key, which have been sent; `recall` reads the answers."""
 
     key: IdempotencyKey
-    lock: AsyncCursor[DictRow]
-    look: AsyncCursor[DictRow]
+    locked: AsyncCursor[bool]
+    stored: AsyncCursor[_StoredKey]
 
 
-async def ask(tx: Tx, key: IdempotencyKey) -> Recalling:
+async def ask(tx: Tx, key: IdempotencyKey) -> KeyLookup:
     """Take the key, if nobody has it, until the transaction ends; and look what is stored under it."""
     # Two statements, and in this order: the second one's snapshot is taken when the lock is held, so it shows what the
     # holder before us has committed. They travel together.
-    lock = await tx.connection.execute("SELECT pg_try_advisory_xact_lock(%s) AS held", (key.lock_number,))
-    look = await tx.connection.execute(
-        "SELECT fingerprint, status, body, etag, expires_at FROM idempotency_keys WHERE owner_id = %s AND key = %s",
+    locked = await execute_scalar(tx.connection, bool, "SELECT pg_try_advisory_xact_lock(%s)", (key.lock_number,))
+    stored = await execute(
+        tx.connection,
+        _StoredKey,
+        f"SELECT {columns_of(_StoredKey)} FROM idempotency_keys WHERE owner_id = %s AND key = %s",
         (key.owner_id, key.key),
     )
-    return Recalling(key, lock, look)
+    return KeyLookup(key, locked, stored)
 
 
-async def recall(tx: Tx, asked: Recalling, sealer: Sealer) -> StoredAnswer | None:
+async def recall(tx: Tx, lookup: KeyLookup, sealer: Sealer) -> StoredAnswer | None:
     """The stored answer, or None when this request is the first."""
-    lock, row = await asked.lock.fetchone(), await asked.look.fetchone()
-    if lock is None or not lock["held"]:
+    locked, stored = await lookup.locked.fetchone(), await lookup.stored.fetchone()
+    if not locked:
         raise Problem("idempotency_in_progress")
-    if row is None or row["expires_at"] <= tx.now:
+    if stored is None or stored.expires_at <= tx.now:
         return None
-    if bytes(row["fingerprint"]) != asked.key.fingerprint:
+    if stored.fingerprint != lookup.key.fingerprint:
         raise Problem("idempotency_mismatch")
     # Answers may hold a secret that is shown once (a service account's key), so they are kept sealed.
-    return StoredAnswer(row["status"], sealer.open(bytes(row["body"]), _PURPOSE), row["etag"])
+    return StoredAnswer(stored.status, sealer.open(stored.body, _PURPOSE), stored.etag)
 
 
 def remember(tx: Tx, key: IdempotencyKey, answer: StoredAnswer, sealer: Sealer, hours: int) -> None:
