@@ -19,7 +19,7 @@ from gpuaas_server.kernel.errors import not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.secrets import private_keys
-from gpuaas_server.secrets.custody_machine import KeySource, SealedKey
+from gpuaas_server.secrets.custody_reconciler import KeySource, SealedKey
 from gpuaas_server.secrets.private_keys import DESTROYED, UNDER_MASTER_KEY, PreparedPrivateKey
 
 PURPOSE = "token-signing-key"

@@ -22,7 +22,7 @@ from gpuaas_server.kernel.database import PLATFORM, Connection
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.pki import queries, tls_authority
 from gpuaas_server.secrets import private_keys
-from gpuaas_server.secrets.custody_machine import KeySource, SealedKey
+from gpuaas_server.secrets.custody_reconciler import KeySource, SealedKey
 from gpuaas_server.secrets.private_keys import PreparedPrivateKey
 
 KeyKind = Literal["task_signing", "ssh_user_ca", "ssh_host_ca", "tls_ca", "client_ca", "registry_token"]

@@ -29,10 +29,10 @@ from gpuaas_server.operations.controller_leases import ControllerLeasesMachine
 from gpuaas_server.operations.reconciler import OperationMachine
 from gpuaas_server.pki import service as pki
 from gpuaas_server.runtime import running_platform
-from gpuaas_server.secrets.custody_machine import KeyCustodyMachine
+from gpuaas_server.secrets.custody_reconciler import KeyCustodyMachine
 from gpuaas_server.secrets.keys import REWRAP
 from gpuaas_server.secrets.keys import SUBJECT as ALL_SECRETS
-from gpuaas_server.secrets.machine import SecretEraseMachine, SecretRewrapMachine
+from gpuaas_server.secrets.reconciler import SecretEraseMachine, SecretRewrapMachine
 from gpuaas_server.terminals.reconciler import TerminalMachine
 from gpuaas_server.work import leases
 from gpuaas_server.work.worker import Worker

@@ -7,7 +7,6 @@ import os
 from dataclasses import dataclass
 
 from cryptography.exceptions import InvalidTag
-from psycopg.rows import DictRow
 
 from gpuaas_server.kernel.context import Platform, Tx, system_actor
 from gpuaas_server.kernel.database import PLATFORM, Connection
@@ -16,6 +15,7 @@ from gpuaas_server.kernel.sealing import Sealer
 from gpuaas_server.secrets import queries
 from gpuaas_server.secrets.envelope import SecretRef, unreadable
 from gpuaas_server.secrets.openbao import OpenBao
+from gpuaas_server.secrets.rows import SealedWrappingKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,36 +32,35 @@ async def current_key(platform: Platform) -> WrappingKey:
     async with platform.database.connection(PLATFORM) as connection:
         row = await queries.key_current(connection, backend)
     if row is not None:
-        return opened(platform, row)
+        return open_key(platform, row)
     version = await OpenBao(platform.settings).key_version() if backend == "openbao" else None
     async with platform.transaction(PLATFORM, system_actor("secret-keys")) as tx:
         await queries.keys_lock(tx.connection)
         row = await queries.key_current(tx.connection, backend)
-        return opened(platform, row) if row is not None else await key_create(tx, platform, version)
+        return open_key(platform, row) if row is not None else await key_create(tx, platform, version)
 
 
 async def key_create(tx: Tx, platform: Platform, external_version: int | None) -> WrappingKey:
-    """The next key of the configured backend; the caller holds the lock. An external key was made where it lives."""
+    """Make the next key of the configured backend. Caller must hold the lock. An external key was made where it lives."""
     backend, key_id, sealed = platform.settings.custody_backend, new_id("sek"), None
     version = external_version or 1 + await queries.key_last_version(tx.connection, backend)
     if external_version is None:
         sealed = platform.sealer.seal(os.urandom(32), _purpose(key_id))
     await queries.key_insert(tx.connection, key_id, backend, version, sealed, tx.now)
-    row = {"id": key_id, "backend": backend, "version": version, "sealed_key": sealed, "retired_at": None}
-    return opened(platform, row)
+    return open_key(platform, SealedWrappingKey(key_id, backend, version, sealed))
 
 
-def opened(platform: Platform, row: DictRow) -> WrappingKey:
+def open_key(platform: Platform, row: SealedWrappingKey) -> WrappingKey:
     key = None
-    if row["sealed_key"] is not None:
-        key = Sealer(platform.sealer.open(bytes(row["sealed_key"]), _purpose(row["id"])))
-    return WrappingKey(row["id"], row["backend"], row["version"], key)
+    if row.sealed_key is not None:
+        key = Sealer(platform.sealer.open(row.sealed_key, _purpose(row.id)))
+    return WrappingKey(row.id, row.backend, row.version, key)
 
 
 async def find_key(platform: Platform, connection: Connection, key_id: str) -> WrappingKey | None:
-    """None when it was retired: what it protected is under another one by now."""
+    """The key, or None when it was retired: what it protected is under another one by now."""
     row = await queries.key_find(connection, key_id)
-    return None if row is None or row["retired_at"] is not None else opened(platform, row)
+    return None if row is None or row.retired_at is not None else open_key(platform, row)
 
 
 async def wrap(platform: Platform, key: WrappingKey, ref: SecretRef, data_key: bytes) -> bytes:

@@ -13,9 +13,9 @@ from typing import Literal
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem
-from gpuaas_server.secrets import backends, envelope, queries
-from gpuaas_server.secrets import private_key_queries as rows
+from gpuaas_server.secrets import backends, envelope, private_key_queries, queries
 from gpuaas_server.secrets.envelope import SecretRef
+from gpuaas_server.secrets.rows import NewPrivateKey
 
 log = logging.getLogger(__name__)
 STORE_AWAY_SECONDS = 1.0
@@ -54,29 +54,28 @@ async def private_key_prepare(platform: Platform, owner_id: str, clear: bytes) -
 async def private_key_store(tx: Tx, prepared: PreparedPrivateKey) -> None:
     if not await queries.key_share(tx.connection, prepared.key_id):
         raise Problem("secret_store_unavailable", "The keys of the secret store were rotated at the same moment.")
-    await rows.private_key_insert(
-        tx.connection, prepared.owner_id, prepared.key_id, prepared.wrapped_key, prepared.sealed_value, tx.now
-    )
+    row = NewPrivateKey(prepared.owner_id, prepared.key_id, prepared.wrapped_key, prepared.sealed_value, tx.now)
+    await private_key_queries.private_key_insert(tx.connection, row)
 
 
 async def private_key_open(platform: Platform, connection: Connection, owner_id: str) -> bytes:
     """The private key in clear, for the caller's memory only."""
-    ref, row = SecretRef(owner_id, 1), await rows.private_key_find(connection, owner_id)
+    ref, row = SecretRef(owner_id, 1), await private_key_queries.private_key_find(connection, owner_id)
     if row is None:
         raise envelope.unreadable(ref)
-    data_key = await backends.unwrap(platform, backends.opened(platform, row), ref, bytes(row["wrapped_key"]))
-    return envelope.open_sealed(data_key, ref, bytes(row["sealed_value"]))
+    data_key = await backends.unwrap(platform, backends.open_key(platform, row), ref, row.wrapped_key)
+    return envelope.open_sealed(data_key, ref, row.sealed_value)
 
 
 async def private_keys_destroy(tx: Tx, owner_ids: Sequence[str]) -> None:
     """At the commit nobody can open them any more."""
-    await rows.private_keys_delete(tx.connection, owner_ids)
+    await private_key_queries.private_keys_delete(tx.connection, owner_ids)
 
 
 async def custody_of(connection: Connection, owner_ids: Sequence[str]) -> dict[str, Custody]:
     """What protects each of these keys; absent: it is not in custody (yet, or any more)."""
-    found = await rows.custody_of(connection, owner_ids)
-    return {row["id"]: Custody(row["backend"], row["key_id"]) for row in found}
+    found = await private_key_queries.custody_of(connection, owner_ids)
+    return {row.id: Custody(row.backend, row.key_id) for row in found}
 
 
 async def await_store(open_keys: Callable[[], Awaitable[None]]) -> None:

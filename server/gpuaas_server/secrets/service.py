@@ -6,16 +6,15 @@ the key that wraps it (there, never here). A value that was put there for a chan
 
 from dataclasses import dataclass
 
-from psycopg.rows import DictRow
-
 from gpuaas_server.kernel.context import Platform, Tx
-from gpuaas_server.kernel.database import Connection, Scope
+from gpuaas_server.kernel.database import Scope
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.secrets import backends, envelope, queries
 from gpuaas_server.secrets.backends import WrappingKey
 from gpuaas_server.secrets.envelope import SecretRef, unreadable
 from gpuaas_server.secrets.openbao import OpenBao
+from gpuaas_server.secrets.rows import NewSecretVersion, SecretVersion
 from gpuaas_server.work import leases
 
 ERASE = "secret_erase"
@@ -55,7 +54,7 @@ async def secret_prepare(
 
 
 async def secret_discard(platform: Platform, prepared: PreparedSecret) -> None:
-    """It was not stored after all. That it stays in the external store when that is away, harms nobody."""
+    """Remove a value that was not stored after all. When the store is away it stays there, and harms nobody."""
     if prepared.kept_in == "openbao":
         try:
             await OpenBao(platform.settings).erase(_name(prepared.ref))
@@ -67,9 +66,19 @@ async def secret_store(tx: Tx, prepared: PreparedSecret) -> None:
     if not await queries.key_share(tx.connection, prepared.key_id):
         raise Problem("secret_store_unavailable", "The keys of the secret store were rotated at the same moment.")
     owner, ref = prepared.owner, prepared.ref
-    place = (owner.tenant_id, owner.project_id, owner.purpose)
-    value = (prepared.key_id, prepared.wrapped_key, prepared.sealed_value, prepared.kept_in)
-    await queries.secret_insert(tx.connection, (ref.secret_id, ref.version, *place, *value, tx.now))
+    row = NewSecretVersion(
+        id=ref.secret_id,
+        version=ref.version,
+        tenant_id=owner.tenant_id,
+        project_id=owner.project_id,
+        purpose=owner.purpose,
+        key_id=prepared.key_id,
+        wrapped_key=prepared.wrapped_key,
+        sealed_value=prepared.sealed_value,
+        kept_in=prepared.kept_in,
+        created_at=tx.now,
+    )
+    await queries.secret_insert(tx.connection, row)
 
 
 async def secret_open(platform: Platform, scope: Scope, ref: SecretRef) -> bytes:
@@ -77,41 +86,39 @@ async def secret_open(platform: Platform, scope: Scope, ref: SecretRef) -> bytes
     for _ in range(OPEN_TRIES):
         async with platform.database.connection(scope) as connection:
             row = await queries.secret_find(connection, ref.secret_id, ref.version)
-            key = await _key_of(platform, connection, row)
-        if row is None or row["destroyed_at"] is not None:
+            key = None if row is None else await backends.find_key(platform, connection, row.key_id)
+        if row is None or row.destroyed_at is not None:
             raise unreadable(ref)
         if key is not None:
             return await _open(platform, ref, row, key)
     raise unreadable(ref)
 
 
-async def _key_of(platform: Platform, connection: Connection, row: DictRow | None) -> WrappingKey | None:
-    return None if row is None else await backends.find_key(platform, connection, row["key_id"])
-
-
-async def _open(platform: Platform, ref: SecretRef, row: DictRow, key: WrappingKey) -> bytes:
-    data_key = await backends.unwrap(platform, key, ref, bytes(row["wrapped_key"]))
-    sealed = row["sealed_value"]
-    if row["kept_in"] == "openbao":
+async def _open(platform: Platform, ref: SecretRef, row: SecretVersion, key: WrappingKey) -> bytes:
+    if row.wrapped_key is None:
+        raise unreadable(ref)
+    data_key = await backends.unwrap(platform, key, ref, row.wrapped_key)
+    sealed = row.sealed_value
+    if row.kept_in == "openbao":
         sealed = await OpenBao(platform.settings).get(_name(ref))
     if sealed is None:
         raise unreadable(ref)
-    return envelope.open_sealed(data_key, ref, bytes(sealed))
+    return envelope.open_sealed(data_key, ref, sealed)
 
 
 async def secret_destroy(tx: Tx, secret_id: str, up_to_version: int) -> None:
     """At the commit nobody can open these versions any more; what is left in the external store goes right after."""
     gone = await queries.versions_destroy(tx.connection, secret_id, up_to_version, tx.now)
-    if any(row["kept_in"] == "openbao" for row in gone):
+    if any(row.kept_in == "openbao" for row in gone):
         await leases.enqueue(tx, ERASE, [secret_id])
 
 
 async def destroy_portion(tx: Tx, project_id: str, portion: int) -> int:
-    """Destroy some more of a project's secrets. How many may still lie in the external store."""
+    """Destroy some more of a project's secrets. The answer is how many may still lie in the external store."""
     gone = await queries.project_secrets_destroy(tx.connection, project_id, tx.now, portion)
-    elsewhere = sorted({row["id"] for row in gone if row["kept_in"] == "openbao"})
-    if elsewhere:
-        await leases.enqueue(tx, ERASE, elsewhere)
+    in_store = sorted({row.id for row in gone if row.kept_in == "openbao"})
+    if in_store:
+        await leases.enqueue(tx, ERASE, in_store)
     return await queries.project_secrets_unerased(tx.connection, project_id)
 
 

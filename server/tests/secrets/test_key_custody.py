@@ -15,7 +15,7 @@ from gpuaas_server.pki import keys as platform_keys
 from gpuaas_server.processes.worker import KEY_SOURCES, build_worker, ensure_recurring_work
 from gpuaas_server.runtime import running_platform
 from gpuaas_server.secrets import keys, private_keys
-from gpuaas_server.secrets.custody_machine import KeyCustodyMachine
+from gpuaas_server.secrets.custody_reconciler import KeyCustodyMachine
 from gpuaas_server.work import leases
 from tests_support.openbao import RunningOpenBao
 

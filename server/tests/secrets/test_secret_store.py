@@ -10,7 +10,7 @@ from gpuaas_server.kernel.database import PLATFORM, Scope
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.runtime import running_platform
-from gpuaas_server.secrets import keys, machine, queries, service
+from gpuaas_server.secrets import keys, queries, reconciler, service
 from gpuaas_server.secrets.envelope import SecretRef
 from gpuaas_server.secrets.service import PreparedSecret, SecretOwner
 from gpuaas_server.work import leases
@@ -58,7 +58,7 @@ async def work(platform: Platform, kind: str) -> int:
     """Do what is due of this kind, once; how many there were."""
     async with platform.database.connection(PLATFORM) as connection:
         taken = await leases.take(connection, [kind], "test", platform.clock(), 60, 10)
-    hands = Worker(platform, [machine.SecretRewrapMachine(platform), machine.SecretEraseMachine()])
+    hands = Worker(platform, [reconciler.SecretRewrapMachine(platform), reconciler.SecretEraseMachine()])
     for lease in taken:
         await hands._advance(lease)
     return len(taken)
@@ -67,7 +67,7 @@ async def work(platform: Platform, kind: str) -> int:
 async def key_states(platform: Platform) -> list[tuple[bool, int]]:
     """(destroyed, how many values under it), newest first."""
     async with platform.database.connection(PLATFORM) as connection:
-        return [(row["retired_at"] is not None, row["protects"]) for row in await queries.key_list(connection, None, 9)]
+        return [(row.retired_at is not None, row.protects) for row in await queries.key_list(connection, None, 9)]
 
 
 async def test_what_is_kept_comes_back_version_by_version(keeper: Platform) -> None:
@@ -83,10 +83,11 @@ async def test_nothing_is_in_clear_in_the_database_or_in_the_external_store(
     async with keeper.database.connection(PLATFORM) as connection:
         row = await queries.secret_find(connection, ref.secret_id, ref.version)
     assert row is not None
-    assert CLEAR not in bytes(row["wrapped_key"]) + bytes(row["sealed_value"] or b"")
+    assert row.wrapped_key is not None
+    assert CLEAR not in row.wrapped_key + (row.sealed_value or b"")
     if backend == "openbao":
         bao: RunningOpenBao = request.getfixturevalue("bao")
-        assert row["sealed_value"] is None
+        assert row.sealed_value is None
         there = bao.ask("GET", f"secret/data/gpuaas/{ref.secret_id}/{ref.version}").content
         assert b"sealed" in there
         assert CLEAR not in there
@@ -138,7 +139,7 @@ async def test_a_rotation_puts_everything_under_the_new_key_and_destroys_the_old
 
 
 async def test_a_rotation_goes_on_in_portions(keeper: Platform, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "PORTION", 2)
+    monkeypatch.setattr(reconciler, "PORTION", 2)
     kept = [await keep(keeper, os.urandom(8)) for _ in range(5)]
     await rotate(keeper)
     for left in (3, 1, 0):

@@ -45,7 +45,7 @@ class SecretRewrapMachine:
 
     async def load(self, connection: Connection, subject: str) -> RewrapSnapshot | None:
         row = await queries.key_current(connection, self._platform.settings.custody_backend)
-        current_id = "" if row is None else row["id"]
+        current_id = "" if row is None else row.id
         behind = await _behind(connection, current_id)
         return RewrapSnapshot(current_id, behind) if current_id or behind else None
 
@@ -73,10 +73,10 @@ class SecretRewrapMachine:
 async def _behind(connection: Connection, current_id: str) -> tuple[WrappedKey, ...]:
     """A portion of what is under other keys: secrets first, then the platform's own private keys."""
     secrets = await queries.versions_under_other_keys(connection, current_id, PORTION)
-    found = [WrappedKey(SecretRef(b["id"], b["version"]), b["key_id"], bytes(b["wrapped_key"])) for b in secrets]
+    found = [WrappedKey(SecretRef(row.id, row.version), row.key_id, row.wrapped_key) for row in secrets]
     if len(found) < PORTION:
         own = await private_key_queries.private_keys_under_other_keys(connection, current_id, PORTION - len(found))
-        found += [WrappedKey(SecretRef(b["id"], 1), b["key_id"], bytes(b["wrapped_key"]), private=True) for b in own]
+        found += [WrappedKey(SecretRef(row.id, row.version), row.key_id, row.wrapped_key, private=True) for row in own]
     return tuple(found)
 
 
