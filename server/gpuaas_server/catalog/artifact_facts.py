@@ -1,4 +1,4 @@
-"""What the room of artifacts knows about the digest of a version, in the words of this room."""
+"""What `artifacts` knows about the digest of a version, in the types of the catalogue."""
 
 from gpuaas_server.artifacts import service as artifacts
 from gpuaas_server.catalog.machine import ArtifactFacts, Reason
@@ -6,12 +6,12 @@ from gpuaas_server.kernel.database import Connection
 
 
 async def artifact_of(connection: Connection, project_id: str, digest: str) -> ArtifactFacts | None:
-    """The publishing project's own: another project's artifact with the same bytes has its own stage."""
+    """Return the publishing project's artifact: another project's artifact with the same bytes has its own stage."""
     state = (await artifacts.artifact_states(connection, [digest], project_id)).get(digest)
     return None if state is None else ArtifactFacts(state.stage.value, state.revoked)
 
 
-async def against_digest(
+async def digest_refusals(
     connection: Connection,
     tenant_id: str,
     project_id: str,
@@ -19,7 +19,7 @@ async def against_digest(
     publisher_project_id: str,
     returning: bool = False,
 ) -> list[Reason]:
-    """Why this project may not launch from the digest: stage, canary, trust."""
-    place = (tenant_id, project_id, digest, publisher_project_id)
-    refusals = await artifacts.launch_refusals(connection, *place, returning)
+    """List why this project may not launch from the digest: stage, canary, trust."""
+    launch = (tenant_id, project_id, digest, publisher_project_id)
+    refusals = await artifacts.launch_refusals(connection, *launch, returning)
     return [Reason(refusal.code, refusal.message) for refusal in refusals]

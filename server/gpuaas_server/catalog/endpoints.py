@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
-from gpuaas_server.catalog import browsing, entitlements, service, versions
+from gpuaas_server.catalog import entitlements, entries, service, versions
 from gpuaas_server.catalog.schemas import (
     App,
     AppVersion,
@@ -41,8 +41,8 @@ async def app_version_register(
     project_id: ProjectId, body: AppVersionRegister, call: Annotated[Call, admitted_change("app_version_register")]
 ) -> Response:
     """A draft of this version, from its manifest. The same content again is answered with the same version."""
-    place, caller = (call.caller.tenant_id, project_id), call.caller
-    return await call.change(lambda tx: versions.app_version_register(tx, *place, body, caller), status=201)
+    path, caller = (call.caller.tenant_id, project_id), call.caller
+    return await call.change(lambda tx: versions.app_version_register(tx, *path, body, caller), status=201)
 
 
 @router.get("/projects/{project_id}/apps", response_model=Page[App], responses=problem_responses())
@@ -91,8 +91,8 @@ async def app_version_show(
     call: Annotated[Call, admitted("app_version_show")],
 ) -> Response:
     """The version with its whole manifest."""
-    place, caller = (project_id, app_id, version_id), call.caller
-    return await call.read(lambda connection: versions.app_version_show(connection, place, caller))
+    path, caller = (project_id, app_id, version_id), call.caller
+    return await call.read(lambda connection: versions.app_version_show(connection, path, caller))
 
 
 @router.post(
@@ -107,8 +107,8 @@ async def app_version_activate(
     call: Annotated[Call, admitted_change("app_version_activate")],
 ) -> Response:
     """From here on it can be launched. Its artifact must be active, and not revoked."""
-    place, caller, match = (project_id, app_id, version_id), call.caller, call.require_match
-    return await call.change(lambda tx: versions.app_version_activate(tx, place, caller, match))
+    path, caller, match = (project_id, app_id, version_id), call.caller, call.require_match
+    return await call.change(lambda tx: versions.app_version_activate(tx, path, caller, match))
 
 
 @router.post(
@@ -124,8 +124,8 @@ async def app_version_deprecate(
     call: Annotated[Call, admitted_change("app_version_deprecate")],
 ) -> Response:
     """No new instance takes it; those that run go on, and show the notice."""
-    place, caller, match = (project_id, app_id, version_id), call.caller, call.require_match
-    return await call.change(lambda tx: versions.app_version_deprecate(tx, place, body, caller, match))
+    path, caller, match = (project_id, app_id, version_id), call.caller, call.require_match
+    return await call.change(lambda tx: versions.app_version_deprecate(tx, path, body, caller, match))
 
 
 @router.post(
@@ -141,8 +141,8 @@ async def app_version_retire(
     call: Annotated[Call, admitted_change("app_version_retire")],
 ) -> Response:
     """The end of a deprecated version, once nobody runs it and the announced day has come; or of a draft."""
-    place, caller, match = (project_id, app_id, version_id), call.caller, call.require_match
-    return await call.change(lambda tx: versions.app_version_retire(tx, place, body, caller, match))
+    path, caller, match = (project_id, app_id, version_id), call.caller, call.require_match
+    return await call.change(lambda tx: versions.app_version_retire(tx, path, body, caller, match))
 
 
 @router.get("/projects/{project_id}/catalog", response_model=Page[CatalogApp], responses=problem_responses())
@@ -155,7 +155,7 @@ async def catalog_list(
 ) -> Response:
     """What this project may launch."""
     tenant_id = call.caller.tenant_id
-    return await call.read(lambda connection: browsing.catalog_list(connection, tenant_id, search, after, limit))
+    return await call.read(lambda connection: entries.catalog_list(connection, tenant_id, search, after, limit))
 
 
 @router.get("/projects/{project_id}/catalog/{slug}", response_model=CatalogEntry, responses=problem_responses())
@@ -164,7 +164,7 @@ async def catalog_show(
 ) -> Response:
     """One app in full, with the manifest of the version asked for, else of the newest active one."""
     tenant_id = call.caller.tenant_id
-    return await call.read(lambda connection: browsing.catalog_show(connection, tenant_id, slug, version))
+    return await call.read(lambda connection: entries.catalog_show(connection, tenant_id, slug, version))
 
 
 @router.get("/apps", response_model=Page[App], responses=problem_responses())

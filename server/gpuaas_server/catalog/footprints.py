@@ -18,7 +18,7 @@ Json = dict[str, Any]
 
 
 def footprint_of(manifest: Json, inputs: Json) -> dict[str, list[object]]:
-    """As a manifest says it, with the accounts of the inputs among its users. The inputs have passed `check`."""
+    """Return the manifest's footprint, with the accounts of the inputs among its users. The inputs have passed `check`."""
     listed = {kind: list(entries) for kind, entries in manifest["footprint"].items() if kind != "users_from"}
     named = [value for _, value in _named(manifest, inputs)]
     if named:
@@ -27,10 +27,12 @@ def footprint_of(manifest: Json, inputs: Json) -> dict[str, list[object]]:
 
 
 def check(manifest: Json, inputs: Json) -> None:
-    """Refuse, at the launch, a name that no host could be asked for at the end. Values are not repeated."""
+    """Refuse at launch a name that cannot be an account, since teardown looks for it. The problem repeats no values."""
     named = _named(manifest, inputs)
     faults = [
-        {"path": spell(path), "message": "This cannot be an account's name"} for path, value in named if _odd(value)
+        {"path": spell(path), "message": "This cannot be an account's name"}
+        for path, value in named
+        if _is_no_account(value)
     ]
     if len(named) > MOST_NAMED:
         faults.append({"path": "", "message": f"{len(named)} accounts are named, {MOST_NAMED} are the most"})
@@ -40,11 +42,11 @@ def check(manifest: Json, inputs: Json) -> None:
 
 
 def leads_somewhere(schema: object, place: str) -> bool:
-    """Whether such inputs can have a text at this place."""
+    """Tell whether inputs of this schema can have a text at this place."""
     return any(_may_be_text(one) for one in _schemas(schema, place.split("/")[1:]))
 
 
-def _odd(value: object) -> bool:
+def _is_no_account(value: object) -> bool:
     return not isinstance(value, str) or value == "root" or _ACCOUNT.fullmatch(value) is None
 
 
@@ -54,7 +56,7 @@ def _named(manifest: Json, inputs: Json) -> list[tuple[Path, object]]:
 
 
 def _values(schema: object, value: object, parts: list[str], path: Path) -> Iterator[tuple[Path, object]]:
-    """What stands there; where nobody answered, the schema's default does."""
+    """Yield the values at the place; where the inputs have none, the schema's default."""
     if value is None and isinstance(schema, Mapping):
         value = schema.get("default")
     if not parts:

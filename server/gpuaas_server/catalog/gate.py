@@ -15,7 +15,7 @@ ACTIVE = "active"
 
 @dataclass(frozen=True, slots=True)
 class PlacementFacts:
-    """One wished member, and the allocation that it shall live on. `busy_with`: another instance that lives there."""
+    """One requested member, and the allocation for it. `busy_with` is another instance that uses the allocation."""
 
     component_key: str
     allocation_id: str
@@ -45,7 +45,7 @@ Facts = PlacementFacts | MemberFacts
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why not. `component_key` and `allocation_id` say where, when it is about one of them."""
+    """Why a placement does not fit. `component_key` and `allocation_id` say where, when it is about one of them."""
 
     code: str
     message: str
@@ -61,19 +61,19 @@ def refusals(
     project_id: str | None = None,
     served: Collection[str] = (),
 ) -> list[Refusal]:
-    """Empty when it fits. `adding`: members join a living instance, so the least counts are no longer asked for.
+    """List every reason why the placement does not fit. `adding`: members join a living instance, so minimum counts no longer apply.
 
-    `project_id` is the instance's; without it, all must at least be of one project. `served` are the further projects
-    whose allocations it may live on.
+    `project_id` is the instance's; without it, all must be of one project. `served` are the further projects whose
+    allocations it may use.
     """
-    everybody: list[Facts] = [*living, *placements]
+    all_members: list[Facts] = [*living, *placements]
     found = [
         *_of_members(manifest, placements),
-        *_foreign(placements, everybody, project_id, served),
-        *_counts(manifest, placements, everybody, adding),
-        *_dependencies(manifest, placements, everybody),
-        *_neighbours(manifest, everybody),
-        *_network(manifest, everybody),
+        *_foreign(placements, all_members, project_id, served),
+        *_counts(manifest, placements, all_members, adding),
+        *_dependencies(manifest, placements, all_members),
+        *_neighbours(manifest, all_members),
+        *_network(manifest, all_members),
     ]
     return list(dict.fromkeys(found))
 
@@ -86,28 +86,30 @@ def refuse(found: Sequence[Refusal]) -> None:
 
 
 def _of_members(manifest: Manifest, placements: Sequence[PlacementFacts]) -> Iterator[Refusal]:
-    """What can be said of each wished member by itself."""
-    for wished in placements:
-        component = manifest.component(wished.component_key)
-        where = (wished.component_key, wished.allocation_id)
+    """Check each requested member by itself."""
+    for requested in placements:
+        component = manifest.component(requested.component_key)
+        where = (requested.component_key, requested.allocation_id)
         if component is None:
-            yield Refusal("component_unknown", f"The app has no component {wished.component_key}.", *where)
-        if wished.state != ACTIVE:
-            yield Refusal("allocation_not_active", f"{wished.allocation_id} is {wished.state}, not active.", *where)
-        if wished.busy_with is not None:
-            yield Refusal("allocation_busy", f"{wished.allocation_id} runs {wished.busy_with} already.", *where)
+            yield Refusal("component_unknown", f"The app has no component {requested.component_key}.", *where)
+        if requested.state != ACTIVE:
+            yield Refusal(
+                "allocation_not_active", f"{requested.allocation_id} is {requested.state}, not active.", *where
+            )
+        if requested.busy_with is not None:
+            yield Refusal("allocation_busy", f"{requested.allocation_id} runs {requested.busy_with} already.", *where)
         layers = [manifest.compatibility] + ([component.compatibility] if component else [])
         for layer in layers:
-            yield from _misfits(layer, wished)
+            yield from _misfits(layer, requested)
 
 
-def _misfits(layer: Compatibility, wished: PlacementFacts) -> Iterator[Refusal]:
-    where = (wished.component_key, wished.allocation_id)
-    name, gpus = wished.allocation_id, wished.gpu_count
-    if layer.shapes and wished.shape not in layer.shapes:
+def _misfits(layer: Compatibility, requested: PlacementFacts) -> Iterator[Refusal]:
+    where = (requested.component_key, requested.allocation_id)
+    name, gpus = requested.allocation_id, requested.gpu_count
+    if layer.shapes and requested.shape not in layer.shapes:
         wanted = " or ".join(layer.shapes)
-        yield Refusal("shape_unsupported", f"{name} is {wished.shape}; the app runs on {wanted}.", *where)
-    if layer.requires_exclusive_node and wished.shape != "baremetal":
+        yield Refusal("shape_unsupported", f"{name} is {requested.shape}; the app runs on {wanted}.", *where)
+    if layer.requires_exclusive_node and requested.shape != "baremetal":
         yield Refusal("exclusive_node_required", f"{name} does not have its node to itself.", *where)
     if gpus < layer.min_gpu_count:
         yield Refusal("too_few_gpus", f"{name} has {gpus} GPUs, {layer.min_gpu_count} are needed.", *where)
@@ -116,29 +118,29 @@ def _misfits(layer: Compatibility, wished: PlacementFacts) -> Iterator[Refusal]:
 
 
 def _foreign(
-    placements: Sequence[PlacementFacts], everybody: Sequence[Facts], project_id: str | None, served: Collection[str]
+    placements: Sequence[PlacementFacts], all_members: Sequence[Facts], project_id: str | None, served: Collection[str]
 ) -> Iterator[Refusal]:
-    home = project_id or next((one.project_id for one in everybody), None)
-    for wished in placements:
-        if wished.project_id != home and wished.project_id not in served:
-            message = f"{wished.allocation_id} is not an allocation of a project that the instance serves."
-            yield Refusal("allocation_foreign", message, wished.component_key, wished.allocation_id)
+    home = project_id or next((one.project_id for one in all_members), None)
+    for requested in placements:
+        if requested.project_id != home and requested.project_id not in served:
+            message = f"{requested.allocation_id} is not an allocation of a project that the instance serves."
+            yield Refusal("allocation_foreign", message, requested.component_key, requested.allocation_id)
 
 
 def _counts(
-    manifest: Manifest, placements: Sequence[PlacementFacts], everybody: Sequence[Facts], adding: bool
+    manifest: Manifest, placements: Sequence[PlacementFacts], all_members: Sequence[Facts], adding: bool
 ) -> Iterator[Refusal]:
-    counts = Counter(one.component_key for one in everybody)
-    wished = {one.component_key for one in placements}
+    counts = Counter(one.component_key for one in all_members)
+    requested = {one.component_key for one in placements}
     for component in manifest.components:
         there = counts[component.key]
         if not adding and there < component.min:
             message = f"{component.key} has {there} members, {component.min} are needed."
             yield Refusal("component_count_low", message, component.key)
-        if there > component.max and component.key in wished:
+        if there > component.max and component.key in requested:
             message = f"{component.key} would have {there} members, {component.max} are the most."
             yield Refusal("component_count_high", message, component.key)
-    total = len(everybody)
+    total = len(all_members)
     if placements and total > manifest.max_members:
         yield Refusal("members_too_many", f"There would be {total} members, {manifest.max_members} are the most.")
     if not placements:
@@ -146,25 +148,25 @@ def _counts(
 
 
 def _dependencies(
-    manifest: Manifest, placements: Sequence[PlacementFacts], everybody: Sequence[Facts]
+    manifest: Manifest, placements: Sequence[PlacementFacts], all_members: Sequence[Facts]
 ) -> Iterator[Refusal]:
-    there = {one.component_key for one in everybody}
-    wished = {one.component_key for one in placements}
+    there = {one.component_key for one in all_members}
+    requested = {one.component_key for one in placements}
     for component in manifest.components:
         for wanted in component.depends_on:
-            if component.key in wished and wanted not in there:
+            if component.key in requested and wanted not in there:
                 message = f"{component.key} depends on {wanted}, which has no member."
                 yield Refusal("dependency_missing", message, component.key)
 
 
-def _neighbours(manifest: Manifest, everybody: Sequence[Facts]) -> Iterator[Refusal]:
-    """Who shares an allocation or a node with whom, and may not: because of the newcomer, or of whoever is there.
+def _neighbours(manifest: Manifest, all_members: Sequence[Facts]) -> Iterator[Refusal]:
+    """Find members that share an allocation or a node and may not, because of either of them.
 
-    Kept are the components on each, not the members: thousands of members cost thousands of looks, not millions.
+    The components on each are kept, not the members: thousands of members cost thousands of steps, not millions.
     """
     on_allocation: dict[str, dict[str, None]] = defaultdict(dict)
     on_node: dict[str | None, dict[str, None]] = defaultdict(dict)
-    for one in everybody:
+    for one in all_members:
         beside, near = on_allocation[one.allocation_id], on_node[one.node_id]
         if isinstance(one, PlacementFacts):
             yield from _too_close(manifest, one, beside, {} if one.node_id is None else near)
@@ -172,9 +174,9 @@ def _neighbours(manifest: Manifest, everybody: Sequence[Facts]) -> Iterator[Refu
 
 
 def _too_close(
-    manifest: Manifest, wished: PlacementFacts, beside: Iterable[str], near: Iterable[str]
+    manifest: Manifest, requested: PlacementFacts, beside: Iterable[str], near: Iterable[str]
 ) -> Iterator[Refusal]:
-    key, allocation_id = wished.component_key, wished.allocation_id
+    key, allocation_id = requested.component_key, requested.allocation_id
     if key in beside:
         yield Refusal("placement_repeated", f"{key} is on {allocation_id} already.", key, allocation_id)
     for other in beside:
@@ -191,9 +193,9 @@ def _placements(manifest: Manifest, *keys: str) -> set[str]:
     return {component.placement for key in keys if (component := manifest.component(key)) is not None}
 
 
-def _network(manifest: Manifest, everybody: Sequence[Facts]) -> Iterator[Refusal]:
-    """Members that need the nodes' own network must be on it, unless all of them are on one node."""
-    bound = [one for one in everybody if _needs_network(manifest, one.component_key)]
+def _network(manifest: Manifest, all_members: Sequence[Facts]) -> Iterator[Refusal]:
+    """Check that members that need the nodes' own network are on it, unless all of them are on one node."""
+    bound = [one for one in all_members if _needs_network(manifest, one.component_key)]
     if len({one.node_id for one in bound}) < 2 or not any(isinstance(one, PlacementFacts) for one in bound):
         return
     for one in bound:

@@ -1,4 +1,4 @@
-"""What a user answered, held against the schema of the app's `inputs` or `options`.
+"""A user's values, checked against the schema of the app's `inputs` or `options`.
 
 Values are never repeated in a fault: one may be a secret.
 """
@@ -15,7 +15,7 @@ _MOST_FAULTS = 50
 
 
 def check(schema: dict[str, Any], values: dict[str, Any], code: str = "inputs_invalid", what: str = "input") -> None:
-    """Raises the problem with every fault. The schema is a registered one, so it compiles."""
+    """Raise the problem that names every fault. The schema is a registered one, so it compiles."""
     judge = validator(schema, mask="the value")
     faults = [_fault(error, what) for _, error in zip(range(_MOST_FAULTS), judge.iter_errors(values), strict=False)]
     if faults:

@@ -25,7 +25,7 @@ SETTLING = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why not: a stable code, and a sentence."""
+    """Why a version is refused: a stable code, and a sentence."""
 
     code: str
     message: str
@@ -38,12 +38,12 @@ class ArtifactFacts:
 
 
 def possible(status: str) -> list[str]:
-    """The verbs that the status allows, in the order of life."""
+    """List the verbs that the status allows."""
     return [verb for wanted, verb in VERBS.items() if wanted in TRANSITIONS[status]]
 
 
-def against_activation(digest: str, artifact: ArtifactFacts | None) -> Iterator[Reason]:
-    """An active version refers only to an active artifact."""
+def activation_refusals(digest: str, artifact: ArtifactFacts | None) -> Iterator[Reason]:
+    """Yield every reason against the activation: an active version refers only to an active artifact."""
     if artifact is None:
         yield Reason("artifact_unknown", f"The project has no artifact {digest}.")
         return
@@ -54,15 +54,15 @@ def against_activation(digest: str, artifact: ArtifactFacts | None) -> Iterator[
 
 
 def retirable_at(deprecated_at: datetime | None, announced: datetime | None) -> datetime | None:
-    """When a deprecated version may go: not before the day that was announced. None: whenever (a draft)."""
+    """Return when a deprecated version may be retired: not before the announced day. None: at any time (a draft)."""
     if deprecated_at is None:
         return None
     settled = deprecated_at + SETTLING
     return settled if announced is None else max(settled, announced)
 
 
-def against_launch(version: str, status: str, notice: str | None, returning: bool = False) -> Iterator[Reason]:
-    """`returning`: an instance has or had the version, and may keep one that is deprecated."""
+def launch_refusals(version: str, status: str, notice: str | None, returning: bool = False) -> Iterator[Reason]:
+    """Yield every reason against a launch. `returning`: an instance has or had the version, and may keep a deprecated one."""
     if status == "draft":
         yield Reason("version_draft", f"Version {version} is a draft.")
     if status == "deprecated" and not returning:

@@ -1,4 +1,4 @@
-"""A manifest as the platform thinks of it, and the way there from a text: read, hold against the schema, check the sense.
+"""A manifest as a dataclass, and how it is read from a text: parse it, check it against the schema, check its sense.
 
 `parse` says everything that is wrong at once, each with its line; an app's author corrects a file once, not ten times.
 """
@@ -111,12 +111,12 @@ class Manifest:
 
     @property
     def content_digest(self) -> str:
-        """The same for the same content, however it is written: order of keys, blanks and comments do not count."""
+        """The digest of the content. Order of keys, blanks and comments do not count."""
         return digest_of(orjson.dumps(self.document, option=orjson.OPT_SORT_KEYS))
 
 
 def parse(text: str) -> Manifest:
-    """The manifest, or the problem `manifest_invalid` that names every fault with line, column and path."""
+    """Return the manifest, or raise `manifest_invalid` that names every fault with line, column and path."""
     try:
         document = read(text)
     except Unreadable as unreadable:
@@ -128,7 +128,7 @@ def parse(text: str) -> Manifest:
 
 
 def _faults(document: Document) -> list[Fault]:
-    """Sense is asked only of what has the right form; the inputs' own schema is looked at in any case."""
+    """List the faults of form and sense. Sense is checked only where the form is right; the inputs' own schema always."""
     faults = manifest_schema.faults(document)
     value = document.value
     if isinstance(value, dict):
@@ -149,7 +149,7 @@ def invalid(faults: list[Fault]) -> Problem:
 
 
 def from_document(document: Json) -> Manifest:
-    """Of a document that `parse` has accepted, now or when it was registered."""
+    """Build the manifest of a document that `parse` has accepted, now or when it was registered."""
     components = tuple(_component(item) for item in document["components"])
     return Manifest(
         slug=document["slug"],

@@ -1,15 +1,13 @@
-"""The door of this room for others: what may be launched, and what its users should know. And the verbs of apps."""
+"""The verbs of apps, and what other nouns ask of the catalogue: what may be launched, and what its users should know."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-
-from psycopg.rows import DictRow
 
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.catalog import artifact_facts, machine, queries
 from gpuaas_server.catalog.machine import Reason
 from gpuaas_server.catalog.manifest import Manifest, from_document
+from gpuaas_server.catalog.rows import AppRow, AppVersionRow, VersionFacts, VersionNotice
 from gpuaas_server.catalog.schemas import App, AppVisibilitySet
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.identity import service as identity
@@ -18,6 +16,7 @@ from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
+from gpuaas_server.kernel.rows import fields_of
 
 RequireMatch = Callable[[int], None]
 _APP_VERBS = ("app_version_register", "app_visibility_set")
@@ -35,27 +34,17 @@ class LaunchableVersion:
     publisher_project_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class VersionNotice:
-    """What users of a version should know: it is deprecated or retired, and what to do."""
-
-    version: str
-    status: str
-    notice: str | None
-    retire_at: datetime | None
-
-
 async def launchable(
     connection: Connection, tenant_id: str, slug: str, version: str | None = None, project_id: str | None = None
 ) -> LaunchableVersion:
-    """The version that a project of this tenant may launch now, or the problem with all reasons why not.
+    """Return the version that a project of this tenant may launch now, or raise the problem with all reasons why not.
 
     With `project_id` the artifact is asked as well, so that its reasons come in the same answer.
     """
     app = await queries.catalog_app(connection, tenant_id, slug)
     if app is None:
         raise not_found("app", slug)
-    row = await queries.version_to_launch(connection, app["id"], version)
+    row = await queries.version_to_launch(connection, app.id, version)
     if row is None:
         if version is not None:
             raise not_found(f"version of {slug}", version)
@@ -64,14 +53,14 @@ async def launchable(
     if reasons:
         raise _not_launchable(slug, reasons)
     return LaunchableVersion(
-        app["id"],
-        row["id"],
+        app.id,
+        row.id,
         slug,
-        row["version"],
-        row["status"],
-        from_document(row["manifest"]),
-        row["artifact_digest"],
-        row["project_id"],
+        row.version,
+        row.status,
+        from_document(row.manifest),
+        row.artifact_digest,
+        row.project_id,
     )
 
 
@@ -85,56 +74,57 @@ async def version_refusals(
     *,
     returning: bool,
 ) -> list[Reason]:
-    """Every reason why an instance of the project may not take this version, or, `returning`, not keep or return to it.
+    """List every reason why an instance of the project may not take this version, or, `returning`, keep or return to it.
 
-    A version's row and its artifact are asked anew: what an instance remembers of them says nothing about today.
+    The version's row and its artifact are read again: what an instance stored of them says nothing about today.
     """
     row = await queries.version_facts(connection, version_id)
     if row is None:
         unknown = Reason("version_unknown", "The version is not registered any more.")
-        against = await artifact_facts.against_digest(
+        refusals = await artifact_facts.digest_refusals(
             connection, tenant_id, project_id, digest, publisher_project_id, returning
         )
-        return [unknown, *against]
+        return [unknown, *refusals]
     return await _refusals(connection, row, tenant_id, project_id, returning)
 
 
 async def _refusals(
-    connection: Connection, row: DictRow, tenant_id: str, project_id: str | None, returning: bool = False
+    connection: Connection,
+    row: VersionFacts | AppVersionRow,
+    tenant_id: str,
+    project_id: str | None,
+    returning: bool = False,
 ) -> list[Reason]:
-    """The one place that decides whether a version may be taken; without a project the artifact is not asked."""
-    reasons = list(machine.against_launch(row["version"], row["status"], row["notice"], returning))
+    """Decide whether a version may be taken; nothing else does. Without a project the artifact is not asked."""
+    reasons = list(machine.launch_refusals(row.version, row.status, row.notice, returning))
     if project_id is not None:
-        wanted = (row["artifact_digest"], row["project_id"])
-        reasons += await artifact_facts.against_digest(connection, tenant_id, project_id, *wanted, returning)
+        artifact = (row.artifact_digest, row.project_id)
+        reasons += await artifact_facts.digest_refusals(connection, tenant_id, project_id, *artifact, returning)
     return reasons
 
 
 def _not_launchable(slug: str, reasons: Sequence[Reason]) -> Problem:
     return Problem(
-        "not_launchable", " ".join(one.message for one in reasons), {"app": slug, "reasons": spelled(reasons)}
+        "not_launchable", " ".join(one.message for one in reasons), {"app": slug, "reasons": reason_documents(reasons)}
     )
 
 
-def spelled(reasons: Sequence[Reason]) -> list[dict[str, str]]:
+def reason_documents(reasons: Sequence[Reason]) -> list[dict[str, str]]:
     return [{"code": one.code, "message": one.message} for one in reasons]
 
 
 async def version_notices(connection: Connection, version_ids: Sequence[str]) -> dict[str, VersionNotice]:
-    """Of those versions that are deprecated or retired, by id; for whoever shows something that runs them."""
-    return {
-        row["id"]: VersionNotice(row["version"], row["status"], row["notice"], row["retire_at"])
-        for row in await queries.version_notices(connection, version_ids)
-    }
+    """Return the notices of those versions that are deprecated or retired, by id."""
+    return {row.id: row for row in await queries.version_notices(connection, version_ids)}
 
 
 async def active_versions_on_digest(connection: Connection, project_id: str, digest: str) -> int:
-    """How many active versions of the publishing project refer to the artifact."""
+    """Count the active versions of the publishing project that refer to the artifact."""
     return await queries.active_on_digest(connection, project_id, digest)
 
 
 async def versions_on_digest(connection: Connection, project_id: str, digest: str, limit: int) -> list[str]:
-    """Those of the publishing project that are not retired and refer to the artifact, as `app version`."""
+    """Name the versions of the publishing project that are not retired and refer to the artifact, as `app version`."""
     return await queries.versions_on_digest(connection, project_id, digest, limit)
 
 
@@ -155,21 +145,21 @@ async def app_show(connection: Connection, project_id: str, app_id: str, caller:
 async def app_visibility_set(
     tx: Tx, app_id: str, body: AppVisibilitySet, caller: Caller, require_match: RequireMatch
 ) -> App:
-    """Who sees the app in the catalogue. What runs already goes on, whoever sees it."""
-    before = await queries.app_hold(tx.connection, app_id)
+    """Set who sees the app in the catalogue. What runs already goes on."""
+    before = await queries.app_lock(tx.connection, app_id)
     if before is None:
         raise not_found("app", app_id)
-    require_match(before["generation"])
+    require_match(before.generation)
     row = await queries.app_visibility_set(tx.connection, app_id, body.visibility)
-    place = (app_id, row["tenant_id"], row["project_id"])
-    details: dict[str, object] = {"before": before["visibility"], "after": body.visibility}
-    await record(tx, AuditEntry("app_visibility_set", *place, reason=body.reason, details=details))
-    await emit(tx, NewEvent("app.visibility_set", *place, data={"visibility": body.visibility}))
+    resource = (app_id, row.tenant_id, row.project_id)
+    details: dict[str, object] = {"before": before.visibility, "after": body.visibility}
+    await record(tx, AuditEntry("app_visibility_set", *resource, reason=body.reason, details=details))
+    await emit(tx, NewEvent("app.visibility_set", *resource, data={"visibility": body.visibility}))
     return app_document(row, caller)
 
 
-def app_document(row: DictRow, caller: Caller) -> App:
-    return App(**row, allowed_actions=identity.allowed_actions(caller, _APP_VERBS))
+def app_document(row: AppRow, caller: Caller) -> App:
+    return App(**fields_of(row), allowed_actions=identity.allowed_actions(caller, _APP_VERBS))
 
 
 __all__ = [

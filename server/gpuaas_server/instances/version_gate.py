@@ -48,7 +48,7 @@ async def refuse_version(connection: Connection, row: DictRow, version: Mapping[
     """Raise the problem with every reason why the instance may not have the bytes of this version brought to a host."""
     reasons = await _refusals(connection, row, version)
     if reasons:
-        details: dict[str, object] = {"version": version["version"], "reasons": catalog.spelled(reasons)}
+        details: dict[str, object] = {"version": version["version"], "reasons": catalog.reason_documents(reasons)}
         raise Problem(refusal_code(reasons), f"{_sentence(reasons)} {_LEAVE}", details)
 
 

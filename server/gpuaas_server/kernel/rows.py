@@ -30,8 +30,13 @@ _EXPRESSION = "sql"
 
 
 def computed(expression: str) -> Any:
-    """Declare a field that is read from an SQL expression and never inserted."""
-    return field(metadata={_EXPRESSION: expression})
+    """Declare a field that is read from an SQL expression and never inserted. mypy wants it after the plain fields."""
+    return field(metadata=computed_from(expression))
+
+
+def computed_from(expression: str) -> dict[str, str]:
+    """The metadata of a computed field before plain ones, as a class needs that others extend: `field(metadata=...)`."""
+    return {_EXPRESSION: expression}
 
 
 class _Layout:
