@@ -27,6 +27,7 @@ from gpuaas_server.events import endpoints as events
 from gpuaas_server.identity import endpoints as identity
 from gpuaas_server.identity.gate import IdentityGate
 from gpuaas_server.instances import endpoints as instances
+from gpuaas_server.instances import operation_endpoints
 from gpuaas_server.introductions import introduce_rooms
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.database_health import NO_ANSWER
@@ -56,6 +57,7 @@ ROOMS = (
     allocations,
     host_reports,
     agent_endpoints,
+    operation_endpoints,
     operations,
     instances,
     events,

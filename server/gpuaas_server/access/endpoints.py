@@ -10,7 +10,6 @@ from gpuaas_server.access import (
     certificates,
     client_certificate_endpoints,
     credential_endpoints,
-    operation_endpoints,
     platform_key_endpoints,
     user_keys,
 )
@@ -179,4 +178,3 @@ async def ssh_grant_delete(
 router.include_router(platform_key_endpoints.router)
 router.include_router(client_certificate_endpoints.router)
 router.include_router(credential_endpoints.router)
-router.include_router(operation_endpoints.router)

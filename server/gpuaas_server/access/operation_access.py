@@ -1,12 +1,8 @@
-"""The way in that an operation gives to its controller: a certificate for each of its allocations, which ends with it.
+"""The way in that an operation gives to its controller: a certificate for each of its allocations, which ends with it."""
 
-Knows of operations only what a lease says (`LeasedOperation`), so that the operations room may call here.
-"""
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Protocol
+from datetime import timedelta
 
 from gpuaas_server.access import credential_queries as queries
 from gpuaas_server.access.issuing import Issue, certificates_issue
@@ -16,28 +12,12 @@ from gpuaas_server.allocations.service import AllocationAccess
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.kernel.context import Tx
+from gpuaas_server.operations.service import LeasedOperation
 from gpuaas_server.pki.service import PlatformKey, SshPublicKey
 from gpuaas_server.work import leases
 
 LONGEST = timedelta(minutes=60)
 HOSTS_TOLD = "operation_access_end"
-
-
-class LeasedOperation(Protocol):
-    """What the operations room says of an operation whose lease the caller holds."""
-
-    @property
-    def operation_id(self) -> str: ...
-    @property
-    def tenant_id(self) -> str: ...
-    @property
-    def project_id(self) -> str: ...
-    @property
-    def allocation_ids(self) -> Sequence[str]: ...
-    @property
-    def owners(self) -> Mapping[str, str]: ...
-    @property
-    def deadline_at(self) -> datetime: ...
 
 
 @dataclass(frozen=True, slots=True)

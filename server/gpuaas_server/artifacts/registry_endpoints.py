@@ -1,4 +1,4 @@
-"""Pulling: the registry's token endpoint, by the token protocol that every OCI client speaks, and secrets for hosts."""
+"""Pulling: the registry's token endpoint, by the token protocol that every OCI client speaks."""
 
 from typing import Annotated
 
@@ -6,14 +6,12 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from gpuaas_server.artifacts import content, registry_access, runtime_secrets
-from gpuaas_server.artifacts.schemas import RegistryToken, RuntimeSecret, RuntimeSecretCreate
-from gpuaas_server.kernel.context import Tx
+from gpuaas_server.artifacts.schemas import RegistryToken
 from gpuaas_server.kernel.errors import Problem
-from gpuaas_server.kernel.http.call import Call, admitted, admitted_change, reply
+from gpuaas_server.kernel.http.call import Call, admitted, reply
 from gpuaas_server.kernel.http.client_certificates import shown_certificate
-from gpuaas_server.kernel.http.problems import declared, problem_responses
-from gpuaas_server.kernel.ids import ArtifactId, OperationId, ProjectId
-from gpuaas_server.operations import service as operations
+from gpuaas_server.kernel.http.problems import declared
+from gpuaas_server.kernel.ids import ArtifactId
 
 router = APIRouter(tags=["registry"])
 Scope = Annotated[str, Query(max_length=1000)]
@@ -55,30 +53,6 @@ async def registry_token(
         call.platform, gate, call.actor, header, scope or [], shown_certificate(request)
     )
     return reply(issued)
-
-
-@router.post(
-    "/projects/{project_id}/operations/{operation_id}/runtime-secrets",
-    status_code=201,
-    response_model=RuntimeSecret,
-    responses=problem_responses("lease_lost", "artifact_unknown", "artifact_revoked", "storage_unavailable"),
-)
-async def runtime_secret_create(
-    project_id: ProjectId,
-    operation_id: OperationId,
-    body: RuntimeSecretCreate,
-    call: Annotated[Call, admitted_change("runtime_secret_create")],
-) -> Response:
-    """What the hosts of this operation need to pull its artifact: for minutes, for this artifact alone, sealed to you."""
-    settings, actor = call.platform.settings, call.actor
-
-    async def issue(tx: Tx) -> RuntimeSecret:
-        leased = await operations.lease_of(
-            tx.connection, call.caller, project_id, operation_id, body.lease_token, actor, tx.now
-        )
-        return await runtime_secrets.runtime_secret_create(tx, settings, leased, body)
-
-    return await call.change(issue, status=201)
 
 
 @router.get(

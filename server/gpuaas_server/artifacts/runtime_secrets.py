@@ -4,7 +4,6 @@ import hashlib
 import hmac
 import secrets
 from datetime import datetime, timedelta
-from typing import Protocol
 
 import orjson
 
@@ -19,6 +18,7 @@ from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.settings import Settings
+from gpuaas_server.operations.service import LeasedOperation
 from gpuaas_server.secrets import sealed_box
 
 LONGEST = timedelta(minutes=15)  # a controller that needs longer asks again, as long as it has its lease
@@ -31,23 +31,6 @@ def secret_digest(secret: str) -> bytes:
 
 def pull_path(artifact_id: str) -> str:
     return f"/api/v1/artifact-pulls/{artifact_id}"
-
-
-class LeasedOperation(Protocol):
-    """As much of a leased operation as a runtime secret needs; `operations` checked the lease."""
-
-    @property
-    def operation_id(self) -> str: ...
-    @property
-    def tenant_id(self) -> str: ...
-    @property
-    def project_id(self) -> str: ...
-    @property
-    def digest(self) -> str | None: ...
-    @property
-    def publisher_project_id(self) -> str: ...
-    @property
-    def deadline_at(self) -> datetime: ...
 
 
 async def runtime_secret_create(

@@ -10,13 +10,12 @@ from gpuaas_server.artifacts import publish_intents, runtime_secrets
 from gpuaas_server.audit import service as audit
 from gpuaas_server.events import service as events
 from gpuaas_server.identity import service as identity
-from gpuaas_server.instances import timeline
+from gpuaas_server.instances import retention
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.http import idempotency
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.nodes import enrolment, host_certificates, node_keys, tasks
-from gpuaas_server.operations import forgetting
 from gpuaas_server.terminals import service as terminals
 
 SUBJECT = "platform"
@@ -58,7 +57,7 @@ class HousekeepingMachine:
             await identity.sessions_forget(tx, PORTION),
             await identity.browser_sessions_forget(tx, PORTION),
             await events.forget_before(tx, decision.events, PORTION),
-            await timeline.timelines_forget(tx, decision.operations, PORTION),
+            await retention.forget_timelines(tx, decision.operations, PORTION),
             await allocations.history_forget(tx, decision.history, PORTION),
             await tasks.tasks_forget_served(tx, decision.history, PORTION),
             await terminals.terminals_forget(tx, decision.history, PORTION),
@@ -67,7 +66,7 @@ class HousekeepingMachine:
             await enrolment.tokens_forget(tx, decision.enrolments, PORTION),
             await publish_intents.intents_forget(tx, decision.history, PORTION),
             await runtime_secrets.secrets_forget(tx, decision.history, PORTION),
-            await forgetting.operations_forget(tx, decision.operations, PORTION),
+            await retention.forget_operations(tx, decision.operations, PORTION),
             await deliveries.deliveries_forget(tx, decision.deliveries, PORTION),
             await audit.forget_before(tx, decision.audit, PORTION),
         )

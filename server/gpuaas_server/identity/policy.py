@@ -234,7 +234,7 @@ RULES: dict[str, Rule] = {
     "instance_repair": _OPERATE_APPS,
     "instance_decommission": _END_APPS,
     "instance_health_report": _CONTROL,
-    # To serve a further project, the same is asked in that one: see instances/serving.py
+    # To serve a further project, the same is asked in that one: see instances/served_projects.py
     "served_project_list": _READ_APPS,
     "served_project_set": _ADMINISTER_PROJECT,
     "served_project_remove": _END_IN_PROJECT,

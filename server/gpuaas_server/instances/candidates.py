@@ -1,4 +1,4 @@
-"""Where an app could live: the project's allocations, and of each the gate's own reasons why not. Nothing is held."""
+"""Where an app could live: the project's allocations, and of each the gate's own reasons why not. Nothing is locked."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -11,7 +11,7 @@ from gpuaas_server.catalog.gate import MemberFacts, PlacementFacts, Refusal
 from gpuaas_server.catalog.manifest import Component, Manifest
 from gpuaas_server.identity import service as identity
 from gpuaas_server.instances import queries
-from gpuaas_server.instances.launching import facts_of, manifest_of, members_of, unknown_place, version_choose
+from gpuaas_server.instances.launch import choose_version, facts_of, manifest_of, members_of, unknown_place
 from gpuaas_server.instances.schemas import (
     CandidateComponent,
     Placement,
@@ -28,7 +28,7 @@ _LATER = frozenset({"dependency_missing"})
 
 
 @dataclass(frozen=True, slots=True)
-class PlacementWish:
+class CandidateQuery:
     """What was chosen so far. `instance_id`: they join a living instance."""
 
     app: str
@@ -37,7 +37,7 @@ class PlacementWish:
     chosen: Sequence[Placement]
 
     @classmethod
-    def of(cls, app: str, version: str | None, instance_id: str | None, chosen: Iterable[str]) -> "PlacementWish":
+    def of(cls, app: str, version: str | None, instance_id: str | None, chosen: Iterable[str]) -> "CandidateQuery":
         """`chosen` as an address says it: component:allocation. What can be no id of ours is one that nobody knows."""
         pairs = (text.partition(":") for text in dict.fromkeys(chosen))
         places = [Placement.model_construct(component_key=key, allocation_id=one) for key, _, one in pairs]
@@ -81,19 +81,19 @@ async def placement_list(
     tenant_id: str,
     project_id: str,
     caller: Caller,
-    wish: PlacementWish,
+    request: CandidateQuery,
     after: str | None,
     limit: int,
 ) -> PlacementCandidates:
-    manifest, living = await _app(connection, tenant_id, project_id, caller, wish)
+    manifest, living = await _app(connection, tenant_id, project_id, caller, request)
     listed = await placements.places_list(connection, project_id, after, limit + 1)
-    found = await placements.places_show(connection, [one.allocation_id for one in wish.chosen])
+    found = await placements.places_show(connection, [one.allocation_id for one in request.chosen])
     known = {one.id: one for one in found.values() if one.project_id == project_id}
-    busy = await _busy(connection, [*known, *(one.id for one in listed)], wish.instance_id)
-    chosen = [facts_of(one, known[one.allocation_id], busy) for one in wish.chosen if one.allocation_id in known]
+    busy = await _busy(connection, [*known, *(one.id for one in listed)], request.instance_id)
+    chosen = [facts_of(one, known[one.allocation_id], busy) for one in request.chosen if one.allocation_id in known]
     setting = _Setting(manifest, project_id, chosen, living)
-    unknown = [unknown_place(one) for one in wish.chosen if one.allocation_id not in known]
-    adding = wish.instance_id is not None
+    unknown = [unknown_place(one) for one in request.chosen if one.allocation_id not in known]
+    adding = request.instance_id is not None
     whole = gate.refusals(manifest, chosen, living, adding=adding, project_id=project_id)
     # A page of places beside thousands of members is a second of work: other requests go on meanwhile.
     items = await asyncio.to_thread(lambda: [_candidate(setting, place, busy) for place in listed[:limit]])
@@ -102,15 +102,15 @@ async def placement_list(
 
 
 async def _app(
-    connection: Connection, tenant_id: str, project_id: str, caller: Caller, wish: PlacementWish
+    connection: Connection, tenant_id: str, project_id: str, caller: Caller, request: CandidateQuery
 ) -> tuple[Manifest, list[MemberFacts]]:
     """The manifest that decides, and the members that are there already."""
-    if wish.instance_id is None:
-        return (await version_choose(connection, tenant_id, project_id, wish.app, wish.version)).manifest, []
-    row = await queries.instance_show(connection, project_id, wish.instance_id, identity.apps_in_sight(caller))
-    if row is None or row["app_slug"] != wish.app:
-        raise not_found("instance", wish.instance_id)
-    return manifest_of(row), await members_of(connection, await queries.members_living(connection, wish.instance_id))
+    if request.instance_id is None:
+        return (await choose_version(connection, tenant_id, project_id, request.app, request.version)).manifest, []
+    row = await queries.instance_show(connection, project_id, request.instance_id, identity.apps_in_sight(caller))
+    if row is None or row["app_slug"] != request.app:
+        raise not_found("instance", request.instance_id)
+    return manifest_of(row), await members_of(connection, await queries.members_living(connection, request.instance_id))
 
 
 async def _busy(connection: Connection, allocation_ids: Sequence[str], instance_id: str | None) -> dict[str, str]:

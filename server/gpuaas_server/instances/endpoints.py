@@ -6,8 +6,8 @@ from fastapi import APIRouter, Query
 from pydantic import StringConstraints
 from starlette.responses import Response
 
-from gpuaas_server.instances import candidates, health, members, service, serving, timeline
-from gpuaas_server.instances.candidates import PlacementWish
+from gpuaas_server.instances import candidates, health, members, served_projects, service, timeline
+from gpuaas_server.instances.candidates import CandidateQuery
 from gpuaas_server.instances.schemas import (
     HealthAccepted,
     HealthReport,
@@ -76,9 +76,9 @@ async def placement_list(
     limit: PageLimit = 50,
 ) -> Response:
     """Where the app could live: allocations that have not ended, and for each component every reason why not."""
-    wish, caller = PlacementWish.of(app, version, instance_id, chosen or ()), call.caller
+    query, caller = CandidateQuery.of(app, version, instance_id, chosen or ()), call.caller
     scope = (caller.tenant_id, project_id, caller)
-    return await call.read(lambda c: candidates.placement_list(c, *scope, wish, after, limit))
+    return await call.read(lambda c: candidates.placement_list(c, *scope, query, after, limit))
 
 
 @router.get(PATH, response_model=Page[InstanceSummary], responses=problem_responses())
@@ -242,7 +242,7 @@ async def served_project_list(
 ) -> Response:
     """The projects that the instance serves: people of each find it in their own project, with what it counts for them."""
     caller = call.caller
-    return await call.read(lambda c: serving.served_project_list(c, caller, project_id, instance_id))
+    return await call.read(lambda c: served_projects.served_project_list(c, caller, project_id, instance_id))
 
 
 @router.put(
@@ -258,7 +258,7 @@ async def served_project_set(
 ) -> Response:
     """Serve a further project of the tenant; you need to administer both. A running instance is reconciled at once."""
     caller = call.caller
-    return await call.change(lambda tx: serving.served_project_set(tx, caller, instance_id, served_project_id))
+    return await call.change(lambda tx: served_projects.served_project_set(tx, caller, instance_id, served_project_id))
 
 
 @router.delete(
@@ -274,7 +274,9 @@ async def served_project_remove(
 ) -> Response:
     """Serve it no longer. Its members there must be gone first; what was used for it stays in its usage."""
     caller = call.caller
-    return await call.change(lambda tx: serving.served_project_remove(tx, caller, instance_id, served_project_id))
+    return await call.change(
+        lambda tx: served_projects.served_project_remove(tx, caller, instance_id, served_project_id)
+    )
 
 
 @router.put(

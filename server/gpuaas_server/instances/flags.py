@@ -1,18 +1,15 @@
-"""Instances on bytes that are not trusted any more go on running, and say so; so do those that could return to such bytes.
+"""Flags say that an instance runs, or could return to, bytes that are not trusted any more. It goes on running.
 
-A work row looks, since tenants are many: in portions, each of which asks for the next one.
+A work row derives them, since tenants are many: in portions, each of which asks for the next one.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from gpuaas_server.instances import queries, version_gate
-from gpuaas_server.instances.held import Held, hold_any
-from gpuaas_server.kernel.context import Tx
+from gpuaas_server.instances.locked import LockedInstance
+from gpuaas_server.instances.operation_completion import refuse_unclaimed
 from gpuaas_server.kernel.database import Connection
-from gpuaas_server.operations.ending import refuse_unclaimed
-from gpuaas_server.work import leases
 
 WORK = "instance_flag"
 PORTION = 50
@@ -32,52 +29,40 @@ def tenant_subject(tenant_id: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FlagPortion:
-    """Whose flags are derived anew; `about` names what changed, without the place to go on from."""
+    """Instances whose flags are derived anew; `about` names what changed, without the instance to go on from."""
 
     about: str
     ids: Sequence[str]
 
-
-class InstanceFlagMachine:
-    """The subject is what changed: an artifact (its digest, and whose it is), a version, or what a tenant trusts; then
-    the instance after which to go on. Flags are derived from the facts, so it can run again at any time.
-    """
-
-    kind = WORK
-
-    async def load(self, connection: Connection, subject: str) -> FlagPortion:
-        first, second, after = (*subject.split(" "), "")[:3]
-        if first == "version":
-            ids = await queries.ids_with_version(connection, second, after, PORTION)
-        elif first == "tenant":
-            ids = await queries.ids_of_tenant(connection, second, after, PORTION)
-        else:
-            ids = await queries.ids_with_artifact(connection, first, second, after, PORTION)
-        return FlagPortion(f"{first} {second}", ids)
-
-    def decide(self, portion: FlagPortion, now: datetime) -> FlagPortion:
-        return portion
-
-    async def apply(self, tx: Tx, portion: FlagPortion, decision: FlagPortion) -> None:
-        for instance_id in portion.ids:
-            held = await hold_any(tx, instance_id)
-            if held is not None:
-                await derive_flags(held)
-        if len(portion.ids) == PORTION:
-            await leases.enqueue(tx, WORK, [f"{portion.about} {portion.ids[-1]}"])
+    @property
+    def next_subject(self) -> str | None:
+        """The subject of the work row for the next portion; None after the last one."""
+        return f"{self.about} {self.ids[-1]}" if len(self.ids) == PORTION else None
 
 
-async def derive_flags(held: Held) -> None:
+async def load_portion(connection: Connection, subject: str) -> FlagPortion:
+    """The subject is what changed (an artifact, a version, or what a tenant trusts), then the instance to go on from."""
+    first, second, after = (*subject.split(" "), "")[:3]
+    if first == "version":
+        ids = await queries.ids_with_version(connection, second, after, PORTION)
+    elif first == "tenant":
+        ids = await queries.ids_of_tenant(connection, second, after, PORTION)
+    else:
+        ids = await queries.ids_with_artifact(connection, first, second, after, PORTION)
+    return FlagPortion(f"{first} {second}", ids)
+
+
+async def derive_flags(locked: LockedInstance) -> None:
     """Store what is to be said of the instance's versions now, if that is something else than before."""
-    flags = await version_gate.flags_of(held.tx.connection, held.row)
-    before = {flag["code"] for flag in held.row["flags"]}
-    if flags == held.row["flags"]:
+    flags = await version_gate.flags_of(locked.tx.connection, locked.row)
+    before = {flag["code"] for flag in locked.row["flags"]}
+    if flags == locked.row["flags"]:
         return
-    held.change(flags=flags)
+    locked.change(flags=flags)
     for flag in flags:
         if flag["code"] not in before:
-            held.news("instance.flagged", code=flag["code"])
+            locked.add_event("instance.flagged", code=flag["code"])
     if before - {flag["code"] for flag in flags}:
-        held.news("instance.flag_cleared", codes=sorted(before - {flag["code"] for flag in flags}))
-    await refuse_unclaimed(held)
-    await held.store()
+        locked.add_event("instance.flag_cleared", codes=sorted(before - {flag["code"] for flag in flags}))
+    await refuse_unclaimed(locked)
+    await locked.store()

@@ -1,17 +1,14 @@
 """Health as a controller reports it on its own schedule, and what becomes of it when the controller falls silent."""
 
-from datetime import datetime
-
 from gpuaas_server.identity import service as identity
-from gpuaas_server.instances.held import REPORT_LIFE, Held, hold, hold_any
+from gpuaas_server.instances.documents import DETAIL_BYTES, RUNTIME_BYTES, require_size
+from gpuaas_server.instances.locked import REPORT_LIFE, LockedInstance, lock_instance
 from gpuaas_server.instances.machine import HEALTH_REPORTABLE
 from gpuaas_server.instances.schemas import HealthAccepted, HealthReason, HealthReport, MemberHealth
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx
-from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
-from gpuaas_server.operations.documents import DETAIL_BYTES, RUNTIME_BYTES, require_size
-from gpuaas_server.operations.machine import Failure
+from gpuaas_server.operations.service import Failure
 from gpuaas_server.work import leases
 
 WORK = "instance_health"
@@ -23,8 +20,8 @@ async def instance_health_report(
     """Against the generation that the controller looked at: what it saw before a change says nothing about after it."""
     require_size("runtime", body.runtime, RUNTIME_BYTES)
     require_size("access_bundle", body.access_bundle, RUNTIME_BYTES)
-    held = await hold(tx, project_id, instance_id)
-    row = held.row
+    locked = await lock_instance(tx, project_id, instance_id)
+    row = locked.row
     if row["app_slug"] not in identity.bound_apps(caller):
         raise Problem("not_the_controller", f"It is not bound to {row['app_slug']}.", {"app": row["app_slug"]})
     if row["decommissioned_at"] is not None:
@@ -33,15 +30,15 @@ async def instance_health_report(
         raise Problem("stale_generation", f"The instance is at generation {row['generation']}: look again.")
     watched = row["reported_at"] is not None and row["reported_at"] + REPORT_LIFE > tx.now
     for told in body.members:
-        _take_member(held, told)
+        _take_member(locked, told)
     reasons = [reason.model_dump(exclude_none=True) for reason in body.reasons]
-    held.note(reported={"status": body.status, "reasons": reasons}, reported_at=tx.now)
+    locked.note(reported={"status": body.status, "reasons": reasons}, reported_at=tx.now)
     for name, value in (("runtime", body.runtime), ("access_bundle", body.access_bundle)):
         if value is not None and value != row[name]:
-            held.note(**{name: value})
+            locked.note(**{name: value})
     if body.mode is not None and (mode := body.mode.model_dump()) != row["mode"]:
-        held.change(mode=mode)  # it decides what may be asked
-    stored = await held.store()
+        locked.change(mode=mode)  # it decides what may be asked
+    stored = await locked.store()
     if not watched:
         await leases.enqueue(tx, WORK, [instance_id], run_at=tx.now + REPORT_LIFE)
     tx.audited = True  # a change of health is an event; a thousand reports that nothing changed are none
@@ -54,48 +51,23 @@ async def instance_health_report(
     )
 
 
-def _take_member(held: Held, told: MemberHealth) -> None:
+def _take_member(locked: LockedInstance, told: MemberHealth) -> None:
     """Only of members that are in the cluster and that no operation works on."""
-    member = held.members.get(told.member_id)
+    member = locked.members.get(told.member_id)
     if member is None:
         raise not_found("member", told.member_id)
     require_size("adapter_detail", told.adapter_detail, DETAIL_BYTES)
     if told.adapter_detail is not None and told.adapter_detail != member["adapter_detail"]:
-        held.member_change(member, adapter_detail=told.adapter_detail)
-    free = held.live_operation(member) is None and not member["host_gone"]
+        locked.change_member(member, adapter_detail=told.adapter_detail)
+    free = locked.live_operation(member) is None and not member["host_gone"]
     if not free or member["status"] not in HEALTH_REPORTABLE:
         return
     if told.status == "ready":
         if member["status"] != "ready":
-            held.member_become(member, "ready")
+            locked.set_member_status(member, "ready")
         return
     message = told.message or f"The controller says that it is {told.status}."
     step = "Recover the member, replace it, or remove it."
     failure = Failure(f"member_{told.status}", message, step, True).document()
     if (told.status, failure) != (member["status"], member["failure"]):
-        held.member_become(member, told.status, failure)
-
-
-class InstanceHealthMachine:
-    """Looks when the last report has become too old: silence is not health. The next report begins to watch again.
-
-    It also looks when what the platform knows of a host has changed (instances/allocations.py).
-    """
-
-    kind = WORK
-
-    async def load(self, connection: Connection, subject: str) -> str:
-        return subject
-
-    def decide(self, instance_id: str, now: datetime) -> str:
-        return instance_id
-
-    async def apply(self, tx: Tx, instance_id: str, decision: str) -> datetime | None:
-        held = await hold_any(tx, instance_id)
-        if held is None or held.row["decommissioned_at"] is not None:
-            return None
-        await held.store()
-        if held.row["reported_at"] is None:
-            return None
-        due: datetime = held.row["reported_at"] + REPORT_LIFE
-        return due if due > tx.now else None
+        locked.set_member_status(member, told.status, failure)

@@ -6,11 +6,13 @@ from psycopg.rows import DictRow
 
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.identity import service as identity
-from gpuaas_server.instances import launching, queries, serving
-from gpuaas_server.instances.held import Held, hold
-from gpuaas_server.instances.launching import Taken
+from gpuaas_server.instances import launch, queries, served_projects
+from gpuaas_server.instances.launch import Taken
+from gpuaas_server.instances.locked import LockedInstance, lock_instance
 from gpuaas_server.instances.machine import BRINGS_CURRENT, MEMBER_FROM, members_changeable
 from gpuaas_server.instances.modes import refuse_closed
+from gpuaas_server.instances.operation_requests import require_living, require_no_instance_operation
+from gpuaas_server.instances.operation_start import Target, refuse_while_busy, start_member_operations
 from gpuaas_server.instances.schemas import InstanceMember, MemberOperationCreate, Placement
 from gpuaas_server.instances.version_gate import refuse_version
 from gpuaas_server.instances.views import caller_over, member_of
@@ -21,9 +23,8 @@ from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.operations import service as operations
-from gpuaas_server.operations.ending import set_rotation_aside
 from gpuaas_server.operations.schemas import Operation
-from gpuaas_server.operations.starting import Target, Wish, member_operations_start, refuse_while_busy
+from gpuaas_server.operations.service import OperationRequest
 
 NOTHING = Taken({}, {})
 
@@ -68,31 +69,30 @@ async def member_operation_create(tx: Tx, caller: Caller, instance_id: str, body
     _require_shape(body)
     project_id = caller.project_id
     taken = await _taken(tx, caller, instance_id, _wished_allocations(body))
-    held = await hold(tx, project_id, instance_id)
-    await set_rotation_aside(held)
-    _require_running(held)
-    launching.options_check(launching.manifest_of(held.row), body.kind, body.options)
+    locked = await lock_instance(tx, project_id, instance_id)
+    await _require_running(locked)
+    launch.check_options(launch.manifest_of(locked.row), body.kind, body.options)
     if body.kind in BRINGS_CURRENT:
-        await refuse_version(tx.connection, held.row, held.row)
+        await refuse_version(tx.connection, locked.row, locked.row)
     if body.component_key:
-        refuse_closed(held.row, body.kind, [body.component_key])
+        refuse_closed(locked.row, body.kind, [body.component_key])
     if body.kind == "add":
-        targets = await _add(held, body, taken or NOTHING)
+        targets = await _add(locked, body, taken or NOTHING)
     elif body.kind == "replace":
-        targets = await _replace(held, body, taken or NOTHING)
+        targets = await _replace(locked, body, taken or NOTHING)
     else:
-        targets = [Target(new_id("op"), member) for member in _targets(held, body.kind, body.targets or [])]
+        targets = [Target(new_id("op"), member) for member in _targets(locked, body.kind, body.targets or [])]
         if body.kind == "remove":
-            held.unwanted(target.member for target in targets)
+            locked.drop_from_intent(target.member for target in targets)
     parameters: dict[str, object] = {"options": body.options} if body.options else {}
-    wish = Wish(body.kind, body.reason, body.deadline_seconds, parameters, body.on_failure)
-    operation_id = await member_operations_start(held, wish, targets)
-    row = await held.store()
+    request = OperationRequest(body.kind, body.reason, body.deadline_seconds, parameters, body.on_failure)
+    operation_id = await start_member_operations(locked, request, targets)
+    row = await locked.store()
     facts: dict[str, object] = {"kind": body.kind, "operation": operation_id, "targets": len(targets)}
     place = (row["id"], row["tenant_id"], row["project_id"])
     await record(tx, AuditEntry("member_operation_create", *place, reason=body.reason, details=facts))
     touched = [one for target in targets for one in (target.member, target.new_member) if one is not None]
-    await serving.record_elsewhere(held, "member_operation_create", touched, facts)
+    await served_projects.record_elsewhere(locked, "member_operation_create", touched, facts)
     return await operations.operation_show(tx.connection, caller, project_id, operation_id)
 
 
@@ -100,9 +100,9 @@ async def _taken(tx: Tx, caller: Caller, instance_id: str, wished: Sequence[str]
     """Allocations of the instance's project, and of those that it serves and in which the caller might do the same."""
     if not wished:
         return None
-    served = await serving.served_by(tx.connection, caller, instance_id)
-    open_to = await serving.places_open_to(tx, caller, "member_operation_create", served)
-    return await launching.places_take(tx, open_to, wished)
+    served = await served_projects.served_by(tx.connection, caller, instance_id)
+    open_to = await served_projects.projects_open_to(tx, caller, "member_operation_create", served)
+    return await launch.lock_places(tx, open_to, wished)
 
 
 def _require_shape(body: MemberOperationCreate) -> None:
@@ -118,64 +118,63 @@ def _wished_allocations(body: MemberOperationCreate) -> list[str]:
     return [*(body.allocation_ids or ()), *(one.allocation_id for one in body.replacements or ())]
 
 
-def _require_running(held: Held) -> None:
-    row = held.row
-    if row["decommissioned_at"] is not None:
-        raise Problem("conflict", "The instance is decommissioned; it is kept for its history only.")
-    whole = row["operation_id"]
-    if whole is not None:
-        raise Problem("operation_in_progress", f"{whole} is not finished.", {"operation_id": whole})
+async def _require_running(locked: LockedInstance) -> None:
+    require_living(locked)
+    await require_no_instance_operation(locked)
+    row = locked.row
     if not members_changeable(row["status"], row["deployed_at"] is not None, False, None):
         raise Problem("conflict", f"The instance is {row['status']}: its members cannot be changed now.")
 
 
-def _targets(held: Held, kind: str, member_ids: Sequence[str]) -> list[DictRow]:
+def _targets(locked: LockedInstance, kind: str, member_ids: Sequence[str]) -> list[DictRow]:
     if len(set(member_ids)) != len(member_ids):
         raise Problem("invalid_request", "A member is named twice.")
-    return [_target(held, kind, member_id) for member_id in member_ids]
+    return [_target(locked, kind, member_id) for member_id in member_ids]
 
 
-def _target(held: Held, kind: str, member_id: str) -> DictRow:
-    member = held.members.get(member_id)
+def _target(locked: LockedInstance, kind: str, member_id: str) -> DictRow:
+    member = locked.members.get(member_id)
     if member is None:
         raise not_found("member", member_id)
-    refuse_while_busy(held, member)
+    refuse_while_busy(locked, member)
     if member["status"] not in MEMBER_FROM[kind]:
         allowed = ", ".join(MEMBER_FROM[kind])
         raise Problem("conflict", f"{member_id} is {member['status']}; {kind} is for members that are {allowed}.")
     if not member["host_gone"]:  # one without a machine must be able to go
-        refuse_closed(held.row, kind, [member["component_key"]])
+        refuse_closed(locked.row, kind, [member["component_key"]])
     return member
 
 
-async def _add(held: Held, body: MemberOperationCreate, taken: Taken) -> list[Target]:
+async def _add(locked: LockedInstance, body: MemberOperationCreate, taken: Taken) -> list[Target]:
     key = body.component_key or ""
     wished = [Placement(component_key=key, allocation_id=one) for one in body.allocation_ids or ()]
-    await _check(held, wished, taken, held.living())
+    await _check(locked, wished, taken, locked.living_members())
     targets = []
     for one in wished:
         operation_id = new_id("op")
-        targets.append(Target(operation_id, held.member_add(key, taken.places[one.allocation_id], operation_id)))
+        targets.append(Target(operation_id, locked.add_member(key, taken.places[one.allocation_id], operation_id)))
     return targets
 
 
-async def _replace(held: Held, body: MemberOperationCreate, taken: Taken) -> list[Target]:
+async def _replace(locked: LockedInstance, body: MemberOperationCreate, taken: Taken) -> list[Target]:
     wanted = body.replacements or []
-    leaving = _targets(held, "replace", [one.member_id for one in wanted])
+    leaving = _targets(locked, "replace", [one.member_id for one in wanted])
     pairs = list(zip(leaving, (one.allocation_id for one in wanted), strict=True))
     wished = [Placement(component_key=member["component_key"], allocation_id=place) for member, place in pairs]
-    staying = [member for member in held.living() if member not in leaving]
-    await _check(held, wished, taken, staying)
+    staying = [member for member in locked.living_members() if member not in leaving]
+    await _check(locked, wished, taken, staying)
     targets = []
     for member, place in pairs:
         operation_id = new_id("op")
-        newcomer = held.member_add(member["component_key"], taken.places[place], operation_id)
+        newcomer = locked.add_member(member["component_key"], taken.places[place], operation_id)
         targets.append(Target(operation_id, member, newcomer))
-    held.unwanted(leaving)
+    locked.drop_from_intent(leaving)
     return targets
 
 
-async def _check(held: Held, wished: Sequence[Placement], taken: Taken, living: Sequence[DictRow]) -> None:
-    manifest = launching.manifest_of(held.row)
-    connection, project_id = held.tx.connection, held.row["project_id"]
-    await launching.places_check(connection, project_id, manifest, wished, taken, living, held.id, held.served)
+async def _check(locked: LockedInstance, wished: Sequence[Placement], taken: Taken, living: Sequence[DictRow]) -> None:
+    manifest = launch.manifest_of(locked.row)
+    connection, project_id = locked.tx.connection, locked.row["project_id"]
+    await launch.check_places(
+        connection, project_id, manifest, wished, taken, living, locked.id, locked.served_project_ids
+    )

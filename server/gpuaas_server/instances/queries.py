@@ -125,7 +125,7 @@ async def instance_lock(connection: Connection, project_id: str, instance_id: st
     return await cursor.fetchone()
 
 
-async def instance_hold(connection: Connection, instance_id: str) -> DictRow | None:
+async def instance_lock_any(connection: Connection, instance_id: str) -> DictRow | None:
     """For the platform itself, whoever's it is."""
     cursor = await connection.execute(f"SELECT {COLUMNS} FROM app_instances WHERE id = %s FOR UPDATE", (instance_id,))
     return await cursor.fetchone()

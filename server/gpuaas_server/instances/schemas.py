@@ -5,6 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, StringConstraints
 
+from gpuaas_server.instances.controller_schemas import ACCESS, MODE, RUNTIME, Code, Mode
+from gpuaas_server.instances.documents import Document
 from gpuaas_server.kernel.http.schemas import (
     AllowedActions,
     Body,
@@ -16,8 +18,7 @@ from gpuaas_server.kernel.http.schemas import (
     examples,
 )
 from gpuaas_server.kernel.ids import AllocationId, MemberId, ProjectId
-from gpuaas_server.operations.documents import Document
-from gpuaas_server.operations.schemas import ACCESS, MODE, RUNTIME, Code, Line, Mode, Operation, OperationFailure
+from gpuaas_server.operations.schemas import Line, Operation, OperationFailure
 
 InstanceStatus = Literal["created", "starting", "running", "stopping", "stopped", "failed"]
 MemberStatus = Literal[

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.catalog.manifest import Manifest, from_document
 from gpuaas_server.identity import service as identity
-from gpuaas_server.instances import launching, queries, serving
-from gpuaas_server.instances.allocations import (
+from gpuaas_server.instances import launch, queries, served_projects
+from gpuaas_server.instances.allocation_changes import (
     allocation_ended,
     allocation_guests,
     allocation_wants_release,
@@ -14,9 +14,11 @@ from gpuaas_server.instances.allocations import (
 )
 from gpuaas_server.instances.flags import WORK as FLAG_WORK
 from gpuaas_server.instances.flags import artifact_subject, tenant_subject, version_subject
-from gpuaas_server.instances.held import Held, hold
+from gpuaas_server.instances.locked import LockedInstance, lock_instance
 from gpuaas_server.instances.machine import BRINGS_CURRENT, InstanceView, judge, possible_verbs
 from gpuaas_server.instances.modes import refuse_closed
+from gpuaas_server.instances.operation_requests import require_idle, require_living
+from gpuaas_server.instances.operation_start import start_instance_operation
 from gpuaas_server.instances.queries import InstanceFilter
 from gpuaas_server.instances.schemas import (
     Instance,
@@ -35,8 +37,7 @@ from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.operations import service as operations
-from gpuaas_server.operations.ending import set_rotation_aside
-from gpuaas_server.operations.starting import Wish, instance_operation_start, refuse_while_busy
+from gpuaas_server.operations.service import OperationRequest
 from gpuaas_server.projects.service import ProjectFacts
 from gpuaas_server.work import leases
 
@@ -62,28 +63,28 @@ __all__ = [
 async def instance_create(tx: Tx, caller: Caller, body: InstanceCreate) -> InstanceStarted:
     """Choose, check, write instance and members, and ask for the deploy."""
     tenant_id, project_id = caller.tenant_id, caller.project_id
-    version = await launching.version_choose(tx.connection, tenant_id, project_id, body.app, body.version)
-    launching.inputs_check(version.manifest, body.inputs)
+    version = await launch.choose_version(tx.connection, tenant_id, project_id, body.app, body.version)
+    launch.check_inputs(version.manifest, body.inputs)
     served = await _served_from_the_start(tx, caller, version.manifest, body.served_projects)
     wished = body.placement_intent
-    open_to = await serving.places_open_to(tx, caller, "instance_create", list(served))
-    taken = await launching.places_take(tx, open_to, [one.allocation_id for one in wished])
-    await launching.places_check(tx.connection, project_id, version.manifest, wished, taken, served=list(served))
+    open_to = await served_projects.projects_open_to(tx, caller, "instance_create", list(served))
+    taken = await launch.lock_places(tx, open_to, [one.allocation_id for one in wished])
+    await launch.check_places(tx.connection, project_id, version.manifest, wished, taken, served=list(served))
     await queries.name_lock(tx.connection, project_id, body.name)
     if await queries.instance_name_taken(tx.connection, project_id, body.name):
         raise Problem("already_exists", f"The project has an instance named {body.name}.")
     row = _new_row(tx, tenant_id, project_id, body, version)
     await queries.instance_insert(tx.connection, row)
-    await serving.serve_from_the_start(tx, row, list(served.values()))
-    held = await hold(tx, project_id, str(row["id"]))
-    held.news("instance.created", version=version.manifest.version)
-    wish = Wish("deploy", None, body.deadline_seconds, {"version": version.manifest.version})
-    operation_id = await instance_operation_start(held, wish)
+    await served_projects.serve_from_the_start(tx, row, list(served.values()))
+    locked = await lock_instance(tx, project_id, str(row["id"]))
+    locked.add_event("instance.created", version=version.manifest.version)
+    request = OperationRequest("deploy", None, body.deadline_seconds, {"version": version.manifest.version})
+    operation_id = await start_instance_operation(locked, request)
     for one in wished:
-        held.member_add(one.component_key, taken.places[one.allocation_id], None)
+        locked.add_member(one.component_key, taken.places[one.allocation_id], None)
     facts: dict[str, object] = {"version": version.manifest.version, **({"serves": sorted(served)} if served else {})}
-    await serving.record_elsewhere(held, "instance_create", held.living(), facts)
-    return await _started(held, caller, operation_id, "instance_create", facts)
+    await served_projects.record_elsewhere(locked, "instance_create", locked.living_members(), facts)
+    return await _started(locked, caller, operation_id, "instance_create", facts)
 
 
 async def _served_from_the_start(
@@ -92,12 +93,12 @@ async def _served_from_the_start(
     further = [one for one in dict.fromkeys(wished) if one != caller.project_id]
     if not further:
         return {}
-    serving.require_scope(manifest)
-    return await serving.projects_admitted(tx, caller, further, "served_project_set")
+    served_projects.require_scope(manifest)
+    return await served_projects.projects_admitted(tx, caller, further, "served_project_set")
 
 
 def _new_row(
-    tx: Tx, tenant_id: str, project_id: str, body: InstanceCreate, version: launching.Version
+    tx: Tx, tenant_id: str, project_id: str, body: InstanceCreate, version: launch.Version
 ) -> dict[str, object]:
     health = judge(InstanceView("created", False, None, {}, ()))
     return {
@@ -126,7 +127,7 @@ async def instance_show(connection: Connection, caller: Caller, project_id: str,
     if row is None:
         raise not_found("instance", instance_id)
     shown = instance_of(row, caller_over(row, project_id, caller))
-    notices = await launching.notices_of(connection, row["version_id"])
+    notices = await launch.notices_of(connection, row["version_id"])
     return shown.model_copy(update={"flags": [*shown.flags, *notices]})
 
 
@@ -149,58 +150,57 @@ async def instance_operate(
     tx: Tx, caller: Caller, project_id: str, instance_id: str, kind: str, body: InstanceVerb
 ) -> InstanceStarted:
     """Any verb on the whole instance that needs nothing but its name."""
-    held = await hold(tx, project_id, instance_id)
-    await set_rotation_aside(held)
-    _require_possible(held, kind)
-    parameters = _options(launching.manifest_of(held.row), kind, body)
-    target = rollback_target(held.row) if kind == "rollback" else None
+    locked = await lock_instance(tx, project_id, instance_id)
+    await _require_possible(locked, kind)
+    parameters = _options(launch.manifest_of(locked.row), kind, body)
+    target = rollback_target(locked.row) if kind == "rollback" else None
     if target is not None or kind in BRINGS_CURRENT:
-        await refuse_version(tx.connection, held.row, target or held.row)
+        await refuse_version(tx.connection, locked.row, target or locked.row)
     if target is not None:
-        if await held.look_whom_it_serves():
-            serving.require_scope(from_document(target["manifest"]))
-        held.change(attempted=target)
-        parameters |= {"version": target["version"], "from": held.row["version"]}
-    wish = Wish(kind, body.reason, body.deadline_seconds, parameters)
-    operation_id = await instance_operation_start(held, wish)
-    return await _started(held, caller, operation_id, f"instance_{kind}", parameters, body.reason)
+        if await locked.load_served_projects():
+            served_projects.require_scope(from_document(target["manifest"]))
+        locked.change(attempted=target)
+        parameters |= {"version": target["version"], "from": locked.row["version"]}
+    request = OperationRequest(kind, body.reason, body.deadline_seconds, parameters)
+    operation_id = await start_instance_operation(locked, request)
+    return await _started(locked, caller, operation_id, f"instance_{kind}", parameters, body.reason)
 
 
 async def instance_upgrade(
     tx: Tx, caller: Caller, project_id: str, instance_id: str, body: InstanceUpgrade
 ) -> InstanceStarted:
     """The version changes when the upgrade has succeeded; until then both are known."""
-    held = await hold(tx, project_id, instance_id)
-    await set_rotation_aside(held)
-    _require_possible(held, "upgrade")
-    tenant_id = held.row["tenant_id"]
-    slug = held.row["app_slug"]
-    version = await launching.version_choose(tx.connection, tenant_id, project_id, slug, body.version)
-    if version.version_id == held.row["version_id"]:
+    locked = await lock_instance(tx, project_id, instance_id)
+    await _require_possible(locked, "upgrade")
+    tenant_id = locked.row["tenant_id"]
+    slug = locked.row["app_slug"]
+    version = await launch.choose_version(tx.connection, tenant_id, project_id, slug, body.version)
+    if version.version_id == locked.row["version_id"]:
         raise Problem("conflict", f"The instance is of version {body.version} already.")
-    launching.inputs_check(version.manifest, held.row["inputs"])
-    if await held.look_whom_it_serves():
-        serving.require_scope(version.manifest)
-    await launching.version_fits(tx.connection, project_id, version.manifest, held.living(), held.served)
+    launch.check_inputs(version.manifest, locked.row["inputs"])
+    if await locked.load_served_projects():
+        served_projects.require_scope(version.manifest)
+    await launch.check_members_fit(
+        tx.connection, project_id, version.manifest, locked.living_members(), locked.served_project_ids
+    )
     parameters = _options(version.manifest, "upgrade", body)
-    held.change(attempted=version.columns())
-    parameters |= {"version": version.manifest.version, "from": held.row["version"]}
-    wish = Wish("upgrade", body.reason, body.deadline_seconds, parameters)
-    operation_id = await instance_operation_start(held, wish)
-    return await _started(held, caller, operation_id, "instance_upgrade", parameters, body.reason)
+    locked.change(attempted=version.columns())
+    parameters |= {"version": version.manifest.version, "from": locked.row["version"]}
+    request = OperationRequest("upgrade", body.reason, body.deadline_seconds, parameters)
+    operation_id = await start_instance_operation(locked, request)
+    return await _started(locked, caller, operation_id, "instance_upgrade", parameters, body.reason)
 
 
 def _options(manifest: Manifest, kind: str, body: InstanceVerb) -> dict[str, object]:
     """As the operation keeps them. Whoever reads the operation reads them: they are no place for a secret."""
-    launching.options_check(manifest, kind, body.options)
+    launch.check_options(manifest, kind, body.options)
     return {"options": body.options} if body.options else {}
 
 
-def _require_possible(held: Held, kind: str) -> None:
-    row = held.row
-    if row["decommissioned_at"] is not None:
-        raise Problem("conflict", "The instance is decommissioned; it is kept for its history only.")
-    refuse_while_busy(held)
+async def _require_possible(locked: LockedInstance, kind: str) -> None:
+    require_living(locked)
+    await require_idle(locked)
+    row = locked.row
     back = row["previous"] is not None or row["attempted"] is not None
     if kind not in possible_verbs(row["status"], row["deployed_at"] is not None, False, False, back):
         hint = " It has no version to go back to." if kind == "rollback" and not back else ""
@@ -209,18 +209,18 @@ def _require_possible(held: Held, kind: str) -> None:
 
 
 async def _started(
-    held: Held,
+    locked: LockedInstance,
     caller: Caller,
     operation_id: str,
     action: str,
     details: dict[str, object],
     reason: str | None = None,
 ) -> InstanceStarted:
-    row = await held.store()
+    row = await locked.store()
     facts = {"app": row["app_slug"], "operation": operation_id, **details}
     place = (row["id"], row["tenant_id"], row["project_id"])
-    await record(held.tx, AuditEntry(action, *place, reason=reason, details=facts))
-    operation = await operations.operation_show(held.tx.connection, caller, row["project_id"], operation_id)
+    await record(locked.tx, AuditEntry(action, *place, reason=reason, details=facts))
+    operation = await operations.operation_show(locked.tx.connection, caller, row["project_id"], operation_id)
     return InstanceStarted(instance=instance_of(row, caller), operation=operation)
 
 

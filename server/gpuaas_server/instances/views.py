@@ -57,7 +57,7 @@ def instance_of(row: DictRow, caller: Caller) -> Instance:
 
 
 def _shared(row: DictRow, caller: Caller) -> dict[str, Any]:
-    failure = row["failure"] if row["status"] in SETTLED else None  # kept on the way, see Held.become
+    failure = row["failure"] if row["status"] in SETTLED else None  # kept on the way, see LockedInstance.set_status
     return {
         **{name: row[name] for name in _PLAIN},
         "failure": OperationFailure(**failure) if failure else None,

@@ -1,30 +1,16 @@
-"""Operations over HTTP: for people first, for controllers below."""
+"""Operations over HTTP, as people and controllers read them. What changes them is in instances/operation_endpoints.py."""
 
 from typing import Annotated
 
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from gpuaas_server.kernel.http.call import Call, admitted, admitted_change, reply
+from gpuaas_server.kernel.http.call import Call, admitted, reply
 from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
 from gpuaas_server.kernel.http.problems import problem_responses
 from gpuaas_server.kernel.ids import InstanceId, OperationId, ProjectId
-from gpuaas_server.operations import controller, following, service
-from gpuaas_server.operations.machine import Limits
-from gpuaas_server.operations.schemas import (
-    ClaimedOperation,
-    LeaseRenewed,
-    Operation,
-    OperationCancel,
-    OperationClaim,
-    OperationComplete,
-    OperationFail,
-    OperationForce,
-    OperationGiveBack,
-    OperationReport,
-    OperationStatus,
-    WorkList,
-)
+from gpuaas_server.operations import service
+from gpuaas_server.operations.schemas import Operation, OperationStatus, WorkList
 
 router = APIRouter(tags=["operations"])
 PATH = "/projects/{project_id}/operations"
@@ -34,7 +20,6 @@ NewerThan = Annotated[
     int,
     Query(ge=0, le=2**63 - 1, description="The generation that you know. One that has ended is answered at once."),
 ]
-_LEASE = ("lease_lost", "not_the_controller")
 
 
 @router.get(PATH, response_model=Page[Operation], responses=problem_responses())
@@ -78,31 +63,7 @@ async def operation_show(
     who = call.admission
     place = (project_id, operation_id)
     async with call.waiting(wait):
-        return reply(await following.operation_follow(call.platform, who.scope, who.caller, *place, newer_than, wait))
-
-
-@router.post(f"{PATH}/{{operation_id}}/cancel", response_model=Operation, responses=problem_responses("conflict"))
-async def operation_cancel(
-    project_id: ProjectId,
-    operation_id: OperationId,
-    body: OperationCancel,
-    call: Annotated[Call, admitted_change("operation_cancel")],
-) -> Response:
-    """Pending: it ends now. Otherwise its controller is asked to stop; follow the operation."""
-    return await call.change(
-        lambda tx: service.operation_cancel(tx, call.caller, project_id, operation_id, body.reason)
-    )
-
-
-@router.post(f"{PATH}/{{operation_id}}/force", response_model=Operation, responses=problem_responses("conflict"))
-async def operation_force(
-    project_id: ProjectId,
-    operation_id: OperationId,
-    body: OperationForce,
-    call: Annotated[Call, admitted_change("operation_force")],
-) -> Response:
-    """End one that is stuck, or accept a teardown that is not proven: recorded as *not verified* for ever."""
-    return await call.change(lambda tx: service.operation_force(tx, call.caller, project_id, operation_id, body.reason))
+        return reply(await service.operation_follow(call.platform, who.scope, who.caller, *place, newer_than, wait))
 
 
 @router.get(
@@ -114,86 +75,4 @@ async def controller_work(
     """Operations of the apps that this service account is bound to and that nobody works on, oldest first."""
     admission = call.admission
     async with call.waiting(wait):
-        return reply(
-            await controller.controller_work(call.platform, admission.scope, admission.caller, project_id, wait)
-        )
-
-
-@router.post(
-    f"{PATH}/{{operation_id}}/claim",
-    response_model=ClaimedOperation,
-    responses=problem_responses("operation_claimed", "not_the_controller"),
-)
-async def operation_claim(
-    project_id: ProjectId,
-    operation_id: OperationId,
-    body: OperationClaim,
-    call: Annotated[Call, admitted_change("operation_claim")],
-) -> Response:
-    """The right to work on it, for as long as you report. Nobody else gets it until the lease lapses."""
-    return await call.change(
-        lambda tx: controller.operation_claim(tx, _limits(call), call.caller, project_id, operation_id, body)
-    )
-
-
-@router.post(f"{PATH}/{{operation_id}}/report", response_model=LeaseRenewed, responses=problem_responses(*_LEASE))
-async def operation_report(
-    project_id: ProjectId,
-    operation_id: OperationId,
-    body: OperationReport,
-    call: Annotated[Call, admitted_change("operation_report")],
-) -> Response:
-    """Steps and progress. Each report renews the lease, an empty one too."""
-    caller = call.caller
-    return await call.change(
-        lambda tx: controller.operation_report(tx, _limits(call), caller, project_id, operation_id, body)
-    )
-
-
-@router.post(
-    f"{PATH}/{{operation_id}}/complete",
-    response_model=Operation,
-    responses=problem_responses(*_LEASE, "document_too_large", "document_invalid"),
-)
-async def operation_complete(
-    project_id: ProjectId,
-    operation_id: OperationId,
-    body: OperationComplete,
-    call: Annotated[Call, admitted_change("operation_complete")],
-) -> Response:
-    """Done. After a teardown the operation stays running until the hosts are proven clean."""
-    return await call.change(
-        lambda tx: controller.operation_complete(tx, _limits(call), call.caller, project_id, operation_id, body)
-    )
-
-
-@router.post(
-    f"{PATH}/{{operation_id}}/fail",
-    response_model=Operation,
-    responses=problem_responses(*_LEASE, "document_too_large", "document_invalid"),
-)
-async def operation_fail(
-    project_id: ProjectId,
-    operation_id: OperationId,
-    body: OperationFail,
-    call: Annotated[Call, admitted_change("operation_fail")],
-) -> Response:
-    """It did not work: say why, and what to do next. After a request to cancel, it ends as `cancelled`."""
-    return await call.change(lambda tx: controller.operation_fail(tx, call.caller, project_id, operation_id, body))
-
-
-@router.post(f"{PATH}/{{operation_id}}/give-back", response_model=Operation, responses=problem_responses(*_LEASE))
-async def operation_give_back(
-    project_id: ProjectId,
-    operation_id: OperationId,
-    body: OperationGiveBack,
-    call: Annotated[Call, admitted_change("operation_give_back")],
-) -> Response:
-    """For a replica that ends: another one resumes at once."""
-    return await call.change(
-        lambda tx: controller.operation_give_back(tx, call.caller, project_id, operation_id, body.lease_token)
-    )
-
-
-def _limits(call: Call) -> Limits:
-    return Limits.of(call.platform.settings)
+        return reply(await service.controller_work(call.platform, admission.scope, admission.caller, project_id, wait))

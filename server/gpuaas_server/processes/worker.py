@@ -15,8 +15,12 @@ from gpuaas_server.deletions.reconciler import DeletionMachine
 from gpuaas_server.events.relay import JsonLinesSink, relay
 from gpuaas_server.housekeeping import machine as housekeeping
 from gpuaas_server.identity import signing_keys
-from gpuaas_server.instances.flags import InstanceFlagMachine
-from gpuaas_server.instances.health import InstanceHealthMachine
+from gpuaas_server.instances.reconciler import (
+    ControllerLeasesMachine,
+    InstanceFlagMachine,
+    InstanceHealthMachine,
+    OperationMachine,
+)
 from gpuaas_server.introductions import introduce_rooms
 from gpuaas_server.kernel.context import Platform, system_actor
 from gpuaas_server.kernel.database import PLATFORM
@@ -25,8 +29,6 @@ from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.kernel.tasks import stop
 from gpuaas_server.nodes import machine as liveness
 from gpuaas_server.nodes.maintenance_machine import MaintenanceMachine
-from gpuaas_server.operations.controller_leases import ControllerLeasesMachine
-from gpuaas_server.operations.reconciler import OperationMachine
 from gpuaas_server.pki import service as pki
 from gpuaas_server.runtime import running_platform
 from gpuaas_server.secrets.custody_reconciler import KeyCustodyMachine

@@ -1,6 +1,6 @@
 """The verbs of receipts. An operation starts them, or goes on without the proof; people read them.
 
-What comes of those that were started is in settling.py.
+What comes of those that were started is in proof.py.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,8 +24,8 @@ from gpuaas_server.receipts import footprint as footprints
 from gpuaas_server.receipts import queries
 from gpuaas_server.receipts.compare import Comparison
 from gpuaas_server.receipts.machine import INSPECTION
+from gpuaas_server.receipts.proof import changed, inspection, left_count, settled
 from gpuaas_server.receipts.schemas import Receipt, ReceiptLine, ReceiptProblem
-from gpuaas_server.receipts.settling import changed, inspection, left_count, settled
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,10 @@ from gpuaas_server.allocations.reconciler import AllocationMachine
 from gpuaas_server.kernel.context import Platform, Tx, system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.ids import new_id
-from gpuaas_server.receipts import service, settling
+from gpuaas_server.receipts import proof, service
 from gpuaas_server.receipts.compare import CHECKS
+from gpuaas_server.receipts.proof import ReceiptsVerdict
 from gpuaas_server.receipts.service import Teardown, TeardownTarget
-from gpuaas_server.receipts.settling import ReceiptsVerdict
 from gpuaas_server.work import leases
 from gpuaas_server.work.worker import Machine, Worker
 from tests_support import agents
@@ -58,8 +58,8 @@ class Ground:
 
     async def settle(self, operation: str) -> ReceiptsVerdict:
         async with self.transaction() as tx:
-            judgement = settling.judge(await settling.proof_load(tx.connection, operation), tx.now)
-            await settling.judgement_store(tx, judgement)
+            judgement = proof.judge(await proof.load_proof(tx.connection, operation), tx.now)
+            await proof.store_judgement(tx, judgement)
         return judgement.verdict
 
     async def force(self, operation: str, reason: str = "the host burnt down") -> None:

@@ -1,10 +1,10 @@
-"""An instance with its members, held by one transaction: changed in memory by the rules of machine.py, stored at once.
+"""An instance with its members, locked by one transaction: changed in memory by the rules of machine.py, stored at once.
 
-Whoever changes anything of an instance, of a member, or of an operation on them, holds the instance first. So nobody
-sees half a change, and health is derived in one place from all that it depends on.
+A transaction that changes anything of an instance, of a member, or of an operation on them, locks the instance first. So
+nobody sees half a change, and health is derived in one place from all that it depends on.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -15,11 +15,13 @@ from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.instances import queries
 from gpuaas_server.instances.host_problems import host_problem_of
 from gpuaas_server.instances.machine import SETTLED, TRANSITIONS, InstanceView, MemberView, Report, counted, judge
+from gpuaas_server.instances.timeline import TimelineEntry, record_events
 from gpuaas_server.instances.version_gate import NOT_RUNNING
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import not_found
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.operations import service as operations
 
 # A controller that has once reported health and then falls silent for so long is not believed any more.
 REPORT_LIFE = timedelta(minutes=10)
@@ -27,26 +29,19 @@ _EVENT_OF_STATUS = {"running": "instance.start_completed"}
 _EVENT_OF_HEALTH = {"unknown": "instance.health_unknown", "progressing": "instance.progressing"}
 
 
-News = tuple[str, str, dict[str, object]]  # type, subject, data
-
-
-def topic(instance_id: str) -> str:
-    return f"instance:{instance_id}"
-
-
 @dataclass(slots=True)
-class Held:
+class LockedInstance:
     tx: Tx
     row: DictRow
     members: dict[str, DictRow]
     _changes: dict[str, object] = field(default_factory=dict)
     _touched: dict[str, DictRow] = field(default_factory=dict)
     _born: list[dict[str, object]] = field(default_factory=list)
-    _news: list[News] = field(default_factory=list)
+    _events: list[TimelineEntry] = field(default_factory=list)
     _grows: bool = False
 
     @classmethod
-    def of(cls, tx: Tx, row: DictRow, members: Sequence[DictRow]) -> "Held":
+    def of(cls, tx: Tx, row: DictRow, members: Sequence[DictRow]) -> "LockedInstance":
         """From rows that this transaction has locked."""
         return cls(tx, row, {member["id"]: member for member in members})
 
@@ -54,9 +49,9 @@ class Held:
     def id(self) -> str:
         return str(self.row["id"])
 
-    def news(self, name: str, subject: str | None = None, /, **data: object) -> None:
+    def add_event(self, name: str, subject: str | None = None, /, **data: object) -> None:
         """For the timeline, and for the log of the project."""
-        self._news.append((name, subject or self.id, data))
+        self._events.append((name, subject or self.id, data))
 
     def change(self, **columns: object) -> None:
         """Columns of the instance that change what it is or is wanted to be."""
@@ -69,22 +64,22 @@ class Held:
         self._grows = True
 
     @property
-    def served(self) -> list[str]:
+    def served_project_ids(self) -> list[str]:
         """The further projects that it serves now."""
         return [one["project_id"] for one in self.row["projects"] if not one["home"]]
 
-    async def look_whom_it_serves(self) -> list[str]:
+    async def load_served_projects(self) -> list[str]:
         """For who decides by it: a statement that waited for the row sees other tables as they were before it waited."""
         rows = await queries.projects_served(self.tx.connection, self.id)
         self.row["projects"] = [{name: one[name] for name in ("project_id", "slug", "home")} for one in rows]
-        return self.served
+        return self.served_project_ids
 
     def note(self, **columns: object) -> None:
         """Columns that do not make anybody's view of the instance stale."""
         self.row.update(columns)
         self._changes.update(columns)
 
-    def become(self, status: str, failure: dict[str, object] | None = None, *, back: bool = False) -> None:
+    def set_status(self, status: str, failure: dict[str, object] | None = None, *, back: bool = False) -> None:
         """`back`: to where it was before something that came to nothing; that completes no start.
 
         On its way it keeps the failure that it had, unseen: when nothing comes of it, that is still what is wrong.
@@ -101,12 +96,12 @@ class Held:
         self.change(status=status, status_since=self.tx.now, failure=failure)
         data = {"failure": failure["code"]} if failure and status in SETTLED else {}
         plain = f"instance.{status}"
-        self.news(plain if back else _EVENT_OF_STATUS.get(status, plain), **data)
+        self.add_event(plain if back else _EVENT_OF_STATUS.get(status, plain), **data)
 
-    def member_become(self, member: DictRow, status: str, failure: dict[str, object] | None = None) -> None:
+    def set_member_status(self, member: DictRow, status: str, failure: dict[str, object] | None = None) -> None:
         if status == member["status"]:
             if failure is not None:
-                self.member_change(member, failure=failure)
+                self.change_member(member, failure=failure)
             return
         kind = f"member.{status}"
         columns: dict[str, object] = {"status": status, "status_since": self.tx.now, "failure": failure}
@@ -114,20 +109,20 @@ class Held:
             kind, columns["ready_at"] = "member.added", self.tx.now
         if status == "removed":
             columns |= {"removed_at": self.tx.now, "leaving": False}
-        self.member_change(member, **columns)
+        self.change_member(member, **columns)
         data = {"failure": failure["code"]} if failure else {}
-        self.news(kind, member["id"], component_key=member["component_key"], **data)
+        self.add_event(kind, member["id"], component_key=member["component_key"], **data)
 
-    def member_change(self, member: DictRow, **columns: object) -> None:
+    def change_member(self, member: DictRow, **columns: object) -> None:
         member.update(columns)
         self._touched[member["id"]] = member
         self._grows = True
 
-    def member_note(self, member: DictRow, **columns: object) -> None:
+    def note_member(self, member: DictRow, **columns: object) -> None:
         """Stored when the member is stored for another reason: not worth a write of its own for each of a thousand."""
         member.update(columns)
 
-    def member_add(self, component_key: str, place: Place, operation_id: str | None) -> DictRow:
+    def add_member(self, component_key: str, place: Place, operation_id: str | None) -> DictRow:
         """A new member, pending until its operation is claimed."""
         allocation_id = place.id
         row: DictRow = {
@@ -159,13 +154,13 @@ class Held:
         self.members[row["id"]] = row
         intent = [*self.row["placement_intent"], {"component_key": component_key, "allocation_id": allocation_id}]
         self.change(next_ordinal=self.row["next_ordinal"] + 1, placement_intent=intent)
-        self.news("member.pending", row["id"], component_key=component_key)
+        self.add_event("member.pending", row["id"], component_key=component_key)
         return row
 
-    def living(self) -> list[DictRow]:
+    def living_members(self) -> list[DictRow]:
         return [member for member in self.members.values() if member["status"] != "removed"]
 
-    def unwanted(self, members: Iterable[DictRow]) -> None:
+    def drop_from_intent(self, members: Iterable[DictRow]) -> None:
         """They are to go: the intent no longer names them."""
         intent = list(self.row["placement_intent"])
         for member in members:
@@ -174,7 +169,7 @@ class Held:
                 intent.remove(place)
         self.change(placement_intent=intent)
 
-    def wanted(self, member: DictRow) -> None:
+    def return_to_intent(self, member: DictRow) -> None:
         """It was to go, and stays after all."""
         place = {name: member[name] for name in ("component_key", "allocation_id")}
         self.change(placement_intent=[*self.row["placement_intent"], place])
@@ -184,12 +179,14 @@ class Held:
         whole = self.row["operation_id"]
         if whole is not None or member is not None:
             return str(whole or (member or {}).get("operation_id") or "") or None
-        return next((str(one["operation_id"]) for one in self.living() if one["operation_id"] is not None), None)
+        return next(
+            (str(one["operation_id"]) for one in self.living_members() if one["operation_id"] is not None), None
+        )
 
     async def store(self) -> DictRow:
-        """Derive health, write what changed, and tell. The row as it is now."""
+        """Derive health, write what changed, and record the events; return the row as it is now."""
         self._judge()
-        elsewhere = list(self._news_elsewhere())  # before the row is as it will be: who is left hears of that, too
+        elsewhere = list(self._events_elsewhere())  # before the row is as it will be: who is left hears of that, too
         connection = self.tx.connection
         if self._born:
             await queries.members_insert(connection, self._born)
@@ -198,24 +195,24 @@ class Held:
         if self._changes or self._grows:
             changes = self._changes or {"member_counts": self.row["member_counts"]}
             self.row = await queries.instance_change(connection, self.id, changes, self._grows)
-        await tell(self.tx, self.row, self._news)
+        await record_events(self.tx, self.row, self._events)
         await emit(self.tx, *elsewhere)
-        self._changes, self._touched, self._born, self._news, self._grows = {}, {}, [], [], False
+        self._changes, self._touched, self._born, self._events, self._grows = {}, {}, [], [], False
         return self.row
 
-    def _news_elsewhere(self) -> Iterator[NewEvent]:
+    def _events_elsewhere(self) -> Iterator[NewEvent]:
         """What concerns other projects, into their logs too: the whole of what serves them, and members on their own
         allocations.
         """
-        for kind, subject, data in self._news:
+        for kind, subject, data in self._events:
             member = self.members.get(subject)
             place = member["place_project_id"] if member is not None else None
-            for project_id in self.served if subject == self.id else [place] if place is not None else ():
+            for project_id in self.served_project_ids if subject == self.id else [place] if place is not None else ():
                 facts = {"instance_id": self.id, "app": self.row["app_slug"], **data}
                 yield NewEvent(kind, subject, self.row["tenant_id"], project_id, facts)
 
     def _judge(self) -> None:
-        members = [_view(member) for member in self.living()]
+        members = [_view(member) for member in self.living_members()]
         counts = counted(members)
         if counts != self.row["member_counts"]:
             self.note(member_counts=counts)
@@ -224,7 +221,7 @@ class Held:
         if health.status != self.row["health"]:
             self.note(health=health.status, health_since=self.tx.now, health_reasons=reasons)
             kind = _EVENT_OF_HEALTH.get(health.status, f"instance.{health.status}")
-            self.news(kind, reasons=[reason["code"] for reason in reasons])
+            self.add_event(kind, reasons=[reason["code"] for reason in reasons])
         elif reasons != self.row["health_reasons"]:
             self.note(health_reasons=reasons)
 
@@ -251,36 +248,6 @@ class Held:
         return Report(told["status"], told.get("reasons", ()), stale=at + REPORT_LIFE <= self.tx.now)
 
 
-async def tell(tx: Tx, about: DictRow, news: Sequence[News]) -> None:
-    """Into the timeline of an instance and the log of its project; `about` is any row that names both."""
-    if not news:
-        return
-    instance_id = about.get("instance_id") or about["id"]
-    same = {"tenant_id": about["tenant_id"], "instance_id": instance_id, "at": tx.now, "actor": tx.actor.id}
-    same["correlation_id"] = tx.actor.correlation_id
-    rows = [{**same, "id": new_id("iev"), "type": kind, "subject": one, "data": data} for kind, one, data in news]
-    tx.later.insert(queries.EVENT_INSERT, rows)
-    facts = {"instance_id": instance_id, "app": about["app_slug"]}
-    place = (about["tenant_id"], about["project_id"])
-    await emit(tx, *(NewEvent(kind, one, *place, {**facts, **data}) for kind, one, data in news))
-    tx.wakeups.add(topic(instance_id))
-
-
-async def look(connection: Connection, project_id: str, instance_id: str) -> tuple[DictRow, list[DictRow]]:
-    """The instance with its living members, for those who only read."""
-    row = await queries.instance_show(connection, project_id, instance_id)
-    if row is None:
-        raise not_found("instance", instance_id)
-    return row, await queries.members_living(connection, instance_id)
-
-
-async def operations_named(
-    connection: Connection, instance_ids: Sequence[str], operation_ids: Sequence[str]
-) -> set[str]:
-    """Those that an instance or a living member points to as its last one."""
-    return await queries.operations_named(connection, instance_ids, operation_ids)
-
-
 def _unfinished(row: DictRow) -> list[dict[str, object]]:
     """An upgrade or rollback that broke off: members may be of different versions."""
     if row["attempted"] is None or row["operation_id"] is not None:
@@ -304,21 +271,38 @@ def _view(member: DictRow) -> MemberView:
     return MemberView(member["id"], member["component_key"], member["status"], failure.get("message"), host)
 
 
-async def hold(tx: Tx, project_id: str, instance_id: str) -> Held:
-    """For a caller of the project."""
+async def lock_instance(tx: Tx, project_id: str, instance_id: str) -> LockedInstance:
+    """Lock an instance of the caller's project."""
     row = await queries.instance_lock(tx.connection, project_id, instance_id)
     if row is None:
         raise not_found("instance", instance_id)
-    return Held.of(tx, row, await queries.members_living(tx.connection, instance_id))
+    return LockedInstance.of(tx, row, await queries.members_living(tx.connection, instance_id))
 
 
-async def hold_any(tx: Tx, instance_id: str) -> Held | None:
-    """For the platform itself."""
-    row, members = await rows_hold(tx.connection, instance_id)
-    return None if row is None else Held.of(tx, row, members)
+async def lock_any_instance(tx: Tx, instance_id: str) -> LockedInstance | None:
+    """Lock an instance for the platform itself, whoever's it is."""
+    row, members = await lock_instance_rows(tx.connection, instance_id)
+    return None if row is None else LockedInstance.of(tx, row, members)
 
 
-async def rows_hold(connection: Connection, instance_id: str) -> tuple[DictRow | None, list[DictRow]]:
-    """For a machine that loads first and changes later, in the same transaction."""
-    row = await queries.instance_hold(connection, instance_id)
+async def lock_instance_rows(connection: Connection, instance_id: str) -> tuple[DictRow | None, list[DictRow]]:
+    """Lock for a worker that loads first and changes later, in the same transaction."""
+    row = await queries.instance_lock_any(connection, instance_id)
     return row, [] if row is None else await queries.members_living(connection, instance_id)
+
+
+async def lock_operation(
+    tx: Tx, project_id: str, operation_id: str, bound_apps: Container[str] | None = None
+) -> tuple[LockedInstance, DictRow]:
+    """Lock an operation with its instance: the instance first, then the operation, always in this order.
+
+    `bound_apps` are given for a controller, which locks nothing of other apps.
+    """
+    found = await operations.find_operation(tx.connection, project_id, operation_id)
+    if bound_apps is not None:
+        operations.require_bound(found, bound_apps)
+    locked = await lock_instance(tx, project_id, found["instance_id"])
+    operation = await operations.operation_lock(tx.connection, operation_id)
+    if operation is None:
+        raise not_found("operation", operation_id)
+    return locked, operation

@@ -3,14 +3,13 @@
 from collections import defaultdict
 from collections.abc import Sequence
 
-from gpuaas_server.instances import queries
+from gpuaas_server.instances import departures, queries, secret_rotation
 from gpuaas_server.instances.health import WORK as HEALTH_WORK
-from gpuaas_server.instances.held import Held, hold_any
+from gpuaas_server.instances.locked import LockedInstance, lock_any_instance
+from gpuaas_server.instances.operation_completion import cancel_unclaimed, fail_without_hosts
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
-from gpuaas_server.operations import departures, secret_rotation
-from gpuaas_server.operations.ending import call_off, fail_without_hosts
-from gpuaas_server.operations.machine import failure
+from gpuaas_server.operations.service import failure
 from gpuaas_server.work import leases
 
 
@@ -23,16 +22,16 @@ async def allocation_wants_release(tx: Tx, allocation_id: str) -> bool:
     """The release was asked for: what runs there is asked to go. Whether there is something to wait for."""
     waits = False
     for instance_id in await queries.instances_on_allocation(tx.connection, allocation_id):
-        held = await hold_any(tx, instance_id)
-        if held is None:
+        locked = await lock_any_instance(tx, instance_id)
+        if locked is None:
             continue
-        leaving = [member for member in held.living() if member["allocation_id"] == allocation_id]
+        leaving = [member for member in locked.living_members() if member["allocation_id"] == allocation_id]
         for member in leaving:  # first: what follows from calling something off must know who is to go
-            held.member_change(member, leaving=True)
-        await call_off(held, leaving)
-        await departures.go_on(held)
-        await held.store()
-        waits = waits or held.live_operation() is not None
+            locked.change_member(member, leaving=True)
+        await cancel_unclaimed(locked, leaving)
+        await departures.start_departures(locked)
+        await locked.store()
+        waits = waits or locked.live_operation() is not None
     return waits
 
 
@@ -49,21 +48,21 @@ async def hosts_changed(tx: Tx, allocation_ids: Sequence[str]) -> None:
 async def allocation_ended(tx: Tx, allocation_id: str, reason: str) -> None:
     """Released or failed: the host is wiped or lost, and the members there with it."""
     for instance_id in await queries.instances_on_allocation(tx.connection, allocation_id):
-        held = await hold_any(tx, instance_id)
-        if held is not None:
-            await _lose(held, allocation_id, reason)
-            await secret_rotation.go_on(held)
-            await held.store()
+        locked = await lock_any_instance(tx, instance_id)
+        if locked is not None:
+            await _lose(locked, allocation_id, reason)
+            await secret_rotation.start_due_rotation(locked)
+            await locked.store()
 
 
-async def _lose(held: Held, allocation_id: str, reason: str) -> None:
+async def _lose(locked: LockedInstance, allocation_id: str, reason: str) -> None:
     why = failure("allocation_gone", f"Allocation {allocation_id} has ended: {reason}.")
-    lost = [member for member in held.living() if member["allocation_id"] == allocation_id]
+    lost = [member for member in locked.living_members() if member["allocation_id"] == allocation_id]
     if any(member["status"] != "pending" for member in lost):  # it was begun: it may know all that members share
-        secret_rotation.note_departure(held)
+        secret_rotation.mark_secrets_stale(locked)
     for member in lost:
-        held.member_change(member, host_gone=True, leaving=False)
-        held.member_become(member, "failed", why.document())
-    await fail_without_hosts(held, why)
-    if held.row["status"] == "running" and all(member["host_gone"] for member in held.living()):
-        held.become("failed", why.document())
+        locked.change_member(member, host_gone=True, leaving=False)
+        locked.set_member_status(member, "failed", why.document())
+    await fail_without_hosts(locked, why)
+    if locked.row["status"] == "running" and all(member["host_gone"] for member in locked.living_members()):
+        locked.set_status("failed", why.document())

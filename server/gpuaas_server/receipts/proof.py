@@ -72,7 +72,7 @@ class Judgement:
     verdict: ReceiptsVerdict
 
 
-async def proof_load(connection: Connection, operation_id: str) -> Proof:
+async def load_proof(connection: Connection, operation_id: str) -> Proof:
     rows = await queries.receipts_lock(connection, operation_id)
     pending = [row for row in rows if row["status"] == "pending"]
     if not pending:
@@ -95,7 +95,7 @@ def judge(proof: Proof, now: datetime) -> Judgement:
     return Judgement(steps, _verdict(list(after.values())))
 
 
-async def judgement_store(tx: Tx, judgement: Judgement) -> None:
+async def store_judgement(tx: Tx, judgement: Judgement) -> None:
     for row, step in judgement.steps:
         if isinstance(step, Again):
             await tasks.tasks_create(tx, [inspection(row, step.attempt)])

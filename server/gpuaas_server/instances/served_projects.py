@@ -11,20 +11,20 @@ from psycopg.rows import DictRow
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.catalog.manifest import Manifest
 from gpuaas_server.identity import service as identity
-from gpuaas_server.instances import queries
-from gpuaas_server.instances.held import Held, hold
-from gpuaas_server.instances.launching import manifest_of
+from gpuaas_server.instances import queries, secret_rotation
+from gpuaas_server.instances.launch import manifest_of
+from gpuaas_server.instances.locked import LockedInstance, lock_instance
 from gpuaas_server.instances.machine import possible_verbs
+from gpuaas_server.instances.operation_requests import require_idle, require_living
+from gpuaas_server.instances.operation_start import refuse_while_busy, start_instance_operation
 from gpuaas_server.instances.schemas import InstanceServes, ServedProject, ServedProjects
 from gpuaas_server.instances.views import instance_of
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
-from gpuaas_server.operations import secret_rotation
 from gpuaas_server.operations import service as operations
-from gpuaas_server.operations.ending import set_rotation_aside
-from gpuaas_server.operations.starting import Wish, instance_operation_start, refuse_while_busy
+from gpuaas_server.operations.service import OperationRequest
 from gpuaas_server.projects import service as projects
 from gpuaas_server.projects.service import ProjectFacts
 
@@ -43,39 +43,39 @@ async def served_project_list(
 async def served_project_set(tx: Tx, caller: Caller, instance_id: str, project_id: str) -> InstanceServes:
     """From now on. The controller is asked to bring the instance in line, where it runs; else its next start does."""
     facts = (await projects_admitted(tx, caller, [project_id], "served_project_set"))[project_id]
-    held = await _held(tx, caller, instance_id)
-    served = project_id == caller.project_id or project_id in held.served
-    if not served:
-        await set_rotation_aside(held)
-    refuse_while_busy(held)
-    require_scope(manifest_of(held.row))
+    locked = await _lock(tx, caller, instance_id)
+    served = project_id == caller.project_id or project_id in locked.served_project_ids
+    if served:
+        refuse_while_busy(locked)
+    else:
+        await require_idle(locked)
+    require_scope(manifest_of(locked.row))
     if served:
         tx.audited = True  # as it was
-        return InstanceServes(instance=instance_of(held.row, caller), operation=None)
-    if len(held.served) >= MOST_SERVED:
+        return InstanceServes(instance=instance_of(locked.row, caller), operation=None)
+    if len(locked.served_project_ids) >= MOST_SERVED:
         raise Problem("conflict", f"It serves {MOST_SERVED} further projects; that is the most.")
-    await queries.project_serve(tx.connection, _row(tx, held.row, facts))
-    held.row["projects"] = [*held.row["projects"], {"project_id": facts.id, "slug": facts.slug, "home": False}]
-    return await _changed(held, caller, "served_project_set", project_id)
+    await queries.project_serve(tx.connection, _row(tx, locked.row, facts))
+    locked.row["projects"] = [*locked.row["projects"], {"project_id": facts.id, "slug": facts.slug, "home": False}]
+    return await _changed(locked, caller, "served_project_set", project_id)
 
 
 async def served_project_remove(tx: Tx, caller: Caller, instance_id: str, project_id: str) -> InstanceServes:
     """Not while members live on its allocations: nobody finds a stranger on a machine of theirs."""
-    held = await _held(tx, caller, instance_id)
+    locked = await _lock(tx, caller, instance_id)
     if project_id == caller.project_id:
         raise Problem("conflict", "An instance always serves its own project.")
-    if project_id not in held.served:
+    if project_id not in locked.served_project_ids:
         raise not_found("served project", project_id)
-    await set_rotation_aside(held)
-    refuse_while_busy(held)
-    there = [member for member in held.living() if member["place_project_id"] == project_id]
+    await require_idle(locked)
+    there = [member for member in locked.living_members() if member["place_project_id"] == project_id]
     if there:
         named: list[object] = [{name: one[name] for name in ("id", "allocation_id")} for one in there[:20]]
         message = f"{there[0]['id']} is on {there[0]['allocation_id']}, which is that project's."
         raise Problem("served_project_in_use", message, {"members": named, "count": len(there)})
     await queries.project_leave(tx.connection, instance_id, project_id, tx.now)
-    held.news("instance.project_left", project_id=project_id)  # while it is still among those who are told
-    return await _changed(held, caller, "served_project_remove", project_id)
+    locked.add_event("instance.project_left", project_id=project_id)  # while it is still among those who are told
+    return await _changed(locked, caller, "served_project_remove", project_id)
 
 
 async def serve_from_the_start(tx: Tx, instance: Mapping[str, object], further: Sequence[ProjectFacts]) -> None:
@@ -99,7 +99,7 @@ async def projects_admitted(tx: Tx, caller: Caller, project_ids: Sequence[str], 
     return facts
 
 
-async def places_open_to(tx: Tx, caller: Caller, action: str, served: Sequence[str]) -> list[str]:
+async def projects_open_to(tx: Tx, caller: Caller, action: str, served: Sequence[str]) -> list[str]:
     """The projects whose allocations the caller may use for an instance that serves these. The others' are not found."""
     may = [project_id for project_id in served if identity.reaches(caller.in_project(project_id), action, own=True)]
     facts = await projects.project_facts(tx.connection, caller.tenant_id, may) if may else {}
@@ -121,7 +121,7 @@ def require_scope(manifest: Manifest) -> None:
         raise Problem("one_project_only", message)
 
 
-def places_elsewhere(held: Held, members: Sequence[DictRow]) -> dict[str, list[object]]:
+def places_elsewhere(locked: LockedInstance, members: Sequence[DictRow]) -> dict[str, list[object]]:
     """The members that are on other projects' allocations, by project: what is done with them is told there too."""
     found: dict[str, list[object]] = {}
     for member in members:
@@ -130,40 +130,45 @@ def places_elsewhere(held: Held, members: Sequence[DictRow]) -> dict[str, list[o
     return found
 
 
-async def record_elsewhere(held: Held, action: str, members: Sequence[DictRow], facts: Mapping[str, object]) -> None:
+async def record_elsewhere(
+    locked: LockedInstance, action: str, members: Sequence[DictRow], facts: Mapping[str, object]
+) -> None:
     """The same audit entry in the trail of each further project whose allocations it concerns."""
     entries = [
-        AuditEntry(action, held.id, held.row["tenant_id"], project_id, details={**facts, "allocations": places[:20]})
-        for project_id, places in places_elsewhere(held, members).items()
+        AuditEntry(
+            action, locked.id, locked.row["tenant_id"], project_id, details={**facts, "allocations": places[:20]}
+        )
+        for project_id, places in places_elsewhere(locked, members).items()
     ]
     if entries:
-        await record(held.tx, *entries)
+        await record(locked.tx, *entries)
 
 
-async def _held(tx: Tx, caller: Caller, instance_id: str) -> Held:
-    held = await hold(tx, caller.project_id, instance_id)
-    if held.row["decommissioned_at"] is not None:
-        raise Problem("conflict", "The instance is decommissioned; it is kept for its history only.")
-    await held.look_whom_it_serves()
-    return held
+async def _lock(tx: Tx, caller: Caller, instance_id: str) -> LockedInstance:
+    locked = await lock_instance(tx, caller.project_id, instance_id)
+    require_living(locked)
+    await locked.load_served_projects()
+    return locked
 
 
-async def _changed(held: Held, caller: Caller, action: str, project_id: str) -> InstanceServes:
+async def _changed(locked: LockedInstance, caller: Caller, action: str, project_id: str) -> InstanceServes:
     """Told in both projects, and asked of the controller: an instance that serves somebody must know whom."""
-    tx, row = held.tx, held.row
+    tx, row = locked.tx, locked.row
     if action == "served_project_set":
-        held.news("instance.project_served", project_id=project_id)
+        locked.add_event("instance.project_served", project_id=project_id)
     else:
-        secret_rotation.note_departure(held)
-    held.touch()
+        secret_rotation.mark_secrets_stale(locked)
+    locked.touch()
     operation_id = None
     if "reconcile" in possible_verbs(row["status"], row["deployed_at"] is not None, False, False, False):
-        wish = Wish("reconcile", "the projects that it serves have changed", None, {"project_id": project_id})
-        operation_id = await instance_operation_start(held, wish)
-    stored = await held.store()
+        request = OperationRequest(
+            "reconcile", "the projects that it serves have changed", None, {"project_id": project_id}
+        )
+        operation_id = await start_instance_operation(locked, request)
+    stored = await locked.store()
     facts: dict[str, object] = {"app": row["app_slug"], "project": project_id, "operation": operation_id}
     both = (caller.project_id, project_id)
-    await record(tx, *(AuditEntry(action, held.id, row["tenant_id"], place, details=facts) for place in both))
+    await record(tx, *(AuditEntry(action, locked.id, row["tenant_id"], place, details=facts) for place in both))
     operation = None
     if operation_id is not None:
         operation = await operations.operation_show(tx.connection, caller, caller.project_id, operation_id)

@@ -7,8 +7,8 @@ import httpx
 import psycopg
 import pytest
 
-from gpuaas_server.instances import serving
-from gpuaas_server.instances.held import hold_any
+from gpuaas_server.instances import served_projects
+from gpuaas_server.instances.locked import lock_any_instance
 from gpuaas_server.kernel.context import system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.ids import new_id
@@ -190,14 +190,14 @@ async def test_an_upgrade_that_waited_sees_whom_the_instance_serves_since(shared
     instance_id = await shared.running()
     await world.publish(version="3.0.0")
     async with world.platform.transaction(PLATFORM, system_actor("test")) as tx:
-        held = await hold_any(tx, instance_id)
-        assert held is not None
+        locked = await lock_any_instance(tx, instance_id)
+        assert locked is not None
         upgrade = asyncio.create_task(world.ask(instance_id, "upgrade", version="3.0.0"))
         await _somebody_waits(world)
         other = {"id": instance_id, "tenant_id": world.tenant_id, "project_id": world.project_id}
-        await serving.serve_from_the_start(tx, other, [ProjectFacts(shared.other, "serve", False)])
-        held.touch()
-        await held.store()
+        await served_projects.serve_from_the_start(tx, other, [ProjectFacts(shared.other, "serve", False)])
+        locked.touch()
+        await locked.store()
         tx.audited = True
     assert (await upgrade).json()["code"] == "one_project_only"
 

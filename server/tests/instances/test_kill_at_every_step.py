@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from gpuaas_server.instances.reconciler import Decision, Loaded, OperationMachine
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import PLATFORM, Connection
-from gpuaas_server.operations.reconciler import Decision, Loaded, OperationMachine
 from gpuaas_server.work import leases
 from gpuaas_server.work.worker import Worker
 from tests_support.apps import AppSite, Controller

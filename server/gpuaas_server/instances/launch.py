@@ -43,7 +43,7 @@ class Version:
         }
 
 
-async def version_choose(
+async def choose_version(
     connection: Connection, tenant_id: str, project_id: str, slug: str, version: str | None
 ) -> Version:
     """The version that may be launched here now, or the problem with every reason why none."""
@@ -60,12 +60,12 @@ async def notices_of(connection: Connection, version_id: str) -> list[HealthReas
     return [HealthReason(code=f"version_{found.status}", message=message)]
 
 
-def inputs_check(manifest: Manifest, values: dict[str, Any]) -> None:
+def check_inputs(manifest: Manifest, values: dict[str, Any]) -> None:
     inputs.check(manifest.inputs, values)
     footprints.check(manifest.document, values)
 
 
-def options_check(manifest: Manifest, kind: str, values: dict[str, Any]) -> None:
+def check_options(manifest: Manifest, kind: str, values: dict[str, Any]) -> None:
     """An app that says nothing of a kind takes no options with it."""
     size = len(as_json(values))
     if size > MOST_OPTION_BYTES:  # the operation, its audit row and its events carry them
@@ -82,13 +82,13 @@ class Taken:
     busy: dict[str, DictRow]
 
 
-async def places_take(tx: Tx, project_ids: Sequence[str], allocation_ids: Sequence[str]) -> Taken:
+async def lock_places(tx: Tx, project_ids: Sequence[str], allocation_ids: Sequence[str]) -> Taken:
     """Hold the allocations of these projects. Before the instance, never after: a release goes the same way."""
     places = await placements.places_hold(tx, project_ids, allocation_ids)
     return Taken(places, await queries.busy_allocations(tx.connection, list(places)))
 
 
-async def places_check(
+async def check_places(
     connection: Connection,
     project_id: str,
     manifest: Manifest,
@@ -112,7 +112,7 @@ async def places_check(
     gate.refuse([*unknown, *found])
 
 
-async def version_fits(
+async def check_members_fit(
     connection: Connection,
     project_id: str,
     manifest: Manifest,

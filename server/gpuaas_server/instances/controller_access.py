@@ -1,0 +1,78 @@
+"""What the lease of an operation opens to its controller: the machines of its members, and the artifact of its version."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from psycopg.rows import DictRow
+
+from gpuaas_server.access import operation_access
+from gpuaas_server.artifacts import runtime_secrets
+from gpuaas_server.identity import service as identity
+from gpuaas_server.instances import queries
+from gpuaas_server.kernel.caller import Caller
+from gpuaas_server.kernel.context import Actor, Tx
+from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.errors import not_found
+from gpuaas_server.operations import service as operations
+from gpuaas_server.operations.service import LeasedOperation
+
+Json = dict[str, object]
+
+
+async def leased_operation(
+    connection: Connection,
+    caller: Caller,
+    project_id: str,
+    operation_id: str,
+    lease_token: str,
+    actor: Actor,
+    now: datetime,
+) -> LeasedOperation:
+    """The operation that this caller holds the lease of, or the problem that says why not."""
+    row = await operations.find_operation(connection, project_id, operation_id)
+    operations.require_bound(row, identity.bound_apps(caller))
+    operation = operations.require_lease(actor, now, row, operation_id, lease_token)
+    instance = await queries.instance_show(connection, project_id, operation["instance_id"])
+    if instance is None:
+        raise not_found("instance", operation["instance_id"])
+    members = await queries.members_living(connection, instance["id"])
+    named = (operation["member_id"], operation["new_member_id"])
+    mine = [m for m in members if operation["target"] == "instance" or m["id"] in named]
+    version = instance["attempted"] if operation["kind"] in ("upgrade", "rollback") else None
+    return LeasedOperation(
+        operation_id,
+        operation["instance_id"],
+        operation["tenant_id"],
+        project_id,
+        operation["app_slug"],
+        operation["kind"],
+        allocations_opened((version or instance)["manifest"]["components"], members, mine),
+        {member["allocation_id"]: member["place_project_id"] or project_id for member in members},
+        (version or instance)["digest"],
+        (version or instance)["publisher_project_id"],
+        operation["deadline_at"],
+        operation["lease_until"],
+    )
+
+
+def allocations_opened(
+    components: Sequence[Json], members: Sequence[DictRow], mine: Sequence[DictRow]
+) -> tuple[str, ...]:
+    """The machines of the members that the operation works on, and of the components that these depend on.
+
+    A member that joins or leaves a cluster is made known to its head, and only the app's own manifest says who that is.
+    """
+    depends = {component["key"]: component.get("depends_on") or () for component in components}
+    heads = {key for member in mine for key in _words(depends.get(member["component_key"], ()))}
+    wanted = [*mine, *(member for member in members if member["component_key"] in heads)]
+    return tuple(sorted({member["allocation_id"] for member in wanted if not member["host_gone"]}))
+
+
+def _words(listed: object) -> list[str]:
+    return [str(word) for word in listed] if isinstance(listed, list | tuple) else []
+
+
+async def end_access(tx: Tx, operation_id: str) -> None:
+    """End what the operation gave to its controller: certificates for machines, and secrets for pulling."""
+    await operation_access.certificates_end(tx, operation_id)
+    await runtime_secrets.secrets_end(tx, operation_id)

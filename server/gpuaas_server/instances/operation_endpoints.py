@@ -1,0 +1,207 @@
+"""What is done with an operation, over HTTP: by people first, by the controller that works on it below."""
+
+from typing import Annotated
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from gpuaas_server.access import operation_access
+from gpuaas_server.access.issuing import requester_sources
+from gpuaas_server.access.operation_access import WayIn
+from gpuaas_server.access.operation_schemas import MachineAccessCreate
+from gpuaas_server.access.schemas import MachineAccess
+from gpuaas_server.artifacts import runtime_secrets
+from gpuaas_server.artifacts.schemas import RuntimeSecret, RuntimeSecretCreate
+from gpuaas_server.instances import cancellation, controller
+from gpuaas_server.instances.controller_access import leased_operation
+from gpuaas_server.instances.controller_schemas import ClaimedOperation, OperationComplete, OperationFail
+from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.http.call import Call, admitted_change
+from gpuaas_server.kernel.http.problems import problem_responses
+from gpuaas_server.kernel.ids import OperationId, ProjectId
+from gpuaas_server.operations.schemas import (
+    LeaseRenewed,
+    Operation,
+    OperationCancel,
+    OperationClaim,
+    OperationForce,
+    OperationGiveBack,
+    OperationReport,
+)
+from gpuaas_server.operations.service import Limits
+from gpuaas_server.pki import service as pki
+from gpuaas_server.pki.service import read_public_key
+
+router = APIRouter()
+_operations = APIRouter(tags=["operations"])
+_access = APIRouter(tags=["access"])
+_registry = APIRouter(tags=["artifacts", "registry"])
+PATH = "/projects/{project_id}/operations"
+_LEASE_CODES = ("lease_lost", "not_the_controller")
+_ACCESS_CODES = ("ssh_key_refused", *_LEASE_CODES, "idempotency_mismatch", "idempotency_in_progress")
+
+
+@_operations.post(f"{PATH}/{{operation_id}}/cancel", response_model=Operation, responses=problem_responses("conflict"))
+async def operation_cancel(
+    project_id: ProjectId,
+    operation_id: OperationId,
+    body: OperationCancel,
+    call: Annotated[Call, admitted_change("operation_cancel")],
+) -> Response:
+    """Pending: it ends now. Otherwise its controller is asked to stop; follow the operation."""
+    return await call.change(
+        lambda tx: cancellation.operation_cancel(tx, call.caller, project_id, operation_id, body.reason)
+    )
+
+
+@_operations.post(f"{PATH}/{{operation_id}}/force", response_model=Operation, responses=problem_responses("conflict"))
+async def operation_force(
+    project_id: ProjectId,
+    operation_id: OperationId,
+    body: OperationForce,
+    call: Annotated[Call, admitted_change("operation_force")],
+) -> Response:
+    """End one that is stuck, or accept a teardown that is not proven: recorded as *not verified* for ever."""
+    return await call.change(
+        lambda tx: cancellation.operation_force(tx, call.caller, project_id, operation_id, body.reason)
+    )
+
+
+@_operations.post(
+    f"{PATH}/{{operation_id}}/claim",
+    response_model=ClaimedOperation,
+    responses=problem_responses("operation_claimed", "not_the_controller"),
+)
+async def operation_claim(
+    project_id: ProjectId,
+    operation_id: OperationId,
+    body: OperationClaim,
+    call: Annotated[Call, admitted_change("operation_claim")],
+) -> Response:
+    """The right to work on it, for as long as you report. Nobody else gets it until the lease lapses."""
+    return await call.change(
+        lambda tx: controller.operation_claim(tx, _limits(call), call.caller, project_id, operation_id, body)
+    )
+
+
+@_operations.post(
+    f"{PATH}/{{operation_id}}/report", response_model=LeaseRenewed, responses=problem_responses(*_LEASE_CODES)
+)
+async def operation_report(
+    project_id: ProjectId,
+    operation_id: OperationId,
+    body: OperationReport,
+    call: Annotated[Call, admitted_change("operation_report")],
+) -> Response:
+    """Steps and progress. Each report renews the lease, an empty one too."""
+    caller = call.caller
+    return await call.change(
+        lambda tx: controller.operation_report(tx, _limits(call), caller, project_id, operation_id, body)
+    )
+
+
+@_operations.post(
+    f"{PATH}/{{operation_id}}/complete",
+    response_model=Operation,
+    responses=problem_responses(*_LEASE_CODES, "document_too_large", "document_invalid"),
+)
+async def operation_complete(
+    project_id: ProjectId,
+    operation_id: OperationId,
+    body: OperationComplete,
+    call: Annotated[Call, admitted_change("operation_complete")],
+) -> Response:
+    """Done. After a teardown the operation stays running until the hosts are proven clean."""
+    return await call.change(
+        lambda tx: controller.operation_complete(tx, _limits(call), call.caller, project_id, operation_id, body)
+    )
+
+
+@_operations.post(
+    f"{PATH}/{{operation_id}}/fail",
+    response_model=Operation,
+    responses=problem_responses(*_LEASE_CODES, "document_too_large", "document_invalid"),
+)
+async def operation_fail(
+    project_id: ProjectId,
+    operation_id: OperationId,
+    body: OperationFail,
+    call: Annotated[Call, admitted_change("operation_fail")],
+) -> Response:
+    """It did not work: say why, and what to do next. After a request to cancel, it ends as `cancelled`."""
+    return await call.change(lambda tx: controller.operation_fail(tx, call.caller, project_id, operation_id, body))
+
+
+@_operations.post(
+    f"{PATH}/{{operation_id}}/give-back", response_model=Operation, responses=problem_responses(*_LEASE_CODES)
+)
+async def operation_give_back(
+    project_id: ProjectId,
+    operation_id: OperationId,
+    body: OperationGiveBack,
+    call: Annotated[Call, admitted_change("operation_give_back")],
+) -> Response:
+    """For a replica that ends: another one resumes at once."""
+    return await call.change(
+        lambda tx: controller.operation_give_back(tx, call.caller, project_id, operation_id, body.lease_token)
+    )
+
+
+@_access.post(
+    f"{PATH}/{{operation_id}}/machine-access",
+    status_code=201,
+    response_model=MachineAccess,
+    responses=problem_responses(*_ACCESS_CODES),
+)
+async def operation_machine_access(
+    project_id: ProjectId,
+    operation_id: OperationId,
+    body: MachineAccessCreate,
+    call: Annotated[Call, admitted_change("operation_machine_access")],
+) -> Response:
+    """Certificates for the allocations of an operation whose lease you hold: an hour at most, and they end with it."""
+    platform, actor = call.platform, call.actor
+    public = read_public_key(body.public_key)
+    authority = pki.signer(await pki.live_keys(platform, "ssh_user_ca"), platform.clock())
+    sources = requester_sources(actor, platform.settings)
+
+    async def issue(tx: Tx) -> MachineAccess:
+        await operation_access.operation_hold(tx, operation_id)
+        leased = await leased_operation(
+            tx.connection, call.caller, project_id, operation_id, body.lease_token, actor, tx.now
+        )
+        return await operation_access.operation_certificates_issue(tx, leased, WayIn(public, authority, sources))
+
+    return await call.change(issue, status=201)
+
+
+@_registry.post(
+    f"{PATH}/{{operation_id}}/runtime-secrets",
+    status_code=201,
+    response_model=RuntimeSecret,
+    responses=problem_responses("lease_lost", "artifact_unknown", "artifact_revoked", "storage_unavailable"),
+)
+async def runtime_secret_create(
+    project_id: ProjectId,
+    operation_id: OperationId,
+    body: RuntimeSecretCreate,
+    call: Annotated[Call, admitted_change("runtime_secret_create")],
+) -> Response:
+    """What the hosts of this operation need to pull its artifact: for minutes, for this artifact alone, sealed to you."""
+    settings, actor = call.platform.settings, call.actor
+
+    async def issue(tx: Tx) -> RuntimeSecret:
+        leased = await leased_operation(
+            tx.connection, call.caller, project_id, operation_id, body.lease_token, actor, tx.now
+        )
+        return await runtime_secrets.runtime_secret_create(tx, settings, leased, body)
+
+    return await call.change(issue, status=201)
+
+
+def _limits(call: Call) -> Limits:
+    return Limits.of(call.platform.settings)
+
+
+for each in (_operations, _access, _registry):
+    router.include_router(each)

@@ -1,0 +1,169 @@
+"""The workers of instances: what happens when a lease lapses, a deadline passes, hosts have answered, or trust changes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from psycopg.rows import DictRow
+
+from gpuaas_server.identity import service as identity
+from gpuaas_server.instances import flags, health, teardown
+from gpuaas_server.instances.controller import offer_again
+from gpuaas_server.instances.flags import FlagPortion
+from gpuaas_server.instances.locked import REPORT_LIFE, LockedInstance, lock_any_instance, lock_instance_rows
+from gpuaas_server.instances.operation_completion import finish_operation
+from gpuaas_server.kernel.context import Platform, Tx
+from gpuaas_server.kernel.database import Connection
+from gpuaas_server.operations import service as operations
+from gpuaas_server.operations.service import LEASED, VERIFYING, Evidence, Limits, Snapshot, Step, Wait
+from gpuaas_server.receipts import proof as proofs
+from gpuaas_server.receipts.proof import Judgement, Proof
+from gpuaas_server.work import leases
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Rows that stay locked until the step is stored: a report at the same moment comes before it or after."""
+
+    instance: DictRow
+    members: list[DictRow]
+    operation: DictRow
+    proof: Proof | None  # of a teardown that is being verified
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    step: Step | Wait
+    judgement: Judgement | None = None
+
+
+class OperationMachine:
+    """Watches the lease, the deadline and the proof of each operation."""
+
+    kind = operations.WORK
+
+    def __init__(self, platform: Platform) -> None:
+        self._limits = Limits.of(platform.settings)
+
+    async def load(self, connection: Connection, subject: str) -> Loaded | None:
+        """Lock the instance first, then the operation, as every transaction does."""
+        instance_id = await operations.operation_instance(connection, subject)
+        if instance_id is None:
+            return None
+        instance, members = await lock_instance_rows(connection, instance_id)
+        operation = await operations.operation_lock(connection, subject)
+        if instance is None or operation is None:
+            return None
+        verifying = operation["phase"] == VERIFYING
+        proof = await proofs.load_proof(connection, subject) if verifying else None
+        return Loaded(instance, members, operation, proof)
+
+    def decide(self, loaded: Loaded, now: datetime) -> Decision:
+        judgement = None if loaded.proof is None else proofs.judge(loaded.proof, now)
+        evidence = None if judgement is None else teardown.evidence_of(judgement)
+        return Decision(operations.decide(_snapshot(loaded.operation, evidence, self._limits.attempts), now), judgement)
+
+    async def apply(self, tx: Tx, loaded: Loaded, decision: Decision) -> datetime | None:
+        if decision.judgement is not None:
+            await proofs.store_judgement(tx, decision.judgement)
+        if isinstance(decision.step, Wait):
+            return decision.step.until
+        locked = LockedInstance.of(tx, loaded.instance, loaded.members)
+        return await self._take(locked, loaded.operation, decision.step)
+
+    async def _take(self, locked: LockedInstance, operation: DictRow, step: Step) -> datetime | None:
+        if step.status == "pending":
+            await offer_again(locked, operation)
+            again: datetime | None = operation["deadline_at"]
+        else:
+            verified = operation["phase"] == VERIFYING if step.status == "succeeded" else None
+            await finish_operation(locked, operation, step.status, step.failure, verified=verified)
+            again = None
+        await locked.store()
+        return again
+
+
+def _snapshot(row: DictRow, evidence: Evidence | None, attempts: int) -> Snapshot:
+    return Snapshot(
+        id=row["id"],
+        kind=row["kind"],
+        target=row["target"],
+        status=row["status"],
+        phase=row["phase"],
+        attempt=row["attempt"],
+        lease_until=row["lease_until"],
+        deadline_at=row["deadline_at"],
+        cancel_requested=row["cancel_requested_at"] is not None,
+        most_attempts=attempts,
+        evidence=evidence,
+    )
+
+
+class ControllerLeasesMachine:
+    """Ends the leases of a service account that may no longer control an app: another replica resumes the operations.
+
+    The subject is the service account. What it may control is asked anew, so the worker can run at any time.
+    """
+
+    kind = identity.CONTROLLER_LEASES_END
+
+    async def load(self, connection: Connection, subject: str) -> Sequence[str]:
+        """Operations that the account holds the lease of and may not work on any more."""
+        return await operations.leased_beyond(connection, subject, await identity.apps_controlled(connection, subject))
+
+    def decide(self, operation_ids: Sequence[str], now: datetime) -> Sequence[str]:
+        return operation_ids
+
+    async def apply(self, tx: Tx, operation_ids: Sequence[str], decision: Sequence[str]) -> None:
+        for operation_id in operation_ids:
+            instance_id = await operations.operation_instance(tx.connection, operation_id)
+            locked = None if instance_id is None else await lock_any_instance(tx, instance_id)
+            operation = await operations.operation_lock(tx.connection, operation_id)
+            if locked is not None and operation is not None and operation["status"] in LEASED:
+                await offer_again(locked, operation)
+                await locked.store()
+
+
+class InstanceHealthMachine:
+    """Derives health anew when the last report has become too old: a controller that is silent is not believed.
+
+    It also runs when what the platform knows of a host has changed (allocation_changes.py). The next report watches again.
+    """
+
+    kind = health.WORK
+
+    async def load(self, connection: Connection, subject: str) -> str:
+        return subject
+
+    def decide(self, instance_id: str, now: datetime) -> str:
+        return instance_id
+
+    async def apply(self, tx: Tx, instance_id: str, decision: str) -> datetime | None:
+        locked = await lock_any_instance(tx, instance_id)
+        if locked is None or locked.row["decommissioned_at"] is not None:
+            return None
+        await locked.store()
+        if locked.row["reported_at"] is None:
+            return None
+        due: datetime = locked.row["reported_at"] + REPORT_LIFE
+        return due if due > tx.now else None
+
+
+class InstanceFlagMachine:
+    """Derives the flags of instances after a change of trust. Flags follow from facts, so it can run at any time."""
+
+    kind = flags.WORK
+
+    async def load(self, connection: Connection, subject: str) -> FlagPortion:
+        return await flags.load_portion(connection, subject)
+
+    def decide(self, portion: FlagPortion, now: datetime) -> FlagPortion:
+        return portion
+
+    async def apply(self, tx: Tx, portion: FlagPortion, decision: FlagPortion) -> None:
+        for instance_id in portion.ids:
+            locked = await lock_any_instance(tx, instance_id)
+            if locked is not None:
+                await flags.derive_flags(locked)
+        if portion.next_subject is not None:
+            await leases.enqueue(tx, flags.WORK, [portion.next_subject])
