@@ -12,11 +12,11 @@ from datetime import timedelta
 
 import uvloop
 
+from gpuaas_server.host_tasks.service import task_create
 from gpuaas_server.kernel.context import Platform, system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.settings import Settings
-from gpuaas_server.nodes.tasks import task_create
 from gpuaas_server.runtime import running_platform
 
 MOST_AT_ONCE = 8  # a machine that cannot keep the pace writes fewer; the delay of each counts all the same

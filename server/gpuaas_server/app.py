@@ -14,6 +14,8 @@ from starlette.staticfiles import StaticFiles
 
 from gpuaas_server import __version__
 from gpuaas_server.access import endpoints as access
+from gpuaas_server.access import member_endpoints as members
+from gpuaas_server.admission.gate import IdentityGate
 from gpuaas_server.allocations import endpoints as allocations
 from gpuaas_server.allocations import report_endpoints as host_reports
 from gpuaas_server.app_usage import endpoints as app_usage
@@ -25,10 +27,8 @@ from gpuaas_server.console.route import ConsoleRoute, console_folder
 from gpuaas_server.deletions import endpoints as deletions
 from gpuaas_server.events import endpoints as events
 from gpuaas_server.identity import endpoints as identity
-from gpuaas_server.identity.gate import IdentityGate
 from gpuaas_server.instances import endpoints as instances
 from gpuaas_server.instances import operation_endpoints
-from gpuaas_server.introductions import introduce_rooms
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.database_health import NO_ANSWER
 from gpuaas_server.kernel.errors import Problem
@@ -48,6 +48,7 @@ from gpuaas_server.receipts import endpoints as receipts
 from gpuaas_server.secrets import endpoints as secrets
 from gpuaas_server.terminals import endpoints as terminals
 from gpuaas_server.terminals.desk import Desk
+from gpuaas_server.wiring import connect_hooks
 
 DESCRIPTION = """GPU allocations, and apps launched into them. Errors are RFC 9457 problem documents with a stable `code`;
 every POST takes an `Idempotency-Key`; every answer carries `X-Correlation-ID`."""
@@ -64,6 +65,7 @@ ROOMS = (
     access,
     terminals,
     projects,
+    members,
     identity,
     nodes,
     maintenance,
@@ -127,7 +129,7 @@ def _routes() -> tuple[BaseRoute, ...]:
 
 
 def build_app(platform: Platform) -> FastAPI:
-    introduce_rooms()
+    connect_hooks()
     app = FastAPI(
         title="gpuaas",
         version=__version__,

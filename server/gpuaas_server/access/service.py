@@ -4,12 +4,12 @@ Imports neither allocations nor nodes, so that both may call it.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from psycopg.rows import DictRow
 
 from gpuaas_server.access import queries
+from gpuaas_server.allocations.hooks import Grant, NewGrants
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.kernel.clock import utc_now
@@ -19,27 +19,6 @@ from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.ids import new_id
 
 LONGEST_GRANT = timedelta(days=366)
-
-
-@dataclass(frozen=True, slots=True)
-class Grant:
-    """A public key that may log in to an allocation until `expires_at`; in this form it goes into task specs."""
-
-    grant_id: str
-    public_key: str
-    expires_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class NewGrants:
-    """Keys of one person on several allocations of one project, until one time."""
-
-    tenant_id: str
-    project_id: str
-    allocation_ids: Sequence[str]
-    granted_to: str
-    ssh_key_ids: Sequence[str]
-    expires_at: datetime
 
 
 async def grants_of(
@@ -103,7 +82,7 @@ async def grants_create_from_keys(tx: Tx, wanted: NewGrants) -> None:
             key["public_key"],
             key["fingerprint"],
             key["name"],
-            wanted.expires_at,
+            tx.now + LONGEST_GRANT,  # they end with the allocation
             tx.now,
         )
         for allocation_id in wanted.allocation_ids

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from gpuaas_server.access import service as access
-from gpuaas_server.access.service import NewGrants
 from gpuaas_server.allocations import queries
+from gpuaas_server.allocations.hooks import NewGrants, allocation_hooks
 from gpuaas_server.allocations.machine import possible_actions
 from gpuaas_server.allocations.schemas import Allocation, AllocationBatch, AllocationCreate
 from gpuaas_server.allocations.service import WORK, allocation_event
@@ -51,9 +50,8 @@ async def allocation_create(
     ids = [str(row["id"]) for row in rows]
     details: dict[str, object] = {"sku": wish.sku.name, "gpus": wish.gpu_count}
     if body.ssh_key_ids:
-        until = tx.now + access.LONGEST_GRANT  # they end with the allocation
-        wanted = NewGrants(tenant_id, project_id, ids, tx.actor.id, body.ssh_key_ids, until)
-        await access.grants_create_from_keys(tx, wanted)
+        wanted = NewGrants(tenant_id, project_id, ids, tx.actor.id, body.ssh_key_ids)
+        await allocation_hooks().grant_stored_keys(tx, wanted)
         details["ssh_keys"] = body.ssh_key_ids
     await record(tx, *(AuditEntry("allocation_create", i, tenant_id, project_id, details=details) for i in ids))
     await emit(tx, *(allocation_event("allocation.requested", row) for row in rows))

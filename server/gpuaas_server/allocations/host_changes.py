@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from psycopg.rows import DictRow
 
 from gpuaas_server.allocations import queries
-from gpuaas_server.allocations.guests import allocation_guests
+from gpuaas_server.allocations.hooks import allocation_hooks
 from gpuaas_server.allocations.service import LIVE, WORK, allocation_event
 from gpuaas_server.events.service import emit
 from gpuaas_server.kernel.context import Tx
-from gpuaas_server.nodes.occupants import HostChange
+from gpuaas_server.nodes.hooks import HostChange
 from gpuaas_server.work import leases
 from gpuaas_server.work.lanes import Lane
 
@@ -25,7 +25,7 @@ async def announce_host_change(tx: Tx, change: HostChange) -> None:
         return
     if change.kind in _DECISIVE:
         await _look_again(tx, rows)
-        await allocation_guests().hosts_changed(tx, [row["id"] for row in rows])
+        await allocation_hooks().hosts_changed(tx, [row["id"] for row in rows])
     facts = {**change.data, "reason": change.reason} if change.reason else change.data
     news = [allocation_event(f"allocation.host_{change.kind}", row, **facts) for row in rows if row["state"] in LIVE]
     if news:

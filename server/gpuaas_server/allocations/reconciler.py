@@ -6,19 +6,18 @@ from datetime import datetime, timedelta
 
 from psycopg.rows import DictRow
 
-from gpuaas_server.access import service as access
-from gpuaas_server.access.service import Grant
 from gpuaas_server.allocations import queries, service
-from gpuaas_server.allocations.guests import allocation_guests
+from gpuaas_server.allocations.hooks import Grant, allocation_hooks
 from gpuaas_server.allocations.machine import CLEANUP, LOGIN_USER, HostTask, Limits, Snapshot, Step, Wait, decide
 from gpuaas_server.allocations.wipe_proof import Requirements
 from gpuaas_server.capacity import service as capacity
 from gpuaas_server.capacity.schemas import Slot
-from gpuaas_server.capacity.wipe_grades import required_grade
+from gpuaas_server.host_tasks import service as host_tasks
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.settings import Settings
-from gpuaas_server.nodes import facts, tasks
+from gpuaas_server.kernel.wipe_grades import required_grade
+from gpuaas_server.nodes import facts
 from gpuaas_server.pki import service as pki
 
 
@@ -46,9 +45,9 @@ class AllocationMachine:
     async def load_many(self, connection: Connection, subjects: Sequence[str]) -> dict[str, Loaded]:
         """Ordered by host: the end of an allocation locks its host, and two workers must lock hosts in one order."""
         rows = await queries.allocations_hold(connection, subjects)
-        newest = await tasks.newest_tasks(connection, subjects)
+        newest = await host_tasks.newest_tasks(connection, subjects)
         slots = await capacity.claimed_slots(connection, subjects)
-        grants = await access.grants_of(connection, subjects)
+        grants = await allocation_hooks().grants_of(connection, subjects)
         ca_keys = await pki.user_ca_keys(connection)
         for row in rows:
             if row["baseline_sha256"] is None and row["state"] in ("releasing", "failed"):
@@ -64,21 +63,21 @@ class AllocationMachine:
             for row in sorted(rows, key=lambda row: str(row["node_id"]))
         }
 
-    async def _snapshot(self, connection: Connection, row: DictRow, newest: tasks.TaskRecord | None) -> Snapshot:
+    async def _snapshot(self, connection: Connection, row: DictRow, newest: host_tasks.TaskRecord | None) -> Snapshot:
         leaving = row["release_by"] is not None and row["state"] == "active"
-        guests = leaving and await allocation_guests().are_there(connection, row["id"])
+        guests = leaving and await allocation_hooks().has_members(connection, row["id"])
         return _snapshot(row, newest, self._limits, guests)
 
     async def _provisioned(self, connection: Connection, row: DictRow) -> bool:
         """Whether the host ever said that it provisioned: then it must remember, or nothing is proven."""
         if row["active_at"] is not None:
             return True
-        sent = await tasks.tasks_of_resource(connection, row["id"])
+        sent = await host_tasks.tasks_of_resource(connection, row["id"])
         return any(task.kind == "provision" and task.reported_at is not None for task in sent)
 
     async def _baseline(self, connection: Connection, subject: str) -> str | None:
         """Of a host that was provisioned but released before it counted as active."""
-        for task in await tasks.tasks_of_resource(connection, subject):
+        for task in await host_tasks.tasks_of_resource(connection, subject):
             digest = (task.evidence or {}).get("baseline_sha256")
             if task.kind == "provision" and isinstance(digest, str):
                 return digest
@@ -112,7 +111,7 @@ class AllocationMachine:
 
     async def _send(self, tx: Tx, loaded: Loaded, row: DictRow, step: Step) -> None:
         kind = step.send or ""
-        await tasks.task_create(
+        await host_tasks.task_create(
             tx,
             node_id=row["node_id"],
             tenant_id=row["tenant_id"],
@@ -145,7 +144,7 @@ class AllocationMachine:
             spec["user_ca_keys"] = loaded.user_ca_keys
             spec["grants"] = loaded.grants
         if kind == "sync_access":
-            spec["revoked_serials"] = await access.revoked_serials(connection, row["id"])
+            spec["revoked_serials"] = await allocation_hooks().revoked_serials(connection, row["id"])
         if kind == "provision":
             spec["hostname"] = row["name"] or row["id"].replace("_", "-")[:20]
         return spec
@@ -166,7 +165,7 @@ def _limits(settings: Settings) -> Limits:
     )
 
 
-def _snapshot(row: DictRow, task: tasks.TaskRecord | None, limits: Limits, guests: bool) -> Snapshot:
+def _snapshot(row: DictRow, task: host_tasks.TaskRecord | None, limits: Limits, guests: bool) -> Snapshot:
     newest = None
     if task is not None:
         newest = HostTask(

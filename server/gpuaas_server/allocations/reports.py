@@ -5,7 +5,7 @@ A report takes away no more than the allocation's own GPUs, and not before its e
 
 from gpuaas_server.allocations import report_queries as queries
 from gpuaas_server.allocations import service
-from gpuaas_server.allocations.guests import allocation_guests
+from gpuaas_server.allocations.hooks import allocation_hooks
 from gpuaas_server.allocations.schemas import HostReport, HostReportClear, HostReportCreate
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.capacity import service as capacity
@@ -78,7 +78,7 @@ async def _tell(tx: Tx, report: HostReport, tenant_id: str, action: str, kind: s
     facts: dict[str, object] = {"report_id": report.id, "node_id": report.node_id, "reason": reason}
     own = {"allocation_id": report.allocation_id}
     await record(tx, AuditEntry(action, report.id, tenant_id, report.project_id, reason=reason, details=facts | own))
-    await allocation_guests().hosts_changed(tx, [report.allocation_id])
+    await allocation_hooks().hosts_changed(tx, [report.allocation_id])
     await emit(
         tx,
         NewEvent(f"allocation.host_{kind}", report.allocation_id, tenant_id, report.project_id, facts),

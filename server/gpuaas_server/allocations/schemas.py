@@ -6,7 +6,6 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field, StringConstraints
 
 from gpuaas_server.capacity.schemas import GpuCount, HostGpu
-from gpuaas_server.capacity.wipe_grades import WipeGrade
 from gpuaas_server.kernel.http.schemas import (
     AllowedActions,
     Body,
@@ -17,6 +16,7 @@ from gpuaas_server.kernel.http.schemas import (
     examples,
 )
 from gpuaas_server.kernel.ids import SshKeyId
+from gpuaas_server.kernel.wipe_grades import WipeGrade
 
 AllocationState = Literal["requested", "provisioning", "active", "releasing", "released", "failed", "release_failed"]
 AllocationName = Annotated[str, StringConstraints(pattern="^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$")]

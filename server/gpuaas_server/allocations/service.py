@@ -8,8 +8,8 @@ from typing import Any
 from psycopg.rows import DictRow
 
 from gpuaas_server.allocations import queries
-from gpuaas_server.allocations.guests import allocation_guests
 from gpuaas_server.allocations.health import health_of
+from gpuaas_server.allocations.hooks import allocation_hooks
 from gpuaas_server.allocations.machine import CLEANUP, possible_actions, quota_marks
 from gpuaas_server.allocations.schemas import (
     Allocation,
@@ -20,6 +20,7 @@ from gpuaas_server.allocations.schemas import (
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.capacity import service as capacity
 from gpuaas_server.events.service import NewEvent, emit
+from gpuaas_server.host_tasks import service as host_tasks
 from gpuaas_server.identity import service as identity
 from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.caller import Caller
@@ -28,7 +29,7 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ssh_targets import SshEndpoint, read_endpoint
-from gpuaas_server.nodes import facts, tasks
+from gpuaas_server.nodes import facts
 from gpuaas_server.work import leases
 from gpuaas_server.work.lanes import Lane
 
@@ -128,7 +129,7 @@ async def ask_release(tx: Tx, row: DictRow, reason: str | None) -> DictRow:
     if row["release_by"] is not None:
         return row
     alone = row["state"] != "active" or row["host_lost_since"] is not None  # nothing can leave a lost host
-    if alone or not await allocation_guests().ask_to_leave(tx, row["id"]):
+    if alone or not await allocation_hooks().ask_members_to_leave(tx, row["id"]):
         return await start_release(tx, row, reason)
     changed = await change(tx, row, {"release_by": tx.now + LONGEST_DEPARTURE, "release_reason": reason}, reason)
     await emit(tx, allocation_event("allocation.release_wanted", changed))
@@ -168,7 +169,7 @@ async def change(tx: Tx, row: DictRow, changes: dict[str, object], reason: str |
         await emit(tx, allocation_event(f"allocation.{changed['state']}", changed, **data))
         metrics.allocations_ended.labels(changed["state"]).inc()
         if row["state"] == "active":
-            await allocation_guests().host_gone(tx, row["id"], reason or f"it is {changed['state']}")
+            await allocation_hooks().host_gone(tx, row["id"], reason or f"it is {changed['state']}")
     return changed
 
 
@@ -294,5 +295,5 @@ async def access_changed_everywhere(tx: Tx) -> None:
 async def history_forget(tx: Tx, before: datetime, portion: int) -> int:
     """State changes and host tasks of allocations that ended before then. The allocation, with its evidence, stays."""
     forgotten = await queries.history_remove(tx.connection, before, tx.now, portion)
-    await tasks.tasks_forget_of(tx, forgotten)
+    await host_tasks.tasks_forget_of(tx, forgotten)
     return len(forgotten)

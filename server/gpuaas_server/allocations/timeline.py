@@ -6,9 +6,9 @@ from psycopg.rows import DictRow
 
 from gpuaas_server.allocations import queries
 from gpuaas_server.allocations.schemas import FailureReason, Timeline, TimelineEntry
+from gpuaas_server.host_tasks import service as host_tasks
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import not_found
-from gpuaas_server.nodes import tasks
 
 
 async def allocation_timeline(connection: Connection, project_id: str, allocation_id: str) -> Timeline:
@@ -17,7 +17,7 @@ async def allocation_timeline(connection: Connection, project_id: str, allocatio
         raise not_found("allocation", allocation_id)
     transitions = await queries.transition_list(connection, allocation_id)
     entries = [_state(t, nxt) for t, nxt in zip(transitions, [*transitions[1:], None], strict=True)]
-    for task in await tasks.tasks_of_resource(connection, allocation_id):
+    for task in await host_tasks.tasks_of_resource(connection, allocation_id):
         entries += _phases(task)
     entries.sort(key=lambda entry: entry.at)
     return Timeline(
@@ -40,7 +40,7 @@ def _state(row: DictRow, following: DictRow | None) -> TimelineEntry:
     )
 
 
-def _phases(task: tasks.TaskRecord) -> list[TimelineEntry]:
+def _phases(task: host_tasks.TaskRecord) -> list[TimelineEntry]:
     """The task itself, then each phase that the agent reported."""
     ended = task.reported_at
     entries = [

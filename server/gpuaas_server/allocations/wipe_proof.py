@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gpuaas_server.capacity.wipe_grades import INSPECTED, REBOOTED, rank
+from gpuaas_server.kernel.wipe_grades import INSPECTED, REBOOTED, rank
 
 RESTART = "restart"
 # What must have been reported by an agent that states a grade; a check that is missing did not look.

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from gpuaas_server.artifacts import backends, queries
+from gpuaas_server.artifacts.hooks import artifact_hooks
 from gpuaas_server.artifacts.rows import ArtifactRow
 from gpuaas_server.artifacts.schemas import Artifact
 from gpuaas_server.artifacts.service import artifact_document, present
-from gpuaas_server.artifacts.users import artifact_users
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.capacity import quotas
@@ -31,7 +31,7 @@ async def artifact_delete(tx: Tx, settings: Settings, project_id: str, artifact_
     if row.deleting_since is None:
         await _require_unused(tx.connection, row)
         row = await queries.artifact_mark_deleting(tx.connection, artifact_id, tx.now)
-        await artifact_users().standing_changed(tx, row.digest, row.project_id)
+        await artifact_hooks().standing_changed(tx, row.digest, row.project_id)
         await leases.enqueue(tx, DELETE, [artifact_id], flow=row.tenant_id)
     resource = (row.id, row.tenant_id, row.project_id)
     details: dict[str, object] = {"digest": row.digest, "size_bytes": row.size_bytes, "name": row.name}
@@ -41,8 +41,8 @@ async def artifact_delete(tx: Tx, settings: Settings, project_id: str, artifact_
 
 
 async def _require_unused(connection: Connection, row: ArtifactRow) -> None:
-    versions = await artifact_users().versions(connection, row.project_id, row.digest, MOST_NAMED)
-    live = await artifact_users().live_instances(connection, row.digest)
+    versions = await artifact_hooks().versions(connection, row.project_id, row.digest, MOST_NAMED)
+    live = await artifact_hooks().live_instances(connection, row.digest)
     if not versions and not live:
         return
     sentences = [f"App versions that are not retired refer to it: {', '.join(versions)}."] if versions else []

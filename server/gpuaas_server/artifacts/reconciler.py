@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from gpuaas_server.artifacts import backends, intent_queries, publish_intents, queries, service
+from gpuaas_server.artifacts.hooks import artifact_hooks
 from gpuaas_server.artifacts.machine import (
     CHECK_LIMIT,
     RETRY_PAUSE,
@@ -22,7 +23,6 @@ from gpuaas_server.artifacts.oci import Registry
 from gpuaas_server.artifacts.rows import ArtifactRow, PublishIntentRow
 from gpuaas_server.artifacts.signatures import TrustedKey, blob_signers, decode_signature, read_key, signers
 from gpuaas_server.artifacts.stages import Stage, Trust
-from gpuaas_server.artifacts.users import artifact_users
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.capacity import quotas
@@ -270,7 +270,7 @@ class ArtifactCheckMachine:
             await audit.record(tx, AuditEntry("artifact_check", *resource, details=change))
             await events.emit(tx, service.changed(after))
         if after.trust in (Trust.FAILED, Trust.REVOKED) or _launch_trust(after) != _launch_trust(artifact):
-            await artifact_users().standing_changed(tx, after.digest, after.project_id)
+            await artifact_hooks().standing_changed(tx, after.digest, after.project_id)
         return None
 
     async def _retry_check(self, tx: Tx, artifact: ArtifactRow, failure: Failure) -> datetime | None:

@@ -4,12 +4,13 @@ import base64
 import binascii
 from dataclasses import dataclass
 
+from gpuaas_server.admission import service as admission
+from gpuaas_server.admission.service import IdentityGate
 from gpuaas_server.artifacts import backends, registry_queries, runtime_secrets
 from gpuaas_server.artifacts.registry_tokens import HOST_LIFE, LIFE, PULL, PUSH, Access, parse_scopes, registry_token
 from gpuaas_server.artifacts.schemas import RegistryToken
 from gpuaas_server.capacity import quotas
-from gpuaas_server.identity import other_doors
-from gpuaas_server.identity.other_doors import Believer
+from gpuaas_server.identity import logins
 from gpuaas_server.identity.principals import Principal
 from gpuaas_server.kernel.context import Actor, Platform
 from gpuaas_server.kernel.database import PLATFORM, Connection
@@ -19,7 +20,7 @@ from gpuaas_server.kernel.ids import is_id
 from gpuaas_server.projects import service as projects
 
 # What each action of the registry is, in words of our own policy; one of them will do. Who pushes looks first at what is
-# there already, so that pushing without runtime_secrets is nothing that a registry knows.
+# there already, so that pushing without pulling is nothing that a registry knows.
 ACTIONS = {PULL: ("artifact_content", "publish_intent_create"), PUSH: ("publish_intent_create",)}
 TOKEN_USER = "token"  # noqa: S105 - the user name that says: the password is an access token of the API
 
@@ -49,7 +50,7 @@ def read_authorization(header: str | None) -> ShownCredentials | None:
 
 async def registry_token_issue(
     platform: Platform,
-    believer: Believer,
+    gate: IdentityGate,
     caller: Actor,
     authorization: str | None,
     scopes: list[str],
@@ -66,7 +67,7 @@ async def registry_token_issue(
         life, subject, granted = HOST_LIFE, shown.name, [one for one in asked if one.repository == pulled.location]
         granted = [Access(one.repository, one.actions & {PULL}) for one in granted]
     else:
-        principal = await _principal(platform, believer, caller, shown, certificate)
+        principal = await _principal(platform, gate, caller, shown, certificate)
         subject, granted = principal.id, [await _granted(platform, principal, one) for one in asked]
     now = platform.clock()
     token = registry_token(await backends.registry_key(platform), subject, granted, now, life)
@@ -74,15 +75,15 @@ async def registry_token_issue(
 
 
 async def _principal(
-    platform: Platform, believer: Believer, caller: Actor, shown: ShownCredentials, certificate: ShownCertificate
+    platform: Platform, gate: IdentityGate, caller: Actor, shown: ShownCredentials, certificate: ShownCertificate
 ) -> Principal:
     if is_id("sva", shown.name):
-        token = await other_doors.account_token(platform, caller, shown.name, shown.password, certificate)
-        return await believer.principal_of(token, certificate)
+        token = await logins.account_token(platform, caller, shown.name, shown.password, certificate)
+        return await gate.principal_of(token, certificate)
     if shown.name != TOKEN_USER:
         detail = f"The user is a service account's id with its key, or '{TOKEN_USER}' with an access token."
         raise Problem("bad_credentials", detail)
-    return await believer.principal_of(shown.password, certificate)
+    return await gate.principal_of(shown.password, certificate)
 
 
 async def _granted(platform: Platform, principal: Principal, asked: Access) -> Access:
@@ -98,7 +99,7 @@ async def _granted(platform: Platform, principal: Principal, asked: Access) -> A
         for action, rules in ACTIONS.items()
         if action in asked.actions
         and place is not None
-        and any(other_doors.may(principal, rule, place) for rule in rules)
+        and any(admission.may(principal, rule, place) for rule in rules)
     }
     if PUSH in allowed and not expected:
         allowed.remove(PUSH)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from gpuaas_server.artifacts import backends, queries
+from gpuaas_server.artifacts.hooks import artifact_hooks
 from gpuaas_server.artifacts.machine import CHECK_LIMIT
 from gpuaas_server.artifacts.rows import ArtifactRow, EvidenceRow
 from gpuaas_server.artifacts.schemas import (
@@ -24,7 +25,6 @@ from gpuaas_server.artifacts.stages import (
     move_refusals,
 )
 from gpuaas_server.artifacts.stages import launch_refusals as refusals_of
-from gpuaas_server.artifacts.users import artifact_users
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.events import service as events
@@ -181,7 +181,7 @@ async def artifact_move(
         raise Problem("promotion_refused", " ".join(one.message for one in refusals), {"refusals": listed})
     after = await queries.artifact_set_stage(tx.connection, artifact_id, wanted, body.canary_percent or 0, tx.now)
     if (row.stage in KEEPING) != (after.stage in KEEPING):
-        await artifact_users().standing_changed(tx, row.digest, row.project_id)
+        await artifact_hooks().standing_changed(tx, row.digest, row.project_id)
     details: dict[str, object] = {"before": _position(row), "after": _position(after), "digest": row.digest}
     await _record(tx, "artifact_move", after, details, body.reason)
     return artifact_document(after, settings, caller)
@@ -194,8 +194,8 @@ async def _standing(connection: Connection, row: ArtifactRow) -> Standing:
         trust=Trust(row.trust),
         require_signature=bool(policy and policy.require_signature),
         evidence=await queries.latest_evidence(connection, row.id),
-        live=await artifact_users().live_instances(connection, row.digest),
-        active_versions=await artifact_users().active_versions(connection, row.project_id, row.digest),
+        live=await artifact_hooks().live_instances(connection, row.digest),
+        active_versions=await artifact_hooks().active_versions(connection, row.project_id, row.digest),
     )
 
 

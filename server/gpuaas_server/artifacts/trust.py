@@ -3,12 +3,12 @@
 from collections.abc import Callable
 
 from gpuaas_server.artifacts import queries
+from gpuaas_server.artifacts.hooks import artifact_hooks
 from gpuaas_server.artifacts.machine import CHECK_LIMIT
 from gpuaas_server.artifacts.rows import TrustKeyRow
 from gpuaas_server.artifacts.schemas import TrustKey, TrustKeyCreate, TrustPolicy, TrustPolicySet
 from gpuaas_server.artifacts.service import CHECK
 from gpuaas_server.artifacts.signatures import read_key
-from gpuaas_server.artifacts.users import artifact_users
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.kernel.context import Tx
@@ -34,7 +34,7 @@ async def trust_policy_set(tx: Tx, tenant_id: str, body: TrustPolicySet, require
     before = await trust_policy_show(tx.connection, tenant_id)
     require_match(before.generation)
     row = await queries.policy_set(tx.connection, tenant_id, body.require_signature, tx.actor.id, tx.now)
-    await artifact_users().tenant_trust_changed(tx, tenant_id)
+    await artifact_hooks().tenant_trust_changed(tx, tenant_id)
     details: dict[str, object] = {
         "before": {"require_signature": before.require_signature},
         "after": {"require_signature": body.require_signature},
@@ -64,7 +64,7 @@ async def trust_key_create(tx: Tx, tenant_id: str, body: TrustKeyCreate) -> Trus
     )
     if not await queries.key_insert(tx.connection, row):
         raise Problem("already_exists", "The tenant has this key, or has revoked it.")
-    await artifact_users().tenant_trust_changed(tx, tenant_id)
+    await artifact_hooks().tenant_trust_changed(tx, tenant_id)
     details: dict[str, object] = {"fingerprint": key.fingerprint, "algorithm": key.algorithm, "name": body.name}
     await audit.record(tx, AuditEntry("trust_key_create", row.id, tenant_id, details=details))
     return TrustKey(**fields_of(row))
@@ -82,7 +82,7 @@ async def trust_key_revoke(tx: Tx, tenant_id: str, key_id: str, reason: str) -> 
     if signed:
         await queries.artifacts_request_check(tx.connection, signed, tx.now + CHECK_LIMIT)
         await leases.enqueue(tx, CHECK, signed)
-    await artifact_users().tenant_trust_changed(tx, tenant_id)
+    await artifact_hooks().tenant_trust_changed(tx, tenant_id)
     details: dict[str, object] = {"fingerprint": row.fingerprint, "artifacts": len(signed)}
     await audit.record(tx, AuditEntry("trust_key_revoke", key_id, tenant_id, reason=reason, details=details))
     return TrustKey(**fields_of(after))

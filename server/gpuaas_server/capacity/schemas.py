@@ -5,13 +5,11 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from gpuaas_server.capacity.wipe_grades import WipeGrade
 from gpuaas_server.kernel.http.schemas import AllowedActions, Body, Generation, Name, Reason, Slug, examples
 from gpuaas_server.kernel.ids import SlotId
+from gpuaas_server.kernel.wipe_grades import AskedWipeGrade, WipeGrade
 
 Shape = Literal["baremetal", "gpu_slice"]
-# What may be asked for. The reserved one is refused with a code that says why, so it is left out of the contract alone.
-AskedWipeGrade = Annotated[WipeGrade, Field(json_schema_extra={"enum": ["inspected", "rebooted"]})]
 CheckName = Annotated[str, StringConstraints(pattern="^[a-z][a-z_]{1,39}$")]
 SlotStatus = Literal["discovered", "available", "claimed", "cleaning", "cleanup_blocked", "disabled"]
 GpuModel = Annotated[str, StringConstraints(min_length=2, max_length=80, pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._/()+-]*$")]

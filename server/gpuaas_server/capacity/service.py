@@ -13,7 +13,6 @@ from gpuaas_server.capacity import queries, quota_queries, scheduler, sku_querie
 from gpuaas_server.capacity.scheduler import Placement
 from gpuaas_server.capacity.schemas import HostGpu, MappedSlot, Sku, Slot, SlotApprove, SlotList
 from gpuaas_server.capacity.skus import sku_choose
-from gpuaas_server.capacity.wipe_grades import INSPECTED, required_grade
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.identity import service as identity
 from gpuaas_server.kernel.caller import NOBODY, Caller
@@ -21,6 +20,7 @@ from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.wipe_grades import INSPECTED, required_grade
 
 log = logging.getLogger(__name__)
 

@@ -12,6 +12,7 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.wipe_grades import require_possible_grade
 
 RequireMatch = Callable[[int], None]
 
@@ -69,14 +70,6 @@ async def sku_update(tx: Tx, sku_id: str, body: SkuUpdate, require_match: Requir
         AuditEntry("sku_update", sku_id, details={"before": {k: before[k] for k in changes}, "after": changes}),
     )
     return Sku(**row)
-
-
-def require_possible_grade(shape: str, grade: str) -> None:
-    """Nobody may ask for what could never be proven: every release would be blocked."""
-    if grade == "reimaged":
-        raise Problem("wipe_grade_not_available", "No driver can bring a host up from another system yet.")
-    if grade == "rebooted" and shape != "baremetal":
-        raise Problem("wipe_grade_not_available", "A slice has no start of its own; it is inspected.")
 
 
 def sku_choose(row: DictRow | None, id_or_name: str, gpu_count: int | None) -> tuple[Sku, int]:

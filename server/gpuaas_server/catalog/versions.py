@@ -4,6 +4,7 @@ from typing import TypedDict
 
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.catalog import artifact_facts, machine, queries
+from gpuaas_server.catalog.hooks import version_hooks
 from gpuaas_server.catalog.manifest import Manifest, from_document, parse
 from gpuaas_server.catalog.rows import AppRow, AppVersionRow, RegisteredVersion
 from gpuaas_server.catalog.schemas import (
@@ -15,7 +16,6 @@ from gpuaas_server.catalog.schemas import (
 )
 from gpuaas_server.catalog.semver import precedence
 from gpuaas_server.catalog.service import RequireMatch, reason_documents
-from gpuaas_server.catalog.users import version_users
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.identity import service as identity
 from gpuaas_server.kernel.caller import Caller
@@ -183,11 +183,11 @@ async def app_version_retire(
     earliest = machine.retirable_at(before.deprecated_at, before.retire_at)
     if earliest is not None and tx.now < earliest:
         raise Problem("conflict", f"It can be retired from {earliest.isoformat(timespec='seconds')} on.")
-    live = await version_users().live_instances(tx.connection, before.id) if earliest is not None else 0
+    live = await version_hooks().live_instances(tx.connection, before.id) if earliest is not None else 0
     if live:
         raise Problem("version_in_use", f"{live} instances still run {before.version}.", {"live": live})
     row = await queries.version_move(tx.connection, before.id, "retired", {"retired_at": tx.now})
-    await version_users().retired(tx, before.id)
+    await version_hooks().retired(tx, before.id)
     await _record(
         tx, "app_version_retire", row, _status_change(before, row), news="app.version_retired", reason=body.reason
     )

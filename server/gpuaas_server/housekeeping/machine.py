@@ -9,13 +9,14 @@ from gpuaas_server.allocations import service as allocations
 from gpuaas_server.artifacts import publish_intents, runtime_secrets
 from gpuaas_server.audit import service as audit
 from gpuaas_server.events import service as events
+from gpuaas_server.host_tasks import service as host_tasks
 from gpuaas_server.identity import service as identity
 from gpuaas_server.instances import retention
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.http import idempotency
 from gpuaas_server.kernel.settings import Settings
-from gpuaas_server.nodes import enrolment, host_certificates, node_keys, tasks
+from gpuaas_server.nodes import enrolment, host_certificates, node_keys
 from gpuaas_server.terminals import service as terminals
 
 SUBJECT = "platform"
@@ -59,7 +60,7 @@ class HousekeepingMachine:
             await events.forget_before(tx, decision.events, PORTION),
             await retention.forget_timelines(tx, decision.operations, PORTION),
             await allocations.history_forget(tx, decision.history, PORTION),
-            await tasks.tasks_forget_served(tx, decision.history, PORTION),
+            await host_tasks.tasks_forget_served(tx, decision.history, PORTION),
             await terminals.terminals_forget(tx, decision.history, PORTION),
             await access.certificates_forget(tx, decision.certificates, PORTION),
             await host_certificates.host_certificates_forget(tx, decision.certificates, PORTION),

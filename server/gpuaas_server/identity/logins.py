@@ -123,3 +123,11 @@ async def prove_password(platform: Platform, actor: Actor, password: str) -> Pro
     if not await password_matches(found["password_hash"], password, trusted=True):
         raise await lockouts.count_failure(platform, actor, attempt, ACTION)
     return ProvenPassword(found["email"], found["auth_epoch"])
+
+
+async def account_token(
+    platform: Platform, caller: Actor, account_id: str, secret: str, shown: ShownCertificate
+) -> str:
+    """Sign a service account in by its key, with all that signing in means: limits, the trail, the last use."""
+    grant = ClientCredentialsGrant(grant_type="client_credentials", client_id=account_id, client_secret=secret)
+    return (await auth_token(platform, caller, grant, shown)).access_token

@@ -64,7 +64,7 @@ async def member_remove(tx: Tx, action: str, user_id: str, place: Place, require
         await refuse_last_admin(tx, user_id, before["role"], place.tenant_id)
     await queries.member_remove(tx.connection, user_id, place.tenant_id, place.project_id)
     await _recorded(tx, action, user_id, place, before["role"], None)
-    if place.project_id is None:  # a project's own members are locked out of it in projects/members.py
+    if place.project_id is None:  # a project's own members are locked out of it in access/members.py
         await leases.enqueue(tx, ACCESS_END, [user_id])
 
 

@@ -9,6 +9,7 @@ import gpuaas_server.capacity.tables
 import gpuaas_server.catalog.tables
 import gpuaas_server.deletions.tables
 import gpuaas_server.events.tables
+import gpuaas_server.host_tasks.tables
 import gpuaas_server.identity.tables
 import gpuaas_server.instances.tables
 import gpuaas_server.nodes.tables

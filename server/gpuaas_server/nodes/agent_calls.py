@@ -7,14 +7,15 @@ from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.events import service as events
 from gpuaas_server.events.service import NewEvent
+from gpuaas_server.host_tasks import service as host_tasks
+from gpuaas_server.host_tasks.service import TaskReport
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.errors import Problem
-from gpuaas_server.nodes import addresses, held, inventory, queries, tasks
+from gpuaas_server.nodes import addresses, inventory, overstayers, queries
 from gpuaas_server.nodes import facts as node_facts
 from gpuaas_server.nodes.addresses import NodeAddresses
 from gpuaas_server.nodes.agent_schemas import Heartbeat, Phase, PlatformTrust, TaskKey, TaskResult
-from gpuaas_server.nodes.tasks import TaskReport
 from gpuaas_server.nodes.tls_anchors import AnchorDocuments
 from gpuaas_server.pki import service as pki
 
@@ -39,7 +40,7 @@ async def heartbeat(tx: Tx, node_id: str, body: Heartbeat, has_moved: bool) -> N
     """The sign of life was taken at the gate; this keeps the facts, and says so when one of them changed."""
     if has_moved:
         await addresses.addresses_report(tx, node_id, NodeAddresses.read(body.address, body.slice_addresses))
-    await held.end_overstayers(tx, node_id, [entry.allocation_id for entry in body.allocations])
+    await overstayers.end_overstayers(tx, node_id, [entry.allocation_id for entry in body.allocations])
     await node_facts.claim_store(tx, node_id, body.configuration, body.agent_sha256)
     anchors = None if body.tls_anchors is None else sorted(body.tls_anchors)
     facts = (body.agent_version, body.boot_id, body.ssh_host_public_key, anchors)
@@ -56,7 +57,7 @@ async def heartbeat(tx: Tx, node_id: str, body: Heartbeat, has_moved: bool) -> N
 
 
 async def task_result(tx: Tx, node_id: str, task_id: str, body: TaskResult, key_generation: int) -> None:
-    report = tasks.keepable(
+    report = host_tasks.keepable(
         TaskReport(
             generation=body.generation,
             status=body.status,
@@ -66,7 +67,7 @@ async def task_result(tx: Tx, node_id: str, task_id: str, body: TaskResult, key_
             failure=None if body.failure is None else body.failure.model_dump(),
         )
     )
-    reported = await tasks.report_store(tx, node_id, task_id, report, key_generation)
+    reported = await host_tasks.report_store(tx, node_id, task_id, report, key_generation)
     if not reported.first:
         return
     details: dict[str, object] = {"kind": reported.kind, "status": report.status, "resource_id": reported.resource_id}
@@ -89,7 +90,7 @@ async def _discovered(tx: Tx, node_id: str, task_id: str, body: TaskResult) -> d
             "next_step": kind.next_step,
             "retryable": False,
         }
-        await tasks.mark_failed(tx, task_id, failure)
+        await host_tasks.mark_failed(tx, task_id, failure)
         return {"failure": failure}
     return {}
 

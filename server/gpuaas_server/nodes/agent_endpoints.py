@@ -9,6 +9,7 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel
 from starlette.responses import Response
 
+from gpuaas_server.host_tasks import service as host_tasks
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http.call import Call, admitted, reply
@@ -24,7 +25,6 @@ from gpuaas_server.nodes import (
     node_key_queries,
     node_keys,
     signatures,
-    tasks,
 )
 from gpuaas_server.nodes.agent_schemas import (
     Acknowledged,
@@ -176,7 +176,7 @@ async def agent_task_progress(
 ) -> Response:
     """Phases of a running task, as far as they have come. A report of an older generation is refused."""
     phases = agent_calls.phase_documents(body.phases)
-    await _change(call, lambda tx: tasks.progress_store(tx, call.actor.id, task_id, body.generation, phases))
+    await _change(call, lambda tx: host_tasks.progress_store(tx, call.actor.id, task_id, body.generation, phases))
     return _acknowledged(call)
 
 

@@ -7,12 +7,14 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from gpuaas_server.capacity.schemas import SlotStatus
+from gpuaas_server.host_tasks import service as host_tasks
+from gpuaas_server.host_tasks.schemas import Task
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
 from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
 from gpuaas_server.kernel.http.problems import problem_responses
 from gpuaas_server.kernel.ids import EnrolmentTokenId, NodeId, TaskId
-from gpuaas_server.nodes import drain, enrolment, node_keys, service
+from gpuaas_server.nodes import enrolment, node_keys, service
 from gpuaas_server.nodes.schemas import (
     EnrolmentToken,
     EnrolmentTokenCreate,
@@ -22,7 +24,6 @@ from gpuaas_server.nodes.schemas import (
     NodeSlots,
     NodeStatus,
     NodeUpdate,
-    Task,
 )
 from gpuaas_server.pki import service as pki
 
@@ -148,7 +149,7 @@ async def node_drain(
     node_id: NodeId, body: NodeReason, call: Annotated[Call, admitted_change("node_drain")]
 ) -> Response:
     """Cordon, and request the release of its allocations. `drained` is true when nothing is claimed any more."""
-    return await _change(call, node_id, lambda tx: drain.node_drain(tx, node_id, body.reason))
+    return await _change(call, node_id, lambda tx: service.node_drain(tx, node_id, body.reason))
 
 
 @router.post("/nodes/{node_id}/retire", response_model=Node, responses=problem_responses("node_busy", *_CHANGE))
@@ -164,7 +165,7 @@ async def node_discover(node_id: NodeId, call: Annotated[Call, admitted_change("
     """Ask the agent to look at its hardware again; the answer is the task to watch."""
 
     async def discover(tx: Tx) -> Task:
-        return await service.task_show(tx.connection, await service.node_discover(tx, node_id))
+        return await host_tasks.task_show(tx.connection, await service.node_discover(tx, node_id))
 
     return await call.change(discover)
 
@@ -183,4 +184,4 @@ async def node_task_list(
 @router.get("/tasks/{task_id}", response_model=Task, responses=problem_responses())
 async def task_show(task_id: TaskId, call: Annotated[Call, admitted("task_show")]) -> Response:
     """One host task: what was asked, phase by phase what happened, and the evidence."""
-    return await call.read(lambda connection: service.task_show(connection, task_id))
+    return await call.read(lambda connection: host_tasks.task_show(connection, task_id))

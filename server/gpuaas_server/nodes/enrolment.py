@@ -10,7 +10,6 @@ import orjson
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.capacity import service as capacity
-from gpuaas_server.capacity.wipe_grades import provable_grades
 from gpuaas_server.events import service as events
 from gpuaas_server.events.service import NewEvent
 from gpuaas_server.kernel.context import Tx
@@ -18,6 +17,7 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.wipe_grades import provable_grades
 from gpuaas_server.nodes import addresses, enrolment_queries, node_key_queries, queries
 from gpuaas_server.nodes.addresses import NodeAddresses, source_networks_of
 from gpuaas_server.nodes.agent_schemas import Enrol

@@ -13,12 +13,12 @@ from collections.abc import Mapping
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.capacity import service as capacity
-from gpuaas_server.capacity.wipe_grades import provable_grades
 from gpuaas_server.events import service as events
 from gpuaas_server.events.service import NewEvent
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.settings import Settings
+from gpuaas_server.kernel.wipe_grades import provable_grades
 from gpuaas_server.nodes import fact_queries as queries
 from gpuaas_server.pki import service as pki
 

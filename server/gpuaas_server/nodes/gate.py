@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from psycopg.rows import DictRow
 from starlette.requests import Request
 
+from gpuaas_server.host_tasks.service import TaskInbox
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Actor, Platform
 from gpuaas_server.kernel.database import PLATFORM
@@ -21,11 +22,10 @@ from gpuaas_server.kernel.http.call import Admission, Admitted
 from gpuaas_server.kernel.http.connections import mark_authenticated
 from gpuaas_server.kernel.http.edge import client_address
 from gpuaas_server.kernel.http.origin import user_agent
+from gpuaas_server.kernel.lookups import BatchedLookup
 from gpuaas_server.kernel.networks import Networks
 from gpuaas_server.nodes import node_key_queries, queries, signatures
-from gpuaas_server.nodes.batching import Batched
 from gpuaas_server.nodes.heartbeats import Heartbeats
-from gpuaas_server.nodes.inbox import TaskInbox
 from gpuaas_server.nodes.liveness import Liveness
 from gpuaas_server.nodes.node_keys import is_over
 from gpuaas_server.nodes.nonces import NonceMemory
@@ -80,9 +80,9 @@ class AgentGate:
         self._platform = platform
         self._nodes: dict[str, _KnownNode] = {}
         self._looked_again: dict[str, datetime] = {}
-        self._unknown_nodes = Batched(self._look_up_nodes)
+        self._unknown_nodes = BatchedLookup(self._look_up_nodes)
         self._nonces = NonceMemory()
-        self._changing_nonces = Batched(self._mark_nonces)
+        self._changing_nonces = BatchedLookup(self._mark_nonces)
         self._refusals = AgentRefusals(platform)
         self.liveness = Liveness(platform)
         self.heartbeats = Heartbeats(platform)

@@ -5,9 +5,9 @@ from datetime import datetime, timedelta
 
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.lookups import BatchedLookup
 from gpuaas_server.nodes import agent_calls, facts
 from gpuaas_server.nodes.agent_schemas import Heartbeat, PlatformTrust
-from gpuaas_server.nodes.batching import Batched
 from gpuaas_server.nodes.tls_anchors import AnchorDocuments
 
 # Another replica may have heard something newer: what is remembered here is compared with the database now and then.
@@ -21,7 +21,7 @@ class Heartbeats:
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
         self._facts: dict[str, tuple[tuple[str, ...], datetime]] = {}
-        self._trust = Batched(self._read_trust)
+        self._trust = BatchedLookup(self._read_trust)
         self._documents = AnchorDocuments(platform)
 
     def is_news(self, node_id: str, body: Heartbeat) -> bool:

@@ -62,16 +62,3 @@ async def nodes_mark(connection: Connection, node_ids: list[str], lost_since: da
 async def sweep(connection: Connection, nonces_before: datetime, listeners_before: datetime) -> None:
     await connection.execute("DELETE FROM agent_nonces WHERE seen_at < %s", (nonces_before,))
     await connection.execute("DELETE FROM agent_listeners WHERE flushed_at < %s", (listeners_before,))
-
-
-async def tasks_expire(connection: Connection, overdue_before: datetime, now: datetime) -> list[DictRow]:
-    cursor = await connection.execute(
-        "UPDATE node_tasks SET status = 'expired', reported_at = %s,"
-        ' failure = \'{"code": "deadline_exceeded", "message": "No result came before the deadline.",'
-        ' "next_step": "Look at the node, then retry.", "retryable": true}\''
-        " WHERE id IN (SELECT id FROM node_tasks WHERE status = 'pending' AND deadline < %s"
-        " ORDER BY deadline LIMIT 500 FOR UPDATE SKIP LOCKED)"
-        " RETURNING notify_kind, notify_subject",
-        (now, overdue_before),
-    )
-    return await cursor.fetchall()

@@ -3,7 +3,6 @@
 Also sweeps what agents leave behind: old nonces, and tasks whose deadline passed without a result.
 """
 
-from collections import defaultdict
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -12,11 +11,11 @@ from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.capacity import service as capacity
 from gpuaas_server.events import service as events
 from gpuaas_server.events.service import NewEvent
+from gpuaas_server.host_tasks import service as host_tasks
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.nodes import liveness_queries as queries
-from gpuaas_server.nodes.occupants import HostChange, node_occupants
-from gpuaas_server.work import leases
+from gpuaas_server.nodes.hooks import HostChange, node_hooks
 
 KIND = "node_liveness"
 SUBJECT = "all"  # one row for the fleet: the cost of looking does not grow with idle work rows
@@ -24,9 +23,6 @@ SUBJECT = "all"  # one row for the fleet: the cost of looking does not grow with
 LISTENER_FRESH = timedelta(seconds=15)
 NONCE_LIFE = timedelta(minutes=3)  # twice the allowed skew, and some more
 LISTENER_LIFE = timedelta(days=1)
-EXPIRY_GRACE = timedelta(
-    seconds=60
-)  # an agent that was cut off may still bring the result of a task that ended in time
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +76,7 @@ class NodeLivenessMachine:
     async def apply(self, tx: Tx, snapshot: FleetPulse, decision: LivenessVerdict) -> datetime:
         await _mark(tx, decision.lost, tx.now, "node.lost")
         await _mark(tx, decision.back, None, "node.back")
-        await _expire_tasks(tx)
+        await host_tasks.tasks_expire(tx)
         await queries.sweep(tx.connection, tx.now - NONCE_LIFE, tx.now - LISTENER_LIFE)
         return tx.now + self._interval
 
@@ -90,18 +86,9 @@ async def _mark(tx: Tx, node_ids: tuple[str, ...], lost_since: datetime | None, 
         return
     rows = await queries.nodes_mark(tx.connection, sorted(node_ids), lost_since)
     if rows:  # before capacity's locks: the allocations' machine takes its work rows before those too
-        await node_occupants().host_changed(tx, HostChange(event.removeprefix("node."), [row["id"] for row in rows]))
+        await node_hooks().host_changed(tx, HostChange(event.removeprefix("node."), [row["id"] for row in rows]))
     for row in rows:
         await capacity.node_eligibility_set(tx, row["id"], lost_since is None and not row["cordoned"])
     if rows:
         await events.emit(tx, *(NewEvent(event, row["id"]) for row in rows))
         await audit.record(tx, *(AuditEntry(event.replace(".", "_"), row["id"]) for row in rows))
-
-
-async def _expire_tasks(tx: Tx) -> None:
-    notified: dict[str, list[str]] = defaultdict(list)
-    for row in await queries.tasks_expire(tx.connection, tx.now - EXPIRY_GRACE, tx.now):
-        if row["notify_subject"] not in notified[row["notify_kind"]]:
-            notified[row["notify_kind"]].append(row["notify_subject"])
-    for kind, subjects in notified.items():
-        await leases.enqueue(tx, kind, subjects)

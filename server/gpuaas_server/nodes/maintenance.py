@@ -20,7 +20,7 @@ from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.nodes import maintenance_queries as queries
 from gpuaas_server.nodes import queries as node_queries
 from gpuaas_server.nodes import service
-from gpuaas_server.nodes.occupants import HostChange, node_occupants
+from gpuaas_server.nodes.hooks import HostChange, node_hooks
 from gpuaas_server.nodes.schemas import MaintenanceWindow, MaintenanceWindowPlan
 from gpuaas_server.work import leases
 
@@ -138,7 +138,7 @@ async def _tell(tx: Tx, row: DictRow, kind: str, action: str, reason: str) -> No
         "ends_at": row["ends_at"].isoformat(),
     }
     change = HostChange(f"maintenance_{kind}", [row["node_id"]], reason, facts)
-    await node_occupants().host_changed(tx, change)
+    await node_hooks().host_changed(tx, change)
     await audit.record(tx, AuditEntry(action, row["id"], reason=reason, details=facts | {"node_id": row["node_id"]}))
     await events.emit(tx, NewEvent(f"node.maintenance_{kind}", row["node_id"], data=facts | {"reason": reason}))
 

@@ -12,12 +12,13 @@ from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.events import service as events
 from gpuaas_server.events.service import NewEvent
+from gpuaas_server.host_tasks import service as host_tasks
 from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.nodes import node_key_queries as queries
-from gpuaas_server.nodes import signatures, tasks
+from gpuaas_server.nodes import signatures
 from gpuaas_server.nodes.agent_schemas import NodeKey, NodeKeyRotate
 
 REMEMBERED = 1000  # former keys of a node that are known as such
@@ -44,7 +45,7 @@ async def node_key_rotate(
             raise Problem("node_key_replaced", "This key was a node's key before; make a new one.")
         row = await queries.node_key_set(tx.connection, node_id, public_key, tx.now + life, tx.now)
         await queries.former_keys_delete(tx.connection, node_id, row["key_generation"] - REMEMBERED)
-        tx.wakeups.add(tasks.topic(node_id))  # a poll that was signed with the old key ends now
+        tx.wakeups.add(host_tasks.topic(node_id))  # a poll that was signed with the old key ends now
         generation: dict[str, object] = {"key_generation": row["key_generation"]}
         await audit.record(tx, AuditEntry("agent_key_rotate", node_id, details=generation))
         await events.emit(tx, NewEvent("node.key_rotated", node_id, data=generation))

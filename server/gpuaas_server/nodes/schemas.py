@@ -1,4 +1,4 @@
-"""Wire types of nodes, tasks and enrolment tokens, as people see them."""
+"""Wire types of nodes and enrolment tokens, as people see them."""
 
 from datetime import datetime
 from ipaddress import ip_network
@@ -7,11 +7,9 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, Field, StringConstraints
 
 from gpuaas_server.capacity.schemas import MappedSlot
-from gpuaas_server.capacity.wipe_grades import WipeGrade
 from gpuaas_server.kernel.http.schemas import (
     AllowedActions,
     Body,
-    CorrelationId,
     Generation,
     Moment,
     Name,
@@ -20,6 +18,7 @@ from gpuaas_server.kernel.http.schemas import (
 )
 from gpuaas_server.kernel.networks import IPV4_PATTERN, IPV6_PATTERN
 from gpuaas_server.kernel.ssh_targets import TARGET_ADDRESS_SCHEMA, normal_target_address
+from gpuaas_server.kernel.wipe_grades import WipeGrade
 
 
 def _normal(text: str) -> str:
@@ -36,7 +35,6 @@ Address = Annotated[
     Field(json_schema_extra={**TARGET_ADDRESS_SCHEMA}),
 ]
 NodeStatus = Literal["enrolled", "ready", "lost", "retired"]
-TaskStatus = Literal["pending", "succeeded", "failed", "refused", "expired", "superseded"]
 LabelKey = Annotated[str, StringConstraints(pattern="^[a-z0-9]([a-z0-9./_-]{0,61}[a-z0-9])?$")]
 LabelValue = Annotated[str, StringConstraints(max_length=100, pattern=r"^[^\x00-\x1f\x7f]*$")]
 Labels = Annotated[dict[LabelKey, LabelValue], Field(max_length=50, json_schema_extra={"additionalProperties": False})]
@@ -207,23 +205,3 @@ class NodeSlots(BaseModel):
     status: NodeStatus
     cordoned: bool = Field(description="Nothing new lands here.")
     slots: list[MappedSlot] = Field(description="The GPUs that are there, by their index.")
-
-
-class Task(BaseModel):
-    id: str
-    node_id: str
-    kind: str = Field(description="What the host is to do; see docs/reference/agent-protocol.md.")
-    resource_id: str = Field(description="What it is about: an allocation, a receipt or the node.")
-    generation: int = Field(description="Grows with every task for one resource; a host refuses an older one.")
-    status: TaskStatus
-    spec: dict[str, object] = Field(description="The order, by kind.")
-    phases: list[dict[str, object]] = Field(description="How far it has come, as the host reported.")
-    result: dict[str, object] | None = Field(description="What came of it, by kind; null before the report.")
-    evidence: dict[str, object] | None = Field(description="What the host saw, as proof.")
-    failure: dict[str, object] | None = Field(
-        description="code, message, next_step and retryable; null unless it failed."
-    )
-    deadline: datetime = Field(description="It is not begun after this, and counts as failed.")
-    correlation_id: CorrelationId
-    created_at: datetime
-    reported_at: datetime | None = Field(description="When the host reported its result; null before.")

@@ -1,4 +1,4 @@
-"""What people do with nodes: look, rename, cordon, retire, discover. Drain is in drain.py, since it ends allocations."""
+"""What people do with nodes: look, rename, cordon, drain, retire, discover."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,18 +12,20 @@ from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.capacity import service as capacity
 from gpuaas_server.capacity.schemas import MappedSlot
 from gpuaas_server.capacity.service import SlotSummary
-from gpuaas_server.capacity.wipe_grades import provable_grades
 from gpuaas_server.events import service as events
 from gpuaas_server.events.service import NewEvent
+from gpuaas_server.host_tasks import service as host_tasks
+from gpuaas_server.host_tasks.schemas import Task
 from gpuaas_server.identity.policy import allowed_actions
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
-from gpuaas_server.nodes import addresses, machine, maintenance_queries, node_key_queries, queries, task_queries, tasks
-from gpuaas_server.nodes.occupants import HostChange, node_occupants
-from gpuaas_server.nodes.schemas import Maintenance, Node, NodeSlots, NodeUpdate, SlotCounts, Task
+from gpuaas_server.kernel.wipe_grades import provable_grades
+from gpuaas_server.nodes import addresses, machine, maintenance_queries, node_key_queries, queries
+from gpuaas_server.nodes.hooks import HostChange, node_hooks
+from gpuaas_server.nodes.schemas import Maintenance, Node, NodeSlots, NodeUpdate, SlotCounts
 from gpuaas_server.nodes.status import NodeState, node_status, possible_actions
 
 DISCOVER_SECONDS = 300
@@ -120,15 +122,27 @@ async def node_cordon(tx: Tx, node_id: str, reason: str) -> None:
     await node_lock(tx, node_id, "node_cordon")
     await queries.node_maintenance_set(tx.connection, node_id, reason, tx.actor.id, False, tx.now)
     await capacity.node_eligibility_set(tx, node_id, False)
-    await node_occupants().host_changed(tx, HostChange("cordoned", [node_id], reason))
+    await node_hooks().host_changed(tx, HostChange("cordoned", [node_id], reason))
     await _changed(tx, node_id, "node_cordon", "node.cordoned", reason=reason)
+
+
+async def node_drain(tx: Tx, node_id: str, reason: str) -> None:
+    """Not eligible first, so that nothing new lands behind the release; drained when no claim is live any more."""
+    await node_lock(tx, node_id, "node_drain")
+    await capacity.node_eligibility_set(tx, node_id, False)
+    await queries.node_maintenance_set(tx.connection, node_id, reason, tx.actor.id, True, tx.now)
+    await node_hooks().host_changed(tx, HostChange("draining", [node_id], reason))
+    released = await node_hooks().release_allocations(tx, node_id, reason)
+    details: dict[str, object] = {"allocations": released}
+    await audit.record(tx, AuditEntry("node_drain", node_id, reason=reason, details=details))
+    await events.emit(tx, NewEvent("node.draining", node_id, data={"reason": reason, **details}))
 
 
 async def node_uncordon(tx: Tx, node_id: str) -> None:
     row = await node_lock(tx, node_id, "node_uncordon")
     await queries.node_maintenance_end(tx.connection, node_id)
     await capacity.node_eligibility_set(tx, node_id, row["lost_since"] is None)
-    await node_occupants().host_changed(tx, HostChange("uncordoned", [node_id]))
+    await node_hooks().host_changed(tx, HostChange("uncordoned", [node_id]))
     details: dict[str, object] = {"maintenance_reason": row["maintenance_reason"]}
     await _changed(tx, node_id, "node_uncordon", "node.uncordoned", details)
 
@@ -146,14 +160,14 @@ async def node_retire(tx: Tx, node_id: str, reason: str) -> None:
     if window is not None:
         by = (tx.actor.id, "the node is retired", tx.now)
         await maintenance_queries.window_finish(tx.connection, window["id"], "cancelled", *by)
-    tx.wakeups.add(tasks.topic(node_id))  # its long poll ends now, with node_retired
+    tx.wakeups.add(host_tasks.topic(node_id))  # its long poll ends now, with node_retired
     await _changed(tx, node_id, "node_retire", "node.retired", reason=reason)
 
 
 async def node_discover(tx: Tx, node_id: str) -> str:
     await node_lock(tx, node_id, "node_discover")
-    generation = await task_queries.next_generation(tx.connection, node_id)
-    task_id = await tasks.task_create(
+    generation = await host_tasks.next_generation(tx.connection, node_id)
+    task_id = await host_tasks.task_create(
         tx,
         node_id=node_id,
         tenant_id=None,
@@ -174,15 +188,7 @@ async def node_discover(tx: Tx, node_id: str) -> str:
 async def task_list(connection: Connection, node_id: str, after: str | None, limit: int) -> Page[Task]:
     if await queries.node_show(connection, node_id) is None:
         raise not_found("node", node_id)
-    rows = await task_queries.task_list(connection, node_id, after, limit + 1)
-    return Page[Task].of([Task(**row) for row in rows], limit)
-
-
-async def task_show(connection: Connection, task_id: str) -> Task:
-    row = await task_queries.task_show(connection, task_id)
-    if row is None:
-        raise not_found("task", task_id)
-    return Task(**row)
+    return await host_tasks.task_list(connection, node_id, after, limit)
 
 
 async def _changed(

@@ -21,7 +21,6 @@ from gpuaas_server.instances.reconciler import (
     InstanceHealthMachine,
     OperationMachine,
 )
-from gpuaas_server.introductions import introduce_rooms
 from gpuaas_server.kernel.context import Platform, system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.metrics import registry
@@ -36,6 +35,7 @@ from gpuaas_server.secrets.keys import REWRAP
 from gpuaas_server.secrets.keys import SUBJECT as ALL_SECRETS
 from gpuaas_server.secrets.reconciler import SecretEraseMachine, SecretRewrapMachine
 from gpuaas_server.terminals.reconciler import TerminalMachine
+from gpuaas_server.wiring import connect_hooks
 from gpuaas_server.work import leases
 from gpuaas_server.work.worker import Worker
 
@@ -45,7 +45,7 @@ METRICS_ADDRESS = "worker-metrics.address"
 
 
 def build_worker(platform: Platform) -> Worker:
-    introduce_rooms()
+    connect_hooks()
     return Worker(
         platform,
         [

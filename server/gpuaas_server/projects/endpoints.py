@@ -9,7 +9,7 @@ from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
 from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
 from gpuaas_server.kernel.http.problems import problem_responses
 from gpuaas_server.kernel.ids import ProjectId, TenantId
-from gpuaas_server.projects import member_endpoints, service
+from gpuaas_server.projects import service
 from gpuaas_server.projects.schemas import (
     Project,
     ProjectCreate,
@@ -106,6 +106,3 @@ async def project_update(
     """Rename or disable. Disabling lets its people read but change nothing, except to end what runs."""
     caller, match = call.caller, call.require_match
     return await call.change(lambda tx: service.project_update(tx, project_id, body, caller, match))
-
-
-router.include_router(member_endpoints.router)

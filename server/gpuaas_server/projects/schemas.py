@@ -5,9 +5,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from gpuaas_server.capacity.schemas import AskedWipeGrade
-from gpuaas_server.capacity.wipe_grades import WipeGrade
 from gpuaas_server.kernel.http.schemas import AllowedActions, Body, Generation, Name, Slug
+from gpuaas_server.kernel.wipe_grades import AskedWipeGrade, WipeGrade
 
 DeleteAfter = Annotated[
     datetime | None,

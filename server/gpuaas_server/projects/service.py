@@ -7,9 +7,9 @@ from datetime import datetime
 from psycopg.rows import DictRow
 
 from gpuaas_server.audit.service import AuditEntry, record
-from gpuaas_server.capacity import skus as capacity
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.identity import service as identity
+from gpuaas_server.kernel import wipe_grades
 from gpuaas_server.kernel.caller import NOBODY, Caller
 from gpuaas_server.kernel.context import Actor, Tx
 from gpuaas_server.kernel.database import Connection
@@ -133,7 +133,7 @@ async def tenant_update(
     require_match(before["generation"])
     name, disabled = _changed(before, body)
     grade = before["wipe_grade"] if body.wipe_grade is None else body.wipe_grade
-    capacity.require_possible_grade("baremetal", grade)
+    wipe_grades.require_possible_grade("baremetal", grade)
     row = await queries.tenant_update(tx.connection, tenant_id, name, disabled, grade)
     await record(tx, AuditEntry("tenant_update", tenant_id, tenant_id, details=_difference(before, row)))
     await emit(tx, NewEvent("tenant.updated", tenant_id, tenant_id, data={"disabled": disabled}))

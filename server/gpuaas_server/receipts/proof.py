@@ -10,10 +10,10 @@ from datetime import datetime
 from psycopg.rows import DictRow
 
 from gpuaas_server.events.service import NewEvent, emit
+from gpuaas_server.host_tasks import service as host_tasks
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.nodes import service as nodes
-from gpuaas_server.nodes import tasks
 from gpuaas_server.receipts import queries
 from gpuaas_server.receipts.compare import Asked, Comparison
 from gpuaas_server.receipts.machine import Again, HostLook, Snapshot, Wait, decide
@@ -60,7 +60,7 @@ class Proof:
     """The receipts of an operation, held, and what is known of the hosts that have not answered for good."""
 
     receipts: Sequence[DictRow]
-    looks: Mapping[str, tasks.TaskRecord]  # by receipt
+    looks: Mapping[str, host_tasks.TaskRecord]  # by receipt
     lost: frozenset[str]  # nodes
 
 
@@ -77,7 +77,7 @@ async def load_proof(connection: Connection, operation_id: str) -> Proof:
     pending = [row for row in rows if row["status"] == "pending"]
     if not pending:
         return Proof(rows, {}, frozenset())
-    looks = await tasks.newest_tasks(connection, [row["id"] for row in pending])
+    looks = await host_tasks.newest_tasks(connection, [row["id"] for row in pending])
     lost = await nodes.nodes_lost(connection, [row["node_id"] for row in pending])
     return Proof(rows, looks, frozenset(lost))
 
@@ -98,7 +98,7 @@ def judge(proof: Proof, now: datetime) -> Judgement:
 async def store_judgement(tx: Tx, judgement: Judgement) -> None:
     for row, step in judgement.steps:
         if isinstance(step, Again):
-            await tasks.tasks_create(tx, [inspection(row, step.attempt)])
+            await host_tasks.tasks_create(tx, [inspection(row, step.attempt)])
             await queries.receipt_change(tx.connection, row["id"], {"attempt": step.attempt})
         else:
             await changed(tx, row, settled(step, tx.now))
@@ -124,7 +124,7 @@ def settled(found: Comparison, now: datetime) -> dict[str, object]:
     }
 
 
-def inspection(row: Mapping[str, object], attempt: int) -> tasks.NewTask:
+def inspection(row: Mapping[str, object], attempt: int) -> host_tasks.NewTask:
     """The receipt is the resource: its looks are counted apart from the allocation's own tasks."""
     same = ("instance_id", "allocation_id", "shape", "depth", "footprint", "revoked_serials")
     spec: dict[str, object] = {"receipt_id": row["id"], **{name: row[name] for name in same}}
@@ -132,10 +132,10 @@ def inspection(row: Mapping[str, object], attempt: int) -> tasks.NewTask:
     if not isinstance(deadline, datetime):
         raise TypeError("a deadline is a time")
     subject = (str(row["id"]), attempt, spec, deadline, NOTIFY, str(row["operation_id"]))
-    return tasks.NewTask(str(row["node_id"]), str(row["tenant_id"]), "inspect", *subject)
+    return host_tasks.NewTask(str(row["node_id"]), str(row["tenant_id"]), "inspect", *subject)
 
 
-def _snapshot(row: DictRow, task: tasks.TaskRecord | None, lost: bool) -> Snapshot:
+def _snapshot(row: DictRow, task: host_tasks.TaskRecord | None, lost: bool) -> Snapshot:
     look = None
     if task is not None:
         look = HostLook(task.generation, task.status, task.result or {}, task.evidence or {}, task.failure)

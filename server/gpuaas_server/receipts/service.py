@@ -12,6 +12,7 @@ from psycopg.rows import DictRow
 from gpuaas_server.access import operation_access
 from gpuaas_server.access import service as access
 from gpuaas_server.allocations.hosts import AllocationHost, allocation_hosts
+from gpuaas_server.host_tasks import service as host_tasks
 from gpuaas_server.identity import service as identity
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx
@@ -19,7 +20,6 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import CATALOGUE, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
-from gpuaas_server.nodes import tasks
 from gpuaas_server.receipts import footprint as footprints
 from gpuaas_server.receipts import queries
 from gpuaas_server.receipts.compare import Comparison
@@ -62,7 +62,7 @@ async def receipts_start(
         serials = await access.revoked_serials_of(tx.connection, list(hosts), tx.now)
         same = {"footprint": wanted, "footprint_sha256": footprints.digest(wanted)}
         rows = [{**row, **same, "revoked_serials": serials[str(row["allocation_id"])]} for row in rows]
-        await tasks.tasks_create(tx, [inspection(row, 1) for row in rows])
+        await host_tasks.tasks_create(tx, [inspection(row, 1) for row in rows])
     tx.later.insert(queries.RECEIPT_INSERT, rows)
     return [str(row["id"]) for row in rows]
 

@@ -4,10 +4,10 @@ from datetime import datetime
 
 from psycopg.rows import DictRow
 
+from gpuaas_server.host_tasks import service as host_tasks
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.nodes import service as nodes
-from gpuaas_server.nodes import tasks
 from gpuaas_server.terminals import machine, queries, service
 from gpuaas_server.terminals.machine import End, HostTask, Snapshot, Wait
 
@@ -20,7 +20,7 @@ class TerminalMachine:
         if row is None:
             return None
         waits = row["status"] == "requested" and row["holder"] is None
-        task = (await tasks.newest_tasks(connection, [subject])).get(subject) if waits else None
+        task = (await host_tasks.newest_tasks(connection, [subject])).get(subject) if waits else None
         lost = await nodes.nodes_lost(connection, [row["node_id"]]) if waits else ()
         return subject, _snapshot(row, task, row["node_id"] in lost)
 
@@ -34,7 +34,7 @@ class TerminalMachine:
         return None
 
 
-def _snapshot(row: DictRow, task: tasks.TaskRecord | None, lost: bool) -> Snapshot:
+def _snapshot(row: DictRow, task: host_tasks.TaskRecord | None, lost: bool) -> Snapshot:
     return Snapshot(
         status=row["status"],
         open_by=row["open_by"],

@@ -9,6 +9,7 @@ from gpuaas_server.access.issuing import target_of
 from gpuaas_server.allocations.hosts import allocation_hosts
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.events.service import NewEvent, emit
+from gpuaas_server.host_tasks import service as host_tasks
 from gpuaas_server.identity import service as identity
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Actor, Tx
@@ -17,7 +18,6 @@ from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.settings import Settings
-from gpuaas_server.nodes import tasks
 from gpuaas_server.terminals import queries
 from gpuaas_server.terminals.machine import End, end
 from gpuaas_server.terminals.schemas import Terminal, TerminalOpen
@@ -95,7 +95,7 @@ async def _ask_host(tx: Tx, row: dict[str, object], open_by: datetime) -> None:
         "allocation_id": row["allocation_id"],
         "shape": hosts[str(row["allocation_id"])].shape,
     }
-    await tasks.task_create(
+    await host_tasks.task_create(
         tx,
         node_id=str(row["node_id"]),
         tenant_id=str(row["tenant_id"]),

@@ -7,7 +7,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from gpuaas_server.access import service
-from gpuaas_server.access.service import NewGrants
+from gpuaas_server.allocations.hooks import NewGrants
 from gpuaas_server.kernel.clock import utc_now
 from gpuaas_server.kernel.context import system_actor
 from gpuaas_server.kernel.database import PLATFORM
@@ -120,7 +120,7 @@ async def test_stored_keys_are_put_on_new_allocations_in_one_go(lab: Lab) -> Non
     me, tenant = await lab.site.admin.get("/me"), new_id("tnt")
     ids = [new_id("alc"), new_id("alc")]
     async with lab.site.platform.transaction(PLATFORM, system_actor("test")) as tx:
-        wanted = NewGrants(tenant, lab.project, ids, me["id"], [key["id"]], utc_now() + timedelta(days=1))
+        wanted = NewGrants(tenant, lab.project, ids, me["id"], [key["id"]])
         await service.grants_create_from_keys(tx, wanted)
         assert [len(granted) for granted in (await service.grants_of(tx.connection, ids)).values()] == [1, 1]
 

@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from gpuaas_server.host_tasks.service import LARGEST_REPORT
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.nodes.facts import document_digest, text_digest
-from gpuaas_server.nodes.tasks import LARGEST_REPORT
 from tests_support import agents
 from tests_support.agents import Json, inventory, slot, ssh_line
 from tests_support.allocation_story import SSH, Story

@@ -11,7 +11,7 @@ from gpuaas_server.allocations.wipe_proof import (
     Verification,
     judge_wipe,
 )
-from gpuaas_server.capacity.wipe_grades import GRADES, required_grade
+from gpuaas_server.kernel.wipe_grades import GRADES, required_grade
 
 NAMES = (
     *("marker", "files", "users", "processes", "ports", "authorized_keys", "crontabs", "mounts", "units", "drives"),

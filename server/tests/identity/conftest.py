@@ -14,7 +14,7 @@ __all__ = ["clock", "world"]
 @pytest.fixture
 def only_news(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is remembered of a caller does not run out: what changes meanwhile can only have been heard of."""
-    monkeypatch.setattr("gpuaas_server.identity.directory.REMEMBERED_SECONDS", 3600.0)
+    monkeypatch.setattr("gpuaas_server.admission.directory.REMEMBERED_SECONDS", 3600.0)
 
 
 @pytest.fixture

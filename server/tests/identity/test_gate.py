@@ -154,7 +154,7 @@ async def test_a_disabled_user_is_out_at_once_and_their_old_token_stays_dead(wor
 async def test_without_wake_ups_a_change_still_acts_when_the_memory_runs_out(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gpuaas_server.identity.directory.REMEMBERED_SECONDS", 0.3)
+    monkeypatch.setattr("gpuaas_server.admission.directory.REMEMBERED_SECONDS", 0.3)
     ann = await world.person("ann@acme.test", await world.tenant("acme"))
     assert (await ann.get("/me")).status_code == 200
     async with world.platform.database.connection(PLATFORM) as connection:

@@ -8,11 +8,11 @@ from datetime import timedelta
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+from gpuaas_server.host_tasks import service as host_tasks
+from gpuaas_server.host_tasks.service import NewTask
 from gpuaas_server.kernel.context import Platform, system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.ids import new_id
-from gpuaas_server.nodes import tasks
-from gpuaas_server.nodes.tasks import NewTask
 from gpuaas_server.runtime import running_platform
 from tests_support.agents import Host, Json, Site, inventory, slot
 
@@ -23,7 +23,7 @@ TENANT = new_id("tnt")
 async def send(platform: Platform, host: Host, resource_id: str = "", generation: int = 1) -> str:
     async with platform.transaction(PLATFORM, ACTOR) as tx:
         resource = resource_id or new_id("alc")
-        return await tasks.task_create(
+        return await host_tasks.task_create(
             tx,
             node_id=host.node_id,
             tenant_id=TENANT,
@@ -108,8 +108,8 @@ async def test_a_result_is_stored_and_wakes_who_asked(site: Site) -> None:
     assert answer.status_code == 200
     assert ("allocation", resource) in await work_rows(site.platform)
     async with site.platform.database.connection(PLATFORM) as connection:
-        (record,) = await tasks.tasks_of_resource(connection, resource)
-        newest = (await tasks.newest_tasks(connection, [resource])).get(resource)
+        (record,) = await host_tasks.tasks_of_resource(connection, resource)
+        newest = (await host_tasks.newest_tasks(connection, [resource])).get(resource)
     assert record == newest
     assert (record.status, record.evidence) == ("succeeded", {"users": ["gpu"]})
     assert record.phases[0]["name"] == "make account"
@@ -171,7 +171,7 @@ async def test_many_tasks_are_written_at_once(site: Site) -> None:
             NewTask(host.node_id, TENANT, "wipe", new_id("alc"), 1, {"n": n}, deadline, "allocation", new_id("alc"))
             for n in range(250)
         ]
-        ids = await tasks.tasks_create(tx, news)
+        ids = await host_tasks.tasks_create(tx, news)
     found = await host.poll()
     assert [task["task_id"] for task in found] == ids[:100]
     rest = await host.poll(have=",".join(ids[:100]))

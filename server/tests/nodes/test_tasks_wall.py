@@ -5,10 +5,11 @@ from datetime import timedelta
 import pytest
 from psycopg.errors import CheckViolation, InsufficientPrivilege
 
+from gpuaas_server.host_tasks import queries
+from gpuaas_server.host_tasks import service as host_tasks
 from gpuaas_server.kernel.context import Platform, system_actor
 from gpuaas_server.kernel.database import NOBODY, PLATFORM, Connection, Scope
 from gpuaas_server.kernel.ids import new_id
-from gpuaas_server.nodes import task_queries, tasks
 from tests_support.agents import Host, Site
 
 OWN, OTHER = new_id("tnt"), new_id("tnt")
@@ -24,7 +25,7 @@ async def send(
     scope: Scope = PLATFORM,
 ) -> str:
     async with platform.transaction(scope, ACTOR) as tx:
-        return await tasks.task_create(
+        return await host_tasks.task_create(
             tx,
             node_id=host.node_id,
             tenant_id=tenant_id,
@@ -41,11 +42,11 @@ async def send(
 async def everything(connection: Connection, task_id: str, resource_id: str, node_id: str) -> list[object]:
     """What each way to read a task shows."""
     return [
-        await task_queries.task_show(connection, task_id),
-        *await task_queries.tasks_of_resource(connection, resource_id),
-        *await task_queries.newest_tasks(connection, [resource_id]),
-        *await task_queries.task_list(connection, node_id, None, 50),
-        await task_queries.task_lock(connection, node_id, task_id),
+        await queries.task_show(connection, task_id),
+        *await queries.tasks_of_resource(connection, resource_id),
+        *await queries.newest_tasks(connection, [resource_id]),
+        *await queries.task_list(connection, node_id, None, 50),
+        await queries.task_lock(connection, node_id, task_id),
     ]
 
 
@@ -63,8 +64,8 @@ async def test_a_tenant_changes_and_removes_none_of_another(site: Site) -> None:
     host, resource = await site.host(), new_id("alc")
     task_id = await send(site.platform, host, OWN, resource)
     async with site.platform.transaction(Scope(OTHER), ACTOR) as tx:
-        assert not await task_queries.task_progress(tx.connection, host.node_id, task_id, 1, "[]")
-        await task_queries.task_fail(tx.connection, task_id, "{}")
+        assert not await queries.task_progress(tx.connection, host.node_id, task_id, 1, "[]")
+        await queries.task_fail(tx.connection, task_id, "{}")
         await tx.connection.execute("DELETE FROM node_tasks")
     assert [task["task_id"] for task in await host.poll()] == [task_id]
 

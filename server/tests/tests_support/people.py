@@ -8,17 +8,17 @@ from datetime import datetime, timedelta
 import httpx
 from fastapi import FastAPI
 
+from gpuaas_server.admission.gate import IdentityGate
 from gpuaas_server.audit import endpoints as audit
 from gpuaas_server.catalog import endpoints as catalog
 from gpuaas_server.identity import endpoints as identity
-from gpuaas_server.identity.gate import IdentityGate
 from gpuaas_server.identity.service import ensure_first_admin
-from gpuaas_server.introductions import introduce_rooms
 from gpuaas_server.kernel.clock import utc_now
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.http.edge import Edge
 from gpuaas_server.kernel.http.problems import install_problem_handlers
 from gpuaas_server.projects import endpoints as projects
+from gpuaas_server.wiring import connect_hooks
 
 PASSWORD = "correct horse battery"
 
@@ -45,7 +45,7 @@ class MovableClock:
 
 
 def build(platform: Platform) -> FastAPI:
-    introduce_rooms()
+    connect_hooks()
     app = FastAPI(generate_unique_id_function=lambda route: route.name)
     app.state.platform = platform
     app.state.gate = IdentityGate(platform)

@@ -140,3 +140,16 @@ CREATE TABLE node_key_misuses (
   PRIMARY KEY (node_id, key_generation, action, code),
   FOREIGN KEY (node_id) REFERENCES nodes (id)
 );
+
+CREATE TABLE ssh_host_certificates (
+  serial BIGINT GENERATED ALWAYS AS IDENTITY,
+  node_id TEXT COLLATE "C" NOT NULL,
+  allocation_id TEXT COLLATE "C",
+  address TEXT NOT NULL,
+  fingerprint TEXT NOT NULL,
+  valid_before TIMESTAMP WITH TIME ZONE NOT NULL,
+  created_at TIMESTAMP WITH TIME ZONE NOT NULL,
+  PRIMARY KEY (serial)
+);
+CREATE INDEX ssh_host_certificates_by_end ON ssh_host_certificates (valid_before);
+CREATE INDEX ssh_host_certificates_by_node ON ssh_host_certificates (node_id, serial);

@@ -15,16 +15,3 @@ CREATE TABLE platform_keys (
     CHECK (kind IN ('task_signing', 'ssh_user_ca', 'ssh_host_ca', 'tls_ca', 'client_ca', 'registry_token'))
 );
 CREATE INDEX platform_keys_by_kind ON platform_keys (kind, id);
-
-CREATE TABLE ssh_host_certificates (
-  serial BIGINT GENERATED ALWAYS AS IDENTITY,
-  node_id TEXT COLLATE "C" NOT NULL,
-  allocation_id TEXT COLLATE "C",
-  address TEXT NOT NULL,
-  fingerprint TEXT NOT NULL,
-  valid_before TIMESTAMP WITH TIME ZONE NOT NULL,
-  created_at TIMESTAMP WITH TIME ZONE NOT NULL,
-  PRIMARY KEY (serial)
-);
-CREATE INDEX ssh_host_certificates_by_end ON ssh_host_certificates (valid_before);
-CREATE INDEX ssh_host_certificates_by_node ON ssh_host_certificates (node_id, serial);

@@ -2,11 +2,11 @@
 
 from datetime import timedelta
 
+from gpuaas_server.host_tasks import service as host_tasks
 from gpuaas_server.kernel.context import Platform, system_actor
 from gpuaas_server.kernel.database import PLATFORM, Scope
 from gpuaas_server.kernel.ids import new_id
-from gpuaas_server.nodes import tasks
-from gpuaas_server.nodes.held import Sent, overstayers
+from gpuaas_server.nodes.overstayers import Sent, overstayers
 from tests_support.agents import Host, Json, Site, ssh_line
 
 TENANT = new_id("tnt")
@@ -32,7 +32,7 @@ async def provisioned(platform: Platform, host: Host) -> str:
     for generation, kind in ((1, "provision"), (2, "sync_access")):
         async with platform.transaction(PLATFORM, system_actor("test", "c")) as tx:
             spec = {"allocation_id": resource, **SPEC} | ({"grants": []} if kind == "provision" else {})
-            await tasks.task_create(
+            await host_tasks.task_create(
                 tx,
                 node_id=host.node_id,
                 tenant_id=TENANT,
@@ -74,7 +74,8 @@ async def test_a_host_that_still_holds_a_released_allocation_is_told_again_once(
     (again,) = await host.poll()
     assert again["generation"] == 4
     async with site.platform.database.connection(Scope(TENANT)) as connection:
-        assert len(await tasks.tasks_of_resource(connection, resource)) == 4  # also what was said again is its tenant's
+        found = await host_tasks.tasks_of_resource(connection, resource)
+        assert len(found) == 4  # also what was said again is its tenant's
     await host.report(again)
     await beat(host)
     assert await host.poll() == []

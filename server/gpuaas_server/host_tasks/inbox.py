@@ -1,6 +1,6 @@
 """The long poll: ten thousand agents wait here for tasks. An idle wait costs one small event object and no query.
 
-Subscribe, look, wait: the only statement is the look, and looks of many nodes travel together (batching.py).
+Subscribe, look, wait: the only statement is the look, and looks of many nodes travel together (kernel/lookups.py).
 """
 
 import base64
@@ -13,20 +13,23 @@ import orjson
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from psycopg.rows import DictRow
 
+from gpuaas_server.host_tasks import queries
 from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.lookups import BatchedLookup
 from gpuaas_server.kernel.wakeups import Look
-from gpuaas_server.nodes import task_queries as queries
-from gpuaas_server.nodes.batching import Batched
-from gpuaas_server.nodes.tasks import topic
 from gpuaas_server.pki import service as pki
 from gpuaas_server.pki.service import PlatformKey
 
 SIGNATURE_PREFIX = b"gpuaas-task-v1\n"
 KEYS_LIFE = timedelta(seconds=60)
 MOST_TASKS = 100  # tasks in one answer; the rest comes with the next poll
+
+
+def topic(node_id: str) -> str:
+    return f"task:{node_id}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,7 @@ class TaskInbox:
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
         self._longest_wait = platform.settings.node_lost_seconds / 3
-        self._pending_tasks = Batched(self._pending)
+        self._pending_tasks = BatchedLookup(self._pending)
         self._keys: list[PlatformKey] = []
         self._keys_until: datetime | None = None
 

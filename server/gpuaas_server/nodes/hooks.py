@@ -1,10 +1,10 @@
-"""The allocations on a node, seen from the node: whoever has GPUs there is told what happens to the host."""
+"""What nodes tell, and ask of, the noun that has GPUs on them: allocations."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from gpuaas_server.kernel.context import Tx
-from gpuaas_server.kernel.ports import Port
+from gpuaas_server.kernel.hooks import Hook
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,9 +18,11 @@ class HostChange:
 
 
 @dataclass(frozen=True, slots=True)
-class NodeOccupants:
+class NodeHooks:
     # Caller must not hold capacity's lock on the nodes when they are lost or back.
     host_changed: Callable[[Tx, HostChange], Awaitable[None]]
+    # Ask for the release of all that is on the node, for this reason; the answer names the allocations.
+    release_allocations: Callable[[Tx, str, str], Awaitable[list[str]]]
 
 
-node_occupants: Port[NodeOccupants] = Port("the occupants of nodes")
+node_hooks: Hook[NodeHooks] = Hook("node_hooks")

@@ -9,10 +9,10 @@ from functools import partial
 
 from fastapi import Request
 
-from gpuaas_server.identity import refusals
+from gpuaas_server.admission import refusals
+from gpuaas_server.admission.directory import Directory
 from gpuaas_server.identity.browser_sessions import session_slide
 from gpuaas_server.identity.cookies import CookieSecret, refuse_forged
-from gpuaas_server.identity.directory import Directory
 from gpuaas_server.identity.policy import RULES, decide
 from gpuaas_server.identity.principals import Principal
 from gpuaas_server.identity.rules import Level, Rule, Verdict

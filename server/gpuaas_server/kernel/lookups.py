@@ -14,7 +14,7 @@ Value = TypeVar("Value")
 MOST_AT_ONCE = 500
 
 
-class Batched(Generic[Key, Value]):
+class BatchedLookup(Generic[Key, Value]):
     def __init__(self, look_up: Callable[[Sequence[Key]], Awaitable[Mapping[Key, Value]]]) -> None:
         self._look_up = look_up
         self._asking: dict[Key, list[asyncio.Future[Value | None]]] = defaultdict(list)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from gpuaas_server.nodes.batching import MOST_AT_ONCE, Batched
+from gpuaas_server.kernel.lookups import MOST_AT_ONCE, BatchedLookup
 
 
 class Source:
@@ -23,7 +23,7 @@ class Source:
 
 async def test_a_storm_of_askers_shares_a_few_statements() -> None:
     source = Source()
-    batched = Batched(source.look_up)
+    batched = BatchedLookup(source.look_up)
     answers = await asyncio.gather(*(batched.ask(n % 2000) for n in range(4000)))
     assert answers == [str(n % 2000) for n in range(4000)]
     assert source.statements == [MOST_AT_ONCE] * 4
@@ -31,7 +31,7 @@ async def test_a_storm_of_askers_shares_a_few_statements() -> None:
 
 async def test_who_asks_during_a_statement_gets_the_answer_of_a_later_one() -> None:
     source = Source()
-    batched = Batched(source.look_up)
+    batched = BatchedLookup(source.look_up)
     first = asyncio.create_task(batched.ask(1))
     await asyncio.sleep(0.005)
     assert await batched.ask(1) == "1"
@@ -41,7 +41,7 @@ async def test_who_asks_during_a_statement_gets_the_answer_of_a_later_one() -> N
 
 async def test_nothing_found_is_none_and_a_failure_reaches_every_asker() -> None:
     source = Source()
-    batched = Batched(source.look_up)
+    batched = BatchedLookup(source.look_up)
     assert await batched.ask(-1) is None
     source.broken = True
     failed = await asyncio.gather(batched.ask(1), batched.ask(2), return_exceptions=True)
@@ -51,7 +51,7 @@ async def test_nothing_found_is_none_and_a_failure_reaches_every_asker() -> None
 
 
 async def test_an_asker_that_went_away_disturbs_nobody() -> None:
-    batched = Batched(Source().look_up)
+    batched = BatchedLookup(Source().look_up)
     gone = asyncio.create_task(batched.ask(1))
     stays = asyncio.create_task(batched.ask(2))
     await asyncio.sleep(0)

@@ -5,11 +5,18 @@ did so after a restart, into the state that the platform's digests describe), `r
 reserved, no driver can do it yet). The database compares them by name: they sort by what they are worth.
 """
 
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
+
+from pydantic import Field
+
+from gpuaas_server.kernel.errors import Problem
 
 WipeGrade = Literal["inspected", "rebooted", "reimaged"]
 INSPECTED: Final = "inspected"
 REBOOTED: Final = "rebooted"
+# What may be asked for: nothing that no driver can do.
+# What may be asked for. The reserved one is refused with a code that says why, so it is left out of the contract alone.
+AskedWipeGrade = Annotated[WipeGrade, Field(json_schema_extra={"enum": ["inspected", "rebooted"]})]
 GRADES: tuple[WipeGrade, ...] = (INSPECTED, REBOOTED, "reimaged")
 
 
@@ -26,3 +33,11 @@ def required_grade(shape: str, of_sku: str, of_tenant: str) -> str:
 def provable_grades(agent_sha256: str | None) -> tuple[WipeGrade, ...]:
     """What an agent can prove, best last: a restart only proves something when it is on record what has to come up."""
     return (INSPECTED,) if agent_sha256 is None else (INSPECTED, REBOOTED)
+
+
+def require_possible_grade(shape: str, grade: str) -> None:
+    """Nobody may ask for what could never be proven: every release would be blocked."""
+    if grade == "reimaged":
+        raise Problem("wipe_grade_not_available", "No driver can bring a host up from another system yet.")
+    if grade == "rebooted" and shape != "baremetal":
+        raise Problem("wipe_grade_not_available", "A slice has no start of its own; it is inspected.")

@@ -4,23 +4,54 @@ The room that creates a task names a work row (`notify_kind`, `notify_subject`) 
 """
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import orjson
 from psycopg.rows import DictRow
 
+from gpuaas_server.host_tasks import queries
+from gpuaas_server.host_tasks.inbox import TaskInbox, topic
+from gpuaas_server.host_tasks.schemas import Task
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
-from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.errors import Problem, not_found
+from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
-from gpuaas_server.nodes import task_queries as queries
 from gpuaas_server.work import leases
+
+__all__ = [
+    "EXPIRY_GRACE",
+    "LARGEST_REPORT",
+    "NewTask",
+    "ReportedTask",
+    "TaskInbox",
+    "TaskRecord",
+    "TaskReport",
+    "keepable",
+    "mark_failed",
+    "newest_tasks",
+    "next_generation",
+    "progress_store",
+    "report_store",
+    "task_create",
+    "task_list",
+    "task_show",
+    "tasks_create",
+    "tasks_expire",
+    "tasks_forget_of",
+    "tasks_forget_served",
+    "tasks_of_resource",
+    "topic",
+]
 
 # Bytes of JSON in a result with its evidence. The largest that an honest agent has is half of it: every check of a wipe with
 # a full list of findings.
 LARGEST_REPORT = 512 * 1024
+# An agent that was cut off may still bring the result of a task that ended in time.
+EXPIRY_GRACE = timedelta(seconds=60)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +71,7 @@ class NewTask:
 class TaskRecord:
     id: str
     node_id: str
+    tenant_id: str | None
     kind: str
     generation: int
     status: str  # pending, succeeded, failed, refused, expired, superseded
@@ -91,10 +123,6 @@ class ReportedTask:
     kind: str
     resource_id: str
     first: bool
-
-
-def topic(node_id: str) -> str:
-    return f"task:{node_id}"
 
 
 async def task_create(
@@ -219,3 +247,31 @@ async def tasks_forget_of(tx: Tx, resource_ids: Sequence[str]) -> None:
 
 async def tasks_forget_served(tx: Tx, before: datetime, portion: int) -> int:
     return await queries.tasks_delete_served(tx.connection, _REPEATED, _TOLD, before, portion)
+
+
+async def tasks_expire(tx: Tx) -> None:
+    """End those whose deadline has passed without a result, and wake who asked for them."""
+    notified: dict[str, list[str]] = defaultdict(list)
+    for row in await queries.tasks_expire(tx.connection, tx.now - EXPIRY_GRACE, tx.now):
+        if row["notify_subject"] not in notified[row["notify_kind"]]:
+            notified[row["notify_kind"]].append(row["notify_subject"])
+    for kind, subjects in notified.items():
+        await leases.enqueue(tx, kind, subjects)
+
+
+async def task_list(connection: Connection, node_id: str, after: str | None, limit: int) -> Page[Task]:
+    """The tasks of a node, newest first."""
+    rows = await queries.task_list(connection, node_id, after, limit + 1)
+    return Page[Task].of([Task(**row) for row in rows], limit)
+
+
+async def task_show(connection: Connection, task_id: str) -> Task:
+    row = await queries.task_show(connection, task_id)
+    if row is None:
+        raise not_found("task", task_id)
+    return Task(**row)
+
+
+async def next_generation(connection: Connection, resource_id: str) -> int:
+    """The caller holds a lock on the resource."""
+    return await queries.next_generation(connection, resource_id)

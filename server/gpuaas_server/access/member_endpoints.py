@@ -5,13 +5,13 @@ from typing import Annotated
 from fastapi import APIRouter
 from starlette.responses import Response
 
+from gpuaas_server.access import members
 from gpuaas_server.identity import service as identity
 from gpuaas_server.identity.service import Member, Place, ProjectMemberSet, TenantMemberSet
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
 from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
 from gpuaas_server.kernel.http.problems import problem_responses
 from gpuaas_server.kernel.ids import ProjectId, TenantId, UserId
-from gpuaas_server.projects import members
 
 router = APIRouter(tags=["members"])
 

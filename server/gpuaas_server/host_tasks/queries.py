@@ -145,3 +145,16 @@ async def tasks_delete_served(
         " ORDER BY t.reported_at LIMIT %s))",
         (before, list(told), list(repeated), portion),
     )
+
+
+async def tasks_expire(connection: Connection, overdue_before: datetime, now: datetime) -> list[DictRow]:
+    cursor = await connection.execute(
+        "UPDATE node_tasks SET status = 'expired', reported_at = %s,"
+        ' failure = \'{"code": "deadline_exceeded", "message": "No result came before the deadline.",'
+        ' "next_step": "Look at the node, then retry.", "retryable": true}\''
+        " WHERE id IN (SELECT id FROM node_tasks WHERE status = 'pending' AND deadline < %s"
+        " ORDER BY deadline LIMIT 500 FOR UPDATE SKIP LOCKED)"
+        " RETURNING notify_kind, notify_subject",
+        (now, overdue_before),
+    )
+    return await cursor.fetchall()

@@ -7,14 +7,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from psycopg.rows import DictRow
-
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.capacity import service as capacity
+from gpuaas_server.host_tasks import service as host_tasks
+from gpuaas_server.host_tasks.service import NewTask, TaskRecord
 from gpuaas_server.kernel.context import Tx
-from gpuaas_server.nodes import machine, queries, task_queries, tasks
-from gpuaas_server.nodes.tasks import NewTask
+from gpuaas_server.nodes import machine, queries
 
 DEPROVISION_SECONDS = 900
 _FOR_RELEASE = ("allocation_id", "shape", "login_user", "slots")
@@ -25,7 +24,7 @@ class Sent:
     """What was ever sent to hosts for one allocation."""
 
     node_id: str
-    tenant_id: str
+    tenant_id: str | None
     generation: int  # the highest
     pending: bool
     spec: dict[str, object] | None  # what a deprovision needs, from the newest task that said it
@@ -55,11 +54,11 @@ async def end_overstayers(tx: Tx, node_id: str, held: Sequence[str]) -> list[str
     sent = {
         allocation_id: found
         for allocation_id in set(held) - set(claimed)
-        if (found := sent_of(await task_queries.tasks_of_resource(tx.connection, allocation_id))) is not None
+        if (found := sent_of(await host_tasks.tasks_of_resource(tx.connection, allocation_id))) is not None
     }
     ended = overstayers(node_id, held, claimed, sent)
     deadline = tx.now + timedelta(seconds=DEPROVISION_SECONDS)
-    await tasks.tasks_create(
+    await host_tasks.tasks_create(
         tx,
         [
             NewTask(
@@ -82,15 +81,15 @@ async def end_overstayers(tx: Tx, node_id: str, held: Sequence[str]) -> list[str
     return ended
 
 
-def sent_of(rows: Sequence[DictRow]) -> Sent | None:
+def sent_of(sent: Sequence[TaskRecord]) -> Sent | None:
     """From the tasks of one allocation, oldest generation first."""
-    if not rows:
+    if not sent:
         return None
-    specs = [row["spec"] for row in rows if row["kind"] in ("provision", "deprovision")]
+    specs = [task.spec for task in sent if task.kind in ("provision", "deprovision")]
     return Sent(
-        node_id=rows[-1]["node_id"],
-        tenant_id=rows[-1]["tenant_id"],
-        generation=rows[-1]["generation"],
-        pending=any(row["status"] == "pending" for row in rows),
+        node_id=sent[-1].node_id,
+        tenant_id=sent[-1].tenant_id,
+        generation=sent[-1].generation,
+        pending=any(task.status == "pending" for task in sent),
         spec={name: specs[-1][name] for name in _FOR_RELEASE if name in specs[-1]} if specs else None,
     )

@@ -1,15 +1,15 @@
-"""Who uses artifacts: versions that refer to them and instances that run from them, both in rooms above this one."""
+"""What artifacts ask of, and tell, the nouns that use them: versions that refer to them, instances that run from them."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
-from gpuaas_server.kernel.ports import Port
+from gpuaas_server.kernel.hooks import Hook
 
 
 @dataclass(frozen=True, slots=True)
-class ArtifactUsers:
+class ArtifactHooks:
     # How many run from the digest, of all tenants.
     live_instances: Callable[[Connection, str], Awaitable[int]]
     # How many active ones of the publishing project (the first text) refer to the digest (the second).
@@ -22,4 +22,4 @@ class ArtifactUsers:
     tenant_trust_changed: Callable[[Tx, str], Awaitable[None]]
 
 
-artifact_users: Port[ArtifactUsers] = Port("the users of artifacts")
+artifact_hooks: Hook[ArtifactHooks] = Hook("artifact_hooks")

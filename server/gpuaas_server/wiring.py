@@ -1,0 +1,45 @@
+"""Connects the hooks of the nouns, once, before a process serves or works: what a noun calls in the nouns above it."""
+
+from gpuaas_server.access import service as access
+from gpuaas_server.allocations import service as allocations
+from gpuaas_server.allocations.hooks import AllocationHooks, allocation_hooks
+from gpuaas_server.allocations.host_changes import announce_host_change
+from gpuaas_server.artifacts.hooks import ArtifactHooks, artifact_hooks
+from gpuaas_server.catalog import service as catalog
+from gpuaas_server.catalog.hooks import VersionHooks, version_hooks
+from gpuaas_server.instances import service as instances
+from gpuaas_server.kernel.context import Tx
+from gpuaas_server.nodes.hooks import NodeHooks, node_hooks
+from gpuaas_server.terminals import service as terminals
+
+
+async def _host_gone(tx: Tx, allocation_id: str, reason: str) -> None:
+    await terminals.allocation_ended(tx, allocation_id)
+    await instances.allocation_ended(tx, allocation_id, reason)
+
+
+def connect_hooks() -> None:
+    node_hooks.connect(
+        NodeHooks(host_changed=announce_host_change, release_allocations=allocations.allocations_release_on_node)
+    )
+    allocation_hooks.connect(
+        AllocationHooks(
+            ask_members_to_leave=instances.allocation_wants_release,
+            has_members=instances.allocation_guests,
+            host_gone=_host_gone,
+            hosts_changed=instances.hosts_changed,
+            grant_stored_keys=access.grants_create_from_keys,
+            grants_of=access.grants_of,
+            revoked_serials=access.revoked_serials,
+        )
+    )
+    artifact_hooks.connect(
+        ArtifactHooks(
+            live_instances=instances.live_on_digest,
+            active_versions=catalog.active_versions_on_digest,
+            versions=catalog.versions_on_digest,
+            standing_changed=instances.artifact_flagged,
+            tenant_trust_changed=instances.tenant_trust_changed,
+        )
+    )
+    version_hooks.connect(VersionHooks(live_instances=instances.live_on_version, retired=instances.version_retired))
