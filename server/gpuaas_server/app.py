@@ -47,7 +47,7 @@ from gpuaas_server.projects import endpoints as projects
 from gpuaas_server.receipts import endpoints as receipts
 from gpuaas_server.secrets import endpoints as secrets
 from gpuaas_server.terminals import endpoints as terminals
-from gpuaas_server.terminals.desk import Desk
+from gpuaas_server.terminals.relay_server import RelayServer
 from gpuaas_server.wiring import connect_hooks
 
 DESCRIPTION = """GPU allocations, and apps launched into them. Errors are RFC 9457 problem documents with a stable `code`;
@@ -142,7 +142,7 @@ def build_app(platform: Platform) -> FastAPI:
     )
     app.state.platform = platform
     app.state.agent_gate = AgentGate(platform)
-    app.state.terminals = Desk(platform)
+    app.state.terminals = RelayServer(platform)
     app.state.streams = StreamLimits(platform.settings)
     app.state.gate = IdentityGate(platform, app.state.agent_gate)
     install_problem_handlers(app)

@@ -61,8 +61,9 @@ def refusals(
     project_id: str | None = None,
     served: Collection[str] = (),
 ) -> list[Refusal]:
-    """List every reason why the placement does not fit. `adding`: members join a living instance, so minimum counts no longer apply.
+    """List every reason why the placement does not fit.
 
+    `adding`: members join a living instance, so minimum counts no longer apply.
     `project_id` is the instance's; without it, all must be of one project. `served` are the further projects whose
     allocations it may use.
     """

@@ -32,7 +32,7 @@ from gpuaas_server.processes.https import HttpsAddress, HttpsContext, https_addr
 from gpuaas_server.processes.release import await_release
 from gpuaas_server.runtime import running_platform
 from gpuaas_server.secrets.private_keys import await_store
-from gpuaas_server.terminals.lines import LONGEST
+from gpuaas_server.terminals.channels import LONGEST
 
 SHUTDOWN_SECONDS = 5
 KEEP_ALIVE_SECONDS = 75

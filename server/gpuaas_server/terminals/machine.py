@@ -36,7 +36,7 @@ SENTENCES = {
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """Why it is over. `exit_status` only when the shell ended by itself."""
+    """Why a terminal ended. `exit_status` is set only when the shell ended by itself."""
 
     reason: str
     sentence: str
@@ -81,7 +81,7 @@ class HostTask:
 class Snapshot:
     status: str
     open_by: datetime
-    held: bool
+    has_holder: bool
     lease_until: datetime | None
     node_lost: bool
     task: HostTask | None
@@ -93,10 +93,10 @@ class Wait:
 
 
 def decide(now: Snapshot, clock: datetime) -> End | Wait:
-    """For who has no part in it: whoever holds it knows better, and is asked only whether it still lives."""
+    """Decide for a process that does not hold the terminal: its holder knows better, as long as its lease is valid."""
     if now.status == "ended":
         return Wait()
-    if now.held and now.lease_until is not None:
+    if now.has_holder and now.lease_until is not None:
         return end("interrupted") if clock >= now.lease_until else Wait(now.lease_until)
     if now.task is not None and now.task.status in ("failed", "refused"):
         return _refused(now.task.failure or {})

@@ -3,68 +3,56 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from psycopg.rows import DictRow
-
 from gpuaas_server.kernel.database import Connection, rows_removed
+from gpuaas_server.kernel.rows import columns_of, fetch_all, fetch_one, fetch_optional, fetch_values, recordset_insert
+from gpuaas_server.terminals.rows import LiveTerminals, TerminalRow
 
-COLUMNS = (
-    'id, tenant_id, project_id, allocation_id, node_id, status, opened_by, opened_by_kind, opened_by_name, address, "columns",'
-    ' "rows", idle_seconds, max_seconds, open_by, holder, lease_until, opened_at, ends_at, ended_at, reason, sentence,'
-    " exit_status, bytes_in, bytes_out, correlation_id, created_at"
-)
-TERMINAL_INSERT = (
-    "INSERT INTO terminals (id, tenant_id, project_id, allocation_id, node_id, status, opened_by, opened_by_kind,"
-    ' opened_by_name, address, "columns", "rows", idle_seconds, max_seconds, open_by, correlation_id, created_at)'
-    " SELECT id, tenant_id, project_id, allocation_id, node_id, status, opened_by, opened_by_kind,"
-    ' opened_by_name, address, "columns", "rows", idle_seconds, max_seconds, open_by, correlation_id, created_at'
-    " FROM jsonb_to_recordset(%s::jsonb) AS r(id text, tenant_id text, project_id text, allocation_id text, node_id text,"
-    ' status text, opened_by text, opened_by_kind text, opened_by_name text, address text, "columns" smallint,'
-    ' "rows" smallint, idle_seconds int, max_seconds int, open_by timestamptz, correlation_id text,'
-    " created_at timestamptz)"
-)
+COLUMNS = columns_of(TerminalRow)
+TERMINAL_INSERT = recordset_insert("terminals", TerminalRow)
 
 
-async def live_counts(connection: Connection, allocation_id: str, user_id: str) -> DictRow:
-    """How many live on the allocation, and of the user. Who counts makes others wait: two at the limit would both get in."""
+async def live_counts(connection: Connection, allocation_id: str, user_id: str) -> LiveTerminals:
+    """Count the live terminals of the allocation and of the user, and lock both: else two at the limit would both get in."""
     for subject in sorted((allocation_id, user_id)):
         await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 19))", (subject,))
-    cursor = await connection.execute(
+    return await fetch_one(
+        connection,
+        LiveTerminals,
         "SELECT (SELECT count(*) FROM terminals WHERE allocation_id = %s AND status <> 'ended') AS on_allocation,"
         " (SELECT count(*) FROM terminals WHERE opened_by = %s AND status <> 'ended') AS of_user",
         (allocation_id, user_id),
     )
-    row = await cursor.fetchone()
-    if row is None:
-        raise LookupError("a count is always there")
-    return row
 
 
 async def terminal_show(
     connection: Connection, project_id: str, allocation_id: str, terminal_id: str
-) -> DictRow | None:
-    cursor = await connection.execute(
+) -> TerminalRow | None:
+    return await fetch_optional(
+        connection,
+        TerminalRow,
         f"SELECT {COLUMNS} FROM terminals WHERE id = %s AND project_id = %s AND allocation_id = %s",
         (terminal_id, project_id, allocation_id),
     )
-    return await cursor.fetchone()
 
 
-async def terminal_find(connection: Connection, terminal_id: str) -> DictRow | None:
-    """For the machine and for holders, whoever's it is."""
-    cursor = await connection.execute(f"SELECT {COLUMNS} FROM terminals WHERE id = %s", (terminal_id,))
-    return await cursor.fetchone()
+async def terminal_find(connection: Connection, terminal_id: str) -> TerminalRow | None:
+    """Find the terminal by its id alone, for the worker and for its holder."""
+    return await fetch_optional(
+        connection, TerminalRow, f"SELECT {COLUMNS} FROM terminals WHERE id = %s", (terminal_id,)
+    )
 
 
 async def terminal_list(
     connection: Connection, project_id: str, allocation_id: str, after: str | None, limit: int
-) -> list[DictRow]:
-    """Newest first."""
-    cursor = await connection.execute(
+) -> list[TerminalRow]:
+    """List the newest first."""
+    return await fetch_all(
+        connection,
+        TerminalRow,
         f"SELECT {COLUMNS} FROM terminals WHERE project_id = %s AND allocation_id = %s AND id < coalesce(%s, 'zzz')"
         " ORDER BY id DESC LIMIT %s",
         (project_id, allocation_id, after, limit),
     )
-    return await cursor.fetchall()
 
 
 async def terminal_take(
@@ -75,30 +63,34 @@ async def terminal_take(
     holder: str,
     now: datetime,
     until: datetime,
-) -> DictRow | None:
-    """Once: who comes second, too late, or with a key that the node has no more, gets nothing."""
-    cursor = await connection.execute(
+) -> TerminalRow | None:
+    """Claim the terminal for a holder, once. Return None to whoever is second, late, or uses a former key of the node."""
+    return await fetch_optional(
+        connection,
+        TerminalRow,
         "UPDATE terminals SET holder = %s, lease_until = %s WHERE id = %s AND node_id = %s AND status = 'requested'"
         " AND EXISTS (SELECT FROM nodes n WHERE n.id = %s AND n.key_generation = %s AND n.retired_at IS NULL)"
         f" AND holder IS NULL AND open_by > %s RETURNING {COLUMNS}",
         (holder, until, terminal_id, node_id, node_id, key_generation, now),
     )
-    return await cursor.fetchone()
 
 
-async def terminal_opened(connection: Connection, terminal_id: str, holder: str, now: datetime) -> DictRow | None:
-    cursor = await connection.execute(
+async def terminal_opened(
+    connection: Connection, terminal_id: str, holder: str | None, now: datetime
+) -> TerminalRow | None:
+    return await fetch_optional(
+        connection,
+        TerminalRow,
         "UPDATE terminals SET status = 'open', opened_at = %s, ends_at = %s + make_interval(secs => max_seconds)"
         f" WHERE id = %s AND holder = %s AND status = 'requested' RETURNING {COLUMNS}",
         (now, now, terminal_id, holder),
     )
-    return await cursor.fetchone()
 
 
 async def terminal_renew(
-    connection: Connection, terminal_id: str, holder: str, until: datetime, bytes_in: int, bytes_out: int
+    connection: Connection, terminal_id: str, holder: str | None, until: datetime, bytes_in: int, bytes_out: int
 ) -> bool:
-    """Whether it still lives, and is still the holder's."""
+    """Renew the holder's lease; return whether the terminal is live and still the holder's."""
     cursor = await connection.execute(
         "UPDATE terminals SET lease_until = %s, bytes_in = %s, bytes_out = %s"
         " WHERE id = %s AND holder = %s AND status <> 'ended'",
@@ -114,14 +106,15 @@ async def terminals_end(
     sentence: str,
     exit_status: int | None,
     now: datetime,
-) -> list[DictRow]:
-    """Those that had not ended: the first end is the one that counts."""
-    cursor = await connection.execute(
+) -> list[TerminalRow]:
+    """End the terminals, and return those that had not ended: the first end counts."""
+    return await fetch_all(
+        connection,
+        TerminalRow,
         "UPDATE terminals SET status = 'ended', reason = %s, sentence = %s, exit_status = %s, ended_at = %s"
         f" WHERE id = ANY(%s) AND status <> 'ended' RETURNING {COLUMNS}",
         (reason, sentence, exit_status, now, list(terminal_ids)),
     )
-    return await cursor.fetchall()
 
 
 async def bytes_set(connection: Connection, terminal_id: str, bytes_in: int, bytes_out: int) -> None:
@@ -132,11 +125,12 @@ async def bytes_set(connection: Connection, terminal_id: str, bytes_in: int, byt
 
 
 async def live_on_allocation(connection: Connection, allocation_id: str) -> list[str]:
-    cursor = await connection.execute(
+    return await fetch_values(
+        connection,
+        str,
         "SELECT id FROM terminals WHERE allocation_id = %s AND status <> 'ended' ORDER BY id FOR UPDATE",
         (allocation_id,),
     )
-    return [row["id"] for row in await cursor.fetchall()]
 
 
 async def terminals_delete_before(connection: Connection, before: datetime, portion: int) -> int:

@@ -1,8 +1,6 @@
-"""The machine of terminals for the worker: ends those that nobody brought, and those whose holder died."""
+"""The worker's machine of terminals: it ends those whose host never came, and those whose holder died."""
 
 from datetime import datetime
-
-from psycopg.rows import DictRow
 
 from gpuaas_server.host_tasks import service as host_tasks
 from gpuaas_server.kernel.context import Tx
@@ -10,6 +8,7 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.nodes import service as nodes
 from gpuaas_server.terminals import machine, queries, service
 from gpuaas_server.terminals.machine import End, HostTask, Snapshot, Wait
+from gpuaas_server.terminals.rows import TerminalRow
 
 
 class TerminalMachine:
@@ -19,10 +18,10 @@ class TerminalMachine:
         row = await queries.terminal_find(connection, subject)
         if row is None:
             return None
-        waits = row["status"] == "requested" and row["holder"] is None
+        waits = row.status == "requested" and row.holder is None
         task = (await host_tasks.newest_tasks(connection, [subject])).get(subject) if waits else None
-        lost = await nodes.nodes_lost(connection, [row["node_id"]]) if waits else ()
-        return subject, _snapshot(row, task, row["node_id"] in lost)
+        lost = await nodes.nodes_lost(connection, [row.node_id]) if waits else ()
+        return subject, _snapshot(row, task, row.node_id in lost)
 
     def decide(self, snapshot: tuple[str, Snapshot], now: datetime) -> End | Wait:
         return machine.decide(snapshot[1], now)
@@ -34,12 +33,12 @@ class TerminalMachine:
         return None
 
 
-def _snapshot(row: DictRow, task: host_tasks.TaskRecord | None, lost: bool) -> Snapshot:
+def _snapshot(row: TerminalRow, task: host_tasks.TaskRecord | None, lost: bool) -> Snapshot:
     return Snapshot(
-        status=row["status"],
-        open_by=row["open_by"],
-        held=row["holder"] is not None,
-        lease_until=row["lease_until"],
+        status=row.status,
+        open_by=row.open_by,
+        has_holder=row.holder is not None,
+        lease_until=row.lease_until,
         node_lost=lost,
         task=None if task is None else HostTask(task.status, task.failure),
     )

@@ -1,8 +1,6 @@
-"""The verbs of people: open a terminal, list, close. How a live one is carried is in holding.py and carrying.py."""
+"""The verbs of people: open a terminal, list, close. How a live one is relayed is in holder_lease.py and relay.py."""
 
 from datetime import datetime, timedelta
-
-from psycopg.rows import DictRow
 
 from gpuaas_server.access.allocation_access import allocation_place
 from gpuaas_server.access.issuing import target_of
@@ -17,9 +15,11 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.terminals import queries
 from gpuaas_server.terminals.machine import End, end
+from gpuaas_server.terminals.rows import TerminalRow
 from gpuaas_server.terminals.schemas import Terminal, TerminalOpen
 from gpuaas_server.work import leases
 
@@ -39,7 +39,7 @@ async def may_open(connection: Connection, caller: Caller, actor: Actor, project
 async def terminal_open(
     tx: Tx, caller: Caller, project_id: str, allocation_id: str, body: TerminalOpen, settings: Settings
 ) -> Terminal:
-    """A row and a task for the host; the agent comes within moments and brings the stream."""
+    """Write the row, and a task for the host: its agent comes within moments and brings the stream."""
     place = await allocation_place(tx.connection, project_id, allocation_id)
     target_of(place)
     if not identity.reaches(caller, "terminal_open", own=place.created_by == tx.actor.id):
@@ -48,64 +48,60 @@ async def terminal_open(
         )
     await _refuse_too_many(tx, allocation_id, settings)
     open_by = tx.now + timedelta(seconds=settings.terminal_open_seconds)
-    row: dict[str, object] = {
-        "id": new_id("trm"),
-        "tenant_id": place.tenant_id,
-        "project_id": project_id,
-        "allocation_id": allocation_id,
-        "node_id": place.node_id,
-        "status": "requested",
-        "opened_by": tx.actor.id,
-        "opened_by_kind": tx.actor.kind,
-        "opened_by_name": tx.actor.name,
-        "address": tx.actor.address,
-        "columns": body.columns,
-        "rows": body.rows,
-        "idle_seconds": settings.terminal_idle_seconds,
-        "max_seconds": settings.terminal_max_seconds,
-        "open_by": open_by,
-        "correlation_id": tx.actor.correlation_id,
-        "created_at": tx.now,
-    }
-    tx.later.insert(queries.TERMINAL_INSERT, [row])
-    await _ask_host(tx, row, open_by)
-    leases.enqueue_new(tx, WORK, [str(row["id"])])
+    row = TerminalRow(
+        id=new_id("trm"),
+        tenant_id=place.tenant_id,
+        project_id=project_id,
+        allocation_id=allocation_id,
+        node_id=place.node_id,
+        status="requested",
+        opened_by=tx.actor.id,
+        opened_by_kind=tx.actor.kind,
+        opened_by_name=tx.actor.name,
+        address=tx.actor.address,
+        columns=body.columns,
+        rows=body.rows,
+        idle_seconds=settings.terminal_idle_seconds,
+        max_seconds=settings.terminal_max_seconds,
+        open_by=open_by,
+        correlation_id=tx.actor.correlation_id,
+        created_at=tx.now,
+    )
+    tx.later.insert(queries.TERMINAL_INSERT, [fields_of(row)])
+    await _ask_host(tx, row)
+    leases.enqueue_new(tx, WORK, [row.id])
     details: dict[str, object] = {"allocation_id": allocation_id}
-    await record(tx, AuditEntry("terminal_open", str(row["id"]), place.tenant_id, project_id, details=details))
-    return _terminal(_FRESH | row, caller, tx.actor)
-
-
-_NOT_YET = ("opened_at", "ends_at", "ended_at", "reason", "sentence", "exit_status")
-_FRESH: dict[str, object] = dict.fromkeys(_NOT_YET) | {"bytes_in": 0, "bytes_out": 0}
+    await record(tx, AuditEntry("terminal_open", row.id, place.tenant_id, project_id, details=details))
+    return _terminal(row, caller, tx.actor)
 
 
 async def _refuse_too_many(tx: Tx, allocation_id: str, settings: Settings) -> None:
     live = await queries.live_counts(tx.connection, allocation_id, tx.actor.id)
-    if live["on_allocation"] >= settings.terminals_per_allocation:
-        raise Problem("too_many_terminals", f"The allocation has {live['on_allocation']} open terminals.")
-    if live["of_user"] >= settings.terminals_per_user:
-        raise Problem("too_many_terminals", f"You have {live['of_user']} open terminals.")
+    if live.on_allocation >= settings.terminals_per_allocation:
+        raise Problem("too_many_terminals", f"The allocation has {live.on_allocation} open terminals.")
+    if live.of_user >= settings.terminals_per_user:
+        raise Problem("too_many_terminals", f"You have {live.of_user} open terminals.")
 
 
-async def _ask_host(tx: Tx, row: dict[str, object], open_by: datetime) -> None:
-    """The task holds no secret: who may bring the stream is decided by the node's own key, and once."""
-    hosts = await allocation_hosts(tx.connection, [str(row["allocation_id"])])
+async def _ask_host(tx: Tx, row: TerminalRow) -> None:
+    """Send the host its task. It has no secret: the node's own key decides who may bring the stream, once."""
+    hosts = await allocation_hosts(tx.connection, [row.allocation_id])
     spec: dict[str, object] = {
-        "terminal_id": row["id"],
-        "allocation_id": row["allocation_id"],
-        "shape": hosts[str(row["allocation_id"])].shape,
+        "terminal_id": row.id,
+        "allocation_id": row.allocation_id,
+        "shape": hosts[row.allocation_id].shape,
     }
     await host_tasks.task_create(
         tx,
-        node_id=str(row["node_id"]),
-        tenant_id=str(row["tenant_id"]),
+        node_id=row.node_id,
+        tenant_id=row.tenant_id,
         kind=TASK,
-        resource_id=str(row["id"]),
+        resource_id=row.id,
         generation=1,
         spec=spec,
-        deadline=open_by,
+        deadline=row.open_by,
         notify_kind=WORK,
-        notify_subject=str(row["id"]),
+        notify_subject=row.id,
     )
 
 
@@ -124,62 +120,67 @@ async def terminal_list(
 
 
 async def terminal_close(tx: Tx, caller: Caller, project_id: str, allocation_id: str, terminal_id: str) -> Terminal:
-    """Closing what has ended is no error, and changes nothing."""
+    """Close the terminal. Closing one that has ended is no error, and changes nothing."""
     row = await terminal_row(tx.connection, project_id, allocation_id, terminal_id)
-    own = row["opened_by"] == tx.actor.id
+    own = row.opened_by == tx.actor.id
     if not identity.reaches(caller, "terminal_close", own=own):
         raise Problem(
             "forbidden", "This is somebody else's terminal.", {"needs": identity.needs_on_others("terminal_close")}
         )
-    if row["status"] != "ended":
+    if row.status != "ended":
         by = "" if own else f"The terminal was closed by {tx.actor.name}."
         await terminals_end(tx, [terminal_id], end("closed", by))
     row = await terminal_row(tx.connection, project_id, allocation_id, terminal_id)
     if not tx.audited:
-        await record(tx, AuditEntry("terminal_close", terminal_id, row["tenant_id"], project_id))
+        await record(tx, AuditEntry("terminal_close", terminal_id, row.tenant_id, project_id))
     return _terminal(row, caller, tx.actor)
 
 
-async def terminal_row(connection: Connection, project_id: str, allocation_id: str, terminal_id: str) -> DictRow:
+async def terminal_row(connection: Connection, project_id: str, allocation_id: str, terminal_id: str) -> TerminalRow:
     row = await queries.terminal_show(connection, project_id, allocation_id, terminal_id)
     if row is None:
         raise not_found("terminal", terminal_id)
     return row
 
 
-async def terminals_end(tx: Tx, terminal_ids: list[str], why: End) -> list[DictRow]:
-    """The one place where a terminal ends: who carries it hears of it at once, and hangs up on both sides."""
+async def terminals_end(tx: Tx, terminal_ids: list[str], why: End) -> list[TerminalRow]:
+    """End the terminals; nothing else does. Their holder hears of it at once, and hangs up on both sides."""
     ended = await queries.terminals_end(tx.connection, terminal_ids, why.reason, why.sentence, why.exit_status, tx.now)
     if ended:
         await record(tx, *(_ended_entry(row) for row in ended))
         await emit(tx, *(_event("allocation.terminal_ended", row) for row in ended))
-        tx.wakeups.update(topic(row["id"]) for row in ended)
+        tx.wakeups.update(topic(row.id) for row in ended)
     return ended
 
 
-def _ended_entry(row: DictRow) -> AuditEntry:
-    began = row["opened_at"] or row["created_at"]
+def stored_end(row: TerminalRow) -> End:
+    """Return why a terminal ended, as its row says; the table insists on a reason."""
+    return End(row.reason or "interrupted", row.sentence or "", row.exit_status)
+
+
+def _ended_entry(row: TerminalRow) -> AuditEntry:
+    began = row.opened_at or row.created_at
     details: dict[str, object] = {
-        "why": row["reason"],
-        "allocation_id": row["allocation_id"],
-        "opened_by": row["opened_by"],
-        "from": row["address"],
-        "seconds": round((row["ended_at"] - began).total_seconds(), 1),
-        "bytes_in": row["bytes_in"],
-        "bytes_out": row["bytes_out"],
-        "exit_status": row["exit_status"],
+        "why": row.reason,
+        "allocation_id": row.allocation_id,
+        "opened_by": row.opened_by,
+        "from": row.address,
+        "seconds": round(((row.ended_at or began) - began).total_seconds(), 1),
+        "bytes_in": row.bytes_in,
+        "bytes_out": row.bytes_out,
+        "exit_status": row.exit_status,
     }
-    return AuditEntry("terminal_close", row["id"], row["tenant_id"], row["project_id"], details=details)
+    return AuditEntry("terminal_close", row.id, row.tenant_id, row.project_id, details=details)
 
 
-def _event(kind: str, row: DictRow) -> NewEvent:
-    """About the allocation: that is what people watch."""
-    data: dict[str, object] = {"terminal_id": row["id"], "opened_by": row["opened_by"], "reason": row["reason"]}
-    return NewEvent(kind, row["allocation_id"], row["tenant_id"], row["project_id"], data)
+def _event(kind: str, row: TerminalRow) -> NewEvent:
+    """Build an event about the allocation: that is what people watch."""
+    data: dict[str, object] = {"terminal_id": row.id, "opened_by": row.opened_by, "reason": row.reason}
+    return NewEvent(kind, row.allocation_id, row.tenant_id, row.project_id, data)
 
 
-async def terminal_opened(tx: Tx, terminal_id: str, holder: str) -> DictRow | None:
-    """The shell has answered. None: it ended meanwhile."""
+async def terminal_opened(tx: Tx, terminal_id: str, holder: str | None) -> TerminalRow | None:
+    """Mark the terminal as open, since its shell has answered. Return None when it ended meanwhile."""
     row = await queries.terminal_opened(tx.connection, terminal_id, holder, tx.now)
     if row is not None:
         await emit(tx, _event("allocation.terminal_opened", row))
@@ -187,7 +188,7 @@ async def terminal_opened(tx: Tx, terminal_id: str, holder: str) -> DictRow | No
 
 
 async def allocation_ended(tx: Tx, allocation_id: str) -> None:
-    """The release has begun, or there is no host any more: every terminal there is hung up on."""
+    """End every terminal of an allocation whose release has begun, or which has no host any more."""
     live = await queries.live_on_allocation(tx.connection, allocation_id)
     if live:
         await terminals_end(tx, live, end("released"))
@@ -197,16 +198,13 @@ async def terminals_forget(tx: Tx, before: datetime, portion: int) -> int:
     return await queries.terminals_delete_before(tx.connection, before, portion)
 
 
-def _terminal(row: DictRow | dict[str, object], caller: Caller, actor: Actor) -> Terminal:
-    own = row["opened_by"] == actor.id
-    path = f"/api/v1/projects/{row['project_id']}/allocations/{row['allocation_id']}/terminals/{row['id']}/stream"
-    may_close = row["status"] != "ended" and identity.reaches(caller, "terminal_close", own=own)
-    names = Terminal.model_fields.keys() & row.keys()
-    return Terminal.model_validate(
-        {name: row[name] for name in names}
-        | {
-            "idle_timeout_s": row["idle_seconds"],
-            "stream": path,
-            "allowed_actions": ["terminal_close"] if may_close else [],
-        }
+def _terminal(row: TerminalRow, caller: Caller, actor: Actor) -> Terminal:
+    own = row.opened_by == actor.id
+    path = f"/api/v1/projects/{row.project_id}/allocations/{row.allocation_id}/terminals/{row.id}/stream"
+    may_close = row.status != "ended" and identity.reaches(caller, "terminal_close", own=own)
+    return Terminal(
+        **fields_of(row),
+        idle_timeout_s=row.idle_seconds,
+        stream=path,
+        allowed_actions=["terminal_close"] if may_close else [],
     )

@@ -9,10 +9,10 @@ from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http.call import Admission
 from gpuaas_server.kernel.http.handshake import Handshake
 from gpuaas_server.kernel.http.streams import StreamOwner
-from gpuaas_server.terminals import holding, watching
-from gpuaas_server.terminals.carrying import Carrier
-from gpuaas_server.terminals.desk import Desk
-from gpuaas_server.terminals.lines import LineGone, WebSocketLine
+from gpuaas_server.terminals import holder_lease, viewer
+from gpuaas_server.terminals.channels import ChannelClosed, WebSocketChannel
+from gpuaas_server.terminals.relay import Relay
+from gpuaas_server.terminals.relay_server import RelayServer
 
 router = APIRouter()
 PATH = "/projects/{project_id}/allocations/{allocation_id}/terminals"
@@ -25,7 +25,7 @@ async def terminal_stream(socket: WebSocket, project_id: str, allocation_id: str
     platform, gate = socket.app.state.platform, socket.app.state.gate
     handshake = Handshake(socket)
     admission: Admission = await gate.admit(handshake, "terminal_stream")
-    row = await watching.terminal_to_watch(
+    row = await viewer.terminal_to_watch(
         platform, admission.scope, admission.actor, project_id, allocation_id, terminal_id
     )
 
@@ -34,52 +34,54 @@ async def terminal_stream(socket: WebSocket, project_id: str, allocation_id: str
             now: Admission = await gate.admit_again(handshake, "terminal_stream")
         except Problem as problem:
             return problem.kind.status not in (401, 403, 404)
-        return await watching.may_be_there(platform, now.scope, now.caller, now.actor, row)
+        return await viewer.may_be_there(platform, now.scope, now.caller, now.actor, row)
 
     owner = StreamOwner(admission.actor.id, project_id, admission.caller.tenant_id)
     with socket.app.state.streams.opened(owner, "terminal"):
         await socket.accept()
-        await watching.watch(platform, socket.app.state.terminals, row, WebSocketLine(socket), still_there)
+        await viewer.watch(platform, socket.app.state.terminals, row, WebSocketChannel(socket), still_there)
 
 
 @router.websocket("/agent/terminals/{terminal_id}/stream")
 async def agent_terminal_stream(socket: WebSocket, terminal_id: str) -> None:
     """Signed by the node like any call of its agent. The terminal is taken with the first message, which brings a key."""
-    platform, desk = socket.app.state.platform, socket.app.state.terminals
+    platform, relay_server = socket.app.state.platform, socket.app.state.terminals
     admission: Admission = await socket.app.state.gate.admit(Handshake(socket, "GET"), "agent_terminal_stream")
     await socket.accept()
-    line = WebSocketLine(socket)
+    channel = WebSocketChannel(socket)
     try:
         async with asyncio.timeout(HELLO_SECONDS):
-            hello = await line.receive()
+            hello = await channel.receive()
         public_key = str(hello.get("public_key")) if isinstance(hello, dict) else ""
-        by = holding.Answering(admission.actor, socket.scope["state"]["node_key_generation"])
-        taken = await holding.terminal_take(platform, by, terminal_id, public_key, desk.address)
+        by = holder_lease.AnsweringNode(admission.actor, socket.scope["state"]["node_key_generation"])
+        taken = await holder_lease.terminal_take(platform, by, terminal_id, public_key, relay_server.address)
     except Problem as problem:
-        await _refuse(line, problem)
+        await _refuse(channel, problem)
         return
-    except (LineGone, TimeoutError):
-        await line.close()
+    except (ChannelClosed, TimeoutError):
+        await channel.close()
         return
-    await _carry(desk, Carrier(platform, taken.row, line), line, taken)
+    await _run_relay(relay_server, Relay(platform, taken.row, channel), channel, taken)
 
 
-async def _carry(desk: Desk, carrier: Carrier, line: WebSocketLine, taken: holding.Taken) -> None:
+async def _run_relay(
+    relay_server: RelayServer, relay: Relay, channel: WebSocketChannel, taken: holder_lease.ClaimedTerminal
+) -> None:
     row = taken.row
-    desk.carriers[row["id"]] = carrier
+    relay_server.relays[row.id] = relay
     try:
         welcome: dict[str, object] = {"type": "login", "certificate": taken.certificate}
-        with suppress(LineGone):  # the carrier notices as well
-            await line.send(welcome | {"columns": row["columns"], "rows": row["rows"]})
-        await carrier.run()
+        with suppress(ChannelClosed):  # the relay notices as well
+            await channel.send(welcome | {"columns": row.columns, "rows": row.rows})
+        await relay.run()
     finally:
-        del desk.carriers[row["id"]]
-        carrier.told.set()  # however it ended: nobody waits for it any more
+        del relay_server.relays[row.id]
+        relay.told.set()  # however it ended: nobody waits for it any more
 
 
-async def _refuse(line: WebSocketLine, problem: Problem) -> None:
+async def _refuse(channel: WebSocketChannel, problem: Problem) -> None:
     try:
-        await line.send({"type": "refused", "code": problem.code, "message": problem.detail or problem.kind.title})
-    except LineGone:
+        await channel.send({"type": "refused", "code": problem.code, "message": problem.detail or problem.kind.title})
+    except ChannelClosed:
         return
-    await line.close()
+    await channel.close()

@@ -23,7 +23,7 @@ from gpuaas_server.kernel.context import Actor
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.ids import new_id
-from gpuaas_server.terminals import holding
+from gpuaas_server.terminals import holder_lease
 from tests_support.agents import Host, Json, Person, Site, inventory, serving, slot, ssh_line
 from tests_support.allocation_story import Story
 
@@ -303,11 +303,14 @@ async def test_a_terminal_that_the_thief_answers_opens_nothing_elsewhere(
     """The certificate is good on the host itself, where whoever is root needs none; and only with the live key."""
     terminal = await site.admin.post(f"{story.path}/terminals", {"columns": 80, "rows": 24})
     node = Actor(story.host.node_id, "node", "host-1")
-    for wrong in (holding.Answering(node, 2), holding.Answering(Actor(new_id("nod"), "node", "x"), 1)):
+    for wrong in (
+        holder_lease.AnsweringNode(node, 2),
+        holder_lease.AnsweringNode(Actor(new_id("nod"), "node", "x"), 1),
+    ):
         with pytest.raises(Problem, match="not waited for"):
-            await holding.terminal_take(site.platform, wrong, terminal["id"], ssh_line(), "127.0.0.1:1/x")
-    by = holding.Answering(node, 1)
-    taken = await holding.terminal_take(site.platform, by, terminal["id"], ssh_line(), "127.0.0.1:1/x")
+            await holder_lease.terminal_take(site.platform, wrong, terminal["id"], ssh_line(), "127.0.0.1:1/x")
+    by = holder_lease.AnsweringNode(node, 1)
+    taken = await holder_lease.terminal_take(site.platform, by, terminal["id"], ssh_line(), "127.0.0.1:1/x")
     assert sorted(await sources_of(taken.certificate, tmp_path)) == ["10.0.0.1/32", "127.0.0.0/8", "::1/128"]
 
 

@@ -21,7 +21,7 @@ TASKS = st.none() | st.builds(
         Snapshot,
         status=st.sampled_from(sorted(TRANSITIONS)),
         open_by=SECONDS,
-        held=st.booleans(),
+        has_holder=st.booleans(),
         lease_until=SECONDS,
         node_lost=st.booleans(),
         task=TASKS,

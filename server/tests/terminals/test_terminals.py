@@ -9,7 +9,8 @@ from gpuaas_server.kernel.context import Actor, Platform
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.settings import Settings
-from gpuaas_server.terminals import holding
+from gpuaas_server.terminals import holder_lease
+from gpuaas_server.terminals.machine import End
 from gpuaas_server.terminals.reconciler import TerminalMachine
 from tests_support.agents import Json, MovableClock, ssh_line
 from tests_support.grounds import Ground, work_off
@@ -38,10 +39,10 @@ async def now(ground: Ground, terminal: Json) -> Json:
     return next(one for one in found if one["id"] == terminal["id"])
 
 
-async def take(ground: Ground, terminal: Json, node_id: str = "") -> holding.Taken:
+async def take(ground: Ground, terminal: Json, node_id: str = "") -> holder_lease.ClaimedTerminal:
     node = Actor(node_id or ground.host.node_id, "node", "host-1")
-    return await holding.terminal_take(
-        ground.site.platform, holding.Answering(node, 1), terminal["id"], ssh_line(), "127.0.0.1:1/x"
+    return await holder_lease.terminal_take(
+        ground.site.platform, holder_lease.AnsweringNode(node, 1), terminal["id"], ssh_line(), "127.0.0.1:1/x"
     )
 
 
@@ -96,12 +97,12 @@ async def test_a_host_that_never_comes_is_given_up(ground: Ground, clock: Movabl
 async def test_a_holder_that_died_is_given_up(ground: Ground, clock: MovableClock) -> None:
     terminal = await opened(ground)
     taken = await take(ground, terminal)
-    assert await holding.terminal_opened(ground.site.platform, taken.row)
+    assert await holder_lease.terminal_opened(ground.site.platform, taken.row)
     assert (await now(ground, terminal))["status"] == "open"
     clock.ahead += timedelta(seconds=60)
     await work_off(ground.site.platform, TerminalMachine())
     assert (await now(ground, terminal))["reason"] == "interrupted"
-    assert not await holding.terminal_renew(ground.site.platform, taken.row, 0, 0)
+    assert not await holder_lease.terminal_renew(ground.site.platform, taken.row, 0, 0)
 
 
 async def test_there_is_a_limit_and_closing_makes_room(ground: Ground) -> None:
@@ -120,7 +121,7 @@ async def test_a_release_ends_it_in_the_same_moment_and_nobody_takes_it_any_more
     taken = await take(ground, first)
     await ground.site.admin.post(f"/projects/{ground.project}/allocations/{ground.allocation}/release", {})
     assert {(await now(ground, one))["reason"] for one in (first, second)} == {"released"}
-    assert not await holding.terminal_opened(ground.site.platform, taken.row)
+    assert not await holder_lease.terminal_opened(ground.site.platform, taken.row)
     with pytest.raises(Problem, match="not waited for"):
         await take(ground, second)
     refused = await ground.site.admin.call("POST", path(ground), {})
@@ -130,8 +131,8 @@ async def test_a_release_ends_it_in_the_same_moment_and_nobody_takes_it_any_more
 async def test_the_first_end_stands_and_is_audited_with_who_and_how_much(ground: Ground, platform: Platform) -> None:
     terminal = await opened(ground)
     taken = await take(ground, terminal)
-    await holding.terminal_end(platform, taken.row, holding.End("exited", "The shell has ended.", 3), 5, 70)
-    await holding.terminal_end(platform, taken.row, holding.End("closed", "The terminal was closed."), 9, 99)
+    await holder_lease.terminal_end(platform, taken.row, End("exited", "The shell has ended.", 3), 5, 70)
+    await holder_lease.terminal_end(platform, taken.row, End("closed", "The terminal was closed."), 9, 99)
     [entry] = await audited(ground, "terminal_close")
     told = entry["details"]
     assert (told["why"], told["exit_status"], told["bytes_in"], told["bytes_out"]) == ("exited", 3, 5, 70)

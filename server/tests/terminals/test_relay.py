@@ -9,13 +9,13 @@ from typing import Any
 
 import psycopg
 import pytest
-from psycopg.rows import DictRow
 
 from gpuaas_server.kernel.context import Actor, Platform
-from gpuaas_server.terminals import carrying, holding, machine, watching
-from gpuaas_server.terminals.carrying import Carrier, resize_of
-from gpuaas_server.terminals.desk import Desk
-from gpuaas_server.terminals.lines import LineGone, Message
+from gpuaas_server.terminals import holder_lease, machine, relay, viewer
+from gpuaas_server.terminals.channels import ChannelClosed, Message
+from gpuaas_server.terminals.relay import Relay, resize_of
+from gpuaas_server.terminals.relay_server import RelayServer
+from gpuaas_server.terminals.rows import TerminalRow
 from tests_support.agents import MovableClock, ssh_line
 from tests_support.grounds import Ground
 
@@ -35,7 +35,7 @@ class Pipe:
     async def receive(self) -> Message:
         message = await self.inbox.get()
         if message is None:
-            raise LineGone
+            raise ChannelClosed
         return message
 
     async def send(self, message: Message) -> None:
@@ -48,7 +48,7 @@ class Pipe:
 @dataclass
 class Stage:
     platform: Platform
-    carrier: Carrier
+    relay: Relay
     host: Pipe
     person: Pipe
     terminal: dict[str, Any]
@@ -73,19 +73,21 @@ class Stage:
 
 @asynccontextmanager
 async def staged(
-    ground: Ground, attach: bool = True, holder: str = "127.0.0.1:1/x", **limits: object
+    ground: Ground, attach: bool = True, holder: str = "127.0.0.1:1/x", **limits: Any
 ) -> AsyncIterator[Stage]:
     platform = ground.site.platform
     path = f"/projects/{ground.project}/allocations/{ground.allocation}/terminals"
     terminal = await ground.site.admin.post(path, {})
     node = Actor(ground.host.node_id, "node", "host-1")
-    taken = await holding.terminal_take(platform, holding.Answering(node, 1), terminal["id"], ssh_line(), holder)
+    taken = await holder_lease.terminal_take(
+        platform, holder_lease.AnsweringNode(node, 1), terminal["id"], ssh_line(), holder
+    )
     near_host, near_person = Pipe(), Pipe()
-    carrier = Carrier(platform, {**taken.row, **limits}, near_host)
+    relayed = Relay(platform, replace(taken.row, **limits), near_host)
     if attach:
-        assert carrier.attach(near_person)
-    running = asyncio.create_task(carrier.run())
-    stage = Stage(platform, carrier, near_host.other(), near_person.other(), terminal, ground)
+        assert relayed.attach(near_person)
+    running = asyncio.create_task(relayed.run())
+    stage = Stage(platform, relayed, near_host.other(), near_person.other(), terminal, ground)
     drain = asyncio.create_task(_drain(stage)) if not attach else None
     try:
         yield stage
@@ -101,9 +103,9 @@ async def _drain(stage: Stage) -> None:
 
 
 async def reason(stage: Stage) -> str:
-    row = await holding.terminal_state(stage.platform, stage.terminal["id"])
+    row = await holder_lease.terminal_state(stage.platform, stage.terminal["id"])
     assert row is not None
-    return str(row["reason"])
+    return str(row.reason)
 
 
 async def test_bytes_go_both_ways_and_are_counted(ground: Ground) -> None:
@@ -118,9 +120,9 @@ async def test_bytes_go_both_ways_and_are_counted(ground: Ground) -> None:
         await stage.host.send({"type": "ended", "exit_status": 4})
         assert await stage.host.receive() == {"type": "close", "reason": "exited"}
         assert (await stage.ends())["exit_status"] == 4
-        row = await holding.terminal_state(stage.platform, stage.terminal["id"])
+        row = await holder_lease.terminal_state(stage.platform, stage.terminal["id"])
         assert row is not None
-        assert (row["reason"], row["bytes_in"], row["bytes_out"]) == ("exited", 3, 8)
+        assert (row.reason, row.bytes_in, row.bytes_out) == ("exited", 3, 8)
 
 
 async def test_a_shell_that_nobody_reads_from_is_held_back(ground: Ground) -> None:
@@ -129,7 +131,7 @@ async def test_a_shell_that_nobody_reads_from_is_held_back(ground: Ground) -> No
         sending = asyncio.create_task(_flood(stage))
         await asyncio.sleep(0.5)
         sending.cancel()
-        assert stage.carrier._bytes_out <= 4000  # one message in each queue, one in hand
+        assert stage.relay._bytes_out <= 4000  # one message in each queue, one in hand
 
 
 async def _flood(stage: Stage) -> None:
@@ -170,14 +172,14 @@ async def test_who_closes_it_elsewhere_ends_it_here(ground: Ground) -> None:
 async def test_what_was_carried_is_known_whoever_ends_it(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "RENEWED", timedelta(seconds=0.05))
     renewed: asyncio.Queue[tuple[int, ...]] = asyncio.Queue()
-    renew = holding.terminal_renew
+    renew = holder_lease.terminal_renew
 
-    async def seen(platform: Platform, row: DictRow, *carried: int) -> bool:
+    async def seen(platform: Platform, row: TerminalRow, *carried: int) -> bool:
         lives = await renew(platform, row, *carried)
         renewed.put_nowait(carried)
         return lives
 
-    monkeypatch.setattr(holding, "terminal_renew", seen)
+    monkeypatch.setattr(holder_lease, "terminal_renew", seen)
     async with staged(ground) as stage, asyncio.timeout(SECONDS):
         await stage.opens()
         await stage.host.send(b"prompt$ ")
@@ -194,13 +196,13 @@ async def test_what_was_carried_is_known_whoever_ends_it(ground: Ground, monkeyp
 async def test_a_person_who_reads_nothing_more_has_until_it_counts_as_idle(
     ground: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(carrying, "GOODBYE_SECONDS", 0.2)
+    monkeypatch.setattr(relay, "GOODBYE_SECONDS", 0.2)
     async with staged(ground, idle_seconds=1) as stage, asyncio.timeout(SECONDS):
         await stage.opens()
         sending = asyncio.create_task(_flood(stage))
         assert await stage.host.receive() == {"type": "close", "reason": "idle"}
         sending.cancel()
-        await stage.carrier.told.wait()
+        await stage.relay.told.wait()
         assert await reason(stage) == "idle"
 
 
@@ -220,25 +222,25 @@ async def test_a_host_or_a_person_that_goes_ends_it(ground: Ground) -> None:
 async def test_nobody_at_the_stream_in_time_is_the_end(ground: Ground) -> None:
     soon = ground.site.platform.clock()
     async with staged(ground, attach=False, open_by=soon) as stage, asyncio.timeout(SECONDS):
-        await stage.carrier.told.wait()
+        await stage.relay.told.wait()
         assert await reason(stage) == "not_opened"
 
 
 async def test_a_terminal_has_one_person_in_front_of_it(ground: Ground) -> None:
     async with staged(ground) as stage:
-        assert not stage.carrier.attach(Pipe())
+        assert not stage.relay.attach(Pipe())
 
 
-async def watched(ground: Ground, desk: Desk, terminal_id: str) -> dict[str, object]:
+async def watched(ground: Ground, relay_server: RelayServer, terminal_id: str) -> dict[str, object]:
     """What somebody is told who comes to another process than the holder's, and is sent away."""
 
     async def still_there() -> bool:
         return True
 
-    row = await holding.terminal_state(ground.site.platform, terminal_id)
+    row = await holder_lease.terminal_state(ground.site.platform, terminal_id)
     assert row is not None
     person = Pipe()
-    watching_it = asyncio.create_task(watching.watch(ground.site.platform, desk, row, person, still_there))
+    watching_it = asyncio.create_task(viewer.watch(ground.site.platform, relay_server, row, person, still_there))
     async with asyncio.timeout(SECONDS):
         told = await person.other().receive()
         assert await person.outbox.get() is None
@@ -248,9 +250,9 @@ async def watched(ground: Ground, desk: Desk, terminal_id: str) -> dict[str, obj
 
 
 async def test_who_comes_second_to_another_process_is_turned_away_and_ends_nothing(ground: Ground) -> None:
-    here, there = Desk(ground.site.platform), Desk(ground.site.platform)
+    here, there = RelayServer(ground.site.platform), RelayServer(ground.site.platform)
     async with here.running(), staged(ground, holder=here.address) as stage:
-        here.carriers[stage.terminal["id"]] = stage.carrier
+        here.relays[stage.terminal["id"]] = stage.relay
         await stage.opens()
         told = await watched(ground, there, stage.terminal["id"])
         assert told["sentence"] == "Somebody is at this terminal already."
@@ -266,19 +268,19 @@ async def test_a_holder_that_is_not_reached_is_given_up_when_its_lease_is_over(
     path = f"/projects/{ground.project}/allocations/{ground.allocation}/terminals"
     terminal = await ground.site.admin.post(path, {})
     node = Actor(ground.host.node_id, "node", "host-1")
-    taken = await holding.terminal_take(
-        platform, holding.Answering(node, 1), terminal["id"], ssh_line(), "127.0.0.1:1/x"
+    taken = await holder_lease.terminal_take(
+        platform, holder_lease.AnsweringNode(node, 1), terminal["id"], ssh_line(), "127.0.0.1:1/x"
     )
-    assert (await watched(ground, Desk(platform), terminal["id"]))["reason"] == "interrupted"
-    assert await holding.terminal_renew(platform, taken.row, 0, 0)  # it may only be us who do not reach it
+    assert (await watched(ground, RelayServer(platform), terminal["id"]))["reason"] == "interrupted"
+    assert await holder_lease.terminal_renew(platform, taken.row, 0, 0)  # it may only be us who do not reach it
     clock.ahead += machine.LEASE
-    assert (await watched(ground, Desk(platform), terminal["id"]))["reason"] == "interrupted"
-    assert not await holding.terminal_renew(platform, taken.row, 0, 0)
+    assert (await watched(ground, RelayServer(platform), terminal["id"]))["reason"] == "interrupted"
+    assert not await holder_lease.terminal_renew(platform, taken.row, 0, 0)
 
 
 async def test_a_carrier_that_is_stopped_leaves_nothing_running(ground: Ground) -> None:
     def carrying_on() -> bool:
-        return any("Carrier." in getattr(task.get_coro(), "__qualname__", "") for task in asyncio.all_tasks())
+        return any("Relay." in getattr(task.get_coro(), "__qualname__", "") for task in asyncio.all_tasks())
 
     async with staged(ground) as stage:
         await stage.opens()
@@ -304,20 +306,20 @@ def test_a_person_says_nothing_but_a_sensible_size(message: dict[str, object]) -
 
 
 async def test_two_processes_join_and_a_stranger_does_not(ground: Ground) -> None:
-    here, there = Desk(ground.site.platform), Desk(ground.site.platform)
-    stranger = Desk(replace(ground.site.platform, sealer=type(ground.site.platform.sealer)(bytes(32))))
+    here, there = RelayServer(ground.site.platform), RelayServer(ground.site.platform)
+    stranger = RelayServer(replace(ground.site.platform, sealer=type(ground.site.platform.sealer)(bytes(32))))
     async with here.running(), staged(ground, attach=False) as stage:
-        here.carriers[stage.terminal["id"]] = stage.carrier
-        with pytest.raises(LineGone):
+        here.relays[stage.terminal["id"]] = stage.relay
+        with pytest.raises(ChannelClosed):
             await stranger.dial(here.address, stage.terminal["id"])
-        with pytest.raises(LineGone):
+        with pytest.raises(ChannelClosed):
             await there.dial(here.address, "trm_01jb2c3d4e5f6g7h8j9kamnpqr")
         line = await there.dial(here.address, stage.terminal["id"])
         await stage.host.send({"type": "opened"})
         assert await line.receive() == {"type": "opened"}
         await stage.host.send(bytes(200_000))
         assert await line.receive() == bytes(200_000)
-        with pytest.raises(LineGone):  # one person
+        with pytest.raises(ChannelClosed):  # one person
             await there.dial(here.address, stage.terminal["id"])
         await line.send({"type": "give_up"})
         last = await line.receive()
@@ -328,8 +330,8 @@ async def test_two_processes_join_and_a_stranger_does_not(ground: Ground) -> Non
 async def test_a_database_that_is_away_is_one_line_in_the_log_and_no_traceback(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    ended: asyncio.Future[carrying.End] = asyncio.get_running_loop().create_future()
+    ended: asyncio.Future[machine.End] = asyncio.get_running_loop().create_future()
     ended.set_exception(psycopg.OperationalError("the connection is lost"))
-    assert carrying._reason([ended]).reason == "interrupted"
+    assert relay._reason([ended]).reason == "interrupted"
     [line] = caplog.records
     assert (line.levelname, line.exc_info, line.__dict__["error"]) == ("WARNING", None, "the connection is lost")

@@ -1,4 +1,4 @@
-"""A line: bytes and small messages in both directions, over a WebSocket or over a stream between two of our processes.
+"""Channels: bytes and small messages in both directions, over a WebSocket or over a stream between two of our processes.
 
 Nothing is buffered here beyond one message: who cannot send does not receive, so a shell that writes faster than somebody
 reads is slowed down at its source.
@@ -18,20 +18,20 @@ LONGEST_TEXT = 16 * 1024
 _HEADER = struct.Struct(">?I")  # is it a small message, and how long
 
 
-class LineGone(Exception):
-    """The other side is not there any more, or does not speak as agreed."""
+class ChannelClosed(Exception):
+    """The other side is gone, or breaks the protocol."""
 
 
-class Line(Protocol):
+class Channel(Protocol):
     async def receive(self) -> Message:
-        """The next message, or LineGone."""
+        """The next message, or ChannelClosed."""
 
     async def send(self, message: Message) -> None: ...
 
     async def close(self) -> None: ...
 
 
-class WebSocketLine:
+class WebSocketChannel:
     def __init__(self, socket: WebSocket) -> None:
         self._socket = socket
 
@@ -39,9 +39,9 @@ class WebSocketLine:
         try:
             message = await self._socket.receive()
         except (RuntimeError, OSError) as error:
-            raise LineGone from error
+            raise ChannelClosed from error
         if message["type"] != "websocket.receive":
-            raise LineGone
+            raise ChannelClosed
         data = message.get("bytes")
         return data if data is not None else _small(message.get("text") or "")
 
@@ -52,14 +52,14 @@ class WebSocketLine:
             else:
                 await self._socket.send_text(orjson.dumps(message).decode())
         except (WebSocketDisconnect, RuntimeError, OSError) as error:
-            raise LineGone from error
+            raise ChannelClosed from error
 
     async def close(self) -> None:
         with suppress(WebSocketDisconnect, RuntimeError, OSError):
             await self._socket.close()
 
 
-class StreamLine:
+class StreamChannel:
     """Between two api processes."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -71,10 +71,10 @@ class StreamLine:
         try:
             small, length = _HEADER.unpack(await self._reader.readexactly(_HEADER.size))
             if length > LONGEST:
-                raise LineGone
+                raise ChannelClosed
             data = await self._reader.readexactly(length)
         except (asyncio.IncompleteReadError, OSError) as error:
-            raise LineGone from error
+            raise ChannelClosed from error
         return _small(data.decode(errors="replace")) if small else data
 
     async def send(self, message: Message) -> None:
@@ -84,7 +84,7 @@ class StreamLine:
             self._writer.write(_HEADER.pack(small, len(data)) + data)
             await self._writer.drain()
         except (OSError, RuntimeError) as error:
-            raise LineGone from error
+            raise ChannelClosed from error
 
     async def close(self) -> None:
         with suppress(OSError, RuntimeError):
@@ -92,17 +92,17 @@ class StreamLine:
             await self._writer.wait_closed()
 
     def drop(self) -> None:
-        """At once: what is under way is lost, and nobody is waited for."""
+        """Close at once: what is under way is lost."""
         self._writer.transport.abort()
 
 
 def _small(text: str) -> dict[str, object]:
     if len(text) > LONGEST_TEXT:
-        raise LineGone
+        raise ChannelClosed
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError as error:
-        raise LineGone from error
+        raise ChannelClosed from error
     if not isinstance(value, dict):
-        raise LineGone
+        raise ChannelClosed
     return value

@@ -1,4 +1,4 @@
-"""A terminal in the process that has the host's stream: bytes both ways until the first reason to end.
+"""The relay of a terminal, in the process that has the host's stream: bytes both ways until the first reason to end.
 
 Every reason is a task of its own that returns an `End`; the first one that does decides, and the others are cancelled.
 """
@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Collection
 from contextlib import suppress
 
 import psycopg
-from psycopg.rows import DictRow
 from psycopg_pool import PoolTimeout
 
 from gpuaas_server.kernel import metrics
@@ -17,10 +16,12 @@ from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.printable import printable_text
 from gpuaas_server.kernel.tasks import stop
-from gpuaas_server.terminals import holding, machine, service
-from gpuaas_server.terminals.lines import Line, LineGone, Message, StreamLine
+from gpuaas_server.terminals import holder_lease, machine, service
+from gpuaas_server.terminals.channels import Channel, ChannelClosed, Message, StreamChannel
 from gpuaas_server.terminals.machine import End, end
+from gpuaas_server.terminals.rows import TerminalRow
 from gpuaas_server.terminals.schemas import MOST_COLUMNS, MOST_ROWS
+from gpuaas_server.terminals.service import stored_end
 
 GOODBYE_SECONDS = 5.0
 # What ssh says when its connection was cut: whoever had it cut (access was taken back) gets the time to say why.
@@ -29,27 +30,27 @@ AWAY = (psycopg.Error, PoolTimeout, Problem)
 log = logging.getLogger(__name__)
 
 
-class Carrier:
-    def __init__(self, platform: Platform, row: DictRow, host: Line) -> None:
+class Relay:
+    def __init__(self, platform: Platform, row: TerminalRow, host: Channel) -> None:
         self.over: asyncio.Future[End] = asyncio.get_running_loop().create_future()
         self.told = asyncio.Event()  # the person has heard of the end, as far as they could
         self._platform = platform
         self._row = row
         self._host = host
-        self._viewer: asyncio.Future[Line] = asyncio.get_running_loop().create_future()
+        self._viewer: asyncio.Future[Channel] = asyncio.get_running_loop().create_future()
         self._opened = asyncio.Event()
         self._bytes_in = self._bytes_out = 0
         self._last = asyncio.get_running_loop().time()
 
-    def attach(self, viewer: Line) -> bool:
-        """Once: a terminal has one person in front of it."""
+    def attach(self, viewer: Channel) -> bool:
+        """Join the person, once: a terminal has one person in front of it."""
         if self._viewer.done() or self.over.done():
             return False
         self._viewer.set_result(viewer)
         return True
 
     def give_up(self, why: End) -> None:
-        """Who watches over the person says that it is over."""
+        """End the relay: whoever watches the person's rights says so."""
         if not self.over.done():
             self.over.set_result(why)
 
@@ -70,20 +71,20 @@ class Carrier:
         await self._finish(_reason(done))
 
     async def _finish(self, why: End) -> None:
-        """The host first: whatever happens here, its shell must go."""
-        with suppress(LineGone, TimeoutError):
+        """Close the host's side first: whatever happens here, its shell must end."""
+        with suppress(ChannelClosed, TimeoutError):
             async with asyncio.timeout(GOODBYE_SECONDS):
                 await self._host.send({"type": "close", "reason": why.reason})
                 await self._host.close()
         try:
-            why = await holding.terminal_end(self._platform, self._row, why, self._bytes_in, self._bytes_out)
+            why = await holder_lease.terminal_end(self._platform, self._row, why, self._bytes_in, self._bytes_out)
         except AWAY as error:
             log.warning("the end of a terminal could not be written; its lease will lapse", extra={"error": str(error)})
         if not self.over.done():
             self.over.set_result(why)
         if self._viewer.done():
             viewer = self._viewer.result()
-            with suppress(LineGone, TimeoutError):
+            with suppress(ChannelClosed, TimeoutError):
                 async with asyncio.timeout(GOODBYE_SECONDS):
                     await viewer.send(why.document())
                     await viewer.close()
@@ -93,26 +94,26 @@ class Carrier:
         while True:
             try:
                 message = await self._host.receive()
-            except LineGone:
+            except ChannelClosed:
                 return end("host_lost")
             if isinstance(message, bytes):
                 self._last = asyncio.get_running_loop().time()
                 self._bytes_out += len(message)
                 await self._show(message)
             elif message.get("type") == "opened":
-                if not await holding.terminal_opened(self._platform, self._row):
-                    return await self._ended_elsewhere()
+                if not await holder_lease.terminal_opened(self._platform, self._row):
+                    return await self._stored_end()
                 self._opened.set()
                 await self._show({"type": "opened"})
             elif message.get("type") == "ended":
                 if message.get("exit_status") == CUT_OFF:
                     await asyncio.sleep(REASON_SECONDS)
-                return _said_by_host(message)
+                return _reported_end(message)
 
     async def _show(self, message: Message) -> None:
-        """Waits for the person, too: what the shell says first must not be lost."""
+        """Send to the person, and wait for them to come: what the shell says first must not be lost."""
         viewer = await asyncio.shield(self._viewer)
-        with suppress(LineGone):  # whoever receives from it notices, and says so
+        with suppress(ChannelClosed):  # whoever receives from it notices, and says so
             await viewer.send(message)
 
     async def _from_viewer(self) -> End:
@@ -120,13 +121,13 @@ class Carrier:
         while True:
             try:
                 message = await viewer.receive()
-            except LineGone:
+            except ChannelClosed:
                 return end("closed")
-            if isinstance(viewer, StreamLine) and isinstance(message, dict) and message.get("type") == "give_up":
+            if isinstance(viewer, StreamChannel) and isinstance(message, dict) and message.get("type") == "give_up":
                 return end("access_lost")  # said by the process that the person came to; a browser has no say in it
             try:
                 await self._pass_on(message)
-            except LineGone:
+            except ChannelClosed:
                 return end("host_lost")
 
     async def _pass_on(self, message: Message) -> None:
@@ -138,8 +139,8 @@ class Carrier:
             await self._host.send(size)
 
     async def _clocks(self) -> End:
-        """Nobody came, nothing moves, or it has been long enough."""
-        left = (self._row["open_by"] - self._platform.clock()).total_seconds()
+        """Return when nobody came in time, nothing moved for long, or the longest time is over."""
+        left = (self._row.open_by - self._platform.clock()).total_seconds()
         try:
             async with asyncio.timeout(max(left, 0.0)):
                 await asyncio.shield(self._viewer)
@@ -149,34 +150,34 @@ class Carrier:
             return end("not_opened", f"{who} in time.")
         loop = asyncio.get_running_loop()
         self._last = loop.time()  # whatever opening took is not idleness
-        longest = self._last + self._row["max_seconds"]
+        longest = self._last + self._row.max_seconds
         while (now := loop.time()) < longest:
-            idle_at = self._last + self._row["idle_seconds"]
+            idle_at = self._last + self._row.idle_seconds
             if now >= idle_at:
-                return machine.idle_end(self._row["idle_seconds"])
+                return machine.idle_end(self._row.idle_seconds)
             await asyncio.sleep(min(idle_at, longest) - now)
-        return machine.longest_end(self._row["max_seconds"])
+        return machine.longest_end(self._row.max_seconds)
 
     async def _watch(self) -> End:
-        """Renews our lease, and hears when somebody else has ended it. A database that is away ends nothing."""
-        async with self._platform.wakeups.waiting(service.topic(self._row["id"])) as woken:
+        """Renew the lease, and return when somebody else has ended the terminal. A database that is away ends nothing."""
+        async with self._platform.wakeups.waiting(service.topic(self._row.id)) as woken:
             while True:
                 woken.clear()
                 if self._platform.wakeups.ending:
                     return end("interrupted")
                 with suppress(*AWAY):
                     carried = (self._bytes_in, self._bytes_out)
-                    if not await holding.terminal_renew(self._platform, self._row, *carried):
-                        return await self._ended_elsewhere()
+                    if not await holder_lease.terminal_renew(self._platform, self._row, *carried):
+                        return await self._stored_end()
                 with suppress(TimeoutError):
                     async with asyncio.timeout(machine.RENEWED.total_seconds()):
                         await woken.wait()
 
-    async def _ended_elsewhere(self) -> End:
-        row = await holding.terminal_state(self._platform, self._row["id"])
-        if row is None or row["status"] != "ended":
+    async def _stored_end(self) -> End:
+        row = await holder_lease.terminal_state(self._platform, self._row.id)
+        if row is None or row.status != "ended":
             return end("interrupted")  # the lease lapsed, and the terminal is not ours any more
-        return End(row["reason"], row["sentence"], row["exit_status"])
+        return stored_end(row)
 
 
 def _reason(done: Collection[asyncio.Future[End]]) -> End:
@@ -192,7 +193,7 @@ def _reason(done: Collection[asyncio.Future[End]]) -> End:
     return end("interrupted")
 
 
-def _said_by_host(message: dict[str, object]) -> End:
+def _reported_end(message: dict[str, object]) -> End:
     status = message.get("exit_status")
     if message.get("failed"):
         return end("not_opened", printable_text(str(message.get("sentence") or ""))[:300])
@@ -200,7 +201,7 @@ def _said_by_host(message: dict[str, object]) -> End:
 
 
 def resize_of(message: dict[str, object]) -> dict[str, object] | None:
-    """The one small message that a person's side may send; anything else is passed over."""
+    """Read the one small message that a person's side may send; return None for anything else."""
     columns, rows = message.get("columns"), message.get("rows")
     if message.get("type") != "resize" or not isinstance(columns, int) or not isinstance(rows, int):
         return None

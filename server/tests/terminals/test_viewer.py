@@ -10,9 +10,9 @@ import pytest
 
 from gpuaas_server.identity import service as identity
 from gpuaas_server.kernel.context import Platform
-from gpuaas_server.terminals import watching
-from gpuaas_server.terminals.desk import Desk
-from gpuaas_server.terminals.lines import LineGone
+from gpuaas_server.terminals import viewer
+from gpuaas_server.terminals.channels import ChannelClosed
+from gpuaas_server.terminals.relay_server import RelayServer
 from tests_support.agents import MovableClock
 
 SECONDS = 10.0
@@ -31,8 +31,8 @@ async def looks_at_rights(platform: Platform, first: bool | Exception) -> int:
                 raise first
         return looks == 1
 
-    async with asyncio.timeout(watching.RIGHTS_SECONDS / 2):
-        await watching._right_is_lost(platform, still_there)
+    async with asyncio.timeout(viewer.RIGHTS_SECONDS / 2):
+        await viewer._wait_for_lost_access(platform, still_there)
     return looks
 
 
@@ -47,7 +47,7 @@ async def test_a_database_that_is_away_takes_nobodys_rights(platform: Platform) 
 async def test_a_process_that_answers_nothing_is_not_kept_a_line_to(
     platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gpuaas_server.terminals.desk.MEET_SECONDS", 0.2)
+    monkeypatch.setattr("gpuaas_server.terminals.relay_server.MEET_SECONDS", 0.2)
     left = asyncio.Event()
 
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -59,8 +59,8 @@ async def test_a_process_that_answers_nothing_is_not_kept_a_line_to(
     server = await asyncio.start_server(silent, "127.0.0.1", 0)
     async with server, asyncio.timeout(SECONDS):
         port = server.sockets[0].getsockname()[1]
-        with pytest.raises(LineGone):
-            await Desk(platform).dial(f"127.0.0.1:{port}/x", "trm_01jb2c3d4e5f6g7h8j9kamnpqr")
+        with pytest.raises(ChannelClosed):
+            await RelayServer(platform).dial(f"127.0.0.1:{port}/x", "trm_01jb2c3d4e5f6g7h8j9kamnpqr")
         await left.wait()
 
 
@@ -68,16 +68,16 @@ async def test_the_certificate_between_processes_is_renewed_while_they_listen(
     platform: Platform, clock: MovableClock
 ) -> None:
     platform.settings = platform.settings.model_copy(update={"peer_bind": "0.0.0.0:0"})
-    desk = Desk(platform)
-    async with desk.running():
-        port = int(desk.address.partition("/")[0].rpartition(":")[2])
+    relay_server = RelayServer(platform)
+    async with relay_server.running():
+        port = int(relay_server.address.partition("/")[0].rpartition(":")[2])
 
         async def shown() -> str:
             return await asyncio.to_thread(ssl.get_server_certificate, ("127.0.0.1", port))
 
         first = await shown()
-        await desk.renew_certificate()
+        await relay_server.renew_certificate()
         assert await shown() == first
         clock.ahead += timedelta(days=80)
-        await desk.renew_certificate()
+        await relay_server.renew_certificate()
         assert await shown() != first
