@@ -13,10 +13,11 @@ from typing import Generic, TypeVar
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from gpuaas_server.identity import tokens
-from gpuaas_server.identity.browser_sessions import KnownSession, session_read
+from gpuaas_server.identity.browser_sessions import session_read
 from gpuaas_server.identity.callers import read_principal
 from gpuaas_server.identity.principals import Principal
 from gpuaas_server.identity.queries import signing_keys as key_queries
+from gpuaas_server.identity.rows import BrowserSessionRow
 from gpuaas_server.identity.signing_keys import TOPIC
 from gpuaas_server.identity.tokens import Claims
 from gpuaas_server.kernel.context import Platform
@@ -124,10 +125,7 @@ class Directory:
         now = time.monotonic()
         async with self._platform.database.connection(PLATFORM) as connection:
             rows = await key_queries.signing_key_verifying(connection, self._platform.clock())
-        keys = {
-            row["id"]: (Ed25519PublicKey.from_public_bytes(bytes(row["public_key"])), row["verifies_until"])
-            for row in rows
-        }
+        keys = {row.id: (Ed25519PublicKey.from_public_bytes(row.public_key), row.verifies_until) for row in rows}
         if not self._keys.keys() <= keys.keys():
             self._tokens.clear()  # a key went: what it had signed must be looked at again
         self._keys, self._keys_read_at = keys, now
@@ -140,7 +138,7 @@ class Directory:
         async with self._platform.database.connection(PLATFORM) as connection:
             return await projects.project_place(connection, project_id)
 
-    async def _read_session(self, digest: str) -> KnownSession | None:
+    async def _read_session(self, digest: str) -> BrowserSessionRow | None:
         async with self._platform.database.connection(PLATFORM) as connection:
             return await session_read(connection, bytes.fromhex(digest))
 

@@ -119,7 +119,7 @@ class IdentityGate:
         return user
 
     async def principal_of(self, token: str, shown: ShownCertificate) -> Principal:
-        """For doors where the token comes in another way than this API's header (other_doors.py)."""
+        """Tell whose token it is, for callers who sent it in another way than this API's header (the registry's)."""
         return await self._believe(token, shown)
 
     async def _believe(self, token: str, shown: ShownCertificate, again: bool = False) -> Principal:

@@ -6,10 +6,6 @@ limit of their own, and programs behind one address do not starve each other.
 
 import hashlib
 import hmac
-from dataclasses import dataclass
-from datetime import datetime
-
-from psycopg.rows import DictRow
 
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.identity import rates, tokens
@@ -18,9 +14,10 @@ from gpuaas_server.identity.networks import client_network, rate_source
 from gpuaas_server.identity.principals import SERVICE_ACCOUNT
 from gpuaas_server.identity.queries import certificates as certificate_queries
 from gpuaas_server.identity.queries import service_accounts as queries
-from gpuaas_server.identity.rates import Door
+from gpuaas_server.identity.rates import RateLimit
+from gpuaas_server.identity.rows import SignInKey
 from gpuaas_server.identity.schemas import AccessToken, ClientCredentialsGrant
-from gpuaas_server.identity.sign_in import ACTION, acting, issue_token, refuse
+from gpuaas_server.identity.sign_in import ACTION, issue_token, refuse, signed_in_actor
 from gpuaas_server.kernel.context import Actor, Platform
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.errors import Problem
@@ -33,48 +30,37 @@ def secret_digest(secret: str) -> bytes:
     return hashlib.sha256(secret.encode()).digest()
 
 
-@dataclass(frozen=True, slots=True)
-class _Key:
-    """The key that a client secret turned out to be."""
-
-    row: DictRow
-
-    def expired(self, now: datetime) -> bool:
-        expires_at: datetime | None = self.row["expires_at"]
-        return expires_at is not None and expires_at <= now
-
-
 async def account_sign_in(
     platform: Platform, caller: Actor, grant: ClientCredentialsGrant, shown: ShownCertificate
 ) -> AccessToken:
     now = platform.clock()
     async with platform.database.connection(PLATFORM) as connection:
-        rows = await queries.sign_in_keys(connection, grant.client_id, now)
+        keys = await queries.sign_in_keys(connection, grant.client_id, now)
     here = f"{grant.client_id} {client_network(caller.address, platform.settings)}"
-    key = _matching_key(rows, secret_digest(grant.client_secret))
+    key = _matching_key(keys, secret_digest(grant.client_secret))
     if key is None:
-        raise await _refuse_secret(platform, caller, here if rows else None)
-    await rates.count_and_refuse_over(platform, Door("service", platform.settings.service_rate_per_minute), here)
-    known = acting(caller, {**key.row, "id": grant.client_id}, SERVICE_ACCOUNT)
-    if key.row["disabled"] or key.expired(now):
+        raise await _refuse_secret(platform, caller, here if keys else None)
+    await rates.count_and_refuse_over(platform, RateLimit("service", platform.settings.service_rate_per_minute), here)
+    known = signed_in_actor(caller, key, SERVICE_ACCOUNT)
+    if key.disabled or key.has_expired(now):
         raise await refuse(platform, known, "account_disabled")
-    if key.row["deleting"]:
+    if key.deleting:
         raise await refuse(platform, known, "deletion_scheduled")
     bound_to = await _bind(platform, known, key, shown)
     async with platform.transaction(PLATFORM, known) as tx:
-        await queries.key_used(tx.connection, key.row["key_id"], tx.now)
-        details: dict[str, object] = {"key": key.row["key_id"]}
+        await queries.key_used(tx.connection, key.key_id, tx.now)
+        details: dict[str, object] = {"key": key.key_id}
         if bound_to is not None:
             await certificate_queries.certificate_used(tx.connection, bound_to, tx.now)
             details["certificate_thumbprint"] = bound_to
-        await record(tx, AuditEntry(ACTION, known.id, known.tenant_id, key.row["project_id"], details=details))
-        claims = tokens.Claims(known.id, SERVICE_ACCOUNT, known.tenant_id, 0, 0.0, key.row["key_id"], bound_to)
-        return await issue_token(platform, tx, claims, " ".join(sorted(key.row["scopes"])))
+        await record(tx, AuditEntry(ACTION, known.id, known.tenant_id, key.project_id, details=details))
+        claims = tokens.Claims(known.id, SERVICE_ACCOUNT, known.tenant_id, 0, 0.0, key.key_id, bound_to)
+        return await issue_token(platform, tx, claims, " ".join(sorted(key.scopes)))
 
 
-async def _bind(platform: Platform, known: Actor, key: _Key, shown: ShownCertificate) -> str | None:
+async def _bind(platform: Platform, known: Actor, key: SignInKey, shown: ShownCertificate) -> str | None:
     """The thumbprint that the token is bound to; a refusal is written down as other refused sign-ins are."""
-    rules = rules_of(key.row["certificate_required"], key.row["certificates"])
+    rules = rules_of(key.certificate_required, key.certificates)
     try:
         return rules.bind_token(shown, platform.clock())
     except Problem as problem:
@@ -87,15 +73,17 @@ async def _refuse_secret(platform: Platform, caller: Actor, account_here: str | 
     """Wrong secrets count for their account in its network; those for no account at all, for the address."""
     source = account_here or rate_source(caller.address, platform.settings)
     await rates.count_and_refuse_over(
-        platform, Door("service-refused", platform.settings.login_rate_per_minute), source
+        platform, RateLimit("service-refused", platform.settings.login_rate_per_minute), source
     )
     return await refuse(platform, caller, "bad_credentials")
 
 
-def _matching_key(rows: list[DictRow], digest: bytes) -> _Key | None:
-    """Every key is compared, whichever matches, and one is compared when there is none."""
+def _matching_key(keys: list[SignInKey], digest: bytes) -> SignInKey | None:
+    """Every key is compared, whichever matches, and one comparison is made when there is none."""
     found = None
-    for row in rows or [{"digest": _NO_DIGEST}]:
-        if hmac.compare_digest(bytes(row["digest"]), digest) and "key_id" in row:
-            found = _Key(row)
+    for key in keys:
+        if hmac.compare_digest(key.digest, digest):
+            found = key
+    if not keys:
+        hmac.compare_digest(_NO_DIGEST, digest)
     return found

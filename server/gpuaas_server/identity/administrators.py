@@ -9,6 +9,7 @@ from gpuaas_server.identity.passwords import hash_password, random_password
 from gpuaas_server.identity.queries import bindings as binding_queries
 from gpuaas_server.identity.queries import logins as login_queries
 from gpuaas_server.identity.queries import users as user_queries
+from gpuaas_server.identity.rows import UserRow
 from gpuaas_server.identity.signing_keys import TOPIC
 from gpuaas_server.kernel.context import Platform, Tx, system_actor
 from gpuaas_server.kernel.database import PLATFORM
@@ -65,7 +66,7 @@ async def reset_admin(platform: Platform, email: str | None, keep: Keep | None =
         found = await user_queries.user_of_email(tx.connection, email or FIRST_ADMIN_EMAIL)
         if found is None and email is None:
             found = await user_queries.oldest_admin(tx.connection)
-        address = found["email"] if found is not None else (email or FIRST_ADMIN_EMAIL).lower()
+        address = found.email if found is not None else (email or FIRST_ADMIN_EMAIL).lower()
         if found is None:
             user_id = await _create(tx, address, password_hash)
         else:
@@ -86,17 +87,17 @@ async def _create(tx: Tx, email: str, password_hash: str) -> str | None:
     )
     if user is None:
         return None
-    await binding_queries.member_set(tx.connection, new_id("rbd"), user["id"], ROLE, None, None, tx.now)
-    return str(user["id"])
+    await binding_queries.member_set(tx.connection, new_id("rbd"), user.id, ROLE, None, None, tx.now)
+    return user.id
 
 
-async def _reset(tx: Tx, found: dict[str, object], password_hash: str) -> str:
+async def _reset(tx: Tx, found: UserRow, password_hash: str) -> str:
     """A new password starts a new epoch, which ends every token and session of before."""
-    user_id = str(found["id"])
-    if found["tenant_id"] is not None:
-        raise StartFailed(f"{found['email']} is a user of a tenant, and cannot be an administrator of the platform")
-    await user_queries.user_update(tx.connection, user_id, str(found["name"]), False)
+    user_id = found.id
+    if found.tenant_id is not None:
+        raise StartFailed(f"{found.email} is a user of a tenant, and cannot be an administrator of the platform")
+    await user_queries.user_update(tx.connection, user_id, found.name, False)
     await user_queries.password_set(tx.connection, user_id, password_hash, None)
-    await login_queries.failures_clear(tx.connection, username_digest(str(found["email"])))
+    await login_queries.failures_clear(tx.connection, username_digest(found.email))
     await binding_queries.member_set(tx.connection, new_id("rbd"), user_id, ROLE, None, None, tx.now)
     return user_id

@@ -2,7 +2,6 @@
 
 from gpuaas_server.identity.certificate_rules import rules_of
 from gpuaas_server.identity.principals import (
-    Account,
     Binding,
     Principal,
     ServiceAccountState,
@@ -26,8 +25,7 @@ async def _user(connection: Connection, user_id: str) -> Principal | None:
     row = await queries.user_principal(connection, user_id)
     if row is None:
         return None
-    bindings = [Binding(*binding) for binding in row.pop("bindings") or ()]
-    return user_principal(Account(**row), bindings)
+    return user_principal(row, [Binding(*binding) for binding in row.bindings or ()])
 
 
 async def _service_account(connection: Connection, account_id: str) -> Principal | None:
@@ -36,16 +34,16 @@ async def _service_account(connection: Connection, account_id: str) -> Principal
         return None
     row = rows[0]
     state = ServiceAccountState(
-        id=row["id"],
-        name=row["name"],
-        tenant_id=row["tenant_id"],
-        project_id=row["project_id"],
-        scopes=frozenset(row["scopes"]),
-        app_slugs=frozenset(row["app_slugs"]),
-        disabled=row["disabled"],
-        deleting=row["deleting"],
-        expires_at=row["expires_at"],
-        certificates=rules_of(row["certificate_required"], row["certificates"]),
-        keys={r["key_id"]: r["key_expires_at"] for r in rows if r["key_id"] is not None},
+        id=row.id,
+        name=row.name,
+        tenant_id=row.tenant_id,
+        project_id=row.project_id,
+        scopes=frozenset(row.scopes),
+        app_slugs=frozenset(row.app_slugs),
+        disabled=row.disabled,
+        deleting=row.deleting,
+        expires_at=row.expires_at,
+        certificates=rules_of(row.certificate_required, row.certificates),
+        keys={each.key_id: each.key_expires_at for each in rows if each.key_id is not None},
     )
     return service_account_principal(state)

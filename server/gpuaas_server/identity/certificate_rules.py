@@ -57,7 +57,7 @@ def certificate_required(shown: ShownCertificate) -> Problem:
 NO_RULES = CertificateRules(False, {})
 
 
-def rules_of(required: bool, rows: Sequence[Sequence[object]] | None) -> CertificateRules:
+def rules_of(required: bool, rows: Sequence[tuple[str, float]] | None) -> CertificateRules:
     """From what the database says: pairs of a thumbprint and its end in seconds."""
-    ends = {str(thumbprint): datetime.fromtimestamp(float(str(end)), UTC) for thumbprint, end in rows or ()}
+    ends = {thumbprint: datetime.fromtimestamp(end, UTC) for thumbprint, end in rows or ()}
     return CertificateRules(required, ends) if required or ends else NO_RULES

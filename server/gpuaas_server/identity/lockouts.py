@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import ceil
 
-from psycopg.rows import DictRow
-
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.identity.networks import client_network, rate_source
 from gpuaas_server.identity.principals import USER
 from gpuaas_server.identity.queries import logins as queries
-from gpuaas_server.identity.rates import Door, count_and_refuse_over
+from gpuaas_server.identity.rates import RateLimit, count_and_refuse_over
+from gpuaas_server.identity.rows import LoginAccount
 from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.context import Actor, Platform, Tx
 from gpuaas_server.kernel.database import PLATFORM
@@ -35,16 +34,16 @@ class Attempt:
     digest: bytes
     address: str
     network: str
-    account: DictRow
+    account: LoginAccount
 
     @property
     def known(self) -> bool:
-        """The account signed in from this network before."""
-        return bool(self.account["known"])
+        """Whether the account signed in from this network before."""
+        return self.account.known
 
     @property
-    def locking(self) -> list[str]:
-        """The rows whose lock counts here."""
+    def lock_networks(self) -> list[str]:
+        """The networks whose locks count for this attempt."""
         return [self.network] if self.known else [self.network, queries.ANY_UNKNOWN]
 
 
@@ -69,15 +68,15 @@ async def count_and_refuse(platform: Platform, attempt: Attempt) -> None:
     source = rate_source(attempt.address, settings)
     if attempt.known:
         source = f"{attempt.digest.hex()} {attempt.network}"
-    await count_and_refuse_over(platform, Door("sign-in", settings.login_rate_per_minute), source)
+    await count_and_refuse_over(platform, RateLimit("sign-in", settings.login_rate_per_minute), source)
     account = attempt.account
-    locks = [account["locked_until"], None if attempt.known else account["slowed_until"]]
+    locks = [account.locked_until, None if attempt.known else account.slowed_until]
     _refuse_until(max((lock for lock in locks if lock is not None), default=None), platform.clock())
 
 
 async def refuse_locked(tx: Tx, attempt: Attempt) -> None:
-    """Once more, with the rows held: guesses sent at once get no further than in turn."""
-    _refuse_until(await queries.lock_read(tx.connection, attempt.digest, attempt.locking), tx.now)
+    """Check the locks once more, with their rows locked: guesses sent at once get no further than in turn."""
+    _refuse_until(await queries.lock_read(tx.connection, attempt.digest, attempt.lock_networks), tx.now)
 
 
 def _refuse_until(until: datetime | None, now: datetime) -> None:
@@ -88,7 +87,7 @@ def _refuse_until(until: datetime | None, now: datetime) -> None:
 
 
 async def note_success(platform: Platform, tx: Tx, attempt: Attempt) -> None:
-    """The network is known from now on. What others do elsewhere goes on counting."""
+    """Remember the network as known. Failures in other networks go on counting."""
     before = tx.now - timedelta(days=platform.settings.login_known_days)
     await queries.network_failures_clear(tx.connection, attempt.digest, attempt.network)
     await queries.network_remember(tx.connection, attempt.digest, attempt.network, tx.now)
@@ -103,7 +102,7 @@ async def count_failure(platform: Platform, known: Actor, attempt: Attempt, acti
         state = await queries.failure_add(
             tx.connection, attempt.digest, attempt.network, tx.now, settings.login_attempts, lockout
         )
-        locked = state["locked_until"] is not None
+        locked = state.locked_until is not None
         if locked:
             metrics.sign_in_locks.labels("network").inc()
         if not attempt.known:

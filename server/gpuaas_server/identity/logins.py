@@ -13,10 +13,10 @@ from gpuaas_server.identity.networks import rate_source
 from gpuaas_server.identity.passwords import password_matches
 from gpuaas_server.identity.principals import USER
 from gpuaas_server.identity.queries import users as user_queries
-from gpuaas_server.identity.rates import Door
+from gpuaas_server.identity.rates import RateLimit
 from gpuaas_server.identity.schemas import AccessToken, ClientCredentialsGrant, PasswordGrant, RefreshGrant
 from gpuaas_server.identity.sessions import RefreshToken
-from gpuaas_server.identity.sign_in import ACTION, acting, issue_token, refuse
+from gpuaas_server.identity.sign_in import ACTION, issue_token, refuse, signed_in_actor
 from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.context import Actor, Platform, Tx
 from gpuaas_server.kernel.database import PLATFORM
@@ -55,21 +55,21 @@ async def password_sign_in(
     action: str,
     begin: Callable[[Tx, ProvenPerson], Awaitable[Begun]],
 ) -> Begun:
-    """Every door for people is this one: what `begin` starts for them is what differs."""
+    """Sign a person in by password. Every way in for people comes through here; `begin` starts what they signed in for."""
     attempt = await lockouts.read_attempt(platform, grant.username, caller.address)
     await lockouts.count_and_refuse(platform, attempt)
-    found = attempt.account
-    matches = await password_matches(found["password_hash"], grant.password, trusted=attempt.known)
-    known = acting(caller, found, USER) if found["id"] is not None else caller
-    if not matches:
+    user = attempt.account.user
+    matches = await password_matches(user.password_hash if user else None, grant.password, trusted=attempt.known)
+    known = signed_in_actor(caller, user, USER) if user is not None else caller
+    if user is None or not matches:
         raise await lockouts.count_failure(platform, known, attempt, action)
     async with platform.transaction(PLATFORM, known) as tx:
         await lockouts.refuse_locked(tx, attempt)
-        if not found["disabled"] and not found["deleting"]:
+        if not user.disabled and not user.deleting:
             await lockouts.note_success(platform, tx, attempt)
             await user_queries.signed_in(tx.connection, known.id, tx.now)
-            return await begin(tx, ProvenPerson(known, found["tenant_id"], found["auth_epoch"]))
-    raise await refuse(platform, known, "account_disabled" if found["disabled"] else "deletion_scheduled", action)
+            return await begin(tx, ProvenPerson(known, user.tenant_id, user.auth_epoch))
+    raise await refuse(platform, known, "account_disabled" if user.disabled else "deletion_scheduled", action)
 
 
 async def _begin(platform: Platform, tx: Tx, person: ProvenPerson) -> AccessToken:
@@ -83,13 +83,13 @@ async def _begin(platform: Platform, tx: Tx, person: ProvenPerson) -> AccessToke
 async def _session_sign_in(platform: Platform, caller: Actor, presented: RefreshToken) -> AccessToken:
     """Each session has a rate of its own; unknown tokens count against the address, and slow nobody who has one."""
     per_minute = platform.settings.refresh_rate_per_minute
-    user = await sessions.session_holder(platform, presented)
+    user = await sessions.session_user(platform, presented)
     if user is None:
         source = rate_source(caller.address, platform.settings)
-        await rates.count_and_refuse_over(platform, Door("refresh-unknown", per_minute), source)
+        await rates.count_and_refuse_over(platform, RateLimit("refresh-unknown", per_minute), source)
         raise await refuse(platform, caller, "session_ended")
-    await rates.count_and_refuse_over(platform, Door("refresh", per_minute), presented.family_digest.hex())
-    known = acting(caller, user, USER)
+    await rates.count_and_refuse_over(platform, RateLimit("refresh", per_minute), presented.family_digest.hex())
+    known = signed_in_actor(caller, user, USER)
     async with platform.transaction(PLATFORM, known) as tx:
         session = await sessions.session_renew(tx, presented)
         if session is not None:
@@ -113,21 +113,21 @@ class ProvenPassword:
 
 
 async def prove_password(platform: Platform, actor: Actor, password: str) -> ProvenPassword:
-    """For a caller with a token who must show that they are the person too. Failures count as there."""
+    """Check the password of a caller who has a token and must prove who they are. Failures count as at sign-in."""
     async with platform.database.connection(PLATFORM) as connection:
         found = await user_queries.password_read(connection, actor.id)
     if found is None:
         raise Problem("token_invalid")
-    attempt = await lockouts.read_attempt(platform, found["email"], actor.address)
+    attempt = await lockouts.read_attempt(platform, found.email, actor.address)
     await lockouts.count_and_refuse(platform, attempt)
-    if not await password_matches(found["password_hash"], password, trusted=True):
+    if not await password_matches(found.password_hash, password, trusted=True):
         raise await lockouts.count_failure(platform, actor, attempt, ACTION)
-    return ProvenPassword(found["email"], found["auth_epoch"])
+    return ProvenPassword(found.email, found.auth_epoch)
 
 
 async def account_token(
     platform: Platform, caller: Actor, account_id: str, secret: str, shown: ShownCertificate
 ) -> str:
-    """Sign a service account in by its key, with all that signing in means: limits, the trail, the last use."""
+    """Sign a service account in by its key, with all that signing in means: limits, audit rows, the last use."""
     grant = ClientCredentialsGrant(grant_type="client_credentials", client_id=account_id, client_secret=secret)
     return (await auth_token(platform, caller, grant, shown)).access_token

@@ -17,6 +17,7 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.work import leases
 
 RequireMatch = Callable[[int], None]
@@ -31,39 +32,39 @@ class Place:
 
 async def member_list(connection: Connection, place: Place, after: str | None, limit: int) -> Page[Member]:
     rows = await queries.member_list(connection, place.tenant_id, place.project_id, after, limit + 1)
-    return Page[Member].of([Member(**row) for row in rows], limit)
+    return Page[Member].of([Member(**fields_of(row)) for row in rows], limit)
 
 
 async def member_set(tx: Tx, action: str, user_id: str, role: str, place: Place, require_match: RequireMatch) -> Member:
     """Give the user this role here, in place of the one they had here."""
     await _lock_admins(tx, place)
-    user = await user_queries.user_hold(tx.connection, user_id)
-    if user is None or (place.tenant_id is not None and user["tenant_id"] != place.tenant_id):
+    user = await user_queries.user_lock(tx.connection, user_id)
+    if user is None or (place.tenant_id is not None and user.tenant_id != place.tenant_id):
         raise not_found("user", user_id)
-    if place.tenant_id is None and user["tenant_id"] is not None:
+    if place.tenant_id is None and user.tenant_id is not None:
         raise Problem("conflict", "Platform roles are for users of the platform; this one is of a tenant.")
-    before = await queries.member_hold(tx.connection, user_id, place.tenant_id, place.project_id)
+    before = await queries.member_lock(tx.connection, user_id, place.tenant_id, place.project_id)
     if before is not None:
-        require_match(before["generation"])
-        if before["role"] in _ADMIN_ROLES and role != before["role"]:
-            await refuse_last_admin(tx, user_id, before["role"], place.tenant_id)
+        require_match(before.generation)
+        if before.role in _ADMIN_ROLES and role != before.role:
+            await refuse_last_admin(tx, user_id, before.role, place.tenant_id)
     row = await queries.member_set(
         tx.connection, new_id("rbd"), user_id, role, place.tenant_id, place.project_id, tx.now
     )
-    await _recorded(tx, action, user_id, place, before["role"] if before else None, role)
-    return Member(id=user_id, email=user["email"], name=user["name"], disabled=user["disabled"], **row)
+    await _record_change(tx, action, user_id, place, before.role if before else None, role)
+    return Member(id=user_id, email=user.email, name=user.name, disabled=user.disabled, **fields_of(row))
 
 
 async def member_remove(tx: Tx, action: str, user_id: str, place: Place, require_match: RequireMatch) -> None:
     await _lock_admins(tx, place)
-    before = await queries.member_hold(tx.connection, user_id, place.tenant_id, place.project_id)
+    before = await queries.member_lock(tx.connection, user_id, place.tenant_id, place.project_id)
     if before is None:
         raise not_found("member", user_id)
-    require_match(before["generation"])
-    if before["role"] in _ADMIN_ROLES:
-        await refuse_last_admin(tx, user_id, before["role"], place.tenant_id)
+    require_match(before.generation)
+    if before.role in _ADMIN_ROLES:
+        await refuse_last_admin(tx, user_id, before.role, place.tenant_id)
     await queries.member_remove(tx.connection, user_id, place.tenant_id, place.project_id)
-    await _recorded(tx, action, user_id, place, before["role"], None)
+    await _record_change(tx, action, user_id, place, before.role, None)
     if place.project_id is None:  # a project's own members are locked out of it in access/members.py
         await leases.enqueue(tx, ACCESS_END, [user_id])
 
@@ -74,12 +75,14 @@ async def _lock_admins(tx: Tx, place: Place) -> None:
 
 
 async def refuse_last_admin(tx: Tx, user_id: str, role: str, tenant_id: str | None) -> None:
-    """The caller holds the lock on the administrators of this place."""
+    """Refuse to take the role from its last holder. Caller must hold the lock on the administrators of this place."""
     if await queries.admins(tx.connection, role, tenant_id) == [user_id]:
         raise Problem("last_admin", f"Nobody else holds {role} here.")
 
 
-async def _recorded(tx: Tx, action: str, user_id: str, place: Place, before: str | None, after: str | None) -> None:
+async def _record_change(
+    tx: Tx, action: str, user_id: str, place: Place, before: str | None, after: str | None
+) -> None:
     details: dict[str, object] = {"before": before, "after": after}
     await record(tx, AuditEntry(action, user_id, place.tenant_id, place.project_id, details=details))
     tx.wakeups.add(TOPIC)

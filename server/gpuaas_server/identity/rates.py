@@ -1,4 +1,4 @@
-"""How often somebody may try a door in a minute, counted in the database: it holds across replicas.
+"""How often somebody may try something in a minute, counted in the database: it holds across replicas.
 
 Who counts together is the caller's choice: an address, an account in a network, a session.
 """
@@ -17,40 +17,40 @@ _REMEMBERED = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
-    """What strangers may knock at. Each counts for itself: who guesses here is not locked out there."""
+class RateLimit:
+    """How many attempts a minute something allows. Each limit counts for itself: who guesses here is not shut out there."""
 
     name: str
     per_minute: int
 
 
-async def refuse_over(platform: Platform, door: Door, source: str) -> None:
+async def refuse_over(platform: Platform, limit: RateLimit, source: str) -> None:
     """`rate_limited` when the source has had its attempts of this minute."""
     async with platform.database.connection(PLATFORM) as connection:
-        attempts = await queries.rate_read(connection, _key(door, source), _minute(platform))
-    _refuse(platform, door, attempts)
+        attempts = await queries.rate_read(connection, _key(limit, source), _minute(platform))
+    _refuse(platform, limit, attempts)
 
 
-async def count_attempt(platform: Platform, door: Door, source: str) -> None:
-    await _add(platform, door, source)
+async def count_attempt(platform: Platform, limit: RateLimit, source: str) -> None:
+    await _add(platform, limit, source)
 
 
-async def count_and_refuse_over(platform: Platform, door: Door, source: str) -> None:
-    """For a door where every attempt counts, not the failed ones alone."""
-    _refuse(platform, door, await _add(platform, door, source))
+async def count_and_refuse_over(platform: Platform, limit: RateLimit, source: str) -> None:
+    """Count every attempt, not the failed ones alone, and refuse those over the limit."""
+    _refuse(platform, limit, await _add(platform, limit, source))
 
 
-async def _add(platform: Platform, door: Door, source: str) -> int:
+async def _add(platform: Platform, limit: RateLimit, source: str) -> int:
     minute = _minute(platform)
     async with platform.database.connection(PLATFORM) as connection:
-        attempts = await queries.rate_add(connection, _key(door, source), minute, 1)
+        attempts = await queries.rate_add(connection, _key(limit, source), minute, 1)
         if attempts == 1:  # the first of its minute sweeps, so that the table stays small
             await queries.rate_forget(connection, minute - _REMEMBERED)
     return attempts
 
 
-def _refuse(platform: Platform, door: Door, attempts: int) -> None:
-    if attempts <= door.per_minute:
+def _refuse(platform: Platform, limit: RateLimit, attempts: int) -> None:
+    if attempts <= limit.per_minute:
         return
     metrics.auth_refusals.labels("rate_limited").inc()
     left = _minute(platform) + timedelta(minutes=1) - platform.clock()
@@ -61,6 +61,6 @@ def _minute(platform: Platform) -> datetime:
     return platform.clock().replace(second=0, microsecond=0)
 
 
-def _key(door: Door, source: str) -> str:
-    """No door's name has a blank in it, so no source is taken for another door's."""
-    return f"{door.name} {source}"
+def _key(limit: RateLimit, source: str) -> str:
+    """No limit's name has a blank in it, so no source is taken for another limit's."""
+    return f"{limit.name} {source}"

@@ -71,6 +71,5 @@ async def visible_projects(connection: Connection, actor: Actor) -> list[str] | 
     if actor.kind == SERVICE_ACCOUNT:
         return await account_queries.project_of(connection, actor.id)
     rows = await binding_queries.user_bindings(connection, [actor.id])
-    if any(row["project_id"] is None for row in rows):
-        return None
-    return [row["project_id"] for row in rows]
+    projects = [row.project_id for row in rows]
+    return None if None in projects else [project_id for project_id in projects if project_id is not None]

@@ -4,8 +4,6 @@ import secrets
 from collections.abc import Sequence
 from datetime import datetime
 
-from psycopg.rows import DictRow
-
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.identity.account_logins import secret_digest
@@ -13,6 +11,7 @@ from gpuaas_server.identity.members import RequireMatch
 from gpuaas_server.identity.policy import allowed_actions
 from gpuaas_server.identity.principals import ACCESS_END, CONTROLLER_LEASES_END
 from gpuaas_server.identity.queries import service_accounts as queries
+from gpuaas_server.identity.rows import NewKeyRow, NewServiceAccountRow, ServiceAccountRow
 from gpuaas_server.identity.schemas import (
     NewServiceAccount,
     NewServiceAccountKey,
@@ -30,6 +29,7 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.work import leases
 
 MAX_LIVE_KEYS = 10
@@ -50,22 +50,22 @@ async def service_account_create(
     _require_future(body.expires_at, tx.now)
     scopes, app_slugs = sorted(set(body.scopes)), sorted(set(body.app_slugs))
     _require_apps(scopes, app_slugs)
-    row = await queries.service_account_insert(
-        tx.connection,
-        new_id("sva"),
-        tenant_id,
-        project_id,
-        body.name,
-        scopes,
-        app_slugs,
-        body.expires_at,
-        tx.actor.id,
-        tx.now,
+    new = NewServiceAccountRow(
+        id=new_id("sva"),
+        tenant_id=tenant_id,
+        project_id=project_id,
+        name=body.name,
+        scopes=[*scopes],
+        app_slugs=app_slugs,
+        expires_at=body.expires_at,
+        created_by=tx.actor.id,
+        created_at=tx.now,
     )
+    row = await queries.service_account_insert(tx.connection, new)
     if row is None:
         raise Problem("already_exists", "The project has a service account with this name.")
     key = await _new_key(tx, row, None)
-    await _recorded(tx, "service_account_create", row, {"scopes": scopes, "app_slugs": app_slugs, "key": key.id})
+    await _record_change(tx, "service_account_create", row, {"scopes": scopes, "app_slugs": app_slugs, "key": key.id})
     return NewServiceAccount(**dict(_account(row, caller)), key=key)
 
 
@@ -91,28 +91,28 @@ async def service_account_update(
     caller: Caller,
     require_match: RequireMatch,
 ) -> ServiceAccount:
-    before = await _hold(tx, project_id, account_id)
-    require_match(before["generation"])
-    scopes = before["scopes"] if body.scopes is None else sorted(set(body.scopes))
-    app_slugs = before["app_slugs"] if body.app_slugs is None else sorted(set(body.app_slugs))
+    before = await _lock_account(tx, project_id, account_id)
+    require_match(before.generation)
+    scopes = before.scopes if body.scopes is None else sorted(set(body.scopes))
+    app_slugs = before.app_slugs if body.app_slugs is None else sorted(set(body.app_slugs))
     _require_apps(scopes, app_slugs)
-    disabled = before["disabled"] if body.disabled is None else body.disabled
-    required = before["certificate_required"] if body.certificate_required is None else body.certificate_required
+    disabled = before.disabled if body.disabled is None else body.disabled
+    required = before.certificate_required if body.certificate_required is None else body.certificate_required
     if disabled:
         await leases.enqueue(tx, ACCESS_END, [account_id])
-    if disabled or "apps:control" not in scopes or not set(before["app_slugs"]) <= set(app_slugs):
+    if disabled or "apps:control" not in scopes or not set(before.app_slugs) <= set(app_slugs):
         await leases.enqueue(tx, CONTROLLER_LEASES_END, [account_id])
-    expires_at = body.expires_at if "expires_at" in body.model_fields_set else before["expires_at"]
+    expires_at = body.expires_at if "expires_at" in body.model_fields_set else before.expires_at
     row = await queries.service_account_update(
         tx.connection, account_id, scopes, app_slugs, disabled, required, expires_at
     )
     changes: dict[str, object] = {
         "before": {
-            "scopes": before["scopes"],
-            "app_slugs": before["app_slugs"],
-            "disabled": before["disabled"],
-            "certificate_required": before["certificate_required"],
-            "expires_at": before["expires_at"],
+            "scopes": before.scopes,
+            "app_slugs": before.app_slugs,
+            "disabled": before.disabled,
+            "certificate_required": before.certificate_required,
+            "expires_at": before.expires_at,
         },
         "after": {
             "scopes": scopes,
@@ -122,7 +122,7 @@ async def service_account_update(
             "expires_at": expires_at,
         },
     }
-    await _recorded(tx, "service_account_update", row, changes)
+    await _record_change(tx, "service_account_update", row, changes)
     return _account(row, caller)
 
 
@@ -130,11 +130,11 @@ async def service_account_key_create(
     tx: Tx, project_id: str, account_id: str, body: ServiceAccountKeyCreate
 ) -> NewServiceAccountKey:
     _require_future(body.expires_at, tx.now)
-    account = await _hold(tx, project_id, account_id)
+    account = await _lock_account(tx, project_id, account_id)
     if await queries.key_count(tx.connection, account_id, tx.now) >= MAX_LIVE_KEYS:
         raise Problem("conflict", f"A service account has at most {MAX_LIVE_KEYS} live keys: delete one first.")
     key = await _new_key(tx, account, body.expires_at)
-    await _recorded(tx, "service_account_key_create", account, {"key": key.id})
+    await _record_change(tx, "service_account_key_create", account, {"key": key.id})
     return key
 
 
@@ -143,64 +143,57 @@ async def service_account_key_list(
 ) -> Page[ServiceAccountKey]:
     _present(await queries.service_account_show(connection, project_id, account_id), account_id)
     rows = await queries.key_list(connection, account_id, after, limit + 1)
-    return Page[ServiceAccountKey].of([ServiceAccountKey(**row) for row in rows], limit)
+    return Page[ServiceAccountKey].of([ServiceAccountKey(**fields_of(row)) for row in rows], limit)
 
 
 async def service_account_delete(tx: Tx, project_id: str, account_id: str, require_match: RequireMatch) -> None:
     """Keys and tokens are dead at once; certificates, grants and the leases of its operations end."""
-    account = await _hold(tx, project_id, account_id)
-    require_match(account["generation"])
+    account = await _lock_account(tx, project_id, account_id)
+    require_match(account.generation)
     await queries.service_account_delete(tx.connection, account_id)
     await leases.enqueue(tx, ACCESS_END, [account_id])
     await leases.enqueue(tx, CONTROLLER_LEASES_END, [account_id])
-    details: dict[str, object] = {"name": account["name"], "scopes": account["scopes"]}
-    await _recorded(tx, "service_account_delete", account, details)
-    place = (account["tenant_id"], account["project_id"])
-    await emit(tx, NewEvent("service_account.deleted", account_id, *place, {"name": account["name"]}))
+    details: dict[str, object] = {"name": account.name, "scopes": account.scopes}
+    await _record_change(tx, "service_account_delete", account, details)
+    place = (account.tenant_id, account.project_id)
+    await emit(tx, NewEvent("service_account.deleted", account_id, *place, {"name": account.name}))
 
 
 async def service_account_key_update(
     tx: Tx, project_id: str, account_id: str, key_id: str, body: ServiceAccountKeyUpdate
 ) -> ServiceAccountKey:
-    account = await _hold(tx, project_id, account_id)
+    account = await _lock_account(tx, project_id, account_id)
     row = await queries.key_update(tx.connection, account_id, key_id, body.disabled)
     if row is None:
         raise not_found("key", key_id)
     if body.disabled:
         await leases.enqueue(tx, ACCESS_END, [account_id])
-    await _recorded(tx, "service_account_key_update", account, {"key": key_id, "disabled": body.disabled})
-    return ServiceAccountKey(**row)
+    await _record_change(tx, "service_account_key_update", account, {"key": key_id, "disabled": body.disabled})
+    return ServiceAccountKey(**fields_of(row))
 
 
 async def service_account_key_delete(tx: Tx, project_id: str, account_id: str, key_id: str) -> None:
     """Tokens that were got with this key end too; those of the other keys live on. Which key an SSH certificate was got
     with is not known, so all of the account's end: a program asks for another."""
-    account = await _hold(tx, project_id, account_id)
+    account = await _lock_account(tx, project_id, account_id)
     if not await queries.key_delete(tx.connection, account_id, key_id):
         raise not_found("key", key_id)
     await leases.enqueue(tx, ACCESS_END, [account_id])
-    await _recorded(tx, "service_account_key_delete", account, {"key": key_id})
+    await _record_change(tx, "service_account_key_delete", account, {"key": key_id})
 
 
-async def _new_key(tx: Tx, account: DictRow, expires_at: datetime | None) -> NewServiceAccountKey:
+async def _new_key(tx: Tx, account: ServiceAccountRow, expires_at: datetime | None) -> NewServiceAccountKey:
     secret = f"gsk_{secrets.token_urlsafe(32)}"
-    row = await queries.key_insert(
-        tx.connection,
-        new_id("key"),
-        account["id"],
-        account["tenant_id"],
-        secret_digest(secret),
-        expires_at,
-        tx.now,
-    )
-    return NewServiceAccountKey(**row, secret=secret)
+    new = NewKeyRow(new_id("key"), account.id, account.tenant_id, secret_digest(secret), expires_at, tx.now)
+    row = await queries.key_insert(tx.connection, new)
+    return NewServiceAccountKey(**fields_of(row), secret=secret)
 
 
-async def _hold(tx: Tx, project_id: str, account_id: str) -> DictRow:
-    return _present(await queries.service_account_hold(tx.connection, project_id, account_id), account_id)
+async def _lock_account(tx: Tx, project_id: str, account_id: str) -> ServiceAccountRow:
+    return _present(await queries.service_account_lock(tx.connection, project_id, account_id), account_id)
 
 
-def _present(row: DictRow | None, account_id: str) -> DictRow:
+def _present(row: ServiceAccountRow | None, account_id: str) -> ServiceAccountRow:
     if row is None:
         raise not_found("service account", account_id)
     return row
@@ -217,11 +210,11 @@ def _require_apps(scopes: Sequence[str], app_slugs: Sequence[str]) -> None:
         raise Problem("controller_needs_apps")
 
 
-async def _recorded(tx: Tx, action: str, account: DictRow, details: dict[str, object]) -> None:
-    entry = AuditEntry(action, account["id"], account["tenant_id"], account["project_id"], details=details)
+async def _record_change(tx: Tx, action: str, account: ServiceAccountRow, details: dict[str, object]) -> None:
+    entry = AuditEntry(action, account.id, account.tenant_id, account.project_id, details=details)
     await record(tx, entry)
     tx.wakeups.add(TOPIC)
 
 
-def _account(row: DictRow, caller: Caller) -> ServiceAccount:
-    return ServiceAccount(**row, allowed_actions=allowed_actions(caller, _VERBS))
+def _account(row: ServiceAccountRow, caller: Caller) -> ServiceAccount:
+    return ServiceAccount(**fields_of(row), allowed_actions=allowed_actions(caller, _VERBS))

@@ -2,11 +2,10 @@
 
 from dataclasses import replace
 
-from psycopg.rows import DictRow
-
 from gpuaas_server.audit.service import record
 from gpuaas_server.identity import signing_keys, tokens
 from gpuaas_server.identity.lockouts import denied_entry
+from gpuaas_server.identity.rows import AccountIdentity
 from gpuaas_server.identity.schemas import AccessToken
 from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.context import Actor, Platform, Tx
@@ -16,8 +15,8 @@ from gpuaas_server.kernel.errors import Problem
 ACTION = "auth_token"
 
 
-def acting(caller: Actor, row: DictRow, kind: str) -> Actor:
-    return replace(caller, id=row["id"], kind=kind, name=row["name"], tenant_id=row["tenant_id"] or "")
+def signed_in_actor(caller: Actor, account: AccountIdentity, kind: str) -> Actor:
+    return replace(caller, id=account.id, kind=kind, name=account.name, tenant_id=account.tenant_id or "")
 
 
 async def issue_token(platform: Platform, tx: Tx, claims: tokens.Claims, scope: str | None) -> AccessToken:

@@ -8,10 +8,10 @@ from hashlib import sha256
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
-from psycopg.rows import DictRow
 
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.identity.queries import signing_keys as queries
+from gpuaas_server.identity.rows import SealedSigningKey, SigningKeyRow
 from gpuaas_server.identity.schemas import JsonWebKey, JsonWebKeySet, SigningKey
 from gpuaas_server.kernel.context import Platform, Tx, system_actor
 from gpuaas_server.kernel.database import PLATFORM, Connection
@@ -67,7 +67,7 @@ async def signing_key_rotate(tx: Tx, new: NewSigningKey, token_minutes: int) -> 
     await private_keys.private_keys_destroy(tx, signed)
     await _store(tx, new)
     await record(tx, AuditEntry("signing_key_rotate", new.id))
-    made = {"id": new.id, "public_key": new.public, "created_at": tx.now, "verifies_until": None, "sealed": False}
+    made = SigningKeyRow(new.id, new.public, created_at=tx.now, verifies_until=None, sealed=False)
     return (await _documents(tx.connection, [made]))[0]
 
 
@@ -79,7 +79,7 @@ async def signing_key_revoke(tx: Tx, new: NewSigningKey, key_id: str) -> None:
         raise not_found("signing key", key_id)
     await private_keys.private_keys_destroy(tx, [key_id])
     details: dict[str, object] = {}
-    if before["verifies_until"] is None:
+    if before.verifies_until is None:
         await _store(tx, new)
         details["followed_by"] = new.id
     await record(tx, AuditEntry("signing_key_revoke", key_id, details=details))
@@ -101,23 +101,27 @@ async def signing_key(platform: Platform, connection: Connection) -> tuple[str, 
     if row is None:
         raise RuntimeError("there is no signing key: ensure_signing_key must run at start")
     known = platform.private_keys.get(PURPOSE, {})
-    if row["id"] not in known:
-        known = {row["id"]: await _open(platform, connection, row)}
+    if row.id not in known:
+        known = {row.id: await _open(platform, connection, row)}
         platform.private_keys[PURPOSE] = known
-    private: Ed25519PrivateKey = known[row["id"]]
-    return row["id"], private
+    private: Ed25519PrivateKey = known[row.id]
+    return row.id, private
 
 
-async def _open(platform: Platform, connection: Connection, row: DictRow) -> Ed25519PrivateKey:
-    sealed = row["sealed_private_key"]
+async def _open(platform: Platform, connection: Connection, row: SealedSigningKey) -> Ed25519PrivateKey:
+    sealed = row.sealed_private_key
     if sealed is not None:  # of an older release; the worker moves it
-        return Ed25519PrivateKey.from_private_bytes(platform.sealer.open(bytes(sealed), _purpose(row["id"])))
-    return Ed25519PrivateKey.from_private_bytes(await private_keys.private_key_open(platform, connection, row["id"]))
+        return Ed25519PrivateKey.from_private_bytes(platform.sealer.open(sealed, _purpose(row.id)))
+    return Ed25519PrivateKey.from_private_bytes(await private_keys.private_key_open(platform, connection, row.id))
 
 
 async def _list_sealed(connection: Connection) -> list[SealedKey]:
     rows = await queries.signing_keys_sealed(connection)
-    return [SealedKey(row["id"], _purpose(row["id"]), bytes(row["sealed_private_key"])) for row in rows]
+    return [
+        SealedKey(row.id, _purpose(row.id), row.sealed_private_key)
+        for row in rows
+        if row.sealed_private_key is not None
+    ]
 
 
 KEY_SOURCE = KeySource(_list_sealed, queries.signing_key_moved)
@@ -132,18 +136,18 @@ async def signing_key_list(connection: Connection, after: str | None, limit: int
     return Page[SigningKey].of(await _documents(connection, rows), limit)
 
 
-async def _documents(connection: Connection, rows: Sequence[DictRow]) -> list[SigningKey]:
-    """With what protects the private side of each."""
-    protected = await private_keys.custody_of(connection, [row["id"] for row in rows])
+async def _documents(connection: Connection, rows: Sequence[SigningKeyRow]) -> list[SigningKey]:
+    """The wire documents of keys, each with what protects its private side."""
+    protected = await private_keys.custody_of(connection, [row.id for row in rows])
     found = []
     for row in rows:
-        custody = protected.get(row["id"], UNDER_MASTER_KEY if row["sealed"] else DESTROYED)
+        custody = protected.get(row.id, UNDER_MASTER_KEY if row.sealed else DESTROYED)
         found.append(
             SigningKey(
-                id=row["id"],
-                created_at=row["created_at"],
-                verifies_until=row["verifies_until"],
-                fingerprint=sha256(bytes(row["public_key"])).hexdigest(),
+                id=row.id,
+                created_at=row.created_at,
+                verifies_until=row.verifies_until,
+                fingerprint=sha256(row.public_key).hexdigest(),
                 custody=custody.backend,
                 secret_key_id=custody.secret_key_id,
             )
@@ -154,7 +158,7 @@ async def _documents(connection: Connection, rows: Sequence[DictRow]) -> list[Si
 async def auth_jwks(platform: Platform) -> JsonWebKeySet:
     async with platform.database.connection(PLATFORM) as connection:
         rows = await queries.signing_key_verifying(connection, platform.clock())
-    return JsonWebKeySet(keys=[_json_web_key(row["id"], bytes(row["public_key"])) for row in rows])
+    return JsonWebKeySet(keys=[_json_web_key(row.id, row.public_key) for row in rows])
 
 
 def _json_web_key(key_id: str, public: bytes) -> JsonWebKey:

@@ -1,7 +1,6 @@
 """Users: people with a password, of one tenant or of the platform."""
 
 from psycopg import errors as pg
-from psycopg.rows import DictRow
 
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.events.service import NewEvent, emit
@@ -16,6 +15,7 @@ from gpuaas_server.identity.principals import ACCESS_END, SERVICE_ACCOUNT, SSH_K
 from gpuaas_server.identity.queries import bindings as binding_queries
 from gpuaas_server.identity.queries import logins as login_queries
 from gpuaas_server.identity.queries import users as queries
+from gpuaas_server.identity.rows import UserBinding, UserRow
 from gpuaas_server.identity.schemas import (
     Me,
     RoleHeld,
@@ -31,6 +31,7 @@ from gpuaas_server.kernel.database import PLATFORM, Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.work import leases
 
 _TENANT_VERBS = ("tenant_user_update", "tenant_user_unlock", "tenant_user_delete", "tenant_member_set")
@@ -42,11 +43,11 @@ async def user_create(
 ) -> UserWithPassword:
     email = body.email.lower()
     row = await _insert(tx, tenant_id, email, body.name, password.hash)
-    await record(tx, AuditEntry(action, row["id"], tenant_id, details={"email": email}))
+    await record(tx, AuditEntry(action, row.id, tenant_id, details={"email": email}))
     return _with_password(_user(row, [], caller), password.text)
 
 
-async def _insert(tx: Tx, tenant_id: str | None, email: str, name: str, password_hash: str) -> DictRow:
+async def _insert(tx: Tx, tenant_id: str | None, email: str, name: str, password_hash: str) -> UserRow:
     try:
         row = await queries.user_insert(tx.connection, new_id("usr"), tenant_id, email, name, password_hash, tx.now)
     except pg.ForeignKeyViolation as error:
@@ -60,12 +61,12 @@ async def user_list(
     connection: Connection, tenant_id: str | None, after: str | None, limit: int, caller: Caller
 ) -> Page[User]:
     rows = await queries.user_list(connection, tenant_id, after, limit + 1)
-    bindings = await binding_queries.user_bindings(connection, [row["id"] for row in rows])
+    bindings = await binding_queries.user_bindings(connection, [row.id for row in rows])
     return Page[User].of([_user(row, bindings, caller) for row in rows], limit)
 
 
 async def user_show(connection: Connection, tenant_id: str | None, user_id: str, caller: Caller) -> User:
-    """With a tenant, a user of that tenant; without, any user."""
+    """A user of the tenant; without one, any user."""
     row = _of_tenant(await queries.user_show(connection, user_id), tenant_id, user_id)
     return _user(row, await binding_queries.user_bindings(connection, [user_id]), caller)
 
@@ -82,24 +83,24 @@ async def user_update(
 ) -> UserWithPassword:
     """`password` is the new one, of a body that asks for one."""
     shown = _of_tenant(await queries.user_show(tx.connection, user_id), tenant_id, user_id)
-    await binding_queries.admins_lock(tx.connection, shown["tenant_id"])
-    before = await queries.user_hold(tx.connection, user_id) or shown
-    require_match(before["generation"])
+    await binding_queries.admins_lock(tx.connection, shown.tenant_id)
+    before = await queries.user_lock(tx.connection, user_id) or shown
+    require_match(before.generation)
     bindings = await binding_queries.user_bindings(tx.connection, [user_id])
-    if body.disabled and not before["disabled"]:
+    if body.disabled and not before.disabled:
         for binding in bindings:
-            if binding["role"] in ("platform_admin", "tenant_admin"):
-                await members.refuse_last_admin(tx, user_id, binding["role"], binding["tenant_id"])
+            if binding.role in ("platform_admin", "tenant_admin"):
+                await members.refuse_last_admin(tx, user_id, binding.role, binding.tenant_id)
     if password is not None:
         await queries.password_set(tx.connection, user_id, password.hash, None)
     if body.unlock or password is not None:
-        await login_queries.failures_clear(tx.connection, username_digest(before["email"]))
-    disabled = before["disabled"] if body.disabled is None else body.disabled
+        await login_queries.failures_clear(tx.connection, username_digest(before.email))
+    disabled = before.disabled if body.disabled is None else body.disabled
     if disabled:
         await leases.enqueue(tx, ACCESS_END, [user_id])
-    row = await queries.user_update(tx.connection, user_id, body.name or before["name"], disabled)
+    row = await queries.user_update(tx.connection, user_id, body.name or before.name, disabled)
     details: dict[str, object] = {"changed": sorted(body.model_fields_set), "disabled": disabled}
-    await record(tx, AuditEntry(action, user_id, before["tenant_id"], details=details))
+    await record(tx, AuditEntry(action, user_id, before.tenant_id, details=details))
     tx.wakeups.add(TOPIC)
     return _with_password(_user(row, bindings, caller), password.text if password else None)
 
@@ -109,20 +110,20 @@ async def user_delete(tx: Tx, action: str, tenant_id: str | None, user_id: str, 
     shown = _of_tenant(await queries.user_show(tx.connection, user_id), tenant_id, user_id)
     if user_id == tx.actor.id:
         raise Problem("conflict", "Nobody deletes themselves: ask another administrator.")
-    await binding_queries.admins_lock(tx.connection, shown["tenant_id"])
-    before = _of_tenant(await queries.user_hold(tx.connection, user_id), tenant_id, user_id)
-    require_match(before["generation"])
+    await binding_queries.admins_lock(tx.connection, shown.tenant_id)
+    before = _of_tenant(await queries.user_lock(tx.connection, user_id), tenant_id, user_id)
+    require_match(before.generation)
     for binding in await binding_queries.user_bindings(tx.connection, [user_id]):
-        if binding["role"] in ("platform_admin", "tenant_admin"):
-            await members.refuse_last_admin(tx, user_id, binding["role"], binding["tenant_id"])
-    digest = username_digest(before["email"])
+        if binding.role in ("platform_admin", "tenant_admin"):
+            await members.refuse_last_admin(tx, user_id, binding.role, binding.tenant_id)
+    digest = username_digest(before.email)
     await login_queries.failures_clear(tx.connection, digest)
     await login_queries.networks_clear(tx.connection, digest)
     await queries.user_delete(tx.connection, user_id, tx.now)
     await leases.enqueue(tx, ACCESS_END, [user_id])
     await leases.enqueue(tx, SSH_KEYS_DELETE, [user_id])
-    await record(tx, AuditEntry(action, user_id, before["tenant_id"]))
-    await emit(tx, NewEvent("user.deleted", user_id, before["tenant_id"]))
+    await record(tx, AuditEntry(action, user_id, before.tenant_id))
+    await emit(tx, NewEvent("user.deleted", user_id, before.tenant_id))
     tx.wakeups.add(TOPIC)
 
 
@@ -137,8 +138,8 @@ async def forget_sign_ins(tx: Tx, user_ids: list[str]) -> None:
 async def user_unlock(tx: Tx, action: str, tenant_id: str | None, user_id: str, caller: Caller) -> User:
     """End every lockout of the account, in all networks; of one that has none, too: nobody sees whether there was."""
     row = _of_tenant(await queries.user_show(tx.connection, user_id), tenant_id, user_id)
-    await login_queries.failures_clear(tx.connection, username_digest(row["email"]))
-    await record(tx, AuditEntry(action, user_id, row["tenant_id"]))
+    await login_queries.failures_clear(tx.connection, username_digest(row.email))
+    await record(tx, AuditEntry(action, user_id, row.tenant_id))
     return _user(row, await binding_queries.user_bindings(tx.connection, [user_id]), caller)
 
 
@@ -150,16 +151,20 @@ async def me_password_change(tx: Tx, proven: ProvenPassword, password: HashedPas
     tx.wakeups.add(TOPIC)
 
 
-def _of_tenant(row: DictRow | None, tenant_id: str | None, user_id: str) -> DictRow:
-    if row is None or (tenant_id is not None and row["tenant_id"] != tenant_id):
+def _of_tenant(row: UserRow | None, tenant_id: str | None, user_id: str) -> UserRow:
+    if row is None or (tenant_id is not None and row.tenant_id != tenant_id):
         raise not_found("user", user_id)
     return row
 
 
-def _user(row: DictRow, bindings: list[DictRow], caller: Caller) -> User:
-    held = [RoleHeld(**{k: b[k] for k in RoleHeld.model_fields}) for b in bindings if b["user_id"] == row["id"]]
-    verbs = _TENANT_VERBS if row["tenant_id"] else _PLATFORM_VERBS
-    return User(**row, roles=held, allowed_actions=allowed_actions(caller, verbs))
+def _user(row: UserRow, bindings: list[UserBinding], caller: Caller) -> User:
+    roles = [
+        RoleHeld(role=binding.role, tenant_id=binding.tenant_id, project_id=binding.project_id)
+        for binding in bindings
+        if binding.user_id == row.id
+    ]
+    verbs = _TENANT_VERBS if row.tenant_id else _PLATFORM_VERBS
+    return User(**fields_of(row), roles=roles, allowed_actions=allowed_actions(caller, verbs))
 
 
 def _with_password(user: User, password: str | None) -> UserWithPassword:
@@ -169,11 +174,11 @@ def _with_password(user: User, password: str | None) -> UserWithPassword:
 async def me_show(platform: Platform, actor: Actor) -> Me:
     """In the platform's scope, because a user of the platform has no tenant whose rows they could see."""
     async with platform.database.connection(PLATFORM) as connection:
-        return described(await read_principal(connection, actor.id))
+        return describe_principal(await read_principal(connection, actor.id))
 
 
-def described(principal: Principal | None) -> Me:
-    """None is somebody who has gone since they were let in."""
+def describe_principal(principal: Principal | None) -> Me:
+    """The principal as `GET /me` tells it; None is somebody who was deleted since they were let in."""
     if principal is None:
         raise Problem("token_invalid")
     return Me(

@@ -11,7 +11,7 @@ from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.events import service as events
 from gpuaas_server.events.service import NewEvent
 from gpuaas_server.identity import rates
-from gpuaas_server.identity.rates import Door
+from gpuaas_server.identity.rates import RateLimit
 from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.context import Actor, Platform
 from gpuaas_server.kernel.database import PLATFORM
@@ -45,11 +45,11 @@ class AgentRefusals:
         self._platform = platform
         self._denials = Denials(platform)
         self._misuses: set[tuple[str, int, str, str]] = set()
-        self._door = Door("enrol", platform.settings.enrolment_rate_per_minute)
+        self._limit = RateLimit("enrol", platform.settings.enrolment_rate_per_minute)
 
     async def limit_enrolment(self, request: Request) -> None:
         """Only refused enrolments count, so a rack behind one address enrols at once. Asked before anything costs much."""
-        await rates.refuse_over(self._platform, self._door, client_address(request))
+        await rates.refuse_over(self._platform, self._limit, client_address(request))
 
     async def at_the_gate(self, request: Request, action: str, problem: Problem) -> None:
         """Nobody has proven to be the node that the message names, so the row says who came, and what they claimed."""
@@ -91,7 +91,7 @@ class AgentRefusals:
         if problem.kind.status not in _STATUSES and problem.code != "enrolment_token_used":
             return
         if action == ENROL and problem.code != "rate_limited":
-            await rates.count_attempt(self._platform, self._door, actor.address)
+            await rates.count_attempt(self._platform, self._limit, actor.address)
         await self._denials.write(actor, AuditEntry(action, resource_id), problem.code)
 
 

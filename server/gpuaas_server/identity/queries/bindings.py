@@ -2,13 +2,16 @@
 
 from datetime import datetime
 
-from psycopg.rows import DictRow
-
+from gpuaas_server.identity.rows import BindingState, MemberRow, UserBinding
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.rows import columns_of, fetch_all, fetch_one, fetch_optional, fetch_value, fetch_values
 
 _ADMIN_LOCK = 0x6770_7502  # serialises the making of the first administrator across replicas
 _AT_PLACE = "b.tenant_id IS NOT DISTINCT FROM %(tenant)s AND b.project_id IS NOT DISTINCT FROM %(project)s"
-_MEMBER = "b.user_id AS id, u.email, u.name, u.disabled, b.role, b.created_at, b.generation"
+_SELECT_MEMBER = (
+    "SELECT b.user_id AS id, u.email, u.name, u.disabled, b.role, b.created_at, b.generation"
+    " FROM role_bindings b JOIN users u ON u.id = b.user_id"
+)
 
 
 async def first_admin_lock(connection: Connection) -> None:
@@ -16,33 +19,33 @@ async def first_admin_lock(connection: Connection) -> None:
 
 
 async def platform_admin_exists(connection: Connection) -> bool:
-    cursor = await connection.execute(
-        "SELECT EXISTS (SELECT 1 FROM role_bindings WHERE role = 'platform_admin') AS found"
+    found = await fetch_value(
+        connection, bool, "SELECT EXISTS (SELECT 1 FROM role_bindings WHERE role = 'platform_admin')"
     )
-    row = await cursor.fetchone()
-    return bool(row and row["found"])
+    return bool(found)
 
 
 async def member_list(
     connection: Connection, tenant_id: str | None, project_id: str | None, after: str | None, limit: int
-) -> list[DictRow]:
-    cursor = await connection.execute(
-        f"SELECT {_MEMBER} FROM role_bindings b JOIN users u ON u.id = b.user_id WHERE {_AT_PLACE}"
+) -> list[MemberRow]:
+    return await fetch_all(
+        connection,
+        MemberRow,
+        f"{_SELECT_MEMBER} WHERE {_AT_PLACE}"
         " AND (%(after)s::text IS NULL OR b.user_id < %(after)s) ORDER BY b.user_id DESC LIMIT %(limit)s",
         {"tenant": tenant_id, "project": project_id, "after": after, "limit": limit},
     )
-    return await cursor.fetchall()
 
 
-async def member_hold(
+async def member_lock(
     connection: Connection, user_id: str, tenant_id: str | None, project_id: str | None
-) -> DictRow | None:
-    cursor = await connection.execute(
-        f"SELECT {_MEMBER} FROM role_bindings b JOIN users u ON u.id = b.user_id"
-        f" WHERE b.user_id = %(user)s AND {_AT_PLACE} FOR UPDATE OF b",
+) -> MemberRow | None:
+    return await fetch_optional(
+        connection,
+        MemberRow,
+        f"{_SELECT_MEMBER} WHERE b.user_id = %(user)s AND {_AT_PLACE} FOR UPDATE OF b",
         {"user": user_id, "tenant": tenant_id, "project": project_id},
     )
-    return await cursor.fetchone()
 
 
 async def member_set(
@@ -53,16 +56,16 @@ async def member_set(
     tenant_id: str | None,
     project_id: str | None,
     now: datetime,
-) -> DictRow:
-    cursor = await connection.execute(
+) -> BindingState:
+    return await fetch_one(
+        connection,
+        BindingState,
         "INSERT INTO role_bindings AS b (id, user_id, role, tenant_id, project_id, created_at)"
         " VALUES (%s, %s, %s, %s, %s, %s) ON CONFLICT ON CONSTRAINT role_bindings_one_per_place"
         " DO UPDATE SET role = EXCLUDED.role, generation = b.generation + 1"
-        " RETURNING role, created_at, generation",
+        f" RETURNING {columns_of(BindingState)}",
         (binding_id, user_id, role, tenant_id, project_id, now),
     )
-    row = await cursor.fetchone()
-    return row or {}
 
 
 async def member_remove(connection: Connection, user_id: str, tenant_id: str | None, project_id: str | None) -> None:
@@ -73,25 +76,27 @@ async def member_remove(connection: Connection, user_id: str, tenant_id: str | N
 
 
 async def admins_lock(connection: Connection, tenant_id: str | None) -> None:
-    """Held before any row: two administrators that remove each other must queue, not deadlock."""
+    """Take this lock before any row: two administrators that remove each other must queue, not deadlock."""
     await connection.execute(
         "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (f"admins:{tenant_id or 'platform'}",)
     )
 
 
 async def admins(connection: Connection, role: str, tenant_id: str | None) -> list[str]:
-    """Who holds the role and can act."""
-    cursor = await connection.execute(
+    """The users who hold the role and can act."""
+    return await fetch_values(
+        connection,
+        str,
         "SELECT b.user_id FROM role_bindings b JOIN users u ON u.id = b.user_id WHERE b.role = %s"
         " AND b.tenant_id IS NOT DISTINCT FROM %s AND NOT u.disabled",
         (role, tenant_id),
     )
-    return [row["user_id"] for row in await cursor.fetchall()]
 
 
-async def user_bindings(connection: Connection, user_ids: list[str]) -> list[DictRow]:
-    cursor = await connection.execute(
-        "SELECT user_id, role, tenant_id, project_id FROM role_bindings WHERE user_id = ANY(%s) ORDER BY id",
+async def user_bindings(connection: Connection, user_ids: list[str]) -> list[UserBinding]:
+    return await fetch_all(
+        connection,
+        UserBinding,
+        f"SELECT {columns_of(UserBinding)} FROM role_bindings WHERE user_id = ANY(%s) ORDER BY id",
         (user_ids,),
     )
-    return await cursor.fetchall()

@@ -2,56 +2,43 @@
 
 from datetime import datetime
 
-from psycopg.rows import DictRow
-
+from gpuaas_server.identity.rows import BrowserSessionRow, EndedBrowserSession, NewBrowserSessionRow
 from gpuaas_server.kernel.database import Connection, rows_removed
+from gpuaas_server.kernel.rows import columns_of, fetch_optional, values_insert, values_of
 
-_COLUMNS = "id, user_id, auth_epoch, last_used_at, expires_at, ends_at"
+
+async def session_insert(connection: Connection, row: NewBrowserSessionRow) -> None:
+    await connection.execute(values_insert("browser_sessions", NewBrowserSessionRow), values_of(row))
 
 
-async def session_insert(
-    connection: Connection,
-    session_id: str,
-    user_id: str,
-    tenant_id: str | None,
-    auth_epoch: int,
-    secret_digest: bytes,
-    now: datetime,
-    expires_at: datetime,
-    ends_at: datetime,
-) -> None:
-    await connection.execute(
-        "INSERT INTO browser_sessions (id, user_id, tenant_id, auth_epoch, secret_digest, created_at, last_used_at,"
-        " expires_at, ends_at) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)",
-        (session_id, user_id, tenant_id, auth_epoch, secret_digest, now, now, expires_at, ends_at),
+async def session_read(connection: Connection, secret_digest: bytes) -> BrowserSessionRow | None:
+    return await fetch_optional(
+        connection,
+        BrowserSessionRow,
+        f"SELECT {columns_of(BrowserSessionRow)} FROM browser_sessions WHERE secret_digest = %s",
+        (secret_digest,),
     )
-
-
-async def session_read(connection: Connection, secret_digest: bytes) -> DictRow | None:
-    cursor = await connection.execute(
-        f"SELECT {_COLUMNS} FROM browser_sessions WHERE secret_digest = %s", (secret_digest,)
-    )
-    return await cursor.fetchone()
 
 
 async def session_slide(
     connection: Connection, session_id: str, now: datetime, expires_at: datetime, before: datetime
 ) -> None:
-    """Of those who use it at once, one moves it on."""
+    """Move the session's end on. Of several requests at once, one does it."""
     await connection.execute(
         "UPDATE browser_sessions SET last_used_at = %s, expires_at = %s WHERE id = %s AND last_used_at <= %s",
         (now, expires_at, session_id, before),
     )
 
 
-async def session_end(connection: Connection, secret_digest: bytes) -> DictRow | None:
-    """The session that was there, and whose; None when there was none."""
-    cursor = await connection.execute(
+async def session_end(connection: Connection, secret_digest: bytes) -> EndedBrowserSession | None:
+    """End the session of this secret; None when there was none."""
+    return await fetch_optional(
+        connection,
+        EndedBrowserSession,
         "DELETE FROM browser_sessions s USING users u WHERE s.secret_digest = %s AND u.id = s.user_id"
-        " RETURNING s.id AS session_id, u.id, u.name, u.tenant_id",
+        " RETURNING u.id, u.name, u.tenant_id, s.id AS session_id",
         (secret_digest,),
     )
-    return await cursor.fetchone()
 
 
 async def sessions_forget(connection: Connection, before: datetime, portion: int) -> int:

@@ -1,21 +1,41 @@
 """SQL of sign-ins by password: failures and lockouts per account and network, and the networks an account is known in."""
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from psycopg.rows import DictRow
-
+from gpuaas_server.identity.rows import FailureCount, LoginAccount, LoginUser
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.rows import columns_of, fetch_one, fetch_value, fetch_values
 
 # The row of all networks that an account is not known in. It sorts before every network: locks are taken from the end.
 ANY_UNKNOWN = "*"
 
 
-async def login_account(connection: Connection, email: str, digest: bytes, network: str, since: datetime) -> DictRow:
+@dataclass(frozen=True, slots=True)
+class _LoginRow(LoginUser):
+    """All columns of the user are NULL when there is none."""
+
+    locked_until: datetime | None
+    slowed_until: datetime | None
+    known: bool
+
+    def account(self) -> LoginAccount:
+        user = LoginUser(
+            self.id, self.name, self.tenant_id, self.password_hash, self.disabled, self.auth_epoch, self.deleting
+        )
+        return LoginAccount(user if user.id else None, self.locked_until, self.slowed_until, self.known)
+
+
+async def login_account(
+    connection: Connection, email: str, digest: bytes, network: str, since: datetime
+) -> LoginAccount:
     """The user, if there is one; the locks on that name, if there are any; whether it is known in this network."""
-    cursor = await connection.execute(
-        "SELECT u.id, u.name, u.tenant_id, u.password_hash, u.disabled, u.auth_epoch, f.locked_until,"
+    row = await fetch_one(
+        connection,
+        _LoginRow,
+        "SELECT u.id, u.name, u.tenant_id, u.password_hash, u.disabled, u.auth_epoch,"
         " EXISTS (SELECT 1 FROM tenants t WHERE t.id = u.tenant_id AND t.delete_after IS NOT NULL) AS deleting,"
-        " a.locked_until AS slowed_until, k.network IS NOT NULL AS known"
+        " f.locked_until, a.locked_until AS slowed_until, k.network IS NOT NULL AS known"
         " FROM (SELECT 1) one LEFT JOIN users u ON u.email = %(email)s"
         " LEFT JOIN login_failures f ON f.username_digest = %(digest)s AND f.network = %(network)s"
         " LEFT JOIN login_failures a ON a.username_digest = %(digest)s AND a.network = %(any)s"
@@ -23,15 +43,16 @@ async def login_account(connection: Connection, email: str, digest: bytes, netwo
         "  AND k.last_sign_in_at > %(since)s",
         {"email": email, "digest": digest, "network": network, "any": ANY_UNKNOWN, "since": since},
     )
-    row = await cursor.fetchone()
-    return row or {}
+    return row.account()
 
 
 async def failure_add(
     connection: Connection, digest: bytes, network: str, now: datetime, attempts: int, lockout: timedelta
-) -> DictRow:
+) -> FailureCount:
     """Count a failure; the one that reaches the limit locks. Those older than a lockout are forgotten."""
-    cursor = await connection.execute(
+    return await fetch_one(
+        connection,
+        FailureCount,
         "INSERT INTO login_failures AS f (username_digest, network, failures, last_failure_at, locked_until)"
         " VALUES (%(digest)s, %(network)s, 1, %(now)s, CASE WHEN %(attempts)s <= 1 THEN %(until)s::timestamptz END)"
         " ON CONFLICT (username_digest, network) DO UPDATE SET last_failure_at = %(now)s,"
@@ -39,7 +60,7 @@ async def failure_add(
         " locked_until = CASE WHEN f.locked_until > %(now)s THEN f.locked_until"
         "  WHEN (CASE WHEN f.last_failure_at < %(old)s THEN 1 ELSE f.failures + 1 END) >= %(attempts)s"
         "  THEN %(until)s::timestamptz END"
-        " RETURNING failures, locked_until",
+        f" RETURNING {columns_of(FailureCount)}",
         {
             "digest": digest,
             "network": network,
@@ -49,17 +70,17 @@ async def failure_add(
             "old": now - lockout,
         },
     )
-    row = await cursor.fetchone()
-    return row or {}
 
 
 async def account_failure_add(
     connection: Connection, digest: bytes, now: datetime, forget_before: datetime, attempts: int, longest: int
 ) -> int:
     """Count a failure from a network that the account is not known in. From `attempts` on each makes all of these wait:
-    a second, two, four, up to the longest. How many there are now.
+    a second, two, four, up to the longest. The answer is how many there are now.
     """
-    cursor = await connection.execute(
+    failures = await fetch_value(
+        connection,
+        int,
         "INSERT INTO login_failures AS f (username_digest, network, failures, last_failure_at, locked_until)"
         " VALUES (%(digest)s, %(any)s, 1, %(now)s, CASE WHEN %(attempts)s <= 1 THEN %(now)s + interval '1 second' END)"
         " ON CONFLICT (username_digest, network) DO UPDATE SET last_failure_at = %(now)s,"
@@ -76,19 +97,19 @@ async def account_failure_add(
             "longest": longest,
         },
     )
-    row = await cursor.fetchone()
-    return int(row["failures"]) if row else 0
+    return failures or 0
 
 
 async def lock_read(connection: Connection, digest: bytes, networks: list[str]) -> datetime | None:
-    """Until when the name is locked there; holds the rows, so that failures being counted now are seen."""
-    cursor = await connection.execute(
+    """Until when the name is locked there. It locks the rows, so that failures being counted now are seen."""
+    ends = await fetch_values(
+        connection,
+        datetime,
         "SELECT locked_until FROM login_failures WHERE username_digest = %s AND network = ANY(%s)"
         " ORDER BY network DESC FOR UPDATE",
         (digest, networks),
     )
-    locks = [row["locked_until"] for row in await cursor.fetchall() if row["locked_until"] is not None]
-    return max(locks, default=None)
+    return max((end for end in ends if end is not None), default=None)
 
 
 async def network_failures_clear(connection: Connection, digest: bytes, network: str) -> None:

@@ -1,24 +1,27 @@
 """SQL that reads a caller whole: account, bindings or keys, in one round trip."""
 
-from psycopg.rows import DictRow
-
+from gpuaas_server.identity.rows import AccountPrincipalRow, UserPrincipalRow
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.rows import fetch_all, fetch_optional
 
 
-async def user_principal(connection: Connection, user_id: str) -> DictRow | None:
-    cursor = await connection.execute(
+async def user_principal(connection: Connection, user_id: str) -> UserPrincipalRow | None:
+    return await fetch_optional(
+        connection,
+        UserPrincipalRow,
         "SELECT u.id, u.name, u.email, u.tenant_id, u.disabled, u.auth_epoch,"
         " EXISTS (SELECT 1 FROM tenants t WHERE t.id = u.tenant_id AND t.delete_after IS NOT NULL) AS deleting,"
         " (SELECT array_agg(ARRAY[b.role, b.tenant_id, b.project_id]) FROM role_bindings b"
         "  WHERE b.user_id = u.id) AS bindings FROM users u WHERE u.id = %s",
         (user_id,),
     )
-    return await cursor.fetchone()
 
 
-async def service_account_principal(connection: Connection, account_id: str) -> list[DictRow]:
-    """One row for each key, at least one; `certificates` is a list of [thumbprint, end in seconds], or null."""
-    cursor = await connection.execute(
+async def service_account_principal(connection: Connection, account_id: str) -> list[AccountPrincipalRow]:
+    """One row for each key, at least one."""
+    return await fetch_all(
+        connection,
+        AccountPrincipalRow,
         "SELECT s.id, s.name, s.tenant_id, s.project_id, s.scopes, s.app_slugs, s.disabled, s.expires_at,"
         " s.certificate_required, (SELECT jsonb_agg(jsonb_build_array(c.thumbprint, extract(epoch FROM c.expires_at)))"
         "  FROM service_account_certificates c WHERE c.service_account_id = s.id) AS certificates,"
@@ -28,4 +31,3 @@ async def service_account_principal(connection: Connection, account_id: str) -> 
         " WHERE s.id = %s",
         (account_id,),
     )
-    return await cursor.fetchall()

@@ -3,26 +3,27 @@
 from datetime import datetime
 
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.rows import fetch_value
 
 
 async def rate_add(connection: Connection, address: str, minute: datetime, attempts: int) -> int:
     """Count attempts of a source in a minute; the answer is how many there are now."""
-    cursor = await connection.execute(
+    counted = await fetch_value(
+        connection,
+        int,
         "INSERT INTO login_rates AS r (address, minute, attempts) VALUES (%s, %s, %s)"
         " ON CONFLICT (address, minute) DO UPDATE SET attempts = r.attempts + EXCLUDED.attempts"
         " RETURNING attempts",
         (address, minute, attempts),
     )
-    row = await cursor.fetchone()
-    return int(row["attempts"]) if row else 0
+    return counted or 0
 
 
 async def rate_read(connection: Connection, address: str, minute: datetime) -> int:
-    cursor = await connection.execute(
-        "SELECT attempts FROM login_rates WHERE address = %s AND minute = %s", (address, minute)
+    counted = await fetch_value(
+        connection, int, "SELECT attempts FROM login_rates WHERE address = %s AND minute = %s", (address, minute)
     )
-    row = await cursor.fetchone()
-    return int(row["attempts"]) if row else 0
+    return counted or 0
 
 
 async def rate_forget(connection: Connection, before: datetime) -> None:

@@ -3,71 +3,69 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from psycopg.rows import DictRow
-
+from gpuaas_server.identity.rows import KeyRow, NewKeyRow, NewServiceAccountRow, ServiceAccountRow, SignInKey
 from gpuaas_server.kernel.database import Connection
-
-_COLUMNS = (
-    "id, tenant_id, project_id, name, scopes, app_slugs, disabled, certificate_required, expires_at, created_by,"
-    " created_at, generation"
+from gpuaas_server.kernel.rows import (
+    columns_of,
+    fetch_all,
+    fetch_one,
+    fetch_optional,
+    fetch_value,
+    fetch_values,
+    values_insert,
+    values_of,
 )
-_KEY = "id, disabled, created_at, expires_at, last_used_at"
 
 
-async def service_account_insert(
-    connection: Connection,
-    account_id: str,
-    tenant_id: str,
-    project_id: str,
-    name: str,
-    scopes: Sequence[str],
-    app_slugs: Sequence[str],
-    expires_at: datetime | None,
-    created_by: str,
-    now: datetime,
-) -> DictRow | None:
+async def service_account_insert(connection: Connection, row: NewServiceAccountRow) -> ServiceAccountRow | None:
     """The row, or None when the name is taken in this project."""
-    cursor = await connection.execute(
-        "INSERT INTO service_accounts"
-        " (id, tenant_id, project_id, name, scopes, app_slugs, expires_at, created_by, created_at)"
-        " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)"
-        f" ON CONFLICT ON CONSTRAINT service_accounts_one_per_name DO NOTHING RETURNING {_COLUMNS}",
-        (account_id, tenant_id, project_id, name, list(scopes), list(app_slugs), expires_at, created_by, now),
+    return await fetch_optional(
+        connection,
+        ServiceAccountRow,
+        f"{values_insert('service_accounts', NewServiceAccountRow)}"
+        f" ON CONFLICT ON CONSTRAINT service_accounts_one_per_name DO NOTHING RETURNING {columns_of(ServiceAccountRow)}",
+        values_of(row),
     )
-    return await cursor.fetchone()
 
 
 async def apps_controlled(connection: Connection, account_id: str) -> list[str]:
-    cursor = await connection.execute(
+    found = await fetch_value(
+        connection,
+        list[str],
         "SELECT app_slugs FROM service_accounts WHERE id = %s AND NOT disabled AND 'apps:control' = ANY(scopes)",
         (account_id,),
     )
-    row = await cursor.fetchone()
-    return list(row["app_slugs"]) if row else []
+    return found or []
 
 
-async def service_account_list(connection: Connection, project_id: str, after: str | None, limit: int) -> list[DictRow]:
-    cursor = await connection.execute(
-        f"SELECT {_COLUMNS} FROM service_accounts WHERE project_id = %(project)s"
+async def service_account_list(
+    connection: Connection, project_id: str, after: str | None, limit: int
+) -> list[ServiceAccountRow]:
+    return await fetch_all(
+        connection,
+        ServiceAccountRow,
+        f"SELECT {columns_of(ServiceAccountRow)} FROM service_accounts WHERE project_id = %(project)s"
         " AND (%(after)s::text IS NULL OR id < %(after)s) ORDER BY id DESC LIMIT %(limit)s",
         {"project": project_id, "after": after, "limit": limit},
     )
-    return await cursor.fetchall()
 
 
-async def service_account_show(connection: Connection, project_id: str, account_id: str) -> DictRow | None:
-    cursor = await connection.execute(
-        f"SELECT {_COLUMNS} FROM service_accounts WHERE id = %s AND project_id = %s", (account_id, project_id)
-    )
-    return await cursor.fetchone()
-
-
-async def service_account_hold(connection: Connection, project_id: str, account_id: str) -> DictRow | None:
-    cursor = await connection.execute(
-        f"SELECT {_COLUMNS} FROM service_accounts WHERE id = %s AND project_id = %s FOR UPDATE",
+async def service_account_show(connection: Connection, project_id: str, account_id: str) -> ServiceAccountRow | None:
+    return await fetch_optional(
+        connection,
+        ServiceAccountRow,
+        f"SELECT {columns_of(ServiceAccountRow)} FROM service_accounts WHERE id = %s AND project_id = %s",
         (account_id, project_id),
     )
-    return await cursor.fetchone()
+
+
+async def service_account_lock(connection: Connection, project_id: str, account_id: str) -> ServiceAccountRow | None:
+    return await fetch_optional(
+        connection,
+        ServiceAccountRow,
+        f"SELECT {columns_of(ServiceAccountRow)} FROM service_accounts WHERE id = %s AND project_id = %s FOR UPDATE",
+        (account_id, project_id),
+    )
 
 
 async def service_account_update(
@@ -78,60 +76,55 @@ async def service_account_update(
     disabled: bool,
     certificate_required: bool,
     expires_at: datetime | None,
-) -> DictRow:
-    cursor = await connection.execute(
+) -> ServiceAccountRow:
+    return await fetch_one(
+        connection,
+        ServiceAccountRow,
         "UPDATE service_accounts SET scopes = %s, app_slugs = %s, disabled = %s, certificate_required = %s,"
         " expires_at = %s, generation = generation + 1"
-        f" WHERE id = %s RETURNING {_COLUMNS}",
+        f" WHERE id = %s RETURNING {columns_of(ServiceAccountRow)}",
         (list(scopes), list(app_slugs), disabled, certificate_required, expires_at, account_id),
     )
-    row = await cursor.fetchone()
-    return row or {}
 
 
-async def key_insert(
-    connection: Connection,
-    key_id: str,
-    account_id: str,
-    tenant_id: str,
-    digest: bytes,
-    expires_at: datetime | None,
-    now: datetime,
-) -> DictRow:
-    cursor = await connection.execute(
-        "INSERT INTO service_account_keys (id, service_account_id, tenant_id, digest, expires_at, created_at)"
-        f" VALUES (%s, %s, %s, %s, %s, %s) RETURNING {_KEY}",
-        (key_id, account_id, tenant_id, digest, expires_at, now),
+async def key_insert(connection: Connection, row: NewKeyRow) -> KeyRow:
+    return await fetch_one(
+        connection,
+        KeyRow,
+        f"{values_insert('service_account_keys', NewKeyRow)} RETURNING {columns_of(KeyRow)}",
+        values_of(row),
     )
-    row = await cursor.fetchone()
-    return row or {}
 
 
-async def key_list(connection: Connection, account_id: str, after: str | None, limit: int) -> list[DictRow]:
-    cursor = await connection.execute(
-        f"SELECT {_KEY} FROM service_account_keys WHERE service_account_id = %(account)s"
+async def key_list(connection: Connection, account_id: str, after: str | None, limit: int) -> list[KeyRow]:
+    return await fetch_all(
+        connection,
+        KeyRow,
+        f"SELECT {columns_of(KeyRow)} FROM service_account_keys WHERE service_account_id = %(account)s"
         " AND (%(after)s::text IS NULL OR id < %(after)s) ORDER BY id DESC LIMIT %(limit)s",
         {"account": account_id, "after": after, "limit": limit},
     )
-    return await cursor.fetchall()
 
 
 async def key_count(connection: Connection, account_id: str, now: datetime) -> int:
-    cursor = await connection.execute(
-        "SELECT count(*) AS live FROM service_account_keys"
+    live = await fetch_value(
+        connection,
+        int,
+        "SELECT count(*) FROM service_account_keys"
         " WHERE service_account_id = %s AND (expires_at IS NULL OR expires_at > %s)",
         (account_id, now),
     )
-    row = await cursor.fetchone()
-    return int(row["live"]) if row else 0
+    return live or 0
 
 
-async def key_update(connection: Connection, account_id: str, key_id: str, disabled: bool) -> DictRow | None:
-    cursor = await connection.execute(
-        f"UPDATE service_account_keys SET disabled = %s WHERE id = %s AND service_account_id = %s RETURNING {_KEY}",
+async def key_update(connection: Connection, account_id: str, key_id: str, disabled: bool) -> KeyRow | None:
+    return await fetch_optional(
+        connection,
+        KeyRow,
+        "UPDATE service_account_keys SET disabled = %s WHERE id = %s AND service_account_id = %s"
+        f" RETURNING {columns_of(KeyRow)}",
         (disabled, key_id, account_id),
     )
-    return await cursor.fetchone()
 
 
 async def service_account_delete(connection: Connection, account_id: str) -> None:
@@ -148,10 +141,12 @@ async def key_delete(connection: Connection, account_id: str, key_id: str) -> bo
     return await cursor.fetchone() is not None
 
 
-async def sign_in_keys(connection: Connection, account_id: str, now: datetime) -> list[DictRow]:
+async def sign_in_keys(connection: Connection, account_id: str, now: datetime) -> list[SignInKey]:
     """The live keys of an account, with the account's own state in every row."""
-    cursor = await connection.execute(
-        "SELECT k.id AS key_id, k.digest, s.name, s.tenant_id, s.project_id, s.scopes, s.disabled,"
+    return await fetch_all(
+        connection,
+        SignInKey,
+        "SELECT s.id, s.name, s.tenant_id, k.id AS key_id, k.digest, s.project_id, s.scopes, s.disabled,"
         " s.expires_at, s.certificate_required,"
         " (SELECT jsonb_agg(jsonb_build_array(c.thumbprint, extract(epoch FROM c.expires_at)))"
         "  FROM service_account_certificates c WHERE c.service_account_id = s.id) AS certificates,"
@@ -161,7 +156,6 @@ async def sign_in_keys(connection: Connection, account_id: str, now: datetime) -
         " WHERE s.id = %s AND NOT k.disabled AND (k.expires_at IS NULL OR k.expires_at > %s)",
         (account_id, now),
     )
-    return await cursor.fetchall()
 
 
 async def key_used(connection: Connection, key_id: str, now: datetime) -> None:
@@ -169,5 +163,4 @@ async def key_used(connection: Connection, key_id: str, now: datetime) -> None:
 
 
 async def project_of(connection: Connection, account_id: str) -> list[str]:
-    cursor = await connection.execute("SELECT project_id FROM service_accounts WHERE id = %s", (account_id,))
-    return [row["project_id"] for row in await cursor.fetchall()]
+    return await fetch_values(connection, str, "SELECT project_id FROM service_accounts WHERE id = %s", (account_id,))

@@ -2,47 +2,36 @@
 
 from datetime import datetime
 
-from psycopg.rows import DictRow
-
+from gpuaas_server.identity.rows import AccountIdentity, LockedSession, NewSessionRow
 from gpuaas_server.kernel.database import Connection, rows_removed
+from gpuaas_server.kernel.rows import columns_of, fetch_optional, values_insert, values_of
 
 
-async def session_insert(
-    connection: Connection,
-    session_id: str,
-    user_id: str,
-    tenant_id: str | None,
-    auth_epoch: int,
-    family_digest: bytes,
-    token_digest: bytes,
-    expires_at: datetime,
-    now: datetime,
-) -> None:
-    await connection.execute(
-        "INSERT INTO sessions (id, user_id, tenant_id, auth_epoch, family_digest, token_digest, rotated_at, created_at,"
-        " last_used_at, expires_at) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
-        (session_id, user_id, tenant_id, auth_epoch, family_digest, token_digest, now, now, now, expires_at),
-    )
+async def session_insert(connection: Connection, row: NewSessionRow) -> None:
+    await connection.execute(values_insert("sessions", NewSessionRow), values_of(row))
 
 
-async def session_holder(connection: Connection, family_digest: bytes) -> DictRow | None:
-    cursor = await connection.execute(
-        "SELECT u.id, u.name, u.tenant_id FROM sessions s JOIN users u ON u.id = s.user_id WHERE s.family_digest = %s",
+async def session_user(connection: Connection, family_digest: bytes) -> AccountIdentity | None:
+    return await fetch_optional(
+        connection,
+        AccountIdentity,
+        f"SELECT {columns_of(AccountIdentity, 'u')} FROM sessions s JOIN users u ON u.id = s.user_id"
+        " WHERE s.family_digest = %s",
         (family_digest,),
     )
-    return await cursor.fetchone()
 
 
-async def session_hold(connection: Connection, family_digest: bytes) -> DictRow | None:
-    """Those who refresh at the same moment go on one after the other."""
-    cursor = await connection.execute(
+async def session_lock(connection: Connection, family_digest: bytes) -> LockedSession | None:
+    """The session, locked: those who refresh at the same moment go on one after the other."""
+    return await fetch_optional(
+        connection,
+        LockedSession,
         "SELECT s.id, s.auth_epoch, s.token_digest, s.previous_digest, s.rotated_at, s.retried, s.expires_at,"
         " s.revoked_at, u.auth_epoch AS user_epoch,"
         " u.disabled OR EXISTS (SELECT 1 FROM tenants t WHERE t.id = u.tenant_id AND t.delete_after IS NOT NULL) AS disabled"
         " FROM sessions s JOIN users u ON u.id = s.user_id WHERE s.family_digest = %s FOR UPDATE OF s",
         (family_digest,),
     )
-    return await cursor.fetchone()
 
 
 async def session_rotate(

@@ -2,9 +2,9 @@
 
 from datetime import datetime
 
-from psycopg.rows import DictRow
-
+from gpuaas_server.identity.rows import RevokedSigningKey, SealedSigningKey, SigningKeyRow, VerifyingKey
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.rows import columns_of, fetch_all, fetch_optional, fetch_values
 
 _LOCK = 0x6770_7501  # serialises the making of keys across replicas
 
@@ -20,61 +20,66 @@ async def signing_key_insert(connection: Connection, key_id: str, public: bytes,
 
 
 async def signing_key_retire(connection: Connection, verifies_until: datetime) -> list[str]:
-    """The keys that signed until now."""
-    cursor = await connection.execute(
+    """Retire the keys that signed until now; the answer has their ids."""
+    return await fetch_values(
+        connection,
+        str,
         "UPDATE signing_keys SET verifies_until = %s, sealed_private_key = NULL WHERE verifies_until IS NULL"
         " RETURNING id",
         (verifies_until,),
     )
-    return [row["id"] for row in await cursor.fetchall()]
 
 
-async def signing_key_revoke(connection: Connection, key_id: str, now: datetime) -> DictRow | None:
-    """The row as it was before; nothing that the key signed is good any more."""
-    cursor = await connection.execute(
+async def signing_key_revoke(connection: Connection, key_id: str, now: datetime) -> RevokedSigningKey | None:
+    """Nothing that the key signed is good any more. The answer is the row as it was before."""
+    return await fetch_optional(
+        connection,
+        RevokedSigningKey,
         "UPDATE signing_keys k SET verifies_until = LEAST(k.verifies_until, %s), sealed_private_key = NULL FROM signing_keys b"
-        " WHERE k.id = %s AND b.id = k.id RETURNING b.id, b.verifies_until",
+        f" WHERE k.id = %s AND b.id = k.id RETURNING {columns_of(RevokedSigningKey, 'b')}",
         (now, key_id),
     )
-    return await cursor.fetchone()
 
 
-async def signing_key_current(connection: Connection) -> DictRow | None:
-    cursor = await connection.execute(
-        "SELECT id, sealed_private_key FROM signing_keys WHERE verifies_until IS NULL ORDER BY id DESC LIMIT 1"
+async def signing_key_current(connection: Connection) -> SealedSigningKey | None:
+    return await fetch_optional(
+        connection,
+        SealedSigningKey,
+        f"SELECT {columns_of(SealedSigningKey)} FROM signing_keys WHERE verifies_until IS NULL ORDER BY id DESC LIMIT 1",
     )
-    return await cursor.fetchone()
 
 
-async def signing_key_verifying(connection: Connection, now: datetime) -> list[DictRow]:
+async def signing_key_verifying(connection: Connection, now: datetime) -> list[VerifyingKey]:
     """Every key whose tokens are still good."""
-    cursor = await connection.execute(
-        "SELECT id, public_key, verifies_until FROM signing_keys"
+    return await fetch_all(
+        connection,
+        VerifyingKey,
+        f"SELECT {columns_of(VerifyingKey)} FROM signing_keys"
         " WHERE verifies_until IS NULL OR verifies_until > %s ORDER BY id DESC",
         (now,),
     )
-    return await cursor.fetchall()
 
 
-async def signing_key_list(connection: Connection, after: str | None, limit: int) -> list[DictRow]:
-    cursor = await connection.execute(
-        "SELECT id, public_key, created_at, verifies_until, sealed_private_key IS NOT NULL AS sealed FROM signing_keys"
-        " WHERE %s::text IS NULL OR id < %s ORDER BY id DESC LIMIT %s",
+async def signing_key_list(connection: Connection, after: str | None, limit: int) -> list[SigningKeyRow]:
+    return await fetch_all(
+        connection,
+        SigningKeyRow,
+        f"SELECT {columns_of(SigningKeyRow)} FROM signing_keys WHERE %s::text IS NULL OR id < %s ORDER BY id DESC LIMIT %s",
         (after, after, limit),
     )
-    return await cursor.fetchall()
 
 
-async def signing_keys_sealed(connection: Connection) -> list[DictRow]:
-    """Those that an older release left under the master key."""
-    cursor = await connection.execute(
-        "SELECT id, sealed_private_key FROM signing_keys WHERE sealed_private_key IS NOT NULL ORDER BY id"
+async def signing_keys_sealed(connection: Connection) -> list[SealedSigningKey]:
+    """The keys that an older release left under the master key."""
+    return await fetch_all(
+        connection,
+        SealedSigningKey,
+        f"SELECT {columns_of(SealedSigningKey)} FROM signing_keys WHERE sealed_private_key IS NOT NULL ORDER BY id",
     )
-    return await cursor.fetchall()
 
 
 async def signing_key_moved(connection: Connection, key_id: str) -> bool:
-    """False when it was moved, or signs no more, meanwhile."""
+    """False when the key was moved, or signs no more, meanwhile."""
     cursor = await connection.execute(
         "UPDATE signing_keys SET sealed_private_key = NULL WHERE id = %s AND sealed_private_key IS NOT NULL RETURNING id",
         (key_id,),

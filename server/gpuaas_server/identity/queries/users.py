@@ -2,11 +2,11 @@
 
 from datetime import datetime
 
-from psycopg.rows import DictRow
-
+from gpuaas_server.identity.rows import UserPassword, UserRow
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.rows import columns_of, fetch_all, fetch_one, fetch_optional, fetch_values
 
-_COLUMNS = "id, tenant_id, email, name, disabled, last_sign_in_at, created_at, generation"
+_COLUMNS = columns_of(UserRow)
 
 
 async def user_insert(
@@ -17,76 +17,76 @@ async def user_insert(
     name: str,
     password_hash: str,
     now: datetime,
-) -> DictRow | None:
+) -> UserRow | None:
     """The row, or None when the address is taken."""
-    cursor = await connection.execute(
+    return await fetch_optional(
+        connection,
+        UserRow,
         "INSERT INTO users (id, tenant_id, email, name, password_hash, created_at)"
         f" VALUES (%s, %s, %s, %s, %s, %s)"
         f" ON CONFLICT ON CONSTRAINT users_one_per_email DO NOTHING RETURNING {_COLUMNS}",
         (user_id, tenant_id, email, name, password_hash, now),
     )
-    return await cursor.fetchone()
 
 
-async def user_list(connection: Connection, tenant_id: str | None, after: str | None, limit: int) -> list[DictRow]:
-    cursor = await connection.execute(
+async def user_list(connection: Connection, tenant_id: str | None, after: str | None, limit: int) -> list[UserRow]:
+    return await fetch_all(
+        connection,
+        UserRow,
         f"SELECT {_COLUMNS} FROM users WHERE (%(tenant)s::text IS NULL OR tenant_id = %(tenant)s)"
         " AND deleted_at IS NULL"
         " AND (%(after)s::text IS NULL OR id < %(after)s) ORDER BY id DESC LIMIT %(limit)s",
         {"tenant": tenant_id, "after": after, "limit": limit},
     )
-    return await cursor.fetchall()
 
 
-async def user_show(connection: Connection, user_id: str) -> DictRow | None:
-    cursor = await connection.execute(f"SELECT {_COLUMNS} FROM users WHERE id = %s AND deleted_at IS NULL", (user_id,))
-    return await cursor.fetchone()
+async def user_show(connection: Connection, user_id: str) -> UserRow | None:
+    return await fetch_optional(
+        connection, UserRow, f"SELECT {_COLUMNS} FROM users WHERE id = %s AND deleted_at IS NULL", (user_id,)
+    )
 
 
-async def user_of_email(connection: Connection, email: str) -> DictRow | None:
-    cursor = await connection.execute(f"SELECT {_COLUMNS} FROM users WHERE email = %s", (email.lower(),))
-    return await cursor.fetchone()
+async def user_of_email(connection: Connection, email: str) -> UserRow | None:
+    return await fetch_optional(connection, UserRow, f"SELECT {_COLUMNS} FROM users WHERE email = %s", (email.lower(),))
 
 
 async def user_emails(connection: Connection, user_ids: list[str]) -> list[str]:
-    cursor = await connection.execute("SELECT email FROM users WHERE id = ANY(%s)", (user_ids,))
-    return [row["email"] for row in await cursor.fetchall()]
+    return await fetch_values(connection, str, "SELECT email FROM users WHERE id = ANY(%s)", (user_ids,))
 
 
-async def oldest_admin(connection: Connection) -> DictRow | None:
-    """Of those who hold platform_admin, disabled ones too, the one who has been there for longest."""
-    cursor = await connection.execute(
+async def oldest_admin(connection: Connection) -> UserRow | None:
+    """The oldest of the users who hold platform_admin, disabled ones too."""
+    return await fetch_optional(
+        connection,
+        UserRow,
         f"SELECT {_COLUMNS} FROM users WHERE id IN (SELECT user_id FROM role_bindings WHERE role = 'platform_admin')"
-        " ORDER BY created_at, id LIMIT 1"
+        " ORDER BY created_at, id LIMIT 1",
     )
-    return await cursor.fetchone()
 
 
-async def user_hold(connection: Connection, user_id: str) -> DictRow | None:
-    """As user_show, held against concurrent changes."""
-    cursor = await connection.execute(
-        f"SELECT {_COLUMNS} FROM users WHERE id = %s AND deleted_at IS NULL FOR UPDATE", (user_id,)
+async def user_lock(connection: Connection, user_id: str) -> UserRow | None:
+    """As user_show, with the row locked."""
+    return await fetch_optional(
+        connection, UserRow, f"SELECT {_COLUMNS} FROM users WHERE id = %s AND deleted_at IS NULL FOR UPDATE", (user_id,)
     )
-    return await cursor.fetchone()
 
 
-async def user_update(connection: Connection, user_id: str, name: str, disabled: bool) -> DictRow:
+async def user_update(connection: Connection, user_id: str, name: str, disabled: bool) -> UserRow:
     """Disabling starts a new epoch: tokens from before stay dead when the user is enabled again."""
-    cursor = await connection.execute(
+    return await fetch_one(
+        connection,
+        UserRow,
         "UPDATE users SET name = %(name)s, disabled = %(disabled)s, generation = generation + 1,"
         " auth_epoch = auth_epoch + CASE WHEN %(disabled)s AND NOT disabled THEN 1 ELSE 0 END"
         f" WHERE id = %(id)s RETURNING {_COLUMNS}",
         {"id": user_id, "name": name, "disabled": disabled},
     )
-    row = await cursor.fetchone()
-    return row or {}
 
 
-async def password_read(connection: Connection, user_id: str) -> DictRow | None:
-    cursor = await connection.execute(
-        "SELECT email, name, tenant_id, password_hash, auth_epoch FROM users WHERE id = %s", (user_id,)
+async def password_read(connection: Connection, user_id: str) -> UserPassword | None:
+    return await fetch_optional(
+        connection, UserPassword, f"SELECT {columns_of(UserPassword)} FROM users WHERE id = %s", (user_id,)
     )
-    return await cursor.fetchone()
 
 
 async def password_set(connection: Connection, user_id: str, password_hash: str, epoch: int | None) -> bool:
