@@ -168,16 +168,19 @@ def _settings(arguments: argparse.Namespace) -> int:
 
 
 def _contract(arguments: argparse.Namespace) -> int:
-    from gpuaas_server.contract import check_contract, write_contract
+    from gpuaas_server.compatibility import breaking_changes
+    from gpuaas_server.contract import check_contract, openapi_document, write_contract
 
-    if arguments.check:
-        base = json.loads(arguments.base.read_text()) if arguments.base else None
-        complaints = check_contract(arguments.directory, base)
-        for complaint in complaints:
-            print(complaint, file=sys.stderr)
-        return 1 if complaints else 0
-    write_contract(arguments.directory)
-    return 0
+    if not arguments.check:
+        write_contract(arguments.directory)
+        return 0
+    if arguments.base:
+        for change in breaking_changes(json.loads(arguments.base.read_text()), openapi_document()):
+            print(f"would break clients of the earlier contract: {change}")
+    complaints = check_contract(arguments.directory)
+    for complaint in complaints:
+        print(complaint, file=sys.stderr)
+    return 1 if complaints else 0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -216,8 +219,10 @@ def _parser() -> argparse.ArgumentParser:
     migrate.add_argument("--down-to", help="Go down to this revision instead ('base': empty).")
     command("settings", _settings, "Print every setting with its default.")
     contract = command("contract", _contract, "Write the generated files of contract/ and docs/reference/.")
-    contract.add_argument("--check", action="store_true", help="Only say what is out of date or breaking.")
-    contract.add_argument("--base", type=Path, help="An earlier openapi.json; breaking changes against it are refused.")
+    contract.add_argument(
+        "--check", action="store_true", help="Only say what is out of date, and refuse to break a release."
+    )
+    contract.add_argument("--base", type=Path, help="An earlier openapi.json: what would break its clients is listed.")
     contract.add_argument("--directory", type=Path, default=Path("."))
     return parser
 
