@@ -4,23 +4,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from psycopg.rows import DictRow
-
+from gpuaas_server.app_usage.rows import UsagePosition, UsageRecordRow, UsageTotalRow
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.json_text import as_json
+from gpuaas_server.kernel.rows import columns_of, fetch_all, fetch_optional, fetch_values, fields_of
 
-COLUMNS = (
-    "id, tenant_id, project_id, instance_id, app_slug, source_key, metric, unit, quantity, started_at, ended_at, subject,"
-    " reported_by, correlation_id, recorded_at"
-)
+COLUMNS = columns_of(UsageRecordRow)
 # One statement: what is added to the sums is what was added to the records, whoever else reports the same at this moment.
 # In the order of the keys, so that two who add to the same days do not wait for each other in a circle.
 _ADD = (
-    f"WITH told AS (SELECT {COLUMNS} FROM jsonb_to_recordset(%s::jsonb) AS r(id text, tenant_id text, project_id text,"
-    " instance_id text, app_slug text, source_key text, metric text, unit text, quantity bigint, started_at timestamptz,"
-    " ended_at timestamptz, subject text, reported_by text, correlation_id text, recorded_at timestamptz)"
+    f"WITH reported AS (SELECT {COLUMNS} FROM jsonb_populate_recordset(NULL::app_usage_records, %s::jsonb)"
     " ORDER BY source_key),"
-    f" added AS (INSERT INTO app_usage_records ({COLUMNS}) SELECT {COLUMNS} FROM told"
+    f" added AS (INSERT INTO app_usage_records ({COLUMNS}) SELECT {COLUMNS} FROM reported"
     " ON CONFLICT (instance_id, source_key) DO NOTHING RETURNING *),"
     " summed AS (INSERT INTO app_usage_days (tenant_id, project_id, instance_id, app_slug, metric, unit, day, quantity,"
     " records) SELECT tenant_id, project_id, instance_id, app_slug, metric, unit, (ended_at AT TIME ZONE 'UTC')::date,"
@@ -39,29 +34,33 @@ class UsageFilter:
     before: datetime | None = None
 
 
-async def records_add(connection: Connection, rows: Sequence[dict[str, object]]) -> set[str]:
-    """The keys of those that were not there yet."""
-    cursor = await connection.execute(_ADD, (as_json(list(rows)),))
-    return {row["source_key"] for row in await cursor.fetchall()}
+async def records_add(connection: Connection, rows: Sequence[UsageRecordRow]) -> set[str]:
+    """Add the records, and return the source keys of those that were not there yet."""
+    return set(await fetch_values(connection, str, _ADD, (as_json([fields_of(row) for row in rows]),)))
 
 
-async def records_known(connection: Connection, instance_id: str, source_keys: Sequence[str]) -> list[DictRow]:
-    cursor = await connection.execute(
+async def records_known(connection: Connection, instance_id: str, source_keys: Sequence[str]) -> list[UsageRecordRow]:
+    return await fetch_all(
+        connection,
+        UsageRecordRow,
         f"SELECT {COLUMNS} FROM app_usage_records WHERE instance_id = %s AND source_key = ANY(%s)",
         (instance_id, list(source_keys)),
     )
-    return await cursor.fetchall()
 
 
-async def record_place(connection: Connection, project_id: str, record_id: str) -> DictRow | None:
-    cursor = await connection.execute(
-        "SELECT ended_at, id FROM app_usage_records WHERE id = %s AND project_id = %s", (record_id, project_id)
+async def record_position(connection: Connection, project_id: str, record_id: str) -> UsagePosition | None:
+    return await fetch_optional(
+        connection,
+        UsagePosition,
+        "SELECT ended_at, id FROM app_usage_records WHERE id = %s AND project_id = %s",
+        (record_id, project_id),
     )
-    return await cursor.fetchone()
 
 
-async def record_list(connection: Connection, wanted: UsageFilter, after: DictRow | None, limit: int) -> list[DictRow]:
-    """The latest end first. The clauses are ours; only values come from outside."""
+async def record_list(
+    connection: Connection, wanted: UsageFilter, after: UsagePosition | None, limit: int
+) -> list[UsageRecordRow]:
+    """List the latest end first. The clauses are constants; only values come from outside."""
     clauses, values = ["project_id = %s"], list[object]([wanted.project_id])
     for clause, value in (
         ("instance_id = %s", wanted.instance_id),
@@ -73,13 +72,14 @@ async def record_list(connection: Connection, wanted: UsageFilter, after: DictRo
             values.append(value)
     if after is not None:
         clauses.append("(ended_at, id) < (%s, %s)")
-        values += [after["ended_at"], after["id"]]
-    cursor = await connection.execute(
+        values += [after.ended_at, after.id]
+    return await fetch_all(
+        connection,
+        UsageRecordRow,
         f"SELECT {COLUMNS} FROM app_usage_records WHERE {' AND '.join(clauses)}"
         " ORDER BY ended_at DESC, id DESC LIMIT %s",
         [*values, limit],
     )
-    return await cursor.fetchall()
 
 
 async def totals(
@@ -89,8 +89,8 @@ async def totals(
     days: tuple[date, date],
     after: tuple[str, str, str] | None,
     limit: int,
-) -> list[DictRow]:
-    """In the order of the primary key, so that a page ends where its last group does."""
+) -> list[UsageTotalRow]:
+    """List the totals in the order of the primary key, so that a page ends where its last group does."""
     clauses, values = ["project_id = %s", "day BETWEEN %s AND %s"], list[object]([project_id, *days])
     if instance_id is not None:
         clauses.append("instance_id = %s")
@@ -98,10 +98,11 @@ async def totals(
     if after is not None:
         clauses.append("(instance_id, metric, unit) > (%s, %s, %s)")
         values += after
-    cursor = await connection.execute(
+    return await fetch_all(
+        connection,
+        UsageTotalRow,
         "SELECT instance_id, max(app_slug) AS app_slug, metric, unit, sum(quantity) AS quantity, sum(records) AS records"
         f" FROM app_usage_days WHERE {' AND '.join(clauses)} GROUP BY instance_id, metric, unit"
         " ORDER BY instance_id, metric, unit LIMIT %s",
         [*values, limit],
     )
-    return await cursor.fetchall()

@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
 
-from psycopg.rows import DictRow
-
 from gpuaas_server.app_usage import queries
 from gpuaas_server.app_usage.queries import UsageFilter
+from gpuaas_server.app_usage.rows import UsageRecordRow
 from gpuaas_server.app_usage.schemas import (
     UsageBatch,
     UsageRecord,
@@ -24,6 +23,7 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.rows import fields_of
 
 __all__ = ["UsageFilter", "app_usage_list", "app_usage_report", "app_usage_totals"]
 
@@ -38,88 +38,83 @@ USUAL_DAYS = 31
 async def app_usage_report(
     tx: Tx, caller: Caller, project_id: str, instance_id: str, body: UsageBatch
 ) -> UsageReported:
-    """All or none. What is known under its key with the same content is not recorded again: a repetition is harmless."""
+    """Record all or none. A record that is known with the same content is not added again: a repetition is harmless."""
     metered = await metering.metered(tx.connection, caller, project_id, instance_id)
     faults = [fault for one in body.records for fault in _faults(metered, one, tx.now)]
     if faults:
         listed: list[object] = [{"source_key": key, "message": message} for key, message in faults[:MOST_NAMED]]
         raise Problem("usage_invalid", f"{faults[0][0]}: {faults[0][1]}", {"faults": listed, "count": len(faults)})
-    rows = _once([_row(tx, metered, one) for one in body.records])
+    rows = _without_repeats([_row(tx, metered, one) for one in body.records])
     added = await queries.records_add(tx.connection, rows)
-    known = [row for row in rows if row["source_key"] not in added]
+    known = [row for row in rows if row.source_key not in added]
     if known:
         await _require_same(tx.connection, instance_id, known)
-    await emit(tx, *_news(metered, [row for row in rows if row["source_key"] in added]))
+    await emit(tx, *_usage_events(metered, [row for row in rows if row.source_key in added]))
     tx.audited = True  # the records are only ever added, and say who reported them: they are their own trail
     return UsageReported(instance_id=instance_id, recorded=len(added), known=len(body.records) - len(added))
 
 
-def _faults(metered: Metered, told: UsageReport, now: datetime) -> Iterator[tuple[str, str]]:
-    """What a schema cannot say; every reason, so that a reporter is corrected once."""
-    units = metered.units.get(told.metric, ())
+def _faults(metered: Metered, report: UsageReport, now: datetime) -> Iterator[tuple[str, str]]:
+    """Yield every fault that a schema cannot state, so that a reporter is corrected once."""
+    units = metered.units.get(report.metric, ())
     if not units:
-        yield told.source_key, f"The app's manifest has no metering {told.metric}."
-    elif told.unit not in units:
-        yield told.source_key, f"{told.metric} is counted in {' or '.join(sorted(units))}, not in {told.unit}."
-    if told.project_id not in metered.projects:
-        yield told.source_key, f"The instance does not serve {told.project_id}."
-    if told.started_at > told.ended_at:
-        yield told.source_key, "It ended before it started."
-    if min(told.started_at, told.ended_at) < EARLIEST:
-        yield told.source_key, "It was before 1970."
-    if told.ended_at > now + CLOCKS_APART:
-        yield told.source_key, "It ended in the future."
+        yield report.source_key, f"The app's manifest has no metering {report.metric}."
+    elif report.unit not in units:
+        yield report.source_key, f"{report.metric} is counted in {' or '.join(sorted(units))}, not in {report.unit}."
+    if report.project_id not in metered.projects:
+        yield report.source_key, f"The instance does not serve {report.project_id}."
+    if report.started_at > report.ended_at:
+        yield report.source_key, "It ended before it started."
+    if min(report.started_at, report.ended_at) < EARLIEST:
+        yield report.source_key, "It was before 1970."
+    if report.ended_at > now + CLOCKS_APART:
+        yield report.source_key, "It ended in the future."
 
 
-def _row(tx: Tx, metered: Metered, told: UsageReport) -> dict[str, object]:
-    return {
-        **told.model_dump(),
-        "id": new_id("aur"),
-        "tenant_id": metered.tenant_id,
-        "instance_id": metered.instance_id,
-        "app_slug": metered.app_slug,
-        "reported_by": tx.actor.id,
-        "correlation_id": tx.actor.correlation_id,
-        "recorded_at": tx.now,
-    }
+def _row(tx: Tx, metered: Metered, report: UsageReport) -> UsageRecordRow:
+    return UsageRecordRow(
+        **report.model_dump(),
+        id=new_id("aur"),
+        tenant_id=metered.tenant_id,
+        instance_id=metered.instance_id,
+        app_slug=metered.app_slug,
+        reported_by=tx.actor.id,
+        correlation_id=tx.actor.correlation_id,
+        recorded_at=tx.now,
+    )
 
 
-def _once(rows: Sequence[dict[str, object]]) -> list[dict[str, object]]:
-    """One report may say the same thing twice, but not two things under one key."""
-    kept: dict[object, dict[str, object]] = {}
+def _without_repeats(rows: Sequence[UsageRecordRow]) -> list[UsageRecordRow]:
+    """Drop repeated records. A batch may repeat a record, but not have two contents under one key."""
+    kept: dict[str, UsageRecordRow] = {}
     for row in rows:
-        if _content(kept.setdefault(row["source_key"], row)) != _content(row):
-            raise _taken([str(row["source_key"])])
+        if kept.setdefault(row.source_key, row).content != row.content:
+            raise _key_taken([row.source_key])
     return list(kept.values())
 
 
-async def _require_same(connection: Connection, instance_id: str, rows: Sequence[dict[str, object]]) -> None:
-    keys = [str(row["source_key"]) for row in rows]
-    stored = {row["source_key"]: _content(row) for row in await queries.records_known(connection, instance_id, keys)}
-    others = [str(row["source_key"]) for row in rows if stored.get(str(row["source_key"])) != _content(row)]
+async def _require_same(connection: Connection, instance_id: str, rows: Sequence[UsageRecordRow]) -> None:
+    keys = [row.source_key for row in rows]
+    stored = {row.source_key: row.content for row in await queries.records_known(connection, instance_id, keys)}
+    others = [row.source_key for row in rows if stored.get(row.source_key) != row.content]
     if others:
-        raise _taken(others)
+        raise _key_taken(others)
 
 
-def _content(row: dict[str, object] | DictRow) -> list[object]:
-    """What was told, apart from who told it and when."""
-    return [row[name] for name in UsageReport.model_fields]
-
-
-def _taken(keys: Sequence[str]) -> Problem:
+def _key_taken(keys: Sequence[str]) -> Problem:
     named: list[object] = list(keys[:MOST_NAMED])
     message = f"{keys[0]} is recorded with other content{f' (and {len(keys) - 1} more)' if len(keys) > 1 else ''}."
     return Problem("usage_key_taken", message, {"source_keys": named, "count": len(keys)})
 
 
-def _news(metered: Metered, rows: Sequence[dict[str, object]]) -> Iterator[NewEvent]:
-    """One for each project, in its own log: whoever bills reads on from there, and nobody reads of another's usage."""
-    for project_id in sorted({str(row["project_id"]) for row in rows}):
-        mine = [row for row in rows if row["project_id"] == project_id]
+def _usage_events(metered: Metered, rows: Sequence[UsageRecordRow]) -> Iterator[NewEvent]:
+    """Yield one event for each project, in its own log: billing reads on from there, and no project sees another's usage."""
+    for project_id in sorted({row.project_id for row in rows}):
+        mine = [row for row in rows if row.project_id == project_id]
         sums: dict[str, int] = {}
         for row in mine:
-            sums[str(row["metric"])] = sums.get(str(row["metric"]), 0) + int(str(row["quantity"]))
-        ids = sorted(str(row["id"]) for row in mine)
+            sums[row.metric] = sums.get(row.metric, 0) + row.quantity
+        ids = sorted(row.id for row in mine)
         data: dict[str, object] = {"instance_id": metered.instance_id, "app": metered.app_slug, "records": len(mine)}
         data |= {"quantities": sums, "first_record_id": ids[0], "last_record_id": ids[-1]}
         yield NewEvent("app_usage.recorded", metered.instance_id, metered.tenant_id, project_id, data)
@@ -128,11 +123,11 @@ def _news(metered: Metered, rows: Sequence[dict[str, object]]) -> Iterator[NewEv
 async def app_usage_list(
     connection: Connection, wanted: UsageFilter, after: str | None, limit: int
 ) -> Page[UsageRecord]:
-    place = None if after is None else await queries.record_place(connection, wanted.project_id, after)
-    if after is not None and place is None:
+    position = None if after is None else await queries.record_position(connection, wanted.project_id, after)
+    if after is not None and position is None:
         raise Problem("invalid_cursor")
-    rows = await queries.record_list(connection, wanted, place, limit + 1)
-    return Page[UsageRecord].of([UsageRecord(**row) for row in rows], limit)
+    rows = await queries.record_list(connection, wanted, position, limit + 1)
+    return Page[UsageRecord].of([UsageRecord(**fields_of(row)) for row in rows], limit)
 
 
 async def app_usage_totals(
@@ -144,14 +139,14 @@ async def app_usage_totals(
     after: str | None,
     limit: int,
 ) -> UsageTotals:
-    """By whole days in UTC: exact sums of what ended in them, at the cost of days and not of records."""
+    """Add up what ended in whole days in UTC: the sums are exact, and cost days, not records."""
     last = days[1] or today
     first = days[0] or date.fromordinal(max(last.toordinal() - USUAL_DAYS + 1, 1))
     if not 0 <= (last - first).days < MOST_DAYS:
         raise Problem("invalid_request", f"At least one day and at most {MOST_DAYS}, please.")
-    place = None if after is None else _place(after)
-    rows = await queries.totals(connection, project_id, instance_id, (first, last), place, limit + 1)
-    items = [UsageTotal(**row) for row in rows[:limit]]
+    position = None if after is None else _read_cursor(after)
+    rows = await queries.totals(connection, project_id, instance_id, (first, last), position, limit + 1)
+    items = [UsageTotal(**fields_of(row)) for row in rows[:limit]]
     more = len(rows) > limit
     return UsageTotals(items=items, next_cursor=_cursor(items[-1]) if more else None)
 
@@ -160,6 +155,6 @@ def _cursor(total: UsageTotal) -> str:
     return f"{total.instance_id}/{total.metric}/{total.unit}"
 
 
-def _place(cursor: str) -> tuple[str, str, str]:
+def _read_cursor(cursor: str) -> tuple[str, str, str]:
     instance_id, metric, unit = cursor.split("/")
     return instance_id, metric, unit
