@@ -10,7 +10,7 @@ from pathlib import Path
 from fastapi import FastAPI
 
 from gpuaas_server.app import build_app
-from gpuaas_server.catalog.manifest_schema import SCHEMA_FILE
+from gpuaas_server.catalog.manifest_schema import schema_text
 from gpuaas_server.compatibility import Document, breaking_changes
 from gpuaas_server.identity.policy_document import render_policy
 from gpuaas_server.kernel.context import Platform
@@ -74,7 +74,7 @@ def generated_files() -> dict[str, str]:
         "contract/openapi.json": json.dumps(openapi_document(), indent=1, sort_keys=True, ensure_ascii=False) + "\n",
         "contract/error-codes.json": json.dumps(error_catalogue(), indent=1, ensure_ascii=False) + "\n",
         "contract/policy.md": render_policy(),
-        "contract/app-manifest.schema.json": SCHEMA_FILE.read_text(),
+        "contract/app-manifest.schema.json": schema_text(),
         "docs/reference/settings.md": render_settings(),
         "docs/reference/errors.md": render_errors(),
     }

@@ -16,6 +16,7 @@ from typing import Any
 from gpuaas_server.allocations.wipe_proof import BEFORE_GRADES, Requirements, Verification, judge_wipe
 from gpuaas_server.kernel.errors import CATALOGUE
 from gpuaas_server.kernel.ssh_targets import SshEndpoint, check_reported_endpoint
+from gpuaas_server.work.decisions import Wait
 
 # Which states may follow which; the docs' diagram and the property tests read this table.
 TRANSITIONS: dict[str, frozenset[str]] = {
@@ -130,13 +131,6 @@ class Step:
     def begins_release(self) -> bool:
         """Whether a release begins with it, or begins anew: what it has to prove is decided now."""
         return self.send == CLEANUP[0] and self.attempt == 1
-
-
-@dataclass(frozen=True, slots=True)
-class Wait:
-    """Nothing to do before this time, unless somebody wakes us. None: nothing more to come."""
-
-    until: datetime | None = None
 
 
 def failure(code: str, message: str, phase: str | None = None, retryable: bool | None = None) -> Failure:

@@ -8,7 +8,7 @@ from psycopg.rows import DictRow
 
 from gpuaas_server.allocations import queries, service
 from gpuaas_server.allocations.hooks import Grant, allocation_hooks
-from gpuaas_server.allocations.machine import CLEANUP, LOGIN_USER, HostTask, Limits, Snapshot, Step, Wait, decide
+from gpuaas_server.allocations.machine import CLEANUP, LOGIN_USER, HostTask, Limits, Snapshot, Step, decide
 from gpuaas_server.allocations.wipe_proof import Requirements
 from gpuaas_server.capacity import service as capacity
 from gpuaas_server.capacity.schemas import Slot
@@ -19,6 +19,7 @@ from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.kernel.wipe_grades import required_grade
 from gpuaas_server.nodes import facts
 from gpuaas_server.pki import service as pki
+from gpuaas_server.work.decisions import Wait
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,9 @@ from datetime import datetime
 
 from psycopg.types.json import Jsonb
 
-from gpuaas_server.artifacts.machine import FailureDocument
 from gpuaas_server.artifacts.rows import LiveUploads, PublishIntentRow
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.failures import FailureDocument
 from gpuaas_server.kernel.rows import (
     columns_of,
     fetch_all,

@@ -6,7 +6,6 @@ open → verifying → registered; failed, expired and cancelled are the other e
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum, StrEnum
-from typing import TypedDict
 
 from gpuaas_server.artifacts.stages import Trust
 
@@ -52,33 +51,6 @@ def next_step(state: IntentState, deadline_at: datetime | None, now: datetime) -
     if state is IntentState.OPEN:
         return IntentStep.EXPIRE if late else IntentStep.WAIT
     return IntentStep.GIVE_UP if late else IntentStep.VERIFY
-
-
-class FailureDocument(TypedDict):
-    """A failure as it is stored."""
-
-    code: str
-    message: str
-    next_step: str
-    retryable: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """Why an intent failed: a code of the catalogue, a sentence, and what to do."""
-
-    code: str
-    message: str
-    next_step: str
-    retryable: bool
-
-    def document(self) -> FailureDocument:
-        return {
-            "code": self.code,
-            "message": self.message,
-            "next_step": self.next_step,
-            "retryable": self.retryable,
-        }
 
 
 @dataclass(frozen=True, slots=True)

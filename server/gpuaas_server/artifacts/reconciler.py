@@ -11,7 +11,6 @@ from gpuaas_server.artifacts.hooks import artifact_hooks
 from gpuaas_server.artifacts.machine import (
     CHECK_LIMIT,
     RETRY_PAUSE,
-    Failure,
     Findings,
     IntentState,
     IntentStep,
@@ -32,6 +31,7 @@ from gpuaas_server.events.service import NewEvent
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.failures import Failure
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.work import leases

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from gpuaas_server.artifacts.machine import FailureDocument
+from gpuaas_server.kernel.failures import FailureDocument
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,9 @@ from typing import Any
 import jsonschema_rs
 
 from gpuaas_server.catalog.yaml_text import MOST_FAULTS, Document, Fault, Path
+from gpuaas_server.operations.service import WITH_OPTIONS
 
-SCHEMA_FILE = File(__file__).with_name("app-manifest.schema.json")
+_SCHEMA_FILE = File(__file__).with_name("app-manifest.schema.json")
 META_SCHEMA = "https://json-schema.org/draft/2020-12/schema"
 LINEAR = jsonschema_rs.RegexOptions(size_limit=1 << 20, dfa_size_limit=1 << 20)
 # What would make a schema refer to another place, or to itself.
@@ -26,9 +27,14 @@ def validator(schema: Any, mask: str | None = None) -> jsonschema_rs.Draft202012
     return jsonschema_rs.Draft202012Validator(schema, mask=mask, pattern_options=LINEAR, offline=True)
 
 
+def schema_text() -> str:
+    """The schema as it is published: with the kinds of operation that take options."""
+    return _SCHEMA_FILE.read_text().replace('["<kinds of operation>"]', json.dumps(WITH_OPTIONS))
+
+
 @cache
 def _manifests() -> jsonschema_rs.Draft202012Validator:
-    return validator(json.loads(SCHEMA_FILE.read_text()))
+    return validator(json.loads(schema_text()))
 
 
 @cache

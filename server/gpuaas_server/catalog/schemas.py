@@ -73,7 +73,7 @@ class App(BaseModel):
     slug: str = Field(description="Its name on the platform, which no other app has.")
     display_name: str
     description: str
-    category: str | None = Field(description="From the manifest's `ui`, for entries.")
+    category: str | None = Field(description="From the manifest's `ui`, for browsing.")
     keywords: list[str] = Field(description="From the manifest's `ui`, for searching.")
     visibility: Visibility = Field(
         description="private: its tenant's; entitled: of tenants with an entitlement too; public."

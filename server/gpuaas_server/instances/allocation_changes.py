@@ -9,7 +9,7 @@ from gpuaas_server.instances.locked import LockedInstance, lock_any_instance
 from gpuaas_server.instances.operation_completion import cancel_unclaimed, fail_without_hosts
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
-from gpuaas_server.operations.service import failure
+from gpuaas_server.kernel.failures import failure
 from gpuaas_server.work import leases
 
 

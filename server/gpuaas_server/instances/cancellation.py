@@ -14,9 +14,10 @@ from gpuaas_server.instances.operation_completion import (
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.failures import failure
 from gpuaas_server.operations import service as operations
 from gpuaas_server.operations.schemas import Operation
-from gpuaas_server.operations.service import LIVE, TEARDOWNS, VERIFYING, failure, operation_of
+from gpuaas_server.operations.service import LIVE, TEARDOWNS, VERIFYING, operation_of
 
 
 async def operation_cancel(tx: Tx, caller: Caller, project_id: str, operation_id: str, reason: str | None) -> Operation:

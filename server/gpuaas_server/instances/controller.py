@@ -12,7 +12,7 @@ from gpuaas_server.instances.controller_context import claimed_operation
 from gpuaas_server.instances.controller_schemas import ClaimedOperation, MemberReport, OperationComplete, OperationFail
 from gpuaas_server.instances.documents import DETAIL_BYTES, RUNTIME_BYTES, require_size
 from gpuaas_server.instances.locked import LockedInstance, lock_instance, lock_operation
-from gpuaas_server.instances.machine import MEMBER_BEGUN, status_begun
+from gpuaas_server.instances.machine import status_begun
 from gpuaas_server.instances.operation_completion import (
     concerned_members,
     finish_operation,
@@ -23,9 +23,10 @@ from gpuaas_server.instances.timeline import record_events
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.errors import not_found
+from gpuaas_server.kernel.failures import Failure, FailureDocument
 from gpuaas_server.operations import service as operations
 from gpuaas_server.operations.schemas import LeaseRenewed, Operation, OperationClaim, OperationReport
-from gpuaas_server.operations.service import TEARDOWNS, Failure, Limits, operation_of
+from gpuaas_server.operations.service import KINDS, TEARDOWNS, Limits, operation_of
 
 
 async def operation_claim(
@@ -53,7 +54,7 @@ def _begin(locked: LockedInstance, operation: DictRow) -> None:
     locked.set_status(status_begun(kind, locked.row["status"]))
     for member in concerned_members(locked, operation):
         newcomer = member["id"] == operation["new_member_id"]
-        status = "joining" if newcomer else MEMBER_BEGUN.get(kind)
+        status = "joining" if newcomer else KINDS[kind].member_begun
         if status is not None and not (operation["target"] == "instance" and member["host_gone"]):
             locked.set_member_status(member, status)
 
@@ -154,7 +155,7 @@ def _take_members(
     locked: LockedInstance,
     operation: DictRow,
     reports: Sequence[MemberReport],
-    failure: dict[str, object] | None = None,
+    failure: FailureDocument | None = None,
 ) -> None:
     """Keep what the controller says of the members that it worked on; of others it has nothing to say."""
     mine = {member["id"]: member for member in concerned_members(locked, operation)}
@@ -170,7 +171,7 @@ def _take_members(
             locked.set_member_status(member, report.status, _why(report, failure) if bad else None)
 
 
-def _why(report: MemberReport, failure: dict[str, object] | None) -> dict[str, object]:
+def _why(report: MemberReport, failure: FailureDocument | None) -> FailureDocument:
     if report.message is None and failure is not None:
         return failure
     message = report.message or f"The controller says that it is {report.status}."

@@ -14,7 +14,7 @@ from gpuaas_server.kernel.context import Actor, Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import not_found
 from gpuaas_server.operations import service as operations
-from gpuaas_server.operations.service import LeasedOperation
+from gpuaas_server.operations.service import CHANGES_VERSION, LeasedOperation
 
 Json = dict[str, object]
 
@@ -38,7 +38,7 @@ async def leased_operation(
     members = await queries.members_living(connection, instance["id"])
     named = (operation["member_id"], operation["new_member_id"])
     mine = [m for m in members if operation["target"] == "instance" or m["id"] in named]
-    version = instance["attempted"] if operation["kind"] in ("upgrade", "rollback") else None
+    version = instance["attempted"] if operation["kind"] in CHANGES_VERSION else None
     return LeasedOperation(
         operation_id,
         operation["instance_id"],

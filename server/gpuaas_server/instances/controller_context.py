@@ -16,7 +16,7 @@ from gpuaas_server.instances.locked import LockedInstance
 from gpuaas_server.instances.operation_completion import concerned_members
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.database import Connection
-from gpuaas_server.operations.service import operation_of
+from gpuaas_server.operations.service import CHANGES_VERSION, operation_of
 
 
 async def claimed_operation(
@@ -25,7 +25,7 @@ async def claimed_operation(
     mine = {member["id"] for member in concerned_members(locked, operation)}
     places = await placements.places_show(connection, [member["allocation_id"] for member in locked.living_members()])
     instance = locked.row
-    changing = operation["kind"] in ("upgrade", "rollback")
+    changing = operation["kind"] in CHANGES_VERSION
     return ClaimedOperation(
         operation=operation_of(operation, caller),
         lease_token=lease_token,

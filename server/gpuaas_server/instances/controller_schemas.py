@@ -8,12 +8,9 @@ from pydantic import BaseModel, Field, StringConstraints
 from gpuaas_server.instances.documents import Document
 from gpuaas_server.kernel.http.schemas import Body, Generation, examples
 from gpuaas_server.kernel.ids import MemberId
+from gpuaas_server.operations.kinds import ClosableKind
 from gpuaas_server.operations.schemas import EXAMPLE_LEASE, Leased, Line, Operation, StepReport
 
-# What a controller may close. The way out is none of it: repair and decommission stay open, whatever an app says.
-ClosableKind = Literal[
-    "start", "stop", "restart", "upgrade", "rollback", "reconcile", "add", "drain", "remove", "replace", "recover"
-]
 ReportedMemberStatus = Literal["ready", "degraded", "drained", "failed"]
 Code = Annotated[str, StringConstraints(pattern="^[a-z][a-z0-9_]{1,62}$")]
 ModeName = Annotated[str, StringConstraints(pattern="^[a-z][a-z0-9_-]{0,39}$")]

@@ -8,10 +8,9 @@ from psycopg.rows import DictRow
 
 from gpuaas_server.allocations import service as allocations
 from gpuaas_server.instances.locked import LockedInstance
-from gpuaas_server.instances.machine import MEMBER_FROM
 from gpuaas_server.instances.operation_start import Target, start_instance_operation, start_member_operations
 from gpuaas_server.kernel.ids import new_id
-from gpuaas_server.operations.service import OperationRequest
+from gpuaas_server.operations.service import KINDS, OperationRequest
 from gpuaas_server.work import leases
 
 REASON = "an allocation below it is being released"
@@ -45,7 +44,7 @@ async def _depart(locked: LockedInstance, leaving: list[DictRow]) -> None:
 
 
 def _running(locked: LockedInstance, leaving: list[DictRow]) -> list[DictRow]:
-    removable = set(MEMBER_FROM["remove"]) - {"pending", "drained"}  # on a drained one nothing runs
+    removable = set(KINDS["remove"].member_from) - {"pending", "drained"}  # on a drained one nothing runs
     return [member for member in leaving if member["status"] in removable]
 
 

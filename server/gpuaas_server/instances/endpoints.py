@@ -32,6 +32,7 @@ from gpuaas_server.kernel.http.problems import problem_responses
 from gpuaas_server.kernel.http.schemas import HealthStatus, Slug
 from gpuaas_server.kernel.ids import AllocationId, InstanceId, MemberId, ProjectId
 from gpuaas_server.operations.schemas import Operation
+from gpuaas_server.operations.service import INSTANCE_KINDS, KINDS, Kind
 
 router = APIRouter(tags=["instances"])
 PATH = "/projects/{project_id}/instances"
@@ -39,10 +40,8 @@ ONE = f"{PATH}/{{instance_id}}"
 ChosenPlace = Annotated[str, StringConstraints(pattern="^[a-z][a-z0-9_-]{0,62}:alc_[0-9a-z]{26}$")]
 CHOSEN = "What was chosen so far, as component:allocation; may be given many times."
 _VERB_CODES = ("operation_in_progress", "options_invalid", "document_invalid", "closed_in_mode")
-_VERB = problem_responses(*_VERB_CODES)
 # Of verbs that bring the bytes of a version to hosts: see version_gate.
 _GATE_CODES = ("artifact_revoked", "artifact_untrusted", "version_refused")
-_GATED_VERB = problem_responses(*_VERB_CODES, *_GATE_CODES)
 
 
 @router.post(
@@ -124,57 +123,28 @@ async def instance_timeline(
         return reply(await timeline.instance_timeline(call.platform, who.scope, who.caller, *place, after, wait, limit))
 
 
-async def _operate(call: Call, project_id: str, instance_id: str, kind: str, body: InstanceVerb) -> Response:
-    caller = call.caller
-    return await call.change(lambda tx: service.instance_operate(tx, caller, project_id, instance_id, kind, body))
+def _add_verb(kind: Kind) -> None:
+    """Add `POST …/{kind}` for an operation on the whole instance that needs nothing but its kind."""
+
+    async def operate(
+        project_id: ProjectId,
+        instance_id: InstanceId,
+        body: InstanceVerb,
+        call: Annotated[Call, admitted_change(f"instance_{kind.name}")],
+    ) -> Response:
+        return await call.change(
+            lambda tx: service.instance_operate(tx, call.caller, project_id, instance_id, kind.name, body)
+        )
+
+    operate.__name__, operate.__doc__ = f"instance_{kind.name}", kind.about
+    gated = kind.brings_bytes or kind.changes_version
+    responses = problem_responses(*_VERB_CODES, *(_GATE_CODES if gated else ()))
+    router.post(f"{ONE}/{kind.name}", response_model=InstanceStarted, responses=responses)(operate)
 
 
-@router.post(
-    f"{ONE}/deploy",
-    response_model=InstanceStarted,
-    responses=_GATED_VERB,
-)
-async def instance_deploy(
-    project_id: ProjectId,
-    instance_id: InstanceId,
-    body: InstanceVerb,
-    call: Annotated[Call, admitted_change("instance_deploy")],
-) -> Response:
-    """Once more, after a first deploy that did not succeed."""
-    return await _operate(call, project_id, instance_id, "deploy", body)
-
-
-@router.post(f"{ONE}/start", response_model=InstanceStarted, responses=_VERB)
-async def instance_start(
-    project_id: ProjectId,
-    instance_id: InstanceId,
-    body: InstanceVerb,
-    call: Annotated[Call, admitted_change("instance_start")],
-) -> Response:
-    """Start one that is stopped or failed, on the same members and version."""
-    return await _operate(call, project_id, instance_id, "start", body)
-
-
-@router.post(f"{ONE}/stop", response_model=InstanceStarted, responses=_VERB)
-async def instance_stop(
-    project_id: ProjectId,
-    instance_id: InstanceId,
-    body: InstanceVerb,
-    call: Annotated[Call, admitted_change("instance_stop")],
-) -> Response:
-    """Stopped means proven: the hosts are inspected after the controller is done."""
-    return await _operate(call, project_id, instance_id, "stop", body)
-
-
-@router.post(f"{ONE}/restart", response_model=InstanceStarted, responses=_VERB)
-async def instance_restart(
-    project_id: ProjectId,
-    instance_id: InstanceId,
-    body: InstanceVerb,
-    call: Annotated[Call, admitted_change("instance_restart")],
-) -> Response:
-    """Stop and start in one operation of the app's controller; the hosts are not inspected in between."""
-    return await _operate(call, project_id, instance_id, "restart", body)
+for _name in INSTANCE_KINDS:
+    if _name != "upgrade":  # which takes a version
+        _add_verb(KINDS[_name])
 
 
 @router.post(
@@ -190,50 +160,6 @@ async def instance_upgrade(
 ) -> Response:
     """To another version of the app. The one before stays known, for `rollback`."""
     return await call.change(lambda tx: service.instance_upgrade(tx, call.caller, project_id, instance_id, body))
-
-
-@router.post(f"{ONE}/rollback", response_model=InstanceStarted, responses=_GATED_VERB)
-async def instance_rollback(
-    project_id: ProjectId,
-    instance_id: InstanceId,
-    body: InstanceVerb,
-    call: Annotated[Call, admitted_change("instance_rollback")],
-) -> Response:
-    """To the version before the last upgrade, or, after one that broke off, to the one it began from."""
-    return await _operate(call, project_id, instance_id, "rollback", body)
-
-
-@router.post(f"{ONE}/reconcile", response_model=InstanceStarted, responses=_GATED_VERB)
-async def instance_reconcile(
-    project_id: ProjectId,
-    instance_id: InstanceId,
-    body: InstanceVerb,
-    call: Annotated[Call, admitted_change("instance_reconcile")],
-) -> Response:
-    """Bring what is there in line with what is wanted, without touching what is right."""
-    return await _operate(call, project_id, instance_id, "reconcile", body)
-
-
-@router.post(f"{ONE}/repair", response_model=InstanceStarted, responses=_GATED_VERB)
-async def instance_repair(
-    project_id: ProjectId,
-    instance_id: InstanceId,
-    body: InstanceVerb,
-    call: Annotated[Call, admitted_change("instance_repair")],
-) -> Response:
-    """Have the controller mend what is broken. Members that work are left alone."""
-    return await _operate(call, project_id, instance_id, "repair", body)
-
-
-@router.post(f"{ONE}/decommission", response_model=InstanceStarted, responses=_VERB)
-async def instance_decommission(
-    project_id: ProjectId,
-    instance_id: InstanceId,
-    body: InstanceVerb,
-    call: Annotated[Call, admitted_change("instance_decommission")],
-) -> Response:
-    """The end of the instance. Its history and its receipts stay."""
-    return await _operate(call, project_id, instance_id, "decommission", body)
 
 
 @router.get(f"{ONE}/served-projects", response_model=ServedProjects, responses=problem_responses())

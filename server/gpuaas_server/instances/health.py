@@ -8,7 +8,7 @@ from gpuaas_server.instances.schemas import HealthAccepted, HealthReason, Health
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.errors import Problem, not_found
-from gpuaas_server.operations.service import Failure
+from gpuaas_server.kernel.failures import Failure
 from gpuaas_server.work import leases
 
 WORK = "instance_health"

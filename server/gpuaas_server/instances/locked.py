@@ -20,6 +20,7 @@ from gpuaas_server.instances.version_gate import NOT_RUNNING
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import not_found
+from gpuaas_server.kernel.failures import FailureDocument
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.operations import service as operations
 
@@ -79,7 +80,7 @@ class LockedInstance:
         self.row.update(columns)
         self._changes.update(columns)
 
-    def set_status(self, status: str, failure: dict[str, object] | None = None, *, back: bool = False) -> None:
+    def set_status(self, status: str, failure: FailureDocument | None = None, *, back: bool = False) -> None:
         """`back`: to where it was before something that came to nothing; that completes no start.
 
         On its way it keeps the failure that it had, unseen: when nothing comes of it, that is still what is wrong.
@@ -98,7 +99,7 @@ class LockedInstance:
         plain = f"instance.{status}"
         self.add_event(plain if back else _EVENT_OF_STATUS.get(status, plain), **data)
 
-    def set_member_status(self, member: DictRow, status: str, failure: dict[str, object] | None = None) -> None:
+    def set_member_status(self, member: DictRow, status: str, failure: FailureDocument | None = None) -> None:
         if status == member["status"]:
             if failure is not None:
                 self.change_member(member, failure=failure)

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gpuaas_server.instances.host_problems import HostProblem
+from gpuaas_server.operations.service import BRINGS_CURRENT, INSTANCE_KINDS, KINDS, MEMBER_KINDS, Kind
 
 # Which states may follow which; the docs' diagram and the property tests read this table.
 TRANSITIONS: dict[str, frozenset[str]] = {
@@ -22,46 +23,7 @@ TRANSITIONS: dict[str, frozenset[str]] = {
 }
 SETTLED = ("running", "stopped", "failed")
 
-# What the instance is as soon as an operation is asked for, and when it has succeeded. Absent: as it was.
-ASKED = {"start": "starting", "restart": "starting", "stop": "stopping", "decommission": "stopping"}
-DONE = {"stop": "stopped", "decommission": "stopped"}
-# Operations that, once begun, leave nothing to rely on when they fail.
-BREAKING = ("deploy", "start", "restart", "stop", "decommission")
-
-MEMBER_BEGUN = {
-    "deploy": "joining",
-    "start": "joining",
-    "restart": "joining",
-    "stop": "draining",
-    "decommission": "removing",
-    "add": "joining",
-    "drain": "draining",
-    "remove": "removing",
-    "replace": "draining",
-    "recover": "joining",
-}
-MEMBER_DONE = {
-    "deploy": "ready",
-    "start": "ready",
-    "restart": "ready",
-    "stop": "drained",
-    "decommission": "removed",
-    "add": "ready",
-    "drain": "drained",
-    "remove": "removed",
-    "replace": "removed",
-    "recover": "ready",
-}
-# Operations that bring the bytes of the version that the instance has to a host, first or once more.
-BRINGS_CURRENT = frozenset({"deploy", "reconcile", "repair", "add", "replace", "recover"})
 IN_BETWEEN = ("pending", "joining", "draining", "removing")
-# What a member may be for a member operation to begin.
-MEMBER_FROM = {
-    "drain": ("ready", "degraded"),
-    "remove": ("ready", "degraded", "drained", "failed", "pending"),
-    "replace": ("ready", "degraded", "drained", "failed"),
-    "recover": ("degraded", "failed", "drained"),
-}
 # What a controller may say that a member is. `removed` is for the platform to say, when it is proven.
 REPORTABLE = ("ready", "degraded", "drained", "failed")
 HEALTH_REPORTABLE = ("ready", "degraded", "failed")
@@ -71,7 +33,7 @@ def status_asked(kind: str, status: str) -> str:
     """The instance's status from the moment an operation is asked for."""
     if kind == "deploy":
         return "created" if status == "created" else "starting"
-    return ASKED.get(kind, status)
+    return KINDS[kind].instance_asked or status
 
 
 def status_begun(kind: str, status: str) -> str:
@@ -79,12 +41,12 @@ def status_begun(kind: str, status: str) -> str:
 
 
 def status_done(kind: str) -> str:
-    return DONE.get(kind, "running")
+    return KINDS[kind].instance_done
 
 
 def status_broken(kind: str, before: str, begun: bool) -> str:
     """After an operation that did not succeed. One that nobody ever began has changed nothing, but a first deploy."""
-    if kind == "deploy" or (begun and kind in BREAKING):
+    if kind == "deploy" or (begun and KINDS[kind].breaking):
         return "failed"
     return before
 
@@ -94,7 +56,7 @@ def member_done(kind: str, status: str, host_gone: bool = False) -> str:
 
     Upgrade, repair and the like leave alone what works; a member without a host has nothing to stop.
     """
-    done = MEMBER_DONE.get(kind, "ready")
+    done = KINDS[kind].member_done
     if done == "removed" or (kind == "stop" and not host_gone):
         return done
     return done if status in IN_BETWEEN else status
@@ -111,14 +73,12 @@ def possible_verbs(status: str, deployed: bool, gone: bool, busy: bool, can_roll
     """Kinds of operations that could be asked for now; `busy`: one is live on the instance or on a member."""
     if gone or busy:
         return []
-    if not deployed:
-        return {"failed": ["deploy", "decommission"]}.get(status, [])
-    verbs = {
-        "running": ["stop", "restart", "upgrade", "rollback", "reconcile", "repair", "decommission"],
-        "stopped": ["start", "decommission"],
-        "failed": ["start", "stop", "restart", "rollback", "repair", "decommission"],
-    }.get(status, [])
+    verbs = [name for name in INSTANCE_KINDS if _open_in(KINDS[name], status, deployed)]
     return [verb for verb in verbs if verb != "rollback" or can_roll_back]
+
+
+def _open_in(kind: Kind, status: str, deployed: bool) -> bool:
+    return status in kind.instance_from if deployed else kind.undeployed and status == "failed"
 
 
 def members_changeable(status: str, deployed: bool, gone: bool, live: str | None) -> bool:
@@ -142,7 +102,7 @@ def possible_actions(
 
 def possible_member_kinds(status: str, busy: bool, changeable: bool, untrusted: bool = False) -> list[str]:
     """Kinds of operations that could be asked for on a member; `changeable`: members_changeable of its instance."""
-    possible = [kind for kind, before in MEMBER_FROM.items() if changeable and not busy and status in before]
+    possible = [kind for kind in MEMBER_KINDS if changeable and not busy and status in KINDS[kind].member_from]
     return [kind for kind in possible if kind not in BRINGS_CURRENT or not untrusted]
 
 

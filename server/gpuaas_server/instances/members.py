@@ -9,7 +9,7 @@ from gpuaas_server.identity import service as identity
 from gpuaas_server.instances import launch, queries, served_projects
 from gpuaas_server.instances.launch import Taken
 from gpuaas_server.instances.locked import LockedInstance, lock_instance
-from gpuaas_server.instances.machine import BRINGS_CURRENT, MEMBER_FROM, members_changeable
+from gpuaas_server.instances.machine import members_changeable
 from gpuaas_server.instances.modes import refuse_closed
 from gpuaas_server.instances.operation_requests import require_living, require_no_instance_operation
 from gpuaas_server.instances.operation_start import Target, refuse_while_busy, start_member_operations
@@ -24,9 +24,10 @@ from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.operations import service as operations
 from gpuaas_server.operations.schemas import Operation
-from gpuaas_server.operations.service import OperationRequest
+from gpuaas_server.operations.service import BRINGS_CURRENT, KINDS, MEMBER_KINDS, OperationRequest
 
 NOTHING = Taken({}, {})
+_FIELDS = tuple(dict.fromkeys(name for kind in MEMBER_KINDS for name in KINDS[kind].fields))
 
 
 async def member_list(
@@ -107,9 +108,8 @@ async def _taken(tx: Tx, caller: Caller, instance_id: str, wished: Sequence[str]
 
 def _require_shape(body: MemberOperationCreate) -> None:
     """Each kind takes its own fields, all of them and no others."""
-    needed = {"add": ("component_key", "allocation_ids"), "replace": ("replacements",)}.get(body.kind, ("targets",))
-    fields = ("component_key", "allocation_ids", "targets", "replacements")
-    wrong = [name for name in fields if bool(getattr(body, name)) != (name in needed)]
+    needed = KINDS[body.kind].fields
+    wrong = [name for name in _FIELDS if bool(getattr(body, name)) != (name in needed)]
     if wrong:
         raise Problem("invalid_request", f"{body.kind} takes {' and '.join(needed)}, and nothing else of its kind.")
 
@@ -137,8 +137,8 @@ def _target(locked: LockedInstance, kind: str, member_id: str) -> DictRow:
     if member is None:
         raise not_found("member", member_id)
     refuse_while_busy(locked, member)
-    if member["status"] not in MEMBER_FROM[kind]:
-        allowed = ", ".join(MEMBER_FROM[kind])
+    if member["status"] not in KINDS[kind].member_from:
+        allowed = ", ".join(KINDS[kind].member_from)
         raise Problem("conflict", f"{member_id} is {member['status']}; {kind} is for members that are {allowed}.")
     if not member["host_gone"]:  # one without a machine must be able to go
         refuse_closed(locked.row, kind, [member["component_key"]])

@@ -9,9 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from psycopg.rows import DictRow
 
 from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.operations.service import CLOSABLE, INSTANCE_KINDS
 
 Json = Mapping[str, object]
-VERBS = ("start", "stop", "restart", "upgrade", "rollback", "reconcile")  # of an instance, that an app may close
+VERBS = tuple(kind for kind in INSTANCE_KINDS if kind in CLOSABLE)
 
 
 def closed(mode: Json | None, kind: str, component_key: str | None = None) -> Json | None:

@@ -9,8 +9,9 @@ from gpuaas_server.instances.locked import LockedInstance
 from gpuaas_server.instances.machine import member_broken, member_done, status_broken, status_done
 from gpuaas_server.instances.version_gate import flags_of, refuse_version, version_brought
 from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.failures import Failure, FailureDocument, failure
 from gpuaas_server.operations import service as operations
-from gpuaas_server.operations.service import TEARDOWNS, Failure, failure
+from gpuaas_server.operations.service import CHANGES_VERSION, TEARDOWNS
 
 
 def is_unclaimed(operation: DictRow) -> bool:
@@ -51,7 +52,7 @@ async def finish_operation(
         apply_success(locked, operation, verified)
     else:
         _apply_failure(locked, operation, status, told)
-    if operation["kind"] in ("upgrade", "rollback"):  # it has other versions now: what is said of them is derived anew
+    if operation["kind"] in CHANGES_VERSION:  # it has other versions now: what is said of them is derived anew
         locked.change(flags=await flags_of(locked.tx.connection, locked.row))
     if operation["attempt"] > 0:
         await controller_access.end_access(locked.tx, operation["id"])
@@ -86,7 +87,7 @@ def apply_success(locked: LockedInstance, operation: DictRow, verified: bool | N
 
 def _apply_instance_success(locked: LockedInstance, kind: str) -> None:
     locked.change(operation_id=None, failure=None)
-    if kind in ("upgrade", "rollback"):
+    if kind in CHANGES_VERSION:
         _change_version(locked)
     if locked.row["deployed_at"] is None and status_done(kind) == "running":
         locked.change(deployed_at=locked.tx.now)
@@ -106,7 +107,7 @@ def _change_version(locked: LockedInstance) -> None:
     locked.add_event("instance.version_changed", before=before["version"], after=wanted["version"])
 
 
-def _apply_failure(locked: LockedInstance, operation: DictRow, ended: str, told: dict[str, object] | None) -> None:
+def _apply_failure(locked: LockedInstance, operation: DictRow, ended: str, told: FailureDocument | None) -> None:
     kind, begun = operation["kind"], operation["attempt"] > 0
     for member in concerned_members(locked, operation):
         newcomer = kind == "add" or member["id"] == operation["new_member_id"]
@@ -122,7 +123,7 @@ def _apply_failure(locked: LockedInstance, operation: DictRow, ended: str, told:
         _let_go(locked, member, operation)
     if operation["target"] == "instance":
         locked.change(operation_id=None)
-        if kind in ("upgrade", "rollback") and not begun:
+        if kind in CHANGES_VERSION and not begun:
             locked.change(attempted=None)
         after = status_broken(kind, operation["status_before"], begun)
         secret_rotation.note_failure(locked, operation)

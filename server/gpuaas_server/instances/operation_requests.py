@@ -5,6 +5,7 @@ from gpuaas_server.instances.locked import LockedInstance
 from gpuaas_server.instances.operation_completion import finish_operation, is_unclaimed
 from gpuaas_server.instances.operation_start import operation_in_progress, refuse_while_busy
 from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.failures import failure
 from gpuaas_server.operations import service as operations
 
 
@@ -38,7 +39,7 @@ async def _set_rotation_aside(locked: LockedInstance) -> None:
         if secret_rotation.is_rotation(operation):
             if not is_unclaimed(operation):
                 raise secret_rotation.problem_while_rotating(operation)
-            why = operations.failure(
+            why = failure(
                 "cancelled", "Something else was asked for before it began. It is asked for again after that."
             )
             await finish_operation(locked, operation, "cancelled", why, follow=False)

@@ -15,10 +15,11 @@ from gpuaas_server.instances.operation_completion import finish_operation
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.operations import service as operations
-from gpuaas_server.operations.service import LEASED, VERIFYING, Evidence, Limits, Snapshot, Step, Wait
+from gpuaas_server.operations.service import LEASED, VERIFYING, Evidence, Limits, Snapshot, Step
 from gpuaas_server.receipts import proof as proofs
 from gpuaas_server.receipts.proof import Judgement, Proof
 from gpuaas_server.work import leases
+from gpuaas_server.work.decisions import Wait
 
 
 @dataclass(frozen=True, slots=True)

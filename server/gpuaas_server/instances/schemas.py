@@ -18,6 +18,7 @@ from gpuaas_server.kernel.http.schemas import (
     examples,
 )
 from gpuaas_server.kernel.ids import AllocationId, MemberId, ProjectId
+from gpuaas_server.operations.kinds import MemberKind
 from gpuaas_server.operations.schemas import Line, Operation, OperationFailure
 
 InstanceStatus = Literal["created", "starting", "running", "stopping", "stopped", "failed"]
@@ -278,7 +279,7 @@ class MemberOperationCreate(Body):
             ],
         },
     )
-    kind: Literal["add", "drain", "remove", "replace", "recover"]
+    kind: MemberKind
     component_key: ComponentKey | None = Field(default=None, description="Of `add`: what the new members are.")
     allocation_ids: Annotated[list[AllocationId], Field(max_length=256)] | None = Field(
         default=None, description="Of `add`: one new member on each."

@@ -15,7 +15,7 @@ from gpuaas_server.instances.allocation_changes import (
 from gpuaas_server.instances.flags import WORK as FLAG_WORK
 from gpuaas_server.instances.flags import artifact_subject, tenant_subject, version_subject
 from gpuaas_server.instances.locked import LockedInstance, lock_instance
-from gpuaas_server.instances.machine import BRINGS_CURRENT, InstanceView, judge, possible_verbs
+from gpuaas_server.instances.machine import InstanceView, judge, possible_verbs
 from gpuaas_server.instances.modes import refuse_closed
 from gpuaas_server.instances.operation_requests import require_idle, require_living
 from gpuaas_server.instances.operation_start import start_instance_operation
@@ -37,7 +37,7 @@ from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.operations import service as operations
-from gpuaas_server.operations.service import OperationRequest
+from gpuaas_server.operations.service import BRINGS_CURRENT, OperationRequest
 from gpuaas_server.projects.service import ProjectFacts
 from gpuaas_server.work import leases
 

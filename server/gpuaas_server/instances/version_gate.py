@@ -11,11 +11,9 @@ from psycopg.rows import DictRow
 
 from gpuaas_server.catalog import service as catalog
 from gpuaas_server.catalog.machine import Reason
-from gpuaas_server.instances.machine import BRINGS_CURRENT
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem
-
-_TO_ANOTHER_VERSION = frozenset({"upgrade", "rollback"})
+from gpuaas_server.operations.service import BRINGS_CURRENT, CHANGES_VERSION
 
 PREVIOUS_REFUSED = "previous_version_refused"
 ATTEMPTED_REFUSED = "attempted_version_refused"
@@ -38,7 +36,7 @@ def rollback_target(row: DictRow) -> dict[str, Any] | None:
 
 def version_brought(row: DictRow, kind: str) -> Mapping[str, Any] | None:
     """The version whose bytes an operation of this kind brings to hosts; None for one that brings none."""
-    if kind in _TO_ANOTHER_VERSION:
+    if kind in CHANGES_VERSION:
         attempted: Mapping[str, Any] | None = row["attempted"]
         return attempted
     return row if kind in BRINGS_CURRENT else None

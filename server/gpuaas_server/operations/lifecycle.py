@@ -12,8 +12,9 @@ from datetime import datetime, timedelta
 from psycopg.rows import DictRow
 
 from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.failures import Failure
 from gpuaas_server.operations import queries
-from gpuaas_server.operations.machine import LIVE, VERIFYING, BulkStep, Failure, decide_bulk
+from gpuaas_server.operations.machine import LIVE, VERIFYING, BulkStep, decide_bulk
 from gpuaas_server.operations.topics import controller_topic
 from gpuaas_server.work import leases
 

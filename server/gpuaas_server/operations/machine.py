@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from gpuaas_server.kernel.errors import CATALOGUE
+from gpuaas_server.kernel.failures import Failure, failure
 from gpuaas_server.kernel.settings import Settings
+from gpuaas_server.work.decisions import Wait
 
 # Which states may follow which; the docs' diagram and the property tests read this table.
 TRANSITIONS: dict[str, frozenset[str]] = {
@@ -27,21 +28,6 @@ TRANSITIONS: dict[str, frozenset[str]] = {
 }
 LIVE = ("pending", "claimed", "running")
 LEASED = ("claimed", "running")
-
-INSTANCE_KINDS = (
-    "deploy",
-    "start",
-    "stop",
-    "restart",
-    "upgrade",
-    "rollback",
-    "reconcile",
-    "repair",
-    "decommission",
-)
-MEMBER_KINDS = ("add", "drain", "remove", "replace", "recover")
-# Those that leave nothing behind on a host, which is proven there.
-TEARDOWNS = ("stop", "decommission", "remove", "replace")
 VERIFYING = "verifying"
 
 
@@ -90,36 +76,11 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
-    """Why it did not work, for a person and for a program."""
-
-    code: str
-    message: str
-    next_step: str
-    retryable: bool
-
-    def document(self) -> dict[str, object]:
-        return {name: getattr(self, name) for name in self.__slots__}
-
-
-@dataclass(frozen=True, slots=True)
 class Step:
     """The status that follows, and why, where it is not a success."""
 
     status: str
     failure: Failure | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Wait:
-    """Nothing to do before this time, unless somebody wakes us. None: nothing more to come."""
-
-    until: datetime | None = None
-
-
-def failure(code: str, message: str, retryable: bool | None = None) -> Failure:
-    kind = CATALOGUE[code]
-    return Failure(code, message, kind.next_step, kind.retryable if retryable is None else retryable)
 
 
 def decide(now: Snapshot, clock: datetime) -> Step | Wait:

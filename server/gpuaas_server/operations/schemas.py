@@ -7,23 +7,8 @@ from pydantic import BaseModel, Field, StringConstraints
 
 from gpuaas_server.kernel.http.schemas import AllowedActions, Body, CorrelationId, Generation, Reason, examples
 from gpuaas_server.kernel.ids import MemberId
+from gpuaas_server.operations.kinds import OperationKind
 
-OperationKind = Literal[
-    "deploy",
-    "start",
-    "stop",
-    "restart",
-    "upgrade",
-    "rollback",
-    "reconcile",
-    "repair",
-    "decommission",
-    "add",
-    "drain",
-    "remove",
-    "replace",
-    "recover",
-]
 OperationStatus = Literal["pending", "claimed", "running", "succeeded", "failed", "cancelled", "expired"]
 StepStatus = Literal["running", "succeeded", "failed", "skipped"]
 Line = Annotated[str, StringConstraints(min_length=1, max_length=500, pattern=r"^[^\x00-\x08\x0b-\x1f\x7f]*$")]

@@ -14,6 +14,17 @@ from gpuaas_server.kernel.errors import not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.wakeups import Look
 from gpuaas_server.operations import queries
+from gpuaas_server.operations.kinds import (
+    BRINGS_CURRENT,
+    CHANGES_VERSION,
+    CLOSABLE,
+    INSTANCE_KINDS,
+    KINDS,
+    MEMBER_KINDS,
+    TEARDOWNS,
+    WITH_OPTIONS,
+    Kind,
+)
 from gpuaas_server.operations.lease import (
     LeasedOperation,
     claim_lease,
@@ -40,20 +51,14 @@ from gpuaas_server.operations.lifecycle import (
     store_bulk_progress,
 )
 from gpuaas_server.operations.machine import (
-    INSTANCE_KINDS,
     LEASED,
     LIVE,
-    MEMBER_KINDS,
-    TEARDOWNS,
     VERIFYING,
     Evidence,
-    Failure,
     Limits,
     Snapshot,
     Step,
-    Wait,
     decide,
-    failure,
 )
 from gpuaas_server.operations.queries import (
     leased_beyond,
@@ -68,22 +73,26 @@ from gpuaas_server.operations.topics import controller_topic, instance_topic
 from gpuaas_server.operations.views import forcible, operation_of
 
 __all__ = [
+    "BRINGS_CURRENT",
+    "CHANGES_VERSION",
+    "CLOSABLE",
     "INSTANCE_KINDS",
+    "KINDS",
     "LEASED",
     "LIVE",
     "MEMBER_KINDS",
     "TEARDOWNS",
     "VERIFYING",
+    "WITH_OPTIONS",
     "WORK",
     "BulkProgress",
     "Evidence",
-    "Failure",
+    "Kind",
     "LeasedOperation",
     "Limits",
     "OperationRequest",
     "Snapshot",
     "Step",
-    "Wait",
     "accept_unproven",
     "await_proof",
     "bulk_progress",
@@ -92,7 +101,6 @@ __all__ = [
     "decide",
     "end_operation",
     "ended_operations",
-    "failure",
     "find_operation",
     "forcible",
     "forget_operations",

@@ -4,7 +4,8 @@ from psycopg.rows import DictRow
 
 from gpuaas_server.identity import service as identity
 from gpuaas_server.kernel.caller import Caller
-from gpuaas_server.operations.machine import LIVE, TEARDOWNS, possible_actions
+from gpuaas_server.operations.kinds import TEARDOWNS
+from gpuaas_server.operations.machine import LIVE, possible_actions
 from gpuaas_server.operations.schemas import (
     Operation,
     OperationFailure,

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gpuaas_server.receipts.compare import Asked, Comparison, compare
+from gpuaas_server.work.decisions import Wait
 
 TRANSITIONS: dict[str, frozenset[str]] = {
     "pending": frozenset({"clean", "left", "unseen", "not_verified"}),
@@ -51,11 +52,6 @@ class Again:
     """Ask the host once more."""
 
     attempt: int
-
-
-@dataclass(frozen=True, slots=True)
-class Wait:
-    until: datetime | None = None
 
 
 def decide(now: Snapshot, clock: datetime) -> Comparison | Again | Wait:

@@ -16,7 +16,8 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.nodes import service as nodes
 from gpuaas_server.receipts import queries
 from gpuaas_server.receipts.compare import Asked, Comparison
-from gpuaas_server.receipts.machine import Again, HostLook, Snapshot, Wait, decide
+from gpuaas_server.receipts.machine import Again, HostLook, Snapshot, decide
+from gpuaas_server.work.decisions import Wait
 
 NOTIFY = "operation"  # the work row that goes on when a host has answered
 

@@ -10,6 +10,8 @@ A terminal never waits without a deadline: for the host and the person `open_by`
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from gpuaas_server.work.decisions import Wait
+
 TRANSITIONS: dict[str, frozenset[str]] = {
     "requested": frozenset({"open", "ended"}),
     "open": frozenset({"ended"}),
@@ -85,11 +87,6 @@ class Snapshot:
     lease_until: datetime | None
     node_lost: bool
     task: HostTask | None
-
-
-@dataclass(frozen=True, slots=True)
-class Wait:
-    until: datetime | None = None
 
 
 def decide(now: Snapshot, clock: datetime) -> End | Wait:

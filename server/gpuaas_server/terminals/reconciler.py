@@ -7,8 +7,9 @@ from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.nodes import service as nodes
 from gpuaas_server.terminals import machine, queries, service
-from gpuaas_server.terminals.machine import End, HostTask, Snapshot, Wait
+from gpuaas_server.terminals.machine import End, HostTask, Snapshot
 from gpuaas_server.terminals.rows import TerminalRow
+from gpuaas_server.work.decisions import Wait
 
 
 class TerminalMachine:

@@ -15,10 +15,10 @@ from gpuaas_server.allocations.machine import (
     Limits,
     Snapshot,
     Step,
-    Wait,
     decide,
 )
 from gpuaas_server.kernel.ssh_targets import SshEndpoint
+from gpuaas_server.work.decisions import Wait
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LIMITS = Limits(timedelta(minutes=10), timedelta(minutes=15), attempts=3)

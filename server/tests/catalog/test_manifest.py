@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gpuaas_server.catalog.manifest import Component, Port, parse
-from gpuaas_server.catalog.manifest_schema import SCHEMA_FILE
+from gpuaas_server.catalog.manifest_schema import schema_text
 from gpuaas_server.kernel.errors import Problem
 from tests_support.manifests import DIGEST, EXAMPLE, document, text_of
 
@@ -184,4 +184,4 @@ def test_the_manifest_in_the_how_to_is_a_good_one() -> None:
 
 def test_the_committed_schema_is_the_one_that_is_used() -> None:
     committed = Path(__file__).parents[3] / "contract/app-manifest.schema.json"
-    assert committed.read_text() == SCHEMA_FILE.read_text()
+    assert committed.read_text() == schema_text()

@@ -7,7 +7,6 @@ import pytest
 
 from gpuaas_server.instances import members, service
 from gpuaas_server.instances.machine import (
-    MEMBER_FROM,
     TRANSITIONS,
     members_changeable,
     possible_actions,
@@ -18,7 +17,7 @@ from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx, system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.errors import Problem
-from gpuaas_server.operations.machine import INSTANCE_KINDS
+from gpuaas_server.operations.kinds import INSTANCE_KINDS, KINDS
 from tests_support.apps import AppSite
 
 LIVE = (None, "member", "instance")
@@ -43,11 +42,11 @@ def test_nothing_is_offered_that_the_live_operation_would_shut_out(status: str, 
 def test_a_member_offers_nothing_while_its_instance_would_not_let_it(status: str, live: str | None) -> None:
     changeable = members_changeable(status, True, False, live)
     for member, busy in product(
-        (*{one for states in MEMBER_FROM.values() for one in states}, "joining"), (True, False)
+        (*{one for kind in KINDS.values() for one in kind.member_from}, "joining"), (True, False)
     ):
         kinds = possible_member_kinds(member, busy, changeable)
         assert not kinds or (changeable and not busy)
-        assert all(member in MEMBER_FROM[kind] for kind in kinds)
+        assert all(member in KINDS[kind].member_from for kind in kinds)
 
 
 class _TakenBack(Exception):

@@ -5,8 +5,6 @@ from hypothesis import strategies as st
 
 from gpuaas_server.instances.machine import (
     IN_BETWEEN,
-    MEMBER_BEGUN,
-    MEMBER_FROM,
     TRANSITIONS,
     InstanceView,
     MemberView,
@@ -20,7 +18,7 @@ from gpuaas_server.instances.machine import (
     status_broken,
     status_done,
 )
-from gpuaas_server.operations.machine import INSTANCE_KINDS, MEMBER_KINDS
+from gpuaas_server.operations.kinds import INSTANCE_KINDS, KINDS, MEMBER_KINDS
 
 STATES = sorted(TRANSITIONS)
 MEMBER_STATES = ["pending", "joining", "ready", "degraded", "draining", "drained", "removing", "failed"]
@@ -69,13 +67,13 @@ def test_every_settled_state_has_a_way_on() -> None:
 
 @given(st.sampled_from(INSTANCE_KINDS + MEMBER_KINDS), st.sampled_from(MEMBER_STATES))
 def test_no_member_is_left_in_between_when_an_operation_has_ended(kind: str, status: str) -> None:
-    begun = MEMBER_BEGUN.get(kind, status)
+    begun = KINDS[kind].member_begun or status
     assert member_done(kind, begun) not in IN_BETWEEN
     assert member_broken(kind, begun) not in IN_BETWEEN
 
 
 def test_a_failed_member_can_be_recovered_replaced_or_removed() -> None:
-    assert {kind for kind, before in MEMBER_FROM.items() if "failed" in before} == {"recover", "replace", "remove"}
+    assert {kind for kind in MEMBER_KINDS if "failed" in KINDS[kind].member_from} == {"recover", "replace", "remove"}
 
 
 def test_a_running_instance_with_its_members_is_healthy() -> None:

@@ -6,19 +6,18 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpuaas_server.operations.kinds import INSTANCE_KINDS, MEMBER_KINDS
 from gpuaas_server.operations.machine import (
-    INSTANCE_KINDS,
     LIVE,
-    MEMBER_KINDS,
     TRANSITIONS,
     VERIFYING,
     Evidence,
     Snapshot,
     Step,
-    Wait,
     decide,
     decide_bulk,
 )
+from gpuaas_server.work.decisions import Wait
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LATER = NOW + timedelta(hours=1)

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from gpuaas_server.kernel.errors import CATALOGUE
 from gpuaas_server.receipts.compare import STOPPED, Asked, Comparison
 from gpuaas_server.receipts.footprint import digest, normal
-from gpuaas_server.receipts.machine import ATTEMPTS, TRANSITIONS, Again, HostLook, Snapshot, Wait, decide
+from gpuaas_server.receipts.machine import ATTEMPTS, TRANSITIONS, Again, HostLook, Snapshot, decide
+from gpuaas_server.work.decisions import Wait
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 ASKED = Asked("rcp_1", "alc_1", "stopped", normal({}), digest(normal({})), None)

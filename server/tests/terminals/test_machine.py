@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuaas_server.terminals.machine import SLACK, TRANSITIONS, End, HostTask, Snapshot, Wait, decide
+from gpuaas_server.terminals.machine import SLACK, TRANSITIONS, End, HostTask, Snapshot, decide
+from gpuaas_server.work.decisions import Wait
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SECONDS = st.integers(-100, 100).map(lambda seconds: NOW + timedelta(seconds=seconds))

@@ -1,0 +1,37 @@
+"""Why something did not work, as resources keep it and show it: for a person and for a program."""
+
+from dataclasses import dataclass
+from typing import TypedDict
+
+from gpuaas_server.kernel.errors import CATALOGUE
+
+
+class FailureDocument(TypedDict):
+    """A failure as a JSON column keeps it."""
+
+    code: str
+    message: str
+    next_step: str
+    retryable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    code: str
+    message: str
+    next_step: str
+    retryable: bool
+
+    def document(self) -> FailureDocument:
+        return {
+            "code": self.code,
+            "message": self.message,
+            "next_step": self.next_step,
+            "retryable": self.retryable,
+        }
+
+
+def failure(code: str, message: str, retryable: bool | None = None) -> Failure:
+    """A failure with a code of the catalogue, which also says the next step and whether to retry."""
+    kind = CATALOGUE[code]
+    return Failure(code, message, kind.next_step, kind.retryable if retryable is None else retryable)

@@ -1,0 +1,190 @@
+"""The kinds of operation. Schemas, the manifest's enum, endpoints and the tables of the machines derive from this one.
+
+To add a kind, add a row here; for one on the whole instance, its action `instance_<kind>` in `identity/policy.py` (a test
+compares the two); run `make contract`; and give it a place in the CLI and the console (the parity test names it).
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """What one kind of operation does to an instance and its members. The defaults leave things as they are."""
+
+    name: str
+    target: str  # instance: the whole; member: one member, or many below a bulk operation
+    about: str  # for the people who ask for it
+    teardown: bool = False  # it leaves nothing behind on a host, which is proven there
+    brings_bytes: bool = False  # it brings the bytes of the instance's version to a host, first or once more
+    changes_version: bool = False
+    closable: bool = True  # an app may say that it does not take it in the form that the instance has
+    options: bool = True  # the app's manifest may take options with it
+
+    # Of a kind on the whole instance: when it may be asked for, and what the instance becomes.
+    instance_from: tuple[str, ...] = ()  # once it was deployed
+    undeployed: bool = False  # after a first deploy that failed
+    instance_asked: str | None = None  # its status as soon as it is asked for
+    instance_done: str = "running"
+    breaking: bool = False  # once begun, it leaves nothing to rely on when it fails
+
+    # Of the members that it works on.
+    member_from: tuple[str, ...] = ()  # what a member may be for an operation on it to begin
+    member_begun: str | None = None
+    member_done: str = "ready"
+    fields: tuple[str, ...] = ()  # of a request for a member operation: those that it takes, all of them and no others
+
+
+_TABLE = (
+    Kind(
+        name="deploy",
+        target="instance",
+        about="Once more, after a first deploy that did not succeed.",
+        brings_bytes=True,
+        closable=False,
+        options=False,
+        undeployed=True,
+        breaking=True,
+        member_begun="joining",
+    ),
+    Kind(
+        name="start",
+        target="instance",
+        about="Start one that is stopped or failed, on the same members and version.",
+        instance_from=("stopped", "failed"),
+        instance_asked="starting",
+        breaking=True,
+        member_begun="joining",
+    ),
+    Kind(
+        name="stop",
+        target="instance",
+        about="Stopped means proven: the hosts are inspected after the controller is done.",
+        teardown=True,
+        instance_from=("running", "failed"),
+        instance_asked="stopping",
+        instance_done="stopped",
+        breaking=True,
+        member_begun="draining",
+        member_done="drained",
+    ),
+    Kind(
+        name="restart",
+        target="instance",
+        about="Stop and start in one operation of the app's controller; the hosts are not inspected in between.",
+        instance_from=("running", "failed"),
+        instance_asked="starting",
+        breaking=True,
+        member_begun="joining",
+    ),
+    Kind(
+        name="upgrade",
+        target="instance",
+        about="To another version of the app. The one before stays known, for `rollback`.",
+        changes_version=True,
+        instance_from=("running",),
+    ),
+    Kind(
+        name="rollback",
+        target="instance",
+        about="To the version before the last upgrade, or, after one that broke off, to the one it began from.",
+        changes_version=True,
+        instance_from=("running", "failed"),
+    ),
+    Kind(
+        name="reconcile",
+        target="instance",
+        about="Bring what is there in line with what is wanted, without touching what is right.",
+        brings_bytes=True,
+        instance_from=("running",),
+    ),
+    # The way out is never closed: repair and decommission stay open, whatever an app says.
+    Kind(
+        name="repair",
+        target="instance",
+        about="Have the controller mend what is broken. Members that work are left alone.",
+        brings_bytes=True,
+        closable=False,
+        instance_from=("running", "failed"),
+    ),
+    Kind(
+        name="decommission",
+        target="instance",
+        about="The end of the instance. Its history and its receipts stay.",
+        teardown=True,
+        closable=False,
+        instance_from=("running", "stopped", "failed"),
+        undeployed=True,
+        instance_asked="stopping",
+        instance_done="stopped",
+        breaking=True,
+        member_begun="removing",
+        member_done="removed",
+    ),
+    Kind(
+        name="add",
+        target="member",
+        about="Bring new members into the instance, one on each allocation.",
+        brings_bytes=True,
+        member_begun="joining",
+        fields=("component_key", "allocation_ids"),
+    ),
+    Kind(
+        name="drain",
+        target="member",
+        about="Let a member finish its work and take no more.",
+        member_from=("ready", "degraded"),
+        member_begun="draining",
+        member_done="drained",
+        fields=("targets",),
+    ),
+    Kind(
+        name="remove",
+        target="member",
+        about="Take a member out of the instance; its host is inspected.",
+        teardown=True,
+        member_from=("ready", "degraded", "drained", "failed", "pending"),
+        member_begun="removing",
+        member_done="removed",
+        fields=("targets",),
+    ),
+    Kind(
+        name="replace",
+        target="member",
+        about="Have another member on another allocation take the place of one.",
+        teardown=True,
+        brings_bytes=True,
+        member_from=("ready", "degraded", "drained", "failed"),
+        member_begun="draining",
+        member_done="removed",
+        fields=("replacements",),
+    ),
+    Kind(
+        name="recover",
+        target="member",
+        about="Bring a member back that is degraded, failed or drained.",
+        brings_bytes=True,
+        member_from=("degraded", "failed", "drained"),
+        member_begun="joining",
+        fields=("targets",),
+    ),
+)
+
+KINDS: dict[str, Kind] = {kind.name: kind for kind in _TABLE}
+INSTANCE_KINDS = tuple(kind.name for kind in _TABLE if kind.target == "instance")
+MEMBER_KINDS = tuple(kind.name for kind in _TABLE if kind.target == "member")
+TEARDOWNS = tuple(kind.name for kind in _TABLE if kind.teardown)
+BRINGS_CURRENT = frozenset(kind.name for kind in _TABLE if kind.brings_bytes)
+CHANGES_VERSION = frozenset(kind.name for kind in _TABLE if kind.changes_version)
+CLOSABLE = tuple(kind.name for kind in _TABLE if kind.closable)
+WITH_OPTIONS = tuple(kind.name for kind in _TABLE if kind.options)
+
+# The wire types: an enumeration in the contract, a plain string for mypy, which cannot read a table.
+if TYPE_CHECKING:
+    OperationKind = str
+    ClosableKind = str
+    MemberKind = str
+else:
+    OperationKind = Literal[tuple(KINDS)]
+    ClosableKind = Literal[CLOSABLE]
+    MemberKind = Literal[MEMBER_KINDS]

@@ -1,0 +1,43 @@
+"""The table of operation kinds, and what must follow from it elsewhere."""
+
+import json
+from typing import get_args
+
+import pytest
+
+from gpuaas_server.catalog.manifest_schema import schema_text
+from gpuaas_server.identity.policy import RULES
+from gpuaas_server.instances import machine
+from gpuaas_server.operations import kinds
+from gpuaas_server.operations.kinds import INSTANCE_KINDS, KINDS, MEMBER_KINDS
+
+
+def test_who_may_end_an_instance_while_its_project_is_disabled_is_who_may_tear_it_down() -> None:
+    """The policy is one table below this one, so its rows are compared and not derived."""
+    ending = {name for name in INSTANCE_KINDS if RULES[f"instance_{name}"].while_disabled}
+    assert ending == {name for name in INSTANCE_KINDS if KINDS[name].teardown}
+    verbs = {action for action in RULES if action.removeprefix("instance_") in KINDS}
+    assert verbs == {f"instance_{name}" for name in INSTANCE_KINDS}
+
+
+def test_wire_types_and_the_manifest_name_the_kinds_of_the_table() -> None:
+    assert get_args(kinds.OperationKind) == tuple(KINDS) == INSTANCE_KINDS + MEMBER_KINDS
+    assert get_args(kinds.MemberKind) == MEMBER_KINDS
+    manifest = json.loads(schema_text())
+    assert manifest["properties"]["options"]["propertyNames"]["enum"] == [k.name for k in KINDS.values() if k.options]
+
+
+@pytest.mark.parametrize("kind", INSTANCE_KINDS)
+def test_every_state_that_an_instance_kind_leads_to_is_a_state(kind: str) -> None:
+    row = KINDS[kind]
+    named = {*row.instance_from, row.instance_done} | ({row.instance_asked} if row.instance_asked else set())
+    assert named <= set(machine.TRANSITIONS)
+    for before in row.instance_from:
+        asked = row.instance_asked or before
+        assert asked == before or asked in machine.TRANSITIONS[before]
+
+
+@pytest.mark.parametrize("kind", MEMBER_KINDS)
+def test_a_member_kind_says_what_a_request_for_it_takes(kind: str) -> None:
+    assert KINDS[kind].fields
+    assert bool(KINDS[kind].member_from) == (kind != "add")
