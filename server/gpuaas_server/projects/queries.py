@@ -1,52 +1,103 @@
 """All SQL of tenants and projects."""
 
+from dataclasses import dataclass
 from datetime import datetime
 
-from psycopg.rows import DictRow
-
 from gpuaas_server.kernel.database import Connection
-
-_TENANT = "id, slug, name, disabled, delete_after, wipe_grade, created_at, generation"
-_PROJECT = "id, tenant_id, slug, name, disabled, delete_after, created_at, generation"
+from gpuaas_server.kernel.rows import columns_of, fetch_all, fetch_one, fetch_optional
 
 
-async def tenant_insert(connection: Connection, tenant_id: str, slug: str, name: str, now: datetime) -> DictRow | None:
+@dataclass(frozen=True, slots=True)
+class TenantRow:
+    id: str
+    slug: str
+    name: str
+    disabled: bool
+    delete_after: datetime | None
+    wipe_grade: str
+    created_at: datetime
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectRow:
+    id: str
+    tenant_id: str
+    slug: str
+    name: str
+    disabled: bool
+    delete_after: datetime | None
+    created_at: datetime
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectFacts:
+    """What other nouns may keep of a project: its slug never changes. `disabled`: also one that is to be deleted."""
+
+    id: str
+    slug: str
+    disabled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectState:
+    """Whether a project and its tenant are disabled, or to be deleted."""
+
+    tenant_id: str
+    project_disabled: bool
+    tenant_disabled: bool
+    project_deleting: bool
+    tenant_deleting: bool
+
+
+_TENANT = columns_of(TenantRow)
+_PROJECT = columns_of(ProjectRow)
+
+
+async def tenant_insert(
+    connection: Connection, tenant_id: str, slug: str, name: str, now: datetime
+) -> TenantRow | None:
     """The row, or None when the slug is taken."""
-    cursor = await connection.execute(
+    return await fetch_optional(
+        connection,
+        TenantRow,
         "INSERT INTO tenants (id, slug, name, created_at) VALUES (%s, %s, %s, %s)"
         f" ON CONFLICT (slug) DO NOTHING RETURNING {_TENANT}",
         (tenant_id, slug, name, now),
     )
-    return await cursor.fetchone()
 
 
-async def tenant_list(connection: Connection, only: list[str] | None, after: str | None, limit: int) -> list[DictRow]:
-    cursor = await connection.execute(
+async def tenant_list(connection: Connection, only: list[str] | None, after: str | None, limit: int) -> list[TenantRow]:
+    return await fetch_all(
+        connection,
+        TenantRow,
         f"SELECT {_TENANT} FROM tenants WHERE (%(only)s::text[] IS NULL OR id = ANY(%(only)s))"
         " AND (%(after)s::text IS NULL OR id < %(after)s) ORDER BY id DESC LIMIT %(limit)s",
         {"only": only, "after": after, "limit": limit},
     )
-    return await cursor.fetchall()
 
 
-async def tenant_show(connection: Connection, tenant_id: str) -> DictRow | None:
-    cursor = await connection.execute(f"SELECT {_TENANT} FROM tenants WHERE id = %s", (tenant_id,))
-    return await cursor.fetchone()
+async def tenant_show(connection: Connection, tenant_id: str) -> TenantRow | None:
+    return await fetch_optional(connection, TenantRow, f"SELECT {_TENANT} FROM tenants WHERE id = %s", (tenant_id,))
 
 
-async def tenant_hold(connection: Connection, tenant_id: str) -> DictRow | None:
-    cursor = await connection.execute(f"SELECT {_TENANT} FROM tenants WHERE id = %s FOR UPDATE", (tenant_id,))
-    return await cursor.fetchone()
+async def tenant_lock(connection: Connection, tenant_id: str) -> TenantRow | None:
+    return await fetch_optional(
+        connection, TenantRow, f"SELECT {_TENANT} FROM tenants WHERE id = %s FOR UPDATE", (tenant_id,)
+    )
 
 
-async def tenant_update(connection: Connection, tenant_id: str, name: str, disabled: bool, wipe_grade: str) -> DictRow:
-    cursor = await connection.execute(
+async def tenant_update(
+    connection: Connection, tenant_id: str, name: str, disabled: bool, wipe_grade: str
+) -> TenantRow:
+    return await fetch_one(
+        connection,
+        TenantRow,
         "UPDATE tenants SET name = %s, disabled = %s, wipe_grade = %s, generation = generation + 1 WHERE id = %s"
         f" RETURNING {_TENANT}",
         (name, disabled, wipe_grade, tenant_id),
     )
-    row = await cursor.fetchone()
-    return row or {}
 
 
 async def tenant_delete_after(connection: Connection, tenant_id: str, moment: datetime | None) -> None:
@@ -57,54 +108,57 @@ async def tenant_delete_after(connection: Connection, tenant_id: str, moment: da
 
 async def project_insert(
     connection: Connection, project_id: str, tenant_id: str, slug: str, name: str, now: datetime
-) -> DictRow | None:
+) -> ProjectRow | None:
     """The row, or None when the slug is taken in this tenant."""
-    cursor = await connection.execute(
+    return await fetch_optional(
+        connection,
+        ProjectRow,
         "INSERT INTO projects (id, tenant_id, slug, name, created_at) VALUES (%s, %s, %s, %s, %s)"
         f" ON CONFLICT ON CONSTRAINT projects_one_per_slug DO NOTHING RETURNING {_PROJECT}",
         (project_id, tenant_id, slug, name, now),
     )
-    return await cursor.fetchone()
 
 
 async def project_list(
     connection: Connection, tenant_id: str | None, only: list[str] | None, after: str | None, limit: int
-) -> list[DictRow]:
-    cursor = await connection.execute(
+) -> list[ProjectRow]:
+    return await fetch_all(
+        connection,
+        ProjectRow,
         f"SELECT {_PROJECT} FROM projects WHERE (%(tenant)s::text IS NULL OR tenant_id = %(tenant)s)"
         " AND (%(only)s::text[] IS NULL OR id = ANY(%(only)s))"
         " AND (%(after)s::text IS NULL OR id < %(after)s) ORDER BY id DESC LIMIT %(limit)s",
         {"tenant": tenant_id, "only": only, "after": after, "limit": limit},
     )
-    return await cursor.fetchall()
 
 
-async def project_show(connection: Connection, project_id: str) -> DictRow | None:
-    cursor = await connection.execute(f"SELECT {_PROJECT} FROM projects WHERE id = %s", (project_id,))
-    return await cursor.fetchone()
+async def project_show(connection: Connection, project_id: str) -> ProjectRow | None:
+    return await fetch_optional(connection, ProjectRow, f"SELECT {_PROJECT} FROM projects WHERE id = %s", (project_id,))
 
 
-async def project_facts(connection: Connection, tenant_id: str, project_ids: list[str]) -> list[DictRow]:
-    cursor = await connection.execute(
+async def project_facts(connection: Connection, tenant_id: str, project_ids: list[str]) -> list[ProjectFacts]:
+    return await fetch_all(
+        connection,
+        ProjectFacts,
         "SELECT id, slug, disabled OR delete_after IS NOT NULL AS disabled FROM projects"
         " WHERE id = ANY(%s) AND tenant_id = %s ORDER BY id",
         (project_ids, tenant_id),
     )
-    return await cursor.fetchall()
 
 
-async def project_hold(connection: Connection, project_id: str) -> DictRow | None:
-    cursor = await connection.execute(f"SELECT {_PROJECT} FROM projects WHERE id = %s FOR UPDATE", (project_id,))
-    return await cursor.fetchone()
+async def project_lock(connection: Connection, project_id: str) -> ProjectRow | None:
+    return await fetch_optional(
+        connection, ProjectRow, f"SELECT {_PROJECT} FROM projects WHERE id = %s FOR UPDATE", (project_id,)
+    )
 
 
-async def project_update(connection: Connection, project_id: str, name: str, disabled: bool) -> DictRow:
-    cursor = await connection.execute(
+async def project_update(connection: Connection, project_id: str, name: str, disabled: bool) -> ProjectRow:
+    return await fetch_one(
+        connection,
+        ProjectRow,
         f"UPDATE projects SET name = %s, disabled = %s, generation = generation + 1 WHERE id = %s RETURNING {_PROJECT}",
         (name, disabled, project_id),
     )
-    row = await cursor.fetchone()
-    return row or {}
 
 
 async def project_delete_after(connection: Connection, project_id: str, moment: datetime | None) -> None:
@@ -113,11 +167,12 @@ async def project_delete_after(connection: Connection, project_id: str, moment: 
     )
 
 
-async def project_place(connection: Connection, project_id: str) -> DictRow | None:
-    cursor = await connection.execute(
+async def project_state(connection: Connection, project_id: str) -> ProjectState | None:
+    return await fetch_optional(
+        connection,
+        ProjectState,
         "SELECT p.tenant_id, p.disabled AS project_disabled, t.disabled AS tenant_disabled,"
         " p.delete_after IS NOT NULL AS project_deleting, t.delete_after IS NOT NULL AS tenant_deleting"
         " FROM projects p JOIN tenants t ON t.id = p.tenant_id WHERE p.id = %s",
         (project_id,),
     )
-    return await cursor.fetchone()

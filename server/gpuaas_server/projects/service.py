@@ -3,8 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-
-from psycopg.rows import DictRow
+from typing import TypeVar
 
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.events.service import NewEvent, emit
@@ -16,7 +15,9 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.projects import queries
+from gpuaas_server.projects.queries import ProjectRow, TenantRow
 from gpuaas_server.projects.schemas import (
     Project,
     ProjectCreate,
@@ -27,6 +28,8 @@ from gpuaas_server.projects.schemas import (
 )
 
 RequireMatch = Callable[[int], None]
+ProjectFacts = queries.ProjectFacts
+Row = TypeVar("Row")
 _TENANT_VERBS = (
     "tenant_update",
     "tenant_delete",
@@ -42,7 +45,7 @@ _TENANT_VERBS = (
     "trust_key_create",
     "trust_key_revoke",
 )
-# Of one that is to be deleted: nothing else is done in it.
+# In a place that is to be deleted, nothing else is allowed.
 _DELETING_TENANT_VERBS = ("tenant_undelete", "tenant_export")
 _DELETING_PROJECT_VERBS = ("project_undelete", "project_export")
 _PROJECT_VERBS = (
@@ -73,43 +76,34 @@ class ProjectPlace:
 
 
 async def project_place(connection: Connection, project_id: str) -> ProjectPlace | None:
-    row = await queries.project_place(connection, project_id)
+    row = await queries.project_state(connection, project_id)
     if row is None:
         return None
-    disabled = "tenant" if row["tenant_disabled"] else "project" if row["project_disabled"] else ""
-    deleting = "tenant" if row["tenant_deleting"] else "project" if row["project_deleting"] else ""
-    return ProjectPlace(row["tenant_id"], project_id, disabled, deleting)
-
-
-@dataclass(frozen=True, slots=True)
-class ProjectFacts:
-    """What other rooms may keep of a project: its slug never changes. `disabled`: also one that is to be deleted."""
-
-    id: str
-    slug: str
-    disabled: bool
+    disabled = "tenant" if row.tenant_disabled else "project" if row.project_disabled else ""
+    deleting = "tenant" if row.tenant_deleting else "project" if row.project_deleting else ""
+    return ProjectPlace(row.tenant_id, project_id, disabled, deleting)
 
 
 async def project_facts(connection: Connection, tenant_id: str, project_ids: Sequence[str]) -> dict[str, ProjectFacts]:
-    """Those of the tenant; another tenant's are as if they did not exist, whatever the caller may see."""
+    """The tenant's projects of these ids. Another tenant's are left out, whatever the caller may see."""
     rows = await queries.project_facts(connection, tenant_id, sorted(set(project_ids)))
-    return {row["id"]: ProjectFacts(**row) for row in rows}
+    return {row.id: row for row in rows}
 
 
 async def tenant_place(connection: Connection, tenant_id: str) -> ProjectPlace | None:
     row = await queries.tenant_show(connection, tenant_id)
     if row is None:
         return None
-    deleting = "tenant" if row["delete_after"] is not None else ""
-    return ProjectPlace(tenant_id, None, "tenant" if row["disabled"] else "", deleting)
+    deleting = "tenant" if row.delete_after is not None else ""
+    return ProjectPlace(tenant_id, None, "tenant" if row.disabled else "", deleting)
 
 
 async def tenant_create(tx: Tx, body: TenantCreate, caller: Caller) -> Tenant:
     row = await queries.tenant_insert(tx.connection, new_id("tnt"), body.slug, body.name, tx.now)
     if row is None:
         raise Problem("already_exists", f"There is a tenant {body.slug}.")
-    await record(tx, AuditEntry("tenant_create", row["id"], row["id"], details={"slug": body.slug}))
-    await emit(tx, NewEvent("tenant.created", row["id"], row["id"], data={"slug": body.slug}))
+    await record(tx, AuditEntry("tenant_create", row.id, row.id, details={"slug": body.slug}))
+    await emit(tx, NewEvent("tenant.created", row.id, row.id, data={"slug": body.slug}))
     return _tenant(row, caller)
 
 
@@ -129,10 +123,10 @@ async def tenant_show(connection: Connection, tenant_id: str, caller: Caller) ->
 async def tenant_update(
     tx: Tx, tenant_id: str, body: TenantUpdate, caller: Caller, require_match: RequireMatch
 ) -> Tenant:
-    before = _present(await queries.tenant_hold(tx.connection, tenant_id), "tenant", tenant_id)
-    require_match(before["generation"])
+    before = _present(await queries.tenant_lock(tx.connection, tenant_id), "tenant", tenant_id)
+    require_match(before.generation)
     name, disabled = _changed(before, body)
-    grade = before["wipe_grade"] if body.wipe_grade is None else body.wipe_grade
+    grade = before.wipe_grade if body.wipe_grade is None else body.wipe_grade
     wipe_grades.require_possible_grade("baremetal", grade)
     row = await queries.tenant_update(tx.connection, tenant_id, name, disabled, grade)
     await record(tx, AuditEntry("tenant_update", tenant_id, tenant_id, details=_difference(before, row)))
@@ -146,9 +140,9 @@ async def project_create(tx: Tx, tenant_id: str, body: ProjectCreate, caller: Ca
     row = await queries.project_insert(tx.connection, new_id("prj"), tenant_id, body.slug, body.name, tx.now)
     if row is None:
         raise Problem("already_exists", f"The tenant has a project {body.slug}.")
-    entry = AuditEntry("project_create", row["id"], tenant_id, row["id"], details={"slug": body.slug})
+    entry = AuditEntry("project_create", row.id, tenant_id, row.id, details={"slug": body.slug})
     await record(tx, entry)
-    await emit(tx, NewEvent("project.created", row["id"], tenant_id, row["id"], {"slug": body.slug}))
+    await emit(tx, NewEvent("project.created", row.id, tenant_id, row.id, {"slug": body.slug}))
     return _project(row, caller)
 
 
@@ -160,7 +154,7 @@ async def tenant_project_list(
 
 
 async def project_list(connection: Connection, actor: Actor, after: str | None, limit: int) -> Page[Project]:
-    """Those the caller may see. What they may do in each is said by the project itself, not by the list."""
+    """The projects that the caller may see. What they may do in each is said by the project itself, not by the list."""
     only = await identity.visible_projects(connection, actor)
     rows = await queries.project_list(connection, actor.tenant_id or None, only, after, limit + 1)
     return Page[Project].of([_project(row, NOBODY) for row in rows], limit)
@@ -174,11 +168,11 @@ async def project_show(connection: Connection, project_id: str, caller: Caller) 
 async def project_update(
     tx: Tx, project_id: str, body: ProjectUpdate, caller: Caller, require_match: RequireMatch
 ) -> Project:
-    before = _present(await queries.project_hold(tx.connection, project_id), "project", project_id)
-    require_match(before["generation"])
+    before = _present(await queries.project_lock(tx.connection, project_id), "project", project_id)
+    require_match(before.generation)
     name, disabled = _changed(before, body)
     row = await queries.project_update(tx.connection, project_id, name, disabled)
-    tenant_id = row["tenant_id"]
+    tenant_id = row.tenant_id
     entry = AuditEntry("project_update", project_id, tenant_id, project_id, details=_difference(before, row))
     await record(tx, entry)
     await emit(tx, NewEvent("project.updated", project_id, tenant_id, project_id, {"disabled": disabled}))
@@ -188,7 +182,7 @@ async def project_update(
 
 @dataclass(frozen=True, slots=True)
 class DeletablePlace:
-    """What a deletion must know of its tenant or project. The caller holds the row's lock."""
+    """What a deletion must know of its tenant or project, whose row is locked."""
 
     tenant_id: str
     project_id: str | None
@@ -205,17 +199,17 @@ class DeletablePlace:
 
 
 async def lock_tenant(tx: Tx, tenant_id: str) -> DeletablePlace:
-    row = _present(await queries.tenant_hold(tx.connection, tenant_id), "tenant", tenant_id)
-    return DeletablePlace(tenant_id, None, row["delete_after"], row["generation"])
+    row = _present(await queries.tenant_lock(tx.connection, tenant_id), "tenant", tenant_id)
+    return DeletablePlace(tenant_id, None, row.delete_after, row.generation)
 
 
 async def lock_project(tx: Tx, project_id: str) -> DeletablePlace:
-    row = _present(await queries.project_hold(tx.connection, project_id), "project", project_id)
-    return DeletablePlace(row["tenant_id"], project_id, row["delete_after"], row["generation"])
+    row = _present(await queries.project_lock(tx.connection, project_id), "project", project_id)
+    return DeletablePlace(row.tenant_id, project_id, row.delete_after, row.generation)
 
 
 async def set_delete_after(tx: Tx, place: DeletablePlace, moment: datetime | None) -> None:
-    """Gates of all processes look again: who is of the place loses, or regains, what they may do."""
+    """Set or clear the date. The gates of all processes look again: what people may do in the place changes with it."""
     if place.project_id is None:
         await queries.tenant_delete_after(tx.connection, place.tenant_id, moment)
     else:
@@ -223,27 +217,28 @@ async def set_delete_after(tx: Tx, place: DeletablePlace, moment: datetime | Non
     tx.wakeups.add(identity.TOPIC)
 
 
-def _changed(before: DictRow, body: TenantUpdate | ProjectUpdate) -> tuple[str, bool]:
-    name = before["name"] if body.name is None else body.name
-    return name, before["disabled"] if body.disabled is None else body.disabled
+def _changed(before: TenantRow | ProjectRow, body: TenantUpdate | ProjectUpdate) -> tuple[str, bool]:
+    name = before.name if body.name is None else body.name
+    return name, before.disabled if body.disabled is None else body.disabled
 
 
-def _difference(before: DictRow, after: DictRow) -> dict[str, object]:
-    fields = [field for field in ("name", "disabled", "wipe_grade") if before.get(field) != after.get(field)]
-    return {"before": {f: before[f] for f in fields}, "after": {f: after[f] for f in fields}}
+def _difference(before: TenantRow | ProjectRow, after: TenantRow | ProjectRow) -> dict[str, object]:
+    was, now = fields_of(before), fields_of(after)
+    changed = [name for name in ("name", "disabled", "wipe_grade") if was.get(name) != now.get(name)]
+    return {"before": {name: was[name] for name in changed}, "after": {name: now[name] for name in changed}}
 
 
-def _present(row: DictRow | None, noun: str, identifier: str) -> DictRow:
+def _present(row: Row | None, noun: str, identifier: str) -> Row:
     if row is None:
         raise not_found(noun, identifier)
     return row
 
 
-def _tenant(row: DictRow, caller: Caller) -> Tenant:
-    verbs = _TENANT_VERBS if row["delete_after"] is None else _DELETING_TENANT_VERBS
-    return Tenant(**row, allowed_actions=identity.allowed_actions(caller, verbs))
+def _tenant(row: TenantRow, caller: Caller) -> Tenant:
+    verbs = _TENANT_VERBS if row.delete_after is None else _DELETING_TENANT_VERBS
+    return Tenant(**fields_of(row), allowed_actions=identity.allowed_actions(caller, verbs))
 
 
-def _project(row: DictRow, caller: Caller) -> Project:
-    verbs = _PROJECT_VERBS if row["delete_after"] is None else _DELETING_PROJECT_VERBS
-    return Project(**row, allowed_actions=identity.allowed_actions(caller, verbs))
+def _project(row: ProjectRow, caller: Caller) -> Project:
+    verbs = _PROJECT_VERBS if row.delete_after is None else _DELETING_PROJECT_VERBS
+    return Project(**fields_of(row), allowed_actions=identity.allowed_actions(caller, verbs))
