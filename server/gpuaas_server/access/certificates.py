@@ -1,10 +1,12 @@
 """Login certificates for allocations: signed, listed, and ended before their time. The host learns of an end by a task."""
 
-from datetime import timedelta
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from gpuaas_server.access import queries
-from gpuaas_server.access.allocation_access import allocation_place, audited
-from gpuaas_server.access.issuing import Issue, certificates_issue, requester_sources
+from gpuaas_server.access.grants import allocation_place, audited
+from gpuaas_server.access.queries import NewCertificate
 from gpuaas_server.access.schemas import (
     IssuedSshCertificate,
     IssuedSshCertificates,
@@ -12,14 +14,19 @@ from gpuaas_server.access.schemas import (
     SshCertificate,
     SshCertificateCreate,
     SshCertificateRevoke,
+    SshTarget,
 )
 from gpuaas_server.allocations import service as allocations
+from gpuaas_server.allocations.service import AllocationAccess
 from gpuaas_server.kernel.caller import Caller
-from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.clock import utc_now
+from gpuaas_server.kernel.context import Actor, Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
+from gpuaas_server.kernel.networks import is_address, parse_address
 from gpuaas_server.kernel.settings import Settings
-from gpuaas_server.pki.service import PlatformKey, read_public_key
+from gpuaas_server.pki import service as pki
+from gpuaas_server.pki.service import CertificateRequest, PlatformKey, SshPublicKey, read_public_key
 
 REVOKERS = frozenset({"platform_admin", "tenant_admin", "project_admin"})
 
@@ -67,3 +74,105 @@ async def ssh_certificate_revoke(
     details: dict[str, object] = {"serials": revoked, "holder": holder}
     await audited(tx, place, "ssh_certificate_revoke", allocation_id, details, body.reason)
     return RevokedSshCertificates(revoked=revoked)
+
+
+async def revoked_serials(connection: Connection, allocation_id: str, now: datetime | None = None) -> list[int]:
+    return (await revoked_serials_of(connection, [allocation_id], now or utc_now()))[allocation_id]
+
+
+async def revoked_serials_of(
+    connection: Connection, allocation_ids: Sequence[str], now: datetime
+) -> dict[str, list[int]]:
+    serials: dict[str, list[int]] = {allocation_id: [] for allocation_id in allocation_ids}
+    for row in await queries.revoked_serials(connection, allocation_ids, now):
+        serials[row["allocation_id"]].append(row["serial"])
+    return serials
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """One public key, let in until one time. `through` what it was asked for, it also ends."""
+
+    public: SshPublicKey
+    valid_before: datetime
+    authority: PlatformKey
+    access_credential_id: str | None = None
+    operation_id: str | None = None
+    terminal_id: str | None = None
+    # Addresses and networks from which the certificate opens anything; none: from everywhere.
+    sources: Sequence[str] = ()
+
+
+def requester_sources(requester: Actor, settings: Settings) -> tuple[str, ...]:
+    """From where a certificate for somebody may be used. Who comes by loopback reaches hosts by another address."""
+    if not settings.ssh_certificate_source_check or not is_address(requester.address):
+        return ()
+    return () if parse_address(requester.address).is_loopback else (requester.address,)
+
+
+async def certificates_issue(tx: Tx, places: Sequence[AllocationAccess], wanted: Issue) -> list[SshCertificate]:
+    """One for each place, in that order; all of them must be active."""
+    if not places:
+        return []
+    targets = {place.allocation_id: target_of(place) for place in places}
+    rows = await queries.certificates_insert(tx.connection, [_row(tx, place, wanted) for place in places])
+    serials = {row["allocation_id"]: row for row in rows}
+    host_keys = await pki.host_ca_keys(tx.connection)
+    issued = []
+    for place in places:
+        row, target = serials[place.allocation_id], targets[place.allocation_id]
+        request = CertificateRequest(
+            public_key=wanted.public.key,
+            serial=row["serial"],
+            key_id=row["key_id"],
+            principals=(place.allocation_id,),
+            valid_after=tx.now - pki.SSH_CLOCK_SLACK,
+            valid_before=wanted.valid_before,
+            sources=tuple(wanted.sources),
+        )
+        issued.append(
+            SshCertificate(
+                certificate=pki.sign_user_certificate(wanted.authority, request),
+                valid_before=wanted.valid_before,
+                serial=row["serial"],
+                principal=place.allocation_id,
+                ssh=target,
+                host_ca_keys=host_keys,
+                known_hosts_line=known_hosts(target, place.allocation_id, host_keys),
+            )
+        )
+    return issued
+
+
+def _row(tx: Tx, place: AllocationAccess, wanted: Issue) -> NewCertificate:
+    through = wanted.operation_id or wanted.access_credential_id or wanted.terminal_id
+    return NewCertificate(
+        tenant_id=place.tenant_id,
+        project_id=place.project_id,
+        allocation_id=place.allocation_id,
+        # sshd logs it with the serial: both lead back to the row.
+        key_id=f"{tx.actor.id}@{place.allocation_id}" + (f"/{through}" if through else ""),
+        issued_to=tx.actor.id,
+        fingerprint=wanted.public.fingerprint,
+        valid_before=wanted.valid_before,
+        created_at=tx.now,
+        access_credential_id=wanted.access_credential_id,
+        operation_id=wanted.operation_id,
+    )
+
+
+def known_hosts(target: SshTarget, allocation_id: str, host_ca_keys: list[str]) -> str:
+    """One line a key. The allocation id is a name that only the right host's certificate carries."""
+    where = target.address if target.port == 22 else f"[{target.address}]:{target.port}"
+    return "\n".join(f"@cert-authority {where},{allocation_id} {key}" for key in host_ca_keys)
+
+
+def target_of(place: AllocationAccess) -> SshTarget:
+    if place.state != "active" or place.ssh is None:
+        raise Problem("not_active", f"The allocation is {place.state}.")
+    return SshTarget(address=place.ssh.address, port=place.ssh.port, user=place.ssh.user)
+
+
+async def certificates_forget(tx: Tx, before: datetime, portion: int) -> int:
+    """Remove those that expired before then. An expired certificate opens nothing, revoked or not."""
+    return await queries.certificates_delete_before(tx.connection, before, portion)

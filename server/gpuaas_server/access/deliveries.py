@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from psycopg.rows import DictRow
 
 from gpuaas_server.access import credential_queries as queries
-from gpuaas_server.access.allocation_access import allocation_place
+from gpuaas_server.access.certificates import Issue, certificates_issue, requester_sources
 from gpuaas_server.access.credential_schemas import (
     CredentialDelivery,
     CredentialDeliveryCreate,
@@ -16,7 +16,7 @@ from gpuaas_server.access.credential_schemas import (
     SealedBox,
 )
 from gpuaas_server.access.credentials import living, present
-from gpuaas_server.access.issuing import Issue, certificates_issue, requester_sources
+from gpuaas_server.access.grants import allocation_place
 from gpuaas_server.access.schemas import SshCertificate
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry

@@ -6,10 +6,10 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from gpuaas_server.access import (
-    allocation_access,
     certificates,
     client_certificate_endpoints,
     credential_endpoints,
+    grants,
     platform_key_endpoints,
     user_keys,
 )
@@ -142,7 +142,7 @@ async def ssh_grant_list(
 ) -> Response:
     """Who may log in with a key of their own, newest first; expired and revoked grants too."""
     return await call.read(
-        lambda connection: allocation_access.ssh_grant_list(connection, project_id, allocation_id, after, limit)
+        lambda connection: grants.ssh_grant_list(connection, project_id, allocation_id, after, limit)
     )
 
 
@@ -159,9 +159,7 @@ async def ssh_grant_create(
     call: Annotated[Call, admitted_change("ssh_grant_create")],
 ) -> Response:
     """Put a public key on the allocation until `expires_at`; its host installs and removes it."""
-    return await call.change(
-        lambda tx: allocation_access.ssh_grant_create(tx, project_id, allocation_id, body), status=201
-    )
+    return await call.change(lambda tx: grants.ssh_grant_create(tx, project_id, allocation_id, body), status=201)
 
 
 @router.delete(f"{_ALLOCATION}/ssh-grants/{{grant_id}}", status_code=204, responses=problem_responses(*_CHANGE))
@@ -172,7 +170,7 @@ async def ssh_grant_delete(
     call: Annotated[Call, admitted_change("ssh_grant_delete")],
 ) -> Response:
     """Take the key off the host before its time."""
-    return await call.change(lambda tx: allocation_access.ssh_grant_delete(tx, project_id, allocation_id, grant_id))
+    return await call.change(lambda tx: grants.ssh_grant_delete(tx, project_id, allocation_id, grant_id))
 
 
 router.include_router(platform_key_endpoints.router)

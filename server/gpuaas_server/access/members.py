@@ -2,8 +2,12 @@
 
 from collections.abc import Callable
 
-from gpuaas_server.access import service as access
+from psycopg.rows import DictRow
+
+from gpuaas_server.access import queries
 from gpuaas_server.allocations import service as allocations
+from gpuaas_server.audit import service as audit
+from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.identity import service as identity
 from gpuaas_server.identity.service import Member, Place
 from gpuaas_server.kernel.context import Tx
@@ -18,7 +22,7 @@ async def project_member_set(
     place = Place(tenant_id, project_id)
     member = await identity.member_set(tx, "project_member_set", user_id, role, place, require_match)
     if role == ONLY_READS:
-        await _lock_out(tx, project_id, user_id)
+        await holder_leaves(tx, project_id, user_id)
     return member
 
 
@@ -27,10 +31,26 @@ async def project_member_remove(
 ) -> None:
     place = Place(tenant_id, project_id)
     await identity.member_remove(tx, "project_member_remove", user_id, place, require_match)
-    await _lock_out(tx, project_id, user_id)
+    await holder_leaves(tx, project_id, user_id)
 
 
-async def _lock_out(tx: Tx, project_id: str, user_id: str) -> None:
-    opened = await access.holder_leaves(tx, project_id, user_id)
+async def holder_leaves(tx: Tx, project_id: str | None, holder: str) -> None:
+    """End every way in that somebody has, to one project or (None) anywhere: certificates, and grants that they made.
+
+    Their hosts are told.
+    """
+    certificates = await queries.holder_certificates_revoke(tx.connection, project_id, holder, tx.now)
+    grants = await queries.holder_grants_revoke(tx.connection, project_id, holder, tx.now)
+    reason = "Left the project." if project_id else "May no longer act on the platform."
+    entries = [_left(row, "ssh_certificate_revoke", holder, {"serial": row["serial"]}, reason) for row in certificates]
+    entries += [_left(row, "ssh_grant_delete", holder, {"grant": row["id"]}, reason) for row in grants]
+    if entries:
+        await audit.record(tx, *entries)
+    opened = sorted({row["allocation_id"] for row in (*certificates, *grants)})
     if opened:
         await allocations.access_changed(tx, *opened)
+
+
+def _left(row: DictRow, action: str, holder: str, what: dict[str, object], reason: str) -> AuditEntry:
+    details = {"holder": holder, **what}
+    return AuditEntry(action, row["allocation_id"], row["tenant_id"], row["project_id"], reason=reason, details=details)

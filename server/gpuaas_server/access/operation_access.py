@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from gpuaas_server.access import credential_queries as queries
-from gpuaas_server.access.issuing import Issue, certificates_issue
+from gpuaas_server.access.certificates import Issue, certificates_issue
 from gpuaas_server.access.schemas import MachineAccess, UnreachableAllocation
 from gpuaas_server.allocations import service as allocations
 from gpuaas_server.allocations.service import AllocationAccess

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from gpuaas_server.identity.schemas import ServiceAccountCertificate
 from gpuaas_server.kernel.http.schemas import Body, Moment, Name, Reason
 from gpuaas_server.kernel.ids import CredentialId, PrincipalId, SshKeyId
+from gpuaas_server.operations.schemas import LeaseToken
 from gpuaas_server.secrets.schemas import PrivateKeyCustody
 
 PublicKeyLine = Annotated[
@@ -189,6 +190,13 @@ class SshGrant(BaseModel):
     expires_at: datetime
     revoked_at: datetime | None = Field(description="When it was taken back before its time.")
     created_at: datetime
+
+
+class MachineAccessCreate(Body):
+    lease_token: LeaseToken = Field(description="Of the claim.")
+    public_key: PublicKeyLine = Field(
+        description="Of a key pair that you made for this; the private side stays with you."
+    )
 
 
 class UnreachableAllocation(BaseModel):

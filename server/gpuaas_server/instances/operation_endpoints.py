@@ -6,10 +6,9 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from gpuaas_server.access import operation_access
-from gpuaas_server.access.issuing import requester_sources
+from gpuaas_server.access.certificates import requester_sources
 from gpuaas_server.access.operation_access import WayIn
-from gpuaas_server.access.operation_schemas import MachineAccessCreate
-from gpuaas_server.access.schemas import MachineAccess
+from gpuaas_server.access.schemas import MachineAccess, MachineAccessCreate
 from gpuaas_server.artifacts import runtime_secrets
 from gpuaas_server.artifacts.schemas import RuntimeSecret, RuntimeSecretCreate
 from gpuaas_server.instances import cancellation, controller

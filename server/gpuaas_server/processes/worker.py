@@ -7,7 +7,7 @@ import signal
 import uvloop
 from prometheus_client import start_http_server
 
-from gpuaas_server.access.machine import AccessEndMachine, OperationAccessEndMachine, SshKeysDeleteMachine
+from gpuaas_server.access.reconciler import AccessEndMachine, OperationAccessEndMachine, SshKeysDeleteMachine
 from gpuaas_server.allocations.reconciler import AllocationMachine
 from gpuaas_server.artifacts.deletion import ArtifactDeleteMachine
 from gpuaas_server.artifacts.reconciler import ArtifactCheckMachine, PublishIntentMachine

@@ -2,8 +2,8 @@
 
 from datetime import datetime, timedelta
 
-from gpuaas_server.access.allocation_access import allocation_place
-from gpuaas_server.access.issuing import target_of
+from gpuaas_server.access.grants import allocation_place
+from gpuaas_server.access.certificates import target_of
 from gpuaas_server.allocations.hosts import allocation_hosts
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.events.service import NewEvent, emit

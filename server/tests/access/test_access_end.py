@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from gpuaas_server.access import queries
-from gpuaas_server.access.machine import AccessEndMachine
+from gpuaas_server.access.reconciler import AccessEndMachine
 from gpuaas_server.identity.service import ACCESS_END
 from gpuaas_server.kernel.clock import utc_now
 from gpuaas_server.kernel.context import Platform, system_actor

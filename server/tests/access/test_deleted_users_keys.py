@@ -1,6 +1,6 @@
 """The SSH keys that a person has stored go when the person is deleted, and nobody else's."""
 
-from gpuaas_server.access.machine import SshKeysDeleteMachine
+from gpuaas_server.access.reconciler import SshKeysDeleteMachine
 from gpuaas_server.identity.service import SSH_KEYS_DELETE
 from gpuaas_server.kernel.clock import utc_now
 from gpuaas_server.kernel.context import Platform

@@ -1,13 +1,16 @@
 """Grants: a public key on an allocation until a time. The host learns of them by a task."""
 
-from datetime import datetime
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 
-from gpuaas_server.access import credential_queries, queries, service
+from gpuaas_server.access import credential_queries, queries
 from gpuaas_server.access.schemas import GRANT_KEYS, SshGrant, SshGrantCreate
 from gpuaas_server.allocations import service as allocations
+from gpuaas_server.allocations.hooks import Grant, NewGrants
 from gpuaas_server.allocations.service import AllocationAccess
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
+from gpuaas_server.kernel.clock import utc_now
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
@@ -15,6 +18,7 @@ from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.pki.service import SshPublicKey, read_public_key
 
+LONGEST_GRANT = timedelta(days=366)
 _TAKES_GRANTS = ("requested", "provisioning", "active")
 
 
@@ -95,7 +99,7 @@ async def _credential_key(tx: Tx, project_id: str, credential_id: str) -> tuple[
 
 
 def _check_end(expires_at: datetime, now: datetime) -> None:
-    if not now < expires_at <= now + service.LONGEST_GRANT:
+    if not now < expires_at <= now + LONGEST_GRANT:
         raise Problem("invalid_request", "expires_at: in the future, and within a year.")
 
 
@@ -109,3 +113,40 @@ async def audited(
 ) -> None:
     entry = AuditEntry(action, resource_id, place.tenant_id, place.project_id, reason=reason, details=details)
     await audit.record(tx, entry)
+
+
+async def grants_of(
+    connection: Connection, allocation_ids: Sequence[str], now: datetime | None = None
+) -> dict[str, list[Grant]]:
+    grants: dict[str, list[Grant]] = {}
+    for row in await queries.grants_live(connection, allocation_ids, now or utc_now()):
+        grants.setdefault(row["allocation_id"], []).append(Grant(row["id"], row["public_key"], row["expires_at"]))
+    return grants
+
+
+async def grants_create_from_keys(tx: Tx, wanted: NewGrants) -> None:
+    """Put stored SSH keys of `granted_to` on new allocations, in the transaction that creates those."""
+    if not wanted.ssh_key_ids:
+        return
+    found = await queries.ssh_keys_by_id(tx.connection, wanted.granted_to, wanted.ssh_key_ids)
+    missing = sorted(set(wanted.ssh_key_ids) - {row["id"] for row in found})
+    if missing:
+        whose = "You have" if tx.actor.kind == "user" else "Only people store SSH keys; you have"
+        raise Problem("not_found", f"{whose} no SSH key {missing[0]}.", {"ssh_key_ids": missing})
+    rows = [
+        (
+            new_id("grt"),
+            wanted.tenant_id,
+            wanted.project_id,
+            allocation_id,
+            wanted.granted_to,
+            key["public_key"],
+            key["fingerprint"],
+            key["name"],
+            tx.now + LONGEST_GRANT,  # they end with the allocation
+            tx.now,
+        )
+        for allocation_id in wanted.allocation_ids
+        for key in found
+    ]
+    await queries.grants_insert(tx.connection, rows)

@@ -2,8 +2,7 @@
 
 from datetime import datetime
 
-from gpuaas_server.access import operation_access, service, user_keys
-from gpuaas_server.allocations import service as allocations
+from gpuaas_server.access import members, operation_access, user_keys
 from gpuaas_server.identity.service import ACCESS_END, SSH_KEYS_DELETE
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
@@ -21,9 +20,7 @@ class AccessEndMachine:
         return holder
 
     async def apply(self, tx: Tx, holder: str, decision: str) -> None:
-        opened = await service.holder_leaves(tx, None, holder)
-        if opened:
-            await allocations.access_changed(tx, *opened)
+        await members.holder_leaves(tx, None, holder)
 
 
 class SshKeysDeleteMachine:
