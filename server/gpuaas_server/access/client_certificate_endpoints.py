@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from gpuaas_server.access import client_certificates
 from gpuaas_server.access.schemas import NewServiceAccountCertificate, ServiceAccountCertificateCreate
-from gpuaas_server.identity import certificates
+from gpuaas_server.identity import service as identity
 from gpuaas_server.identity.schemas import ServiceAccountCertificate
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
 from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
@@ -46,7 +46,7 @@ async def service_account_certificate_list(
 ) -> Response:
     """Client certificates of the account, newest first, and when each was last used."""
     return await call.read(
-        lambda connection: certificates.certificate_list(connection, project_id, service_account_id, after, limit)
+        lambda connection: identity.certificate_list(connection, project_id, service_account_id, after, limit)
     )
 
 
@@ -58,6 +58,4 @@ async def service_account_certificate_delete(
     call: Annotated[Call, admitted_change("service_account_certificate_delete")],
 ) -> Response:
     """End a client certificate now, with the tokens that are bound to it."""
-    return await call.change(
-        lambda tx: certificates.certificate_delete(tx, project_id, service_account_id, certificate_id)
-    )
+    return await call.change(lambda tx: identity.certificate_delete(tx, project_id, service_account_id, certificate_id))

@@ -8,8 +8,8 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from gpuaas_server.access.schemas import NewServiceAccountCertificate, ServiceAccountCertificateCreate
-from gpuaas_server.identity import certificates
-from gpuaas_server.identity.certificates import NewCertificate
+from gpuaas_server.identity import service as identity
+from gpuaas_server.identity.service import NewCertificate
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.http.client_certificates import thumbprint_of
 from gpuaas_server.kernel.ids import new_id
@@ -41,7 +41,7 @@ async def sign_client_certificate(
 
 
 async def certificate_create(tx: Tx, project_id: str, signed: SignedCertificate) -> NewServiceAccountCertificate:
-    registered = await certificates.certificate_register(tx, project_id, signed.new)
+    registered = await identity.certificate_register(tx, project_id, signed.new)
     return NewServiceAccountCertificate(**registered.model_dump(), certificate=signed.pem)
 
 

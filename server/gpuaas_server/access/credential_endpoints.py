@@ -24,7 +24,7 @@ from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
 from gpuaas_server.kernel.http.problems import problem_responses
 from gpuaas_server.kernel.ids import CredentialId, ProjectId
 from gpuaas_server.pki import service as pki
-from gpuaas_server.secrets.envelope import SecretRef
+from gpuaas_server.secrets.service import SecretRef
 
 router = APIRouter()
 _CREDENTIALS = "/projects/{project_id}/access-credentials"

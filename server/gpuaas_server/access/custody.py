@@ -9,8 +9,7 @@ from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.pki.service import SshPublicKey
 from gpuaas_server.secrets import service as secrets
-from gpuaas_server.secrets.envelope import SecretRef
-from gpuaas_server.secrets.service import PreparedSecret, SecretOwner
+from gpuaas_server.secrets.service import PreparedSecret, SecretOwner, SecretRef
 
 Custody = tuple[PreparedSecret, SshPublicKey]
 

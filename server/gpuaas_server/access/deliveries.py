@@ -28,9 +28,8 @@ from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.pki.service import PlatformKey, read_public_key
-from gpuaas_server.secrets import sealed_box
 from gpuaas_server.secrets import service as secrets
-from gpuaas_server.secrets.envelope import SecretRef
+from gpuaas_server.secrets.service import SecretRef
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +50,7 @@ async def seal_private_key(platform: Platform, scope: Scope, row: DictRow, recip
     delivery_id, version = new_id("dlv"), row["version"]
     info = f"gpuaas-delivery.v1:{row['id']}:{version}:{delivery_id}"
     clear = await secrets.secret_open(platform, scope, SecretRef(row["secret_id"], version))
-    box = SealedBox(format=sealed_box.FORMAT, info=info, box=sealed_box.seal_to(recipient_key, clear, info))
+    box = SealedBox(format=secrets.BOX_FORMAT, info=info, box=secrets.seal_to(recipient_key, clear, info))
     return SealedKey(delivery_id, version, _fingerprint(recipient_key), box)
 
 

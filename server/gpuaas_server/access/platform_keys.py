@@ -7,7 +7,7 @@ from gpuaas_server.access.schemas import PlatformKey, PlatformKeyRetire, Platfor
 from gpuaas_server.allocations import service as allocations
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
-from gpuaas_server.identity import certificates
+from gpuaas_server.identity import service as identity
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
@@ -15,8 +15,8 @@ from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.nodes import service as nodes
 from gpuaas_server.pki import service as pki
 from gpuaas_server.pki.service import KeyKind, KeyRecord, NewKey, PublishedKey, authority_digest, fingerprint
-from gpuaas_server.secrets import private_keys
-from gpuaas_server.secrets.private_keys import DESTROYED, UNDER_MASTER_KEY
+from gpuaas_server.secrets import service as secrets
+from gpuaas_server.secrets.service import DESTROYED, UNDER_MASTER_KEY
 
 NAMES_SHOWN = 20
 TOLD_BY_TASK: KeyKind = "ssh_user_ca"  # the others are learnt from heartbeats, or asked for when needed
@@ -68,11 +68,11 @@ async def _refuse_unconfirmed(tx: Tx, successor: PublishedKey) -> None:
 
 async def _end_client_certificates(tx: Tx, key_id: str, force: bool) -> None:
     """Programs whose certificates it signed would be refused: they get new ones first, or somebody forces it."""
-    used = await certificates.certificates_of_authority(tx.connection, key_id, tx.now)
+    used = await identity.certificates_of_authority(tx.connection, key_id, tx.now)
     if used and not force:
         detail = f"{used} client certificates of this CA are in use: replace them, wait for their end, or force."
         raise Problem("conflict", detail, {"certificates": used})
-    await certificates.certificates_end(tx, key_id)
+    await identity.certificates_end(tx, key_id)
 
 
 async def _changed(tx: Tx, action: str, key_id: str, kind: KeyKind, reason: str, forced: bool = False) -> None:
@@ -91,7 +91,7 @@ async def _show(tx: Tx, key_id: str) -> PlatformKey:
 
 async def _documents(connection: Connection, records: Sequence[KeyRecord]) -> list[PlatformKey]:
     """With what protects the private side of each."""
-    protected = await private_keys.custody_of(connection, [record.id for record in records])
+    protected = await secrets.custody_of(connection, [record.id for record in records])
     found = []
     for record in records:
         custody = protected.get(record.id, UNDER_MASTER_KEY if record.sealed else DESTROYED)

@@ -12,14 +12,9 @@ from typing import Generic, TypeVar
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from gpuaas_server.identity import tokens
-from gpuaas_server.identity.browser_sessions import session_read
-from gpuaas_server.identity.callers import read_principal
-from gpuaas_server.identity.principals import Principal
-from gpuaas_server.identity.queries import signing_keys as key_queries
+from gpuaas_server.identity import service as identity
 from gpuaas_server.identity.rows import BrowserSessionRow
-from gpuaas_server.identity.signing_keys import TOPIC
-from gpuaas_server.identity.tokens import Claims
+from gpuaas_server.identity.service import TOPIC, Claims, Principal, read_principal, session_read, verifying_keys
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.errors import Problem
@@ -104,8 +99,8 @@ class Directory:
         claims = self._tokens.get(token)
         if claims is not None and time.monotonic() - self._keys_read_at < REMEMBERED_SECONDS:
             return claims
-        key = await self._key(tokens.key_id_of(token))
-        claims = self._tokens.get(token) or tokens.verify(token, key)
+        key = await self._key(identity.token_key_id(token))
+        claims = self._tokens.get(token) or identity.verify_token(token, key)
         if len(self._tokens) >= MOST_REMEMBERED:
             del self._tokens[next(iter(self._tokens))]
         self._tokens[token] = claims
@@ -124,8 +119,7 @@ class Directory:
     async def _read_keys(self) -> None:
         now = time.monotonic()
         async with self._platform.database.connection(PLATFORM) as connection:
-            rows = await key_queries.signing_key_verifying(connection, self._platform.clock())
-        keys = {row.id: (Ed25519PublicKey.from_public_bytes(row.public_key), row.verifies_until) for row in rows}
+            keys = await verifying_keys(connection, self._platform.clock())
         if not self._keys.keys() <= keys.keys():
             self._tokens.clear()  # a key went: what it had signed must be looked at again
         self._keys, self._keys_read_at = keys, now

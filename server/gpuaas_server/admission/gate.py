@@ -11,12 +11,18 @@ from fastapi import Request
 
 from gpuaas_server.admission import refusals
 from gpuaas_server.admission.directory import Directory
-from gpuaas_server.identity.browser_sessions import session_slide
-from gpuaas_server.identity.cookies import CookieSecret, refuse_forged
-from gpuaas_server.identity.policy import RULES, decide
-from gpuaas_server.identity.principals import Principal
-from gpuaas_server.identity.rules import Level, Rule, Verdict
-from gpuaas_server.identity.signing_keys import ensure_signing_key
+from gpuaas_server.identity.service import (
+    RULES,
+    CookieSecret,
+    Level,
+    Principal,
+    Rule,
+    Verdict,
+    decide,
+    ensure_signing_key,
+    refuse_forged,
+    session_slide,
+)
 from gpuaas_server.kernel.caller import NOBODY as ANONYMOUS
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Actor, Platform

@@ -4,10 +4,8 @@ import re
 
 from fastapi import Request
 
-from gpuaas_server.audit.denials import Denials
-from gpuaas_server.audit.service import AuditEntry
-from gpuaas_server.identity.policy import needs
-from gpuaas_server.identity.rules import PLATFORM_ROLES, Verdict
+from gpuaas_server.audit.service import AuditEntry, Denials
+from gpuaas_server.identity.service import PLATFORM_ROLES, Verdict, needs
 from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.context import Actor, Platform
 from gpuaas_server.kernel.errors import Problem

@@ -1,9 +1,7 @@
 """What other nouns use of admission: the gate, and the policy for callers that come by another way than this API."""
 
 from gpuaas_server.admission.gate import IdentityGate
-from gpuaas_server.identity.policy import RULES, decide
-from gpuaas_server.identity.principals import Principal
-from gpuaas_server.identity.rules import Verdict
+from gpuaas_server.identity.service import RULES, Principal, Verdict, decide
 from gpuaas_server.projects.service import ProjectPlace
 
 __all__ = ["IdentityGate", "may"]

@@ -10,8 +10,7 @@ from gpuaas_server.allocations.schemas import Allocation, AllocationBatch, Alloc
 from gpuaas_server.allocations.service import WORK, allocation_event
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.capacity import service as capacity
-from gpuaas_server.capacity.scheduler import Placement
-from gpuaas_server.capacity.service import Asked, Wish
+from gpuaas_server.capacity.service import Asked, Placement, Wish
 from gpuaas_server.events.service import emit
 from gpuaas_server.identity import service as identity
 from gpuaas_server.kernel import metrics

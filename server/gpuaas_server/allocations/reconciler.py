@@ -17,7 +17,7 @@ from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.kernel.wipe_grades import required_grade
-from gpuaas_server.nodes import facts
+from gpuaas_server.nodes import service as nodes
 from gpuaas_server.pki import service as pki
 from gpuaas_server.work.decisions import Wait
 
@@ -105,7 +105,7 @@ class AllocationMachine:
         if step.ends:
             await service.end_claims(tx, row)
             if row["shape"] == "baremetal" and step.evidence is not None:
-                await facts.facts_release(tx, row["node_id"])
+                await nodes.facts_release(tx, row["node_id"])
         elif step.state == "release_failed":
             service.move_quota(tx, row, changed)
         return _again(changed, step, tx.now, loaded.snapshot.node_lost)
@@ -137,7 +137,7 @@ class AllocationMachine:
         if kind in ("wipe", "verify_wipe"):
             whole = row["shape"] == "baremetal"
             spec["grade"] = Requirements.read(row["wipe_requirements"]).grade
-            spec |= await facts.wipe_order(connection, self._platform.settings, row["node_id"], whole)
+            spec |= await nodes.wipe_order(connection, self._platform.settings, row["node_id"], whole)
         if kind in ("provision", "sync_access", "deprovision"):
             spec["login_user"] = LOGIN_USER
         if kind in ("provision", "sync_access"):

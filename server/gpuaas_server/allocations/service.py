@@ -10,7 +10,9 @@ from psycopg.rows import DictRow
 from gpuaas_server.allocations import queries
 from gpuaas_server.allocations.health import health_of
 from gpuaas_server.allocations.hooks import allocation_hooks
+from gpuaas_server.allocations.hosts import AllocationHost, allocation_hosts
 from gpuaas_server.allocations.machine import CLEANUP, possible_actions, quota_marks
+from gpuaas_server.allocations.placements import Place, places_hold, places_list, places_show
 from gpuaas_server.allocations.schemas import (
     Allocation,
     FailureReason,
@@ -29,9 +31,43 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ssh_targets import SshEndpoint, read_endpoint
-from gpuaas_server.nodes import facts
+from gpuaas_server.nodes import service as nodes
 from gpuaas_server.work import leases
 from gpuaas_server.work.lanes import Lane
+
+__all__ = [
+    "LIVE",
+    "LONGEST_DEPARTURE",
+    "WORK",
+    "AllocationAccess",
+    "AllocationHost",
+    "Place",
+    "access_changed",
+    "access_changed_everywhere",
+    "access_not_applied",
+    "allocation_access",
+    "allocation_event",
+    "allocation_force_cleanup",
+    "allocation_hosts",
+    "allocation_list",
+    "allocation_lock",
+    "allocation_of",
+    "allocation_release",
+    "allocation_retry_release",
+    "allocation_show",
+    "allocations_release_on_node",
+    "ask_release",
+    "change",
+    "end_claims",
+    "history_forget",
+    "move_quota",
+    "places_hold",
+    "places_list",
+    "places_show",
+    "start_release",
+    "withheld_reason",
+]
+
 
 WORK = "allocation"
 LIVE = ("requested", "provisioning", "active")
@@ -199,7 +235,7 @@ async def allocation_force_cleanup(
     }
     before, row = row, await change(tx, row, changes, body.reason)
     if row["shape"] == "baremetal":
-        await facts.facts_freeze(tx, row["node_id"])
+        await nodes.facts_freeze(tx, row["node_id"])
     await end_claims(tx, before)
     details: dict[str, object] = {"evidence": body.evidence, "verified": False}
     await record(tx, _audit("allocation_force_cleanup", row, body.reason, details))

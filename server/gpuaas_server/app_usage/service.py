@@ -15,8 +15,8 @@ from gpuaas_server.app_usage.schemas import (
     UsageTotals,
 )
 from gpuaas_server.events.service import NewEvent, emit
-from gpuaas_server.instances import metering
-from gpuaas_server.instances.metering import Metered
+from gpuaas_server.instances import service as instances
+from gpuaas_server.instances.service import Metered
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
@@ -39,7 +39,7 @@ async def app_usage_report(
     tx: Tx, caller: Caller, project_id: str, instance_id: str, body: UsageBatch
 ) -> UsageReported:
     """Record all or none. A record that is known with the same content is not added again: a repetition is harmless."""
-    metered = await metering.metered(tx.connection, caller, project_id, instance_id)
+    metered = await instances.metered(tx.connection, caller, project_id, instance_id)
     faults = [fault for one in body.records for fault in _faults(metered, one, tx.now)]
     if faults:
         listed: list[object] = [{"source_key": key, "message": message} for key, message in faults[:MOST_NAMED]]

@@ -5,13 +5,14 @@ from datetime import datetime
 
 from gpuaas_server.artifacts import backends, queries
 from gpuaas_server.artifacts.hooks import artifact_hooks
+from gpuaas_server.artifacts.machine import DELETE
 from gpuaas_server.artifacts.rows import ArtifactRow
 from gpuaas_server.artifacts.schemas import Artifact
 from gpuaas_server.artifacts.service import artifact_document, present
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
-from gpuaas_server.capacity import quotas
-from gpuaas_server.capacity.quotas import ArtifactUse
+from gpuaas_server.capacity import service as capacity
+from gpuaas_server.capacity.service import ArtifactUse
 from gpuaas_server.events import service as events
 from gpuaas_server.events.service import NewEvent
 from gpuaas_server.kernel.caller import Caller
@@ -21,7 +22,6 @@ from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.work import leases
 
-DELETE = "artifact_delete"
 MOST_NAMED = 20
 
 
@@ -86,7 +86,7 @@ class ArtifactDeleteMachine:
         if not await queries.artifact_remove(tx.connection, artifact.id):
             return
         use = ArtifactUse(artifact.tenant_id, artifact.project_id, -1, -artifact.size_bytes)
-        await quotas.count_artifacts(tx, self._settings, use)
+        await capacity.count_artifacts(tx, self._settings, use)
         resource = (artifact.id, artifact.tenant_id, artifact.project_id)
         details: dict[str, object] = {"digest": artifact.digest, "size_bytes": artifact.size_bytes}
         await audit.record(tx, AuditEntry("artifact_deleted", *resource, details=details))

@@ -9,6 +9,8 @@ from enum import Enum, StrEnum
 
 from gpuaas_server.artifacts.stages import Trust
 
+DELETE = "artifact_delete"  # the kind of work that removes an artifact with its bytes
+
 
 class IntentState(StrEnum):
     OPEN = "open"

@@ -1,15 +1,14 @@
 """The artifacts of a project that is purged: open intents are cancelled and all artifacts deleted, with their bytes."""
 
 from gpuaas_server.artifacts import intent_queries, queries
-from gpuaas_server.artifacts.deletion import DELETE
-from gpuaas_server.artifacts.machine import IntentState
+from gpuaas_server.artifacts.machine import DELETE, IntentState
 from gpuaas_server.artifacts.publish_intents import WORK, give_back_quota
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.work import leases
 
 
-async def remove_portion(tx: Tx, settings: Settings, project_id: str, portion: int) -> int:
+async def purge_portion(tx: Tx, settings: Settings, project_id: str, portion: int) -> int:
     """End some more. Return how much is left: artifacts, and intents whose bytes may still be there."""
     for intent_id in await intent_queries.intents_to_cancel(tx.connection, project_id, portion):
         ended = await intent_queries.intent_end(tx.connection, intent_id, IntentState.CANCELLED, tx.now)

@@ -14,8 +14,8 @@ from gpuaas_server.artifacts.schemas import (
 )
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
-from gpuaas_server.capacity import quotas
-from gpuaas_server.capacity.quotas import ArtifactUse
+from gpuaas_server.capacity import service as capacity
+from gpuaas_server.capacity.service import ArtifactUse
 from gpuaas_server.events import service as events
 from gpuaas_server.events.service import NewEvent
 from gpuaas_server.identity import service as identity
@@ -47,7 +47,7 @@ async def publish_intent_create(
     if await intent_queries.open_intent_count(tx.connection, project_id) >= MAX_OPEN:
         raise Problem("conflict", f"The project has {MAX_OPEN} open publish intents: finish or cancel some.")
     reserved = reserved_at_first(settings, body)
-    refusal = await quotas.count_artifacts(tx, settings, ArtifactUse(tenant_id, project_id, 1, reserved))
+    refusal = await capacity.count_artifacts(tx, settings, ArtifactUse(tenant_id, project_id, 1, reserved))
     if refusal is not None:
         raise refusal
     deadline = tx.now + timedelta(minutes=settings.publish_minutes)
@@ -104,7 +104,7 @@ async def give_back_quota(tx: Tx, settings: Settings, ended: PublishIntentRow) -
     """Give back the quota of an intent that ended in this transaction and did not become an artifact."""
     if ended.quota_held:
         use = ArtifactUse(ended.tenant_id, ended.project_id, -1, -ended.reserved_bytes)
-        await quotas.count_artifacts(tx, settings, use)
+        await capacity.count_artifacts(tx, settings, use)
 
 
 def require_open_blob(row: PublishIntentRow) -> None:

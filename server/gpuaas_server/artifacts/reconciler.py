@@ -24,8 +24,8 @@ from gpuaas_server.artifacts.signatures import TrustedKey, blob_signers, decode_
 from gpuaas_server.artifacts.stages import Stage, Trust
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
-from gpuaas_server.capacity import quotas
-from gpuaas_server.capacity.quotas import ArtifactUse
+from gpuaas_server.capacity import service as capacity
+from gpuaas_server.capacity.service import ArtifactUse
 from gpuaas_server.events import service as events
 from gpuaas_server.events.service import NewEvent
 from gpuaas_server.kernel.context import Platform, Tx
@@ -155,13 +155,13 @@ class PublishIntentMachine:
 
     async def _register(self, tx: Tx, intent: PublishIntentRow, content: Bytes) -> datetime | None:
         use = self._use(intent, content)
-        refusal = await quotas.count_artifacts(tx, self._settings, use)
+        refusal = await capacity.count_artifacts(tx, self._settings, use)
         if refusal is not None:
             return await self._end(tx, intent, IntentState.FAILED, failure_of(refusal))
         artifact = _new_artifact(intent, content, tx.now)
         if not await queries.artifact_insert(tx.connection, artifact):
             undone = replace(use, artifacts=-use.artifacts, size_bytes=-use.size_bytes)
-            await quotas.count_artifacts(tx, self._settings, undone)
+            await capacity.count_artifacts(tx, self._settings, undone)
             failure = failure_of(Problem("already_exists", "The project has an artifact with this digest."))
             return await self._end(tx, intent, IntentState.FAILED, failure)
         await intent_queries.intent_end(

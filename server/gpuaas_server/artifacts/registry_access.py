@@ -9,9 +9,9 @@ from gpuaas_server.admission.service import IdentityGate
 from gpuaas_server.artifacts import backends, registry_queries, runtime_secrets
 from gpuaas_server.artifacts.registry_tokens import HOST_LIFE, LIFE, PULL, PUSH, Access, parse_scopes, registry_token
 from gpuaas_server.artifacts.schemas import RegistryToken
-from gpuaas_server.capacity import quotas
-from gpuaas_server.identity import logins
-from gpuaas_server.identity.principals import Principal
+from gpuaas_server.capacity import service as capacity
+from gpuaas_server.identity import service as identity
+from gpuaas_server.identity.service import Principal
 from gpuaas_server.kernel.context import Actor, Platform
 from gpuaas_server.kernel.database import PLATFORM, Connection
 from gpuaas_server.kernel.errors import Problem
@@ -78,7 +78,7 @@ async def _principal(
     platform: Platform, gate: IdentityGate, caller: Actor, shown: ShownCredentials, certificate: ShownCertificate
 ) -> Principal:
     if is_id("sva", shown.name):
-        token = await logins.account_token(platform, caller, shown.name, shown.password, certificate)
+        token = await identity.account_token(platform, caller, shown.name, shown.password, certificate)
         return await gate.principal_of(token, certificate)
     if shown.name != TOKEN_USER:
         detail = f"The user is a service account's id with its key, or '{TOKEN_USER}' with an access token."
@@ -119,4 +119,4 @@ async def _require_room(platform: Platform, project_id: str, tenant_id: str) -> 
     async with platform.database.connection(PLATFORM) as connection:
         full = await registry_queries.exceeded_scope(connection, project_id, tenant_id, most)
     if full is not None:
-        raise quotas.artifact_bytes_exceeded(full.scope, full.limit, full.used)
+        raise capacity.artifact_bytes_exceeded(full.scope, full.limit, full.used)

@@ -2,8 +2,8 @@
 
 import hashlib
 import hmac
-import secrets
 from datetime import datetime, timedelta
+from secrets import token_urlsafe
 
 import orjson
 
@@ -19,7 +19,7 @@ from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.operations.service import LeasedOperation
-from gpuaas_server.secrets import sealed_box
+from gpuaas_server.secrets import service as secrets
 
 LONGEST = timedelta(minutes=15)  # a controller that needs longer asks again, as long as it has its lease
 _NO_DIGEST = bytes(32)
@@ -46,7 +46,7 @@ async def runtime_secret_create(
     if artifact is None:
         raise Problem("artifact_unknown", "The operation's version has no registered artifact.")
     _refuse_revoked(artifact)
-    secret_id, secret = new_id("rts"), secrets.token_urlsafe(32)
+    secret_id, secret = new_id("rts"), token_urlsafe(32)
     expires_at = min(leased.deadline_at, tx.now + LONGEST)
     row = RuntimeSecretRow(
         id=secret_id,
@@ -72,8 +72,8 @@ async def runtime_secret_create(
         digest=artifact.digest,
         kind=artifact.kind,  # type: ignore[arg-type]  # a constraint of the table
         expires_at=expires_at,
-        format=sealed_box.FORMAT,
-        sealed=sealed_box.seal_to(body.recipient_key, orjson.dumps(content), f"runtime-secret:{secret_id}"),
+        format=secrets.BOX_FORMAT,
+        sealed=secrets.seal_to(body.recipient_key, orjson.dumps(content), f"runtime-secret:{secret_id}"),
     )
 
 
@@ -88,12 +88,12 @@ def _source(settings: Settings, artifact: PullableArtifact) -> dict[str, str]:
     return {"url": pull_path(artifact.id), "authorization": "basic"}
 
 
-async def secrets_end(tx: Tx, operation_id: str) -> None:
+async def runtime_secrets_end(tx: Tx, operation_id: str) -> None:
     """Revoke every secret that was issued for an operation, since it has ended."""
     await queries.secrets_revoke(tx.connection, operation_id, tx.now)
 
 
-async def secrets_forget(tx: Tx, before: datetime, portion: int) -> int:
+async def runtime_secrets_forget(tx: Tx, before: datetime, portion: int) -> int:
     return await queries.secrets_delete_before(tx.connection, before, portion)
 
 

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from gpuaas_server.artifacts import backends, queries
 from gpuaas_server.artifacts.hooks import artifact_hooks
 from gpuaas_server.artifacts.machine import CHECK_LIMIT
+from gpuaas_server.artifacts.project_purge import purge_portion
+from gpuaas_server.artifacts.publish_intents import intents_forget
 from gpuaas_server.artifacts.rows import ArtifactRow, EvidenceRow
+from gpuaas_server.artifacts.runtime_secrets import runtime_secret_create, runtime_secrets_end, runtime_secrets_forget
 from gpuaas_server.artifacts.schemas import (
     Artifact,
     ArtifactMove,
@@ -41,10 +44,34 @@ from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.work import leases
 from gpuaas_server.work.lanes import Lane
 
+__all__ = [
+    "CHECK",
+    "ArtifactState",
+    "Refusal",
+    "RequireMatch",
+    "artifact_blob_key",
+    "artifact_document",
+    "artifact_evidence_add",
+    "artifact_evidence_list",
+    "artifact_list",
+    "artifact_move",
+    "artifact_revoke",
+    "artifact_show",
+    "artifact_states",
+    "artifact_verify",
+    "blob_key",
+    "changed",
+    "intents_forget",
+    "launch_refusals",
+    "present",
+    "purge_portion",
+    "runtime_secret_create",
+    "runtime_secrets_end",
+    "runtime_secrets_forget",
+]
+
 CHECK = "artifact_check"
 RequireMatch = Callable[[int], None]
-
-__all__ = ["ArtifactState", "Refusal", "artifact_states", "launch_refusals"]
 
 
 @dataclass(frozen=True, slots=True)

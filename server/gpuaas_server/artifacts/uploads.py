@@ -12,8 +12,8 @@ from gpuaas_server.artifacts import backends, intent_queries, publish_intents
 from gpuaas_server.artifacts.machine import IntentState
 from gpuaas_server.artifacts.rows import PublishIntentRow
 from gpuaas_server.artifacts.stores import Measured
-from gpuaas_server.capacity import quotas
-from gpuaas_server.capacity.quotas import ArtifactUse
+from gpuaas_server.capacity import service as capacity
+from gpuaas_server.capacity.service import ArtifactUse
 from gpuaas_server.kernel.context import Actor, Platform, Tx
 from gpuaas_server.kernel.database import Scope
 from gpuaas_server.kernel.errors import Problem
@@ -88,7 +88,7 @@ class Upload:
 
     async def _reserve(self, tx: Tx, intent: PublishIntentRow, size: int) -> None:
         use = ArtifactUse(intent.tenant_id, self._project_id, 0, size - intent.reserved_bytes)
-        refusal = await quotas.count_artifacts(tx, self._platform.settings, use)
+        refusal = await capacity.count_artifacts(tx, self._platform.settings, use)
         if refusal is not None:
             raise refusal
         self._reserved = size

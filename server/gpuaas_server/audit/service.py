@@ -1,59 +1,25 @@
 """Record and read the audit trail."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 
 from gpuaas_server.audit import queries
-from gpuaas_server.audit.queries import AuditFilter, AuditRow
+from gpuaas_server.audit.denials import Denials
+from gpuaas_server.audit.queries import AuditFilter
+from gpuaas_server.audit.records import AuditEntry, record
 from gpuaas_server.audit.schemas import AuditRecord
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.http.pages import Page
-from gpuaas_server.kernel.ids import new_id
-from gpuaas_server.kernel.logs import redact
 from gpuaas_server.kernel.rows import fields_of
 
-
-@dataclass(frozen=True, slots=True)
-class AuditEntry:
-    """`details` says before and after where that helps; secrets are struck out on the way in."""
-
-    action: str
-    resource_id: str | None = None
-    tenant_id: str | None = None
-    project_id: str | None = None
-    outcome: str = "done"
-    reason: str | None = None
-    details: dict[str, object] = field(default_factory=dict)
-
-
-async def record(tx: Tx, *entries: AuditEntry) -> None:
-    tx.later.insert(queries.AUDIT_INSERT, [_row(tx, entry) for entry in entries])
-    tx.audited = True
-
-
-def _row(tx: Tx, entry: AuditEntry) -> AuditRow:
-    actor = tx.actor
-    return AuditRow(
-        id=new_id("aud"),
-        at=tx.now,
-        tenant_id=entry.tenant_id,
-        project_id=entry.project_id,
-        actor_id=actor.id,
-        actor_kind=actor.kind,
-        actor_name=actor.name,
-        address=actor.address,
-        action=entry.action,
-        outcome=entry.outcome,
-        resource_id=entry.resource_id,
-        reason=entry.reason,
-        details=redact(entry.details),
-        correlation_id=actor.correlation_id,
-        user_agent=actor.user_agent,
-        source=actor.source,
-        site=tx.site,
-    )
+__all__ = [
+    "AuditEntry",
+    "AuditFilter",
+    "Denials",
+    "audit_list",
+    "forget_before",
+    "record",
+]
 
 
 async def audit_list(connection: Connection, wanted: AuditFilter, after: str | None, limit: int) -> Page[AuditRecord]:
@@ -64,6 +30,3 @@ async def audit_list(connection: Connection, wanted: AuditFilter, after: str | N
 async def forget_before(tx: Tx, before: datetime, portion: int) -> int:
     """Retention, the one thing that removes audit rows (see docs/decisions/0012). How many went."""
     return await queries.audit_delete_before(tx.connection, before, portion)
-
-
-__all__: Sequence[str] = ["AuditEntry", "AuditFilter", "audit_list", "forget_before", "record"]

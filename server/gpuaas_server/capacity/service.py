@@ -10,6 +10,7 @@ from psycopg.rows import DictRow
 
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.capacity import queries, quota_queries, scheduler, sku_queries
+from gpuaas_server.capacity.quotas import ArtifactUse, artifact_bytes_exceeded, count_artifacts
 from gpuaas_server.capacity.scheduler import Placement
 from gpuaas_server.capacity.schemas import HostGpu, MappedSlot, Sku, Slot, SlotApprove, SlotList
 from gpuaas_server.capacity.skus import sku_choose
@@ -21,6 +22,40 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.wipe_grades import INSPECTED, required_grade
+
+__all__ = [
+    "PATIENCE",
+    "ArtifactUse",
+    "Asked",
+    "DiscoveredSlot",
+    "Placement",
+    "SlotSummary",
+    "Wish",
+    "artifact_bytes_exceeded",
+    "ask",
+    "claim",
+    "claimed_slots",
+    "claims_end",
+    "count_against_quota",
+    "count_artifacts",
+    "gpus_beside",
+    "inventory_apply",
+    "live_claims",
+    "log",
+    "node_eligibility_set",
+    "node_wipe_grade_set",
+    "nodes_with_slots",
+    "quota_move",
+    "slot_approve",
+    "slot_disable",
+    "slot_enable",
+    "slot_list",
+    "slot_map",
+    "slot_summary",
+    "slots_enable_withheld",
+    "slots_mark",
+    "wish_asked",
+]
 
 log = logging.getLogger(__name__)
 

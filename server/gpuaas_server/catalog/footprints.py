@@ -26,7 +26,7 @@ def footprint_of(manifest: Json, inputs: Json) -> dict[str, list[object]]:
     return listed
 
 
-def check(manifest: Json, inputs: Json) -> None:
+def check_footprints(manifest: Json, inputs: Json) -> None:
     """Refuse at launch a name that cannot be an account, since teardown looks for it. The problem repeats no values."""
     named = _named(manifest, inputs)
     faults = [

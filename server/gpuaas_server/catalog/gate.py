@@ -53,7 +53,7 @@ class Refusal:
     allocation_id: str | None = None
 
 
-def refusals(
+def placement_refusals(
     manifest: Manifest,
     placements: Sequence[PlacementFacts],
     living: Sequence[MemberFacts] = (),
@@ -79,7 +79,7 @@ def refusals(
     return list(dict.fromkeys(found))
 
 
-def refuse(found: Sequence[Refusal]) -> None:
+def refuse_placement(found: Sequence[Refusal]) -> None:
     if found:
         listed: list[object] = [asdict(refusal) for refusal in found]
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""

@@ -14,7 +14,9 @@ from gpuaas_server.kernel.errors import Problem
 _MOST_FAULTS = 50
 
 
-def check(schema: dict[str, Any], values: dict[str, Any], code: str = "inputs_invalid", what: str = "input") -> None:
+def check_inputs(
+    schema: dict[str, Any], values: dict[str, Any], code: str = "inputs_invalid", what: str = "input"
+) -> None:
     """Raise the problem that names every fault. The schema is a registered one, so it compiles."""
     judge = validator(schema, mask="the value")
     faults = [_fault(error, what) for _, error in zip(range(_MOST_FAULTS), judge.iter_errors(values), strict=False)]

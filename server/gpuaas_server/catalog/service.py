@@ -5,8 +5,11 @@ from dataclasses import dataclass
 
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.catalog import artifact_facts, machine, queries
+from gpuaas_server.catalog.footprints import check_footprints, footprint_of
+from gpuaas_server.catalog.gate import MemberFacts, PlacementFacts, Refusal, placement_refusals, refuse_placement
+from gpuaas_server.catalog.inputs import check_inputs
 from gpuaas_server.catalog.machine import Reason
-from gpuaas_server.catalog.manifest import Manifest, from_document
+from gpuaas_server.catalog.manifest import Component, Manifest, from_document
 from gpuaas_server.catalog.rows import AppRow, AppVersionRow, VersionFacts, VersionNotice
 from gpuaas_server.catalog.schemas import App, AppVisibilitySet
 from gpuaas_server.events.service import NewEvent, emit
@@ -17,6 +20,35 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.rows import fields_of
+
+__all__ = [
+    "Component",
+    "LaunchableVersion",
+    "Manifest",
+    "MemberFacts",
+    "PlacementFacts",
+    "Reason",
+    "Refusal",
+    "RequireMatch",
+    "VersionNotice",
+    "active_versions_on_digest",
+    "app_document",
+    "app_list",
+    "app_show",
+    "app_visibility_set",
+    "check_footprints",
+    "check_inputs",
+    "footprint_of",
+    "from_document",
+    "launchable",
+    "placement_refusals",
+    "reason_documents",
+    "refuse_placement",
+    "version_notices",
+    "version_refusals",
+    "versions_on_digest",
+]
+
 
 RequireMatch = Callable[[int], None]
 _APP_VERBS = ("app_version_register", "app_visibility_set")
@@ -160,17 +192,3 @@ async def app_visibility_set(
 
 def app_document(row: AppRow, caller: Caller) -> App:
     return App(**fields_of(row), allowed_actions=identity.allowed_actions(caller, _APP_VERBS))
-
-
-__all__ = [
-    "LaunchableVersion",
-    "VersionNotice",
-    "active_versions_on_digest",
-    "app_list",
-    "app_show",
-    "app_visibility_set",
-    "launchable",
-    "version_notices",
-    "version_refusals",
-    "versions_on_digest",
-]

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from gpuaas_server.artifacts import project_purge as artifacts
+from gpuaas_server.artifacts import service as artifacts
 from gpuaas_server.deletions import queries
 from gpuaas_server.deletions.inventory import PROJECT_LAST, PROJECT_STAGES, TENANT_LAST, TENANT_STAGES, Stage
 from gpuaas_server.identity import service as identity
@@ -43,7 +43,7 @@ async def purge_tenant(tx: Tx, settings: Settings, tenant_id: str, portion: int 
 async def purge_project(tx: Tx, settings: Settings, project_id: str, portion: int = PORTION) -> Portion:
     if await queries.leftovers(tx.connection, [project_id]):
         return Portion(pause=timedelta(minutes=1))  # began before the deletion was asked for, and was committed after
-    waits = await artifacts.remove_portion(tx, settings, project_id, portion)
+    waits = await artifacts.purge_portion(tx, settings, project_id, portion)
     waits += await secrets.destroy_portion(tx, project_id, portion)
     await queries.members_detach(tx.connection, project_id)
     removed = await _remove_first(tx, PROJECT_STAGES, project_id, portion)

@@ -3,20 +3,19 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from gpuaas_server.access import deliveries
 from gpuaas_server.access import service as access
 from gpuaas_server.allocations import service as allocations
-from gpuaas_server.artifacts import publish_intents, runtime_secrets
+from gpuaas_server.artifacts import service as artifacts
 from gpuaas_server.audit import service as audit
 from gpuaas_server.events import service as events
 from gpuaas_server.host_tasks import service as host_tasks
 from gpuaas_server.identity import service as identity
-from gpuaas_server.instances import retention
+from gpuaas_server.instances import service as instances
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.http import idempotency
 from gpuaas_server.kernel.settings import Settings
-from gpuaas_server.nodes import enrolment, host_certificates, node_keys
+from gpuaas_server.nodes import service as nodes
 from gpuaas_server.terminals import service as terminals
 
 SUBJECT = "platform"
@@ -52,23 +51,23 @@ class HousekeepingMachine:
         return cutoffs(self._settings, now)
 
     async def apply(self, tx: Tx, snapshot: str, decision: Cutoffs) -> datetime:
-        await node_keys.count_ending(tx, node_keys.key_life(self._settings))
+        await nodes.count_ending_keys(tx, nodes.key_life(self._settings))
         keys = await idempotency.forget_expired(tx, PORTION_OF_KEYS)
         removed = (
             await identity.sessions_forget(tx, PORTION),
             await identity.browser_sessions_forget(tx, PORTION),
             await events.forget_before(tx, decision.events, PORTION),
-            await retention.forget_timelines(tx, decision.operations, PORTION),
+            await instances.forget_timelines(tx, decision.operations, PORTION),
             await allocations.history_forget(tx, decision.history, PORTION),
             await host_tasks.tasks_forget_served(tx, decision.history, PORTION),
             await terminals.terminals_forget(tx, decision.history, PORTION),
             await access.certificates_forget(tx, decision.certificates, PORTION),
-            await host_certificates.host_certificates_forget(tx, decision.certificates, PORTION),
-            await enrolment.tokens_forget(tx, decision.enrolments, PORTION),
-            await publish_intents.intents_forget(tx, decision.history, PORTION),
-            await runtime_secrets.secrets_forget(tx, decision.history, PORTION),
-            await retention.forget_operations(tx, decision.operations, PORTION),
-            await deliveries.deliveries_forget(tx, decision.deliveries, PORTION),
+            await nodes.host_certificates_forget(tx, decision.certificates, PORTION),
+            await nodes.enrolment_tokens_forget(tx, decision.enrolments, PORTION),
+            await artifacts.intents_forget(tx, decision.history, PORTION),
+            await artifacts.runtime_secrets_forget(tx, decision.history, PORTION),
+            await instances.forget_operations(tx, decision.operations, PORTION),
+            await access.deliveries_forget(tx, decision.deliveries, PORTION),
             await audit.forget_before(tx, decision.audit, PORTION),
         )
         more = max(removed) == PORTION or keys == PORTION_OF_KEYS

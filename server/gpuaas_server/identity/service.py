@@ -1,21 +1,43 @@
 """The door of this room for other rooms: members, what a caller may do, the first administrator."""
 
 from gpuaas_server.identity.administrators import Administrator, ensure_first_admin, reset_admin
-from gpuaas_server.identity.browser_sessions import browser_sessions_forget
+from gpuaas_server.identity.browser_sessions import browser_sessions_forget, session_read, session_slide
+from gpuaas_server.identity.callers import read_principal
+from gpuaas_server.identity.certificates import (
+    NewCertificate,
+    certificate_delete,
+    certificate_list,
+    certificate_register,
+    certificates_end,
+    certificates_of_authority,
+)
+from gpuaas_server.identity.cookies import CookieSecret, refuse_forged
+from gpuaas_server.identity.logins import account_token
 from gpuaas_server.identity.members import Place, member_list, member_remove, member_set
-from gpuaas_server.identity.policy import allowed_actions, needs, needs_on_others, reaches, sees_every_app
+from gpuaas_server.identity.policy import (
+    RULES,
+    allowed_actions,
+    decide,
+    needs,
+    needs_on_others,
+    reaches,
+    sees_every_app,
+)
 from gpuaas_server.identity.principals import (
     ACCESS_END,
     CONTROLLER_LEASES_END,
     SERVICE_ACCOUNT,
     SSH_KEYS_DELETE,
+    Principal,
 )
 from gpuaas_server.identity.queries import bindings as binding_queries
 from gpuaas_server.identity.queries import service_accounts as account_queries
-from gpuaas_server.identity.rules import PLATFORM_ROLES
+from gpuaas_server.identity.rates import RateLimit, count_attempt, refuse_over
+from gpuaas_server.identity.rules import PLATFORM_ROLES, Level, Rule, Verdict
 from gpuaas_server.identity.schemas import Member, ProjectMemberSet, TenantMemberSet
 from gpuaas_server.identity.sessions import sessions_forget
-from gpuaas_server.identity.signing_keys import TOPIC
+from gpuaas_server.identity.signing_keys import TOPIC, ensure_signing_key, verifying_keys
+from gpuaas_server.identity.tokens import Claims, token_key_id, verify_token
 from gpuaas_server.identity.users import forget_sign_ins
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Actor
@@ -25,19 +47,37 @@ __all__ = [
     "ACCESS_END",
     "CONTROLLER_LEASES_END",
     "PLATFORM_ROLES",
+    "RULES",
     "SSH_KEYS_DELETE",
     "TOPIC",
     "Administrator",
+    "Claims",
+    "CookieSecret",
+    "Level",
     "Member",
+    "NewCertificate",
     "Place",
+    "Principal",
     "ProjectMemberSet",
+    "RateLimit",
+    "Rule",
     "TenantMemberSet",
+    "Verdict",
+    "account_token",
     "allowed_actions",
     "apps_controlled",
     "apps_in_sight",
     "bound_apps",
     "browser_sessions_forget",
+    "certificate_delete",
+    "certificate_list",
+    "certificate_register",
+    "certificates_end",
+    "certificates_of_authority",
+    "count_attempt",
+    "decide",
     "ensure_first_admin",
+    "ensure_signing_key",
     "forget_sign_ins",
     "member_list",
     "member_remove",
@@ -45,8 +85,16 @@ __all__ = [
     "needs",
     "needs_on_others",
     "reaches",
+    "read_principal",
+    "refuse_forged",
+    "refuse_over",
     "reset_admin",
+    "session_read",
+    "session_slide",
     "sessions_forget",
+    "token_key_id",
+    "verify_token",
+    "verifying_keys",
     "visible_projects",
 ]
 

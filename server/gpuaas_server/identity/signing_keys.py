@@ -3,10 +3,10 @@
 from base64 import urlsafe_b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from hashlib import sha256
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
 from gpuaas_server.audit.service import AuditEntry, record
@@ -18,9 +18,8 @@ from gpuaas_server.kernel.database import PLATFORM, Connection
 from gpuaas_server.kernel.errors import not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
-from gpuaas_server.secrets import private_keys
-from gpuaas_server.secrets.custody_reconciler import KeySource, SealedKey
-from gpuaas_server.secrets.private_keys import DESTROYED, UNDER_MASTER_KEY, PreparedPrivateKey
+from gpuaas_server.secrets import service as secrets
+from gpuaas_server.secrets.service import DESTROYED, UNDER_MASTER_KEY, KeySource, PreparedPrivateKey, SealedKey
 
 PURPOSE = "token-signing-key"
 TOPIC = "identity"
@@ -43,7 +42,13 @@ async def signing_key_prepare(platform: Platform) -> NewSigningKey:
     """Make a key and seal it. Call it before the transaction that stores it, not inside."""
     private, key_id = Ed25519PrivateKey.generate(), new_id("sgk")
     clear = private.private_bytes(Encoding.Raw, PrivateFormat.Raw, NoEncryption())
-    return NewSigningKey(key_id, private, await private_keys.private_key_prepare(platform, key_id, clear))
+    return NewSigningKey(key_id, private, await secrets.private_key_prepare(platform, key_id, clear))
+
+
+async def verifying_keys(connection: Connection, now: datetime) -> dict[str, tuple[Ed25519PublicKey, datetime | None]]:
+    """The public keys that tokens are verified by now, each with the time until which it verifies."""
+    rows = await queries.signing_key_verifying(connection, now)
+    return {row.id: (Ed25519PublicKey.from_public_bytes(row.public_key), row.verifies_until) for row in rows}
 
 
 async def ensure_signing_key(platform: Platform) -> None:
@@ -64,7 +69,7 @@ async def signing_key_rotate(tx: Tx, new: NewSigningKey, token_minutes: int) -> 
     """A new key signs from now on; the old one verifies until its last token has expired, and can sign no more."""
     await queries.signing_key_lock(tx.connection)
     signed = await queries.signing_key_retire(tx.connection, tx.now + timedelta(minutes=token_minutes + 1))
-    await private_keys.private_keys_destroy(tx, signed)
+    await secrets.private_keys_destroy(tx, signed)
     await _store(tx, new)
     await record(tx, AuditEntry("signing_key_rotate", new.id))
     made = SigningKeyRow(new.id, new.public, created_at=tx.now, verifies_until=None, sealed=False)
@@ -77,7 +82,7 @@ async def signing_key_revoke(tx: Tx, new: NewSigningKey, key_id: str) -> None:
     before = await queries.signing_key_revoke(tx.connection, key_id, tx.now)
     if before is None:
         raise not_found("signing key", key_id)
-    await private_keys.private_keys_destroy(tx, [key_id])
+    await secrets.private_keys_destroy(tx, [key_id])
     details: dict[str, object] = {}
     if before.verifies_until is None:
         await _store(tx, new)
@@ -88,7 +93,7 @@ async def signing_key_revoke(tx: Tx, new: NewSigningKey, key_id: str) -> None:
 
 async def _store(tx: Tx, new: NewSigningKey) -> None:
     await queries.signing_key_insert(tx.connection, new.id, new.public, tx.now)
-    await private_keys.private_key_store(tx, new.prepared)
+    await secrets.private_key_store(tx, new.prepared)
     tx.wakeups.add(TOPIC)
 
 
@@ -112,7 +117,7 @@ async def _open(platform: Platform, connection: Connection, row: SealedSigningKe
     sealed = row.sealed_private_key
     if sealed is not None:  # of an older release; the worker moves it
         return Ed25519PrivateKey.from_private_bytes(platform.sealer.open(sealed, _purpose(row.id)))
-    return Ed25519PrivateKey.from_private_bytes(await private_keys.private_key_open(platform, connection, row.id))
+    return Ed25519PrivateKey.from_private_bytes(await secrets.private_key_open(platform, connection, row.id))
 
 
 async def _list_sealed(connection: Connection) -> list[SealedKey]:
@@ -138,7 +143,7 @@ async def signing_key_list(connection: Connection, after: str | None, limit: int
 
 async def _documents(connection: Connection, rows: Sequence[SigningKeyRow]) -> list[SigningKey]:
     """The wire documents of keys, each with what protects its private side."""
-    protected = await private_keys.custody_of(connection, [row.id for row in rows])
+    protected = await secrets.custody_of(connection, [row.id for row in rows])
     found = []
     for row in rows:
         custody = protected.get(row.id, UNDER_MASTER_KEY if row.sealed else DESTROYED)

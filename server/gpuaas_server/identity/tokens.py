@@ -49,7 +49,7 @@ def sign(key_id: str, key: Ed25519PrivateKey, claims: Claims, now: datetime) -> 
     return jwt.encode(payload, key, algorithm=ALGORITHM, headers={"kid": key_id})
 
 
-def key_id_of(token: str) -> str:
+def token_key_id(token: str) -> str:
     """The key that the token claims to be signed with: says where to look, proves nothing."""
     try:
         key_id = jwt.get_unverified_header(token).get("kid")
@@ -60,7 +60,7 @@ def key_id_of(token: str) -> str:
     return key_id
 
 
-def verify(token: str, key: Ed25519PublicKey) -> Claims:
+def verify_token(token: str, key: Ed25519PublicKey) -> Claims:
     """The claims of a genuine token. The caller looks at `expires`, each time, also for remembered tokens."""
     try:
         payload = jwt.decode(

@@ -4,11 +4,10 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 
-from gpuaas_server.allocations import placements
-from gpuaas_server.allocations.placements import Place
-from gpuaas_server.catalog import gate
-from gpuaas_server.catalog.gate import MemberFacts, PlacementFacts, Refusal
-from gpuaas_server.catalog.manifest import Component, Manifest
+from gpuaas_server.allocations import service as allocations
+from gpuaas_server.allocations.service import Place
+from gpuaas_server.catalog import service as catalog
+from gpuaas_server.catalog.service import Component, Manifest, MemberFacts, PlacementFacts, Refusal
 from gpuaas_server.identity import service as identity
 from gpuaas_server.instances import queries
 from gpuaas_server.instances.launch import choose_version, facts_of, manifest_of, members_of, unknown_place
@@ -73,7 +72,9 @@ class _Setting:
         return self.asked[others]
 
     def _refusals(self, placements: Sequence[PlacementFacts]) -> list[Refusal]:
-        return gate.refusals(self.manifest, placements, self.living, adding=True, project_id=self.project_id)
+        return catalog.placement_refusals(
+            self.manifest, placements, self.living, adding=True, project_id=self.project_id
+        )
 
 
 async def placement_list(
@@ -86,15 +87,15 @@ async def placement_list(
     limit: int,
 ) -> PlacementCandidates:
     manifest, living = await _app(connection, tenant_id, project_id, caller, request)
-    listed = await placements.places_list(connection, project_id, after, limit + 1)
-    found = await placements.places_show(connection, [one.allocation_id for one in request.chosen])
+    listed = await allocations.places_list(connection, project_id, after, limit + 1)
+    found = await allocations.places_show(connection, [one.allocation_id for one in request.chosen])
     known = {one.id: one for one in found.values() if one.project_id == project_id}
     busy = await _busy(connection, [*known, *(one.id for one in listed)], request.instance_id)
     chosen = [facts_of(one, known[one.allocation_id], busy) for one in request.chosen if one.allocation_id in known]
     setting = _Setting(manifest, project_id, chosen, living)
     unknown = [unknown_place(one) for one in request.chosen if one.allocation_id not in known]
     adding = request.instance_id is not None
-    whole = gate.refusals(manifest, chosen, living, adding=adding, project_id=project_id)
+    whole = catalog.placement_refusals(manifest, chosen, living, adding=adding, project_id=project_id)
     # A page of places beside thousands of members is a second of work: other requests go on meanwhile.
     items = await asyncio.to_thread(lambda: [_candidate(setting, place, busy) for place in listed[:limit]])
     more = items[-1].id if len(listed) > limit else None

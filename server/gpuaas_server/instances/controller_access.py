@@ -5,8 +5,8 @@ from datetime import datetime
 
 from psycopg.rows import DictRow
 
-from gpuaas_server.access import operation_access
-from gpuaas_server.artifacts import runtime_secrets
+from gpuaas_server.access import service as access
+from gpuaas_server.artifacts import service as artifacts
 from gpuaas_server.identity import service as identity
 from gpuaas_server.instances import queries
 from gpuaas_server.kernel.caller import Caller
@@ -74,5 +74,5 @@ def _words(listed: object) -> list[str]:
 
 async def end_access(tx: Tx, operation_id: str) -> None:
     """End what the operation gave to its controller: certificates for machines, and secrets for pulling."""
-    await operation_access.certificates_end(tx, operation_id)
-    await runtime_secrets.secrets_end(tx, operation_id)
+    await access.certificates_end(tx, operation_id)
+    await artifacts.runtime_secrets_end(tx, operation_id)

@@ -2,8 +2,8 @@
 
 from psycopg.rows import DictRow
 
-from gpuaas_server.allocations import placements
-from gpuaas_server.allocations.placements import Place
+from gpuaas_server.allocations import service as allocations
+from gpuaas_server.allocations.service import Place
 from gpuaas_server.instances.controller_schemas import (
     ClaimedOperation,
     ControllerAllocation,
@@ -23,7 +23,7 @@ async def claimed_operation(
     connection: Connection, caller: Caller, locked: LockedInstance, operation: DictRow, lease_token: str
 ) -> ClaimedOperation:
     mine = {member["id"] for member in concerned_members(locked, operation)}
-    places = await placements.places_show(connection, [member["allocation_id"] for member in locked.living_members()])
+    places = await allocations.places_show(connection, [member["allocation_id"] for member in locked.living_members()])
     instance = locked.row
     changing = operation["kind"] in CHANGES_VERSION
     return ClaimedOperation(

@@ -8,8 +8,8 @@ from pydantic import BaseModel, Field, StringConstraints
 from gpuaas_server.instances.documents import Document
 from gpuaas_server.kernel.http.schemas import Body, Generation, examples
 from gpuaas_server.kernel.ids import MemberId
-from gpuaas_server.operations.kinds import ClosableKind
 from gpuaas_server.operations.schemas import EXAMPLE_LEASE, Leased, Line, Operation, StepReport
+from gpuaas_server.operations.service import ClosableKind
 
 ReportedMemberStatus = Literal["ready", "degraded", "drained", "failed"]
 Code = Annotated[str, StringConstraints(pattern="^[a-z][a-z0-9_]{1,62}$")]

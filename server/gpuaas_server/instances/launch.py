@@ -6,12 +6,10 @@ from typing import Any
 
 from psycopg.rows import DictRow
 
-from gpuaas_server.allocations import placements
-from gpuaas_server.allocations.placements import Place
-from gpuaas_server.catalog import footprints, gate, inputs
+from gpuaas_server.allocations import service as allocations
+from gpuaas_server.allocations.service import Place
 from gpuaas_server.catalog import service as catalog
-from gpuaas_server.catalog.gate import MemberFacts, PlacementFacts, Refusal
-from gpuaas_server.catalog.manifest import Manifest, from_document
+from gpuaas_server.catalog.service import Manifest, MemberFacts, PlacementFacts, Refusal, from_document
 from gpuaas_server.instances import queries
 from gpuaas_server.instances.schemas import HealthReason, Placement
 from gpuaas_server.kernel.context import Tx
@@ -61,8 +59,8 @@ async def notices_of(connection: Connection, version_id: str) -> list[HealthReas
 
 
 def check_inputs(manifest: Manifest, values: dict[str, Any]) -> None:
-    inputs.check(manifest.inputs, values)
-    footprints.check(manifest.document, values)
+    catalog.check_inputs(manifest.inputs, values)
+    catalog.check_footprints(manifest.document, values)
 
 
 def check_options(manifest: Manifest, kind: str, values: dict[str, Any]) -> None:
@@ -71,7 +69,7 @@ def check_options(manifest: Manifest, kind: str, values: dict[str, Any]) -> None
     if size > MOST_OPTION_BYTES:  # the operation, its audit row and its events carry them
         raise Problem("options_invalid", f"The options have {size} bytes; at most {MOST_OPTION_BYTES} are kept.")
     schema = manifest.options.get(kind, {"type": "object", "additionalProperties": False})
-    inputs.check(schema, values, "options_invalid", "option")
+    catalog.check_inputs(schema, values, "options_invalid", "option")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +82,7 @@ class Taken:
 
 async def lock_places(tx: Tx, project_ids: Sequence[str], allocation_ids: Sequence[str]) -> Taken:
     """Hold the allocations of these projects. Before the instance, never after: a release goes the same way."""
-    places = await placements.places_hold(tx, project_ids, allocation_ids)
+    places = await allocations.places_hold(tx, project_ids, allocation_ids)
     return Taken(places, await queries.busy_allocations(tx.connection, list(places)))
 
 
@@ -104,12 +102,12 @@ async def check_places(
     unknown = [unknown_place(one) for one in wished if one.allocation_id not in places]
     facts = [facts_of(one, places[one.allocation_id], others) for one in wished if one.allocation_id in places]
     members = await members_of(connection, living)
-    found = gate.refusals(
+    found = catalog.placement_refusals(
         manifest, facts, members, adding=instance_id is not None, project_id=project_id, served=served
     )
     if unknown:  # what is too few without them is too few because of them
         found = [one for one in found if one.code not in ("component_count_low", "members_missing", "placement_empty")]
-    gate.refuse([*unknown, *found])
+    catalog.refuse_placement([*unknown, *found])
 
 
 async def check_members_fit(
@@ -120,10 +118,12 @@ async def check_members_fit(
     served: Sequence[str] = (),
 ) -> None:
     """Whether the members that there are may be members of another version."""
-    places = await placements.places_show(connection, [member["allocation_id"] for member in living])
+    places = await allocations.places_show(connection, [member["allocation_id"] for member in living])
     wished = [Placement(**_place(member)) for member in living if member["allocation_id"] in places]
     facts = [facts_of(one, places[one.allocation_id], {}) for one in wished]
-    gate.refuse(gate.refusals(manifest, facts, (), adding=False, project_id=project_id, served=served))
+    catalog.refuse_placement(
+        catalog.placement_refusals(manifest, facts, (), adding=False, project_id=project_id, served=served)
+    )
 
 
 def manifest_of(row: DictRow) -> Manifest:
@@ -157,7 +157,7 @@ def facts_of(wished: Placement, place: Place, busy: dict[str, str]) -> Placement
 async def members_of(connection: Connection, living: Sequence[DictRow]) -> list[MemberFacts]:
     if not living:
         return []
-    places = await placements.places_show(connection, [member["allocation_id"] for member in living])
+    places = await allocations.places_show(connection, [member["allocation_id"] for member in living])
     return [
         MemberFacts(
             member["id"],

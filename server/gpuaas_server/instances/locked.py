@@ -10,7 +10,7 @@ from datetime import timedelta
 
 from psycopg.rows import DictRow
 
-from gpuaas_server.allocations.placements import Place
+from gpuaas_server.allocations.service import Place
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.instances import queries
 from gpuaas_server.instances.host_problems import host_problem_of

@@ -5,11 +5,10 @@ from typing import Annotated
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from gpuaas_server.access import operation_access
-from gpuaas_server.access.certificates import requester_sources
-from gpuaas_server.access.operation_access import WayIn
+from gpuaas_server.access import service as access
 from gpuaas_server.access.schemas import MachineAccess, MachineAccessCreate
-from gpuaas_server.artifacts import runtime_secrets
+from gpuaas_server.access.service import WayIn, requester_sources
+from gpuaas_server.artifacts import service as artifacts
 from gpuaas_server.artifacts.schemas import RuntimeSecret, RuntimeSecretCreate
 from gpuaas_server.instances import cancellation, controller
 from gpuaas_server.instances.controller_access import leased_operation
@@ -165,11 +164,11 @@ async def operation_machine_access(
     sources = requester_sources(actor, platform.settings)
 
     async def issue(tx: Tx) -> MachineAccess:
-        await operation_access.operation_hold(tx, operation_id)
+        await access.operation_hold(tx, operation_id)
         leased = await leased_operation(
             tx.connection, call.caller, project_id, operation_id, body.lease_token, actor, tx.now
         )
-        return await operation_access.operation_certificates_issue(tx, leased, WayIn(public, authority, sources))
+        return await access.operation_certificates_issue(tx, leased, WayIn(public, authority, sources))
 
     return await call.change(issue, status=201)
 
@@ -193,7 +192,7 @@ async def runtime_secret_create(
         leased = await leased_operation(
             tx.connection, call.caller, project_id, operation_id, body.lease_token, actor, tx.now
         )
-        return await runtime_secrets.runtime_secret_create(tx, settings, leased, body)
+        return await artifacts.runtime_secret_create(tx, settings, leased, body)
 
     return await call.change(issue, status=201)
 

@@ -16,8 +16,8 @@ from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.operations import service as operations
 from gpuaas_server.operations.service import LEASED, VERIFYING, Evidence, Limits, Snapshot, Step
-from gpuaas_server.receipts import proof as proofs
-from gpuaas_server.receipts.proof import Judgement, Proof
+from gpuaas_server.receipts import service as proofs
+from gpuaas_server.receipts.service import Judgement, Proof
 from gpuaas_server.work import leases
 from gpuaas_server.work.decisions import Wait
 

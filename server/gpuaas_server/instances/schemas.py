@@ -18,8 +18,8 @@ from gpuaas_server.kernel.http.schemas import (
     examples,
 )
 from gpuaas_server.kernel.ids import AllocationId, MemberId, ProjectId
-from gpuaas_server.operations.kinds import MemberKind
 from gpuaas_server.operations.schemas import Line, Operation, OperationFailure
+from gpuaas_server.operations.service import MemberKind
 
 InstanceStatus = Literal["created", "starting", "running", "stopping", "stopped", "failed"]
 MemberStatus = Literal[

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from psycopg.rows import DictRow
 
 from gpuaas_server.audit.service import AuditEntry, record
-from gpuaas_server.catalog.manifest import Manifest
+from gpuaas_server.catalog.service import Manifest
 from gpuaas_server.identity import service as identity
 from gpuaas_server.instances import queries, secret_rotation
 from gpuaas_server.instances.launch import manifest_of

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from gpuaas_server.audit.service import AuditEntry, record
-from gpuaas_server.catalog.manifest import Manifest, from_document
+from gpuaas_server.catalog.service import Manifest, from_document
 from gpuaas_server.identity import service as identity
 from gpuaas_server.instances import launch, queries, served_projects
 from gpuaas_server.instances.allocation_changes import (
@@ -16,10 +16,12 @@ from gpuaas_server.instances.flags import WORK as FLAG_WORK
 from gpuaas_server.instances.flags import artifact_subject, tenant_subject, version_subject
 from gpuaas_server.instances.locked import LockedInstance, lock_instance
 from gpuaas_server.instances.machine import InstanceView, judge, possible_verbs
+from gpuaas_server.instances.metering import Metered, metered
 from gpuaas_server.instances.modes import refuse_closed
 from gpuaas_server.instances.operation_requests import require_idle, require_living
 from gpuaas_server.instances.operation_start import start_instance_operation
 from gpuaas_server.instances.queries import InstanceFilter
+from gpuaas_server.instances.retention import forget_operations, forget_timelines
 from gpuaas_server.instances.schemas import (
     Instance,
     InstanceCreate,
@@ -43,10 +45,13 @@ from gpuaas_server.work import leases
 
 __all__ = [
     "InstanceFilter",
+    "Metered",
     "allocation_ended",
     "allocation_guests",
     "allocation_wants_release",
     "artifact_flagged",
+    "forget_operations",
+    "forget_timelines",
     "hosts_changed",
     "instance_create",
     "instance_list",
@@ -55,6 +60,7 @@ __all__ = [
     "instance_upgrade",
     "live_on_digest",
     "live_on_version",
+    "metered",
     "tenant_trust_changed",
     "version_retired",
 ]

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from psycopg.rows import DictRow
 
-from gpuaas_server.catalog.footprints import footprint_of
+from gpuaas_server.catalog.service import footprint_of
 from gpuaas_server.instances.locked import LockedInstance
 from gpuaas_server.operations.service import Evidence
 from gpuaas_server.receipts import service as receipts
-from gpuaas_server.receipts.proof import Judgement
+from gpuaas_server.receipts.service import Judgement
 
 
 async def start_proof(locked: LockedInstance, operation: DictRow, members: Sequence[DictRow]) -> bool:

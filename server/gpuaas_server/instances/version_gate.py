@@ -10,7 +10,7 @@ from typing import Any
 from psycopg.rows import DictRow
 
 from gpuaas_server.catalog import service as catalog
-from gpuaas_server.catalog.machine import Reason
+from gpuaas_server.catalog.service import Reason
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.operations.service import BRINGS_CURRENT, CHANGES_VERSION

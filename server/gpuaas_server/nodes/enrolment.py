@@ -116,7 +116,7 @@ async def _node_of_key(tx: Tx, public_key: bytes, body: Enrol, key_expires_at: d
     return node_id
 
 
-async def tokens_forget(tx: Tx, before: datetime, portion: int) -> int:
+async def enrolment_tokens_forget(tx: Tx, before: datetime, portion: int) -> int:
     return await enrolment_queries.tokens_delete_before(tx.connection, before, portion)
 
 

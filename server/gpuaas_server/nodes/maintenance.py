@@ -10,7 +10,7 @@ from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.capacity import service as capacity
 from gpuaas_server.events import service as events
 from gpuaas_server.events.service import NewEvent
-from gpuaas_server.identity.policy import allowed_actions
+from gpuaas_server.identity.service import allowed_actions
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection

@@ -63,7 +63,7 @@ async def node_key_approve(tx: Tx, node_id: str, reason: str) -> None:
     await events.emit(tx, NewEvent("node.key_approved", node_id, data={}))
 
 
-async def count_ending(tx: Tx, life: timedelta) -> None:
+async def count_ending_keys(tx: Tx, life: timedelta) -> None:
     """For monitoring: agents renew after two thirds of a key's life, so half of what is left then is late."""
     found = await queries.keys_ending(tx.connection, tx.now, tx.now + life / 6)
     metrics.node_keys.labels("expired").set(found["expired"])

@@ -6,12 +6,11 @@ from datetime import datetime
 from starlette.requests import Request
 
 from gpuaas_server.audit import service as audit
-from gpuaas_server.audit.denials import Denials
-from gpuaas_server.audit.service import AuditEntry
+from gpuaas_server.audit.service import AuditEntry, Denials
 from gpuaas_server.events import service as events
 from gpuaas_server.events.service import NewEvent
-from gpuaas_server.identity import rates
-from gpuaas_server.identity.rates import RateLimit
+from gpuaas_server.identity import service as identity
+from gpuaas_server.identity.service import RateLimit
 from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.context import Actor, Platform
 from gpuaas_server.kernel.database import PLATFORM
@@ -49,7 +48,7 @@ class AgentRefusals:
 
     async def limit_enrolment(self, request: Request) -> None:
         """Only refused enrolments count, so a rack behind one address enrols at once. Asked before anything costs much."""
-        await rates.refuse_over(self._platform, self._limit, client_address(request))
+        await identity.refuse_over(self._platform, self._limit, client_address(request))
 
     async def at_the_gate(self, request: Request, action: str, problem: Problem) -> None:
         """Nobody has proven to be the node that the message names, so the row says who came, and what they claimed."""
@@ -91,7 +90,7 @@ class AgentRefusals:
         if problem.kind.status not in _STATUSES and problem.code != "enrolment_token_used":
             return
         if action == ENROL and problem.code != "rate_limited":
-            await rates.count_attempt(self._platform, self._limit, actor.address)
+            await identity.count_attempt(self._platform, self._limit, actor.address)
         await self._denials.write(actor, AuditEntry(action, resource_id), problem.code)
 
 

@@ -16,7 +16,7 @@ from gpuaas_server.events import service as events
 from gpuaas_server.events.service import NewEvent
 from gpuaas_server.host_tasks import service as host_tasks
 from gpuaas_server.host_tasks.schemas import Task
-from gpuaas_server.identity.policy import allowed_actions
+from gpuaas_server.identity.service import allowed_actions
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
@@ -24,9 +24,39 @@ from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.wipe_grades import provable_grades
 from gpuaas_server.nodes import addresses, machine, maintenance_queries, node_key_queries, queries
+from gpuaas_server.nodes.enrolment import enrolment_tokens_forget
+from gpuaas_server.nodes.facts import facts_freeze, facts_release, wipe_order
 from gpuaas_server.nodes.hooks import HostChange, node_hooks
+from gpuaas_server.nodes.host_certificates import host_certificates_forget
+from gpuaas_server.nodes.node_keys import count_ending_keys, key_life
 from gpuaas_server.nodes.schemas import Maintenance, Node, NodeSlots, NodeUpdate, SlotCounts
 from gpuaas_server.nodes.status import NodeState, node_status, possible_actions
+
+__all__ = [
+    "DISCOVER_SECONDS",
+    "Unconfirmed",
+    "address_is_of_node",
+    "count_ending_keys",
+    "enrolment_tokens_forget",
+    "facts_freeze",
+    "facts_release",
+    "host_certificates_forget",
+    "key_life",
+    "node_cordon",
+    "node_discover",
+    "node_drain",
+    "node_list",
+    "node_lock",
+    "node_retire",
+    "node_show",
+    "node_uncordon",
+    "node_update",
+    "nodes_lost",
+    "nodes_without_anchor",
+    "slot_map",
+    "task_list",
+    "wipe_order",
+]
 
 DISCOVER_SECONDS = 300
 

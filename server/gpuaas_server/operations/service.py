@@ -23,7 +23,9 @@ from gpuaas_server.operations.kinds import (
     MEMBER_KINDS,
     TEARDOWNS,
     WITH_OPTIONS,
+    ClosableKind,
     Kind,
+    MemberKind,
 )
 from gpuaas_server.operations.lease import (
     LeasedOperation,
@@ -81,15 +83,18 @@ __all__ = [
     "LEASED",
     "LIVE",
     "MEMBER_KINDS",
+    "MOST_WORK",
     "TEARDOWNS",
     "VERIFYING",
     "WITH_OPTIONS",
     "WORK",
     "BulkProgress",
+    "ClosableKind",
     "Evidence",
     "Kind",
     "LeasedOperation",
     "Limits",
+    "MemberKind",
     "OperationRequest",
     "Snapshot",
     "Step",
@@ -126,6 +131,7 @@ __all__ = [
     "schedule",
     "store_bulk_progress",
 ]
+
 
 MOST_WORK = 50
 

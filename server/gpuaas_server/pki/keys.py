@@ -21,9 +21,8 @@ from gpuaas_server.kernel.context import Platform, Tx, system_actor
 from gpuaas_server.kernel.database import PLATFORM, Connection
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.pki import queries, tls_authority
-from gpuaas_server.secrets import private_keys
-from gpuaas_server.secrets.custody_reconciler import KeySource, SealedKey
-from gpuaas_server.secrets.private_keys import PreparedPrivateKey
+from gpuaas_server.secrets import service as secrets
+from gpuaas_server.secrets.service import KeySource, PreparedPrivateKey, SealedKey
 
 KeyKind = Literal["task_signing", "ssh_user_ca", "ssh_host_ca", "tls_ca", "client_ca", "registry_token"]
 KINDS: tuple[KeyKind, ...] = ("task_signing", "ssh_user_ca", "ssh_host_ca", "tls_ca", "client_ca", "registry_token")
@@ -175,13 +174,13 @@ async def key_prepare(platform: Platform, kind: KeyKind) -> NewKey:
     clear = private.private_bytes(
         serialization.Encoding.DER, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    return NewKey(kid, kind, private, certificate, await private_keys.private_key_prepare(platform, kid, clear))
+    return NewKey(kid, kind, private, certificate, await secrets.private_key_prepare(platform, kid, clear))
 
 
 async def key_retire(tx: Tx, kid: str) -> None:
     """Nobody signs with it again: its private side is destroyed."""
     await queries.platform_key_retire(tx.connection, kid, tx.now)
-    await private_keys.private_keys_destroy(tx, [kid])
+    await secrets.private_keys_destroy(tx, [kid])
     tx.wakeups.add(TOPIC)
 
 
@@ -205,7 +204,7 @@ async def _store(tx: Tx, new: NewKey, signs_from: datetime) -> PlatformKey:
     public = new.private.public_key().public_bytes(encoding, form).decode()
     place = (new.kid, new.kind, public, new.certificate, signs_from)
     await queries.platform_key_insert(tx.connection, *place, tx.now)
-    await private_keys.private_key_store(tx, new.prepared)
+    await secrets.private_key_store(tx, new.prepared)
     await audit.record(tx, AuditEntry("platform_key_create", new.kid, details={"kind": new.kind}))
     tx.wakeups.add(TOPIC)
     return PlatformKey(new.kid, new.kind, new.private, new.certificate, signs_from)
@@ -216,7 +215,7 @@ async def _open(platform: Platform, connection: Connection, kind: KeyKind, row: 
     if sealed is not None:  # of an older release; the worker moves it
         clear = platform.sealer.open(bytes(sealed), _purpose(kind, kid))
     else:
-        clear = await private_keys.private_key_open(platform, connection, kid)
+        clear = await secrets.private_key_open(platform, connection, kid)
     private = serialization.load_der_private_key(clear, None)
     if not isinstance(private, (Ed25519PrivateKey, EllipticCurvePrivateKey)):
         raise TypeError(f"platform key {kid} has an unexpected type")

@@ -9,9 +9,8 @@ from typing import Any
 
 from psycopg.rows import DictRow
 
-from gpuaas_server.access import operation_access
 from gpuaas_server.access import service as access
-from gpuaas_server.allocations.hosts import AllocationHost, allocation_hosts
+from gpuaas_server.allocations.service import AllocationHost, allocation_hosts
 from gpuaas_server.host_tasks import service as host_tasks
 from gpuaas_server.identity import service as identity
 from gpuaas_server.kernel.caller import Caller
@@ -24,8 +23,33 @@ from gpuaas_server.receipts import footprint as footprints
 from gpuaas_server.receipts import queries
 from gpuaas_server.receipts.compare import Comparison
 from gpuaas_server.receipts.machine import INSPECTION
-from gpuaas_server.receipts.proof import changed, inspection, left_count, settled
+from gpuaas_server.receipts.proof import (
+    Judgement,
+    Proof,
+    changed,
+    inspection,
+    judge,
+    left_count,
+    load_proof,
+    settled,
+    store_judgement,
+)
 from gpuaas_server.receipts.schemas import Receipt, ReceiptLine, ReceiptProblem
+
+__all__ = [
+    "Judgement",
+    "Proof",
+    "Teardown",
+    "TeardownTarget",
+    "judge",
+    "load_proof",
+    "operations_named",
+    "receipt_list",
+    "receipt_show",
+    "receipts_force",
+    "receipts_start",
+    "store_judgement",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +74,7 @@ async def receipts_start(
     tx: Tx, teardown: Teardown, targets: Sequence[TeardownTarget], footprint: Mapping[str, object]
 ) -> list[str]:
     """The controller says done: its way in ends, and each host is asked."""
-    await operation_access.certificates_end(tx, teardown.operation_id)
+    await access.certificates_end(tx, teardown.operation_id)
     hosts = await allocation_hosts(tx.connection, [target.allocation_id for target in targets])
     rows = [_row(tx, teardown, target, hosts[target.allocation_id]) for target in targets]
     try:

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
 
 from gpuaas_server.kernel.errors import Problem
 
-FORMAT: Literal["hpke-x25519-hkdf-sha256-aes256gcm.v1"] = "hpke-x25519-hkdf-sha256-aes256gcm.v1"
+BOX_FORMAT: Literal["hpke-x25519-hkdf-sha256-aes256gcm.v1"] = "hpke-x25519-hkdf-sha256-aes256gcm.v1"
 _SUITE = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.AES_256_GCM)
 
 

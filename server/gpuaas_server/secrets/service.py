@@ -12,10 +12,50 @@ from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.secrets import backends, envelope, queries
 from gpuaas_server.secrets.backends import WrappingKey
+from gpuaas_server.secrets.custody_reconciler import KeySource, SealedKey
 from gpuaas_server.secrets.envelope import SecretRef, unreadable
 from gpuaas_server.secrets.openbao import OpenBao
+from gpuaas_server.secrets.private_keys import (
+    DESTROYED,
+    UNDER_MASTER_KEY,
+    PreparedPrivateKey,
+    custody_of,
+    private_key_open,
+    private_key_prepare,
+    private_key_store,
+    private_keys_destroy,
+)
 from gpuaas_server.secrets.rows import NewSecretVersion, SecretVersion
+from gpuaas_server.secrets.sealed_box import BOX_FORMAT, seal_to
 from gpuaas_server.work import leases
+
+__all__ = [
+    "BOX_FORMAT",
+    "DESTROYED",
+    "ERASE",
+    "OPEN_TRIES",
+    "UNDER_MASTER_KEY",
+    "KeySource",
+    "PreparedPrivateKey",
+    "PreparedSecret",
+    "SealedKey",
+    "SecretOwner",
+    "SecretRef",
+    "custody_of",
+    "destroy_portion",
+    "private_key_open",
+    "private_key_prepare",
+    "private_key_store",
+    "private_keys_destroy",
+    "seal_to",
+    "secret_destroy",
+    "secret_discard",
+    "secret_open",
+    "secret_prepare",
+    "secret_store",
+    "versions_erase",
+]
+
 
 ERASE = "secret_erase"
 OPEN_TRIES = 2  # a rotation may retire the key between two of our reads

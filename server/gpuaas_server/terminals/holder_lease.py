@@ -3,8 +3,7 @@
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from gpuaas_server.access.grants import allocation_place
-from gpuaas_server.access.certificates import Issue, certificates_issue
+from gpuaas_server.access.service import Issue, allocation_place, certificates_issue
 from gpuaas_server.allocations.service import AllocationAccess
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.kernel.context import Actor, Platform, Tx, system_actor

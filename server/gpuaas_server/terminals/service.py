@@ -2,9 +2,8 @@
 
 from datetime import datetime, timedelta
 
-from gpuaas_server.access.grants import allocation_place
-from gpuaas_server.access.certificates import target_of
-from gpuaas_server.allocations.hosts import allocation_hosts
+from gpuaas_server.access.service import allocation_place, target_of
+from gpuaas_server.allocations.service import allocation_hosts
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.host_tasks import service as host_tasks

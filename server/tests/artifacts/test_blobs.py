@@ -94,7 +94,7 @@ async def test_what_ended_long_ago_is_forgotten_and_the_artifact_stays(shop: Wor
     async with shop.platform.transaction(PLATFORM, system_actor("test")) as tx:
         assert await publish_intents.intents_forget(tx, tx.now - timedelta(days=1), 10) == 0
         assert await publish_intents.intents_forget(tx, tx.now + timedelta(days=1), 10) == 1
-        assert await runtime_secrets.secrets_forget(tx, tx.now, 10) == 0
+        assert await runtime_secrets.runtime_secrets_forget(tx, tx.now, 10) == 0
     assert (await shop.admin.get(f"{shop.path}/publish-intents"))["items"] == []
     assert (await shop.artifact(artifact["id"]))["digest"] == artifact["digest"]
 

@@ -92,7 +92,7 @@ async def test_the_secret_ends_with_its_time_with_the_operation_and_with_the_art
     clock.ahead = timedelta()
     ended = opened(await issue(shop, artifact))
     async with shop.platform.transaction(PLATFORM, system_actor("test")) as tx:
-        await runtime_secrets.secrets_end(tx, OPERATION)
+        await runtime_secrets.runtime_secrets_end(tx, OPERATION)
     assert (await pull(shop, ended)).status_code == 401
     revoked = opened(await issue(shop, artifact))
     await shop.admin.post(f"{shop.path}/artifacts/{artifact['id']}/revoke", {"reason": "a hole"})

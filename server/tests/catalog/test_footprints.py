@@ -39,7 +39,7 @@ def test_a_manifest_without_such_places_is_looked_for_as_it_is() -> None:
 @pytest.mark.parametrize("name", ["root", "Ann", "a b", "x" * 33, "../etc", 7, ["ann"], ""])
 def test_a_name_that_no_host_could_be_asked_for_is_refused_at_the_launch_and_not_repeated(name: object) -> None:
     with pytest.raises(Problem) as refused:
-        footprints.check(app("/people/*/name"), {"people": [{"name": "ann"}, {"name": name}]})
+        footprints.check_footprints(app("/people/*/name"), {"people": [{"name": "ann"}, {"name": name}]})
     assert (refused.value.code, refused.value.detail) == (
         "inputs_invalid",
         "people[1].name: This cannot be an account's name.",
@@ -48,9 +48,9 @@ def test_a_name_that_no_host_could_be_asked_for_is_refused_at_the_launch_and_not
 
 def test_more_names_than_a_host_is_asked_for_are_refused_at_the_launch() -> None:
     many = [{"name": f"u{number}"} for number in range(footprints.MOST_NAMED + 1)]
-    footprints.check(app("/people/*/name"), {"people": many[1:]})
+    footprints.check_footprints(app("/people/*/name"), {"people": many[1:]})
     with pytest.raises(Problem, match="are the most"):
-        footprints.check(app("/people/*/name"), {"people": many})
+        footprints.check_footprints(app("/people/*/name"), {"people": many})
 
 
 @pytest.mark.parametrize("place", ["/nobody", "/people/name", "/people/*/number", "/people", "/people/*/name/first"])

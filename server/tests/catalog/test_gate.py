@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpuaas_server.catalog import inputs
-from gpuaas_server.catalog.gate import MemberFacts, PlacementFacts, Refusal, refusals, refuse
+from gpuaas_server.catalog.gate import MemberFacts, PlacementFacts, Refusal, placement_refusals, refuse_placement
 from gpuaas_server.catalog.manifest import Manifest
 from gpuaas_server.kernel.errors import Problem
 from tests_support.manifests import manifest_of
@@ -32,8 +32,8 @@ HEAD_AND_NODE = [wish("head"), wish("node")]
 
 
 def test_a_placement_that_fits_is_not_refused() -> None:
-    assert refusals(manifest_of(), HEAD_AND_NODE) == []
-    assert refusals(manifest_of(), HEAD_AND_NODE, project_id="prj_a") == []
+    assert placement_refusals(manifest_of(), HEAD_AND_NODE) == []
+    assert placement_refusals(manifest_of(), HEAD_AND_NODE, project_id="prj_a") == []
 
 
 def test_all_reasons_are_told_at_once() -> None:
@@ -43,7 +43,7 @@ def test_all_reasons_are_told_at_once() -> None:
         wish("node", "alc_b", project_id="prj_b"),
         wish("nobody", "alc_c"),
     ]
-    assert codes(refusals(manifest, wished, project_id="prj_a")) == [
+    assert codes(placement_refusals(manifest, wished, project_id="prj_a")) == [
         "allocation_busy",
         "allocation_foreign",
         "allocation_not_active",
@@ -57,29 +57,29 @@ def test_all_reasons_are_told_at_once() -> None:
 
 
 def test_a_deploy_needs_the_least_counts_and_an_add_does_not() -> None:
-    assert codes(refusals(manifest_of(), [wish("head")])) == ["component_count_low"]
-    assert refusals(manifest_of(), [wish("node")], [member()], adding=True) == []
-    assert codes(refusals(manifest_of(), [], [member()], adding=True)) == ["placement_empty"]
+    assert codes(placement_refusals(manifest_of(), [wish("head")])) == ["component_count_low"]
+    assert placement_refusals(manifest_of(), [wish("node")], [member()], adding=True) == []
+    assert codes(placement_refusals(manifest_of(), [], [member()], adding=True)) == ["placement_empty"]
 
 
 def test_nobody_joins_beyond_the_most() -> None:
     there = [member("head"), *(member("node", f"alc_{n}") for n in range(8))]
-    found = refusals(manifest_of(), [wish("node", "alc_new")], there, adding=True)
+    found = placement_refusals(manifest_of(), [wish("node", "alc_new")], there, adding=True)
     assert codes(found) == ["component_count_high", "members_too_many"]
-    assert codes(refusals(manifest_of(), [wish("head", "alc_new")], [member("head")], adding=True)) == [
+    assert codes(placement_refusals(manifest_of(), [wish("head", "alc_new")], [member("head")], adding=True)) == [
         "component_count_high"
     ]
 
 
 def test_a_component_waits_for_what_it_depends_on() -> None:
-    found = refusals(manifest_of(), [wish("node")], [], adding=True)
+    found = placement_refusals(manifest_of(), [wish("node")], [], adding=True)
     assert [(one.code, one.component_key) for one in found] == [("dependency_missing", "node")]
 
 
 def test_one_component_is_once_on_an_allocation() -> None:
-    assert codes(refusals(manifest_of(), [*HEAD_AND_NODE, wish("node")])) == ["placement_repeated"]
+    assert codes(placement_refusals(manifest_of(), [*HEAD_AND_NODE, wish("node")])) == ["placement_repeated"]
     there = [member("head"), member("node", "alc_a")]
-    assert codes(refusals(manifest_of(), [wish("node")], there, adding=True)) == ["placement_repeated"]
+    assert codes(placement_refusals(manifest_of(), [wish("node")], there, adding=True)) == ["placement_repeated"]
 
 
 def placed(placement: str) -> Manifest:
@@ -88,35 +88,35 @@ def placed(placement: str) -> Manifest:
 
 
 def test_who_wants_an_allocation_alone_has_it_alone() -> None:
-    assert codes(refusals(placed("own_allocation"), HEAD_AND_NODE)) == ["allocation_shared"]
+    assert codes(placement_refusals(placed("own_allocation"), HEAD_AND_NODE)) == ["allocation_shared"]
     same_node = [wish("head"), wish("node", "alc_b", node_id="nod_of_alc_a")]
-    assert refusals(placed("own_allocation"), same_node) == []
+    assert placement_refusals(placed("own_allocation"), same_node) == []
 
 
 def test_who_wants_a_node_alone_has_it_alone_whoever_came_first() -> None:
     same_node = [wish("head"), wish("node", "alc_b", node_id="nod_of_alc_a")]
-    assert codes(refusals(placed("own_node"), same_node)) == ["node_shared"]
-    assert codes(refusals(placed("own_node"), same_node[::-1])) == ["node_shared"]
-    assert codes(refusals(placed("own_node"), HEAD_AND_NODE)) == ["node_shared"]
-    assert refusals(placed("own_node"), [wish("head"), wish("node", "alc_b")]) == []
+    assert codes(placement_refusals(placed("own_node"), same_node)) == ["node_shared"]
+    assert codes(placement_refusals(placed("own_node"), same_node[::-1])) == ["node_shared"]
+    assert codes(placement_refusals(placed("own_node"), HEAD_AND_NODE)) == ["node_shared"]
+    assert placement_refusals(placed("own_node"), [wish("head"), wish("node", "alc_b")]) == []
     newcomer = wish("node", "alc_b", node_id="nod_of_alc_h")
-    assert codes(refusals(placed("own_node"), [newcomer], [member()], adding=True)) == ["node_shared"]
+    assert codes(placement_refusals(placed("own_node"), [newcomer], [member()], adding=True)) == ["node_shared"]
 
 
 def test_an_exclusive_node_is_bare_metal() -> None:
     manifest = manifest_of(compatibility={"requires_exclusive_node": True})
     slices = [replace(one, shape="gpu_slice") for one in HEAD_AND_NODE]
-    assert codes(refusals(manifest, slices)) == ["exclusive_node_required"]
+    assert codes(placement_refusals(manifest, slices)) == ["exclusive_node_required"]
 
 
 def test_slices_that_need_the_nodes_network_stay_on_one_node() -> None:
     manifest = manifest_of(compatibility={"requires_node_network": True})
     spread = [wish("head", shape="gpu_slice"), wish("node", "alc_b", shape="gpu_slice")]
-    assert codes(refusals(manifest, spread)) == ["node_network_missing"]
+    assert codes(placement_refusals(manifest, spread)) == ["node_network_missing"]
     together = [replace(one, node_id="nod_1") for one in spread]
-    assert refusals(manifest, together) == []
-    assert refusals(manifest, [replace(one, shape="baremetal") for one in spread]) == []
-    grown = refusals(manifest, [wish("node")], [member(shape="gpu_slice")], adding=True)
+    assert placement_refusals(manifest, together) == []
+    assert placement_refusals(manifest, [replace(one, shape="baremetal") for one in spread]) == []
+    grown = placement_refusals(manifest, [wish("node")], [member(shape="gpu_slice")], adding=True)
     assert codes(grown) == ["node_network_missing"]
 
 
@@ -126,15 +126,15 @@ def test_a_components_own_demands_come_on_top_of_the_apps() -> None:
         {"key": "node", "min": 1, "max": 8, "compatibility": {"min_gpu_count": 4}},
     ]
     small = [wish("head", gpu_count=1), wish("node", gpu_count=1)]
-    found = refusals(manifest_of(components=parts), small)
+    found = placement_refusals(manifest_of(components=parts), small)
     assert [(one.code, one.component_key) for one in found] == [("too_few_gpus", "node")]
 
 
 def test_the_problem_carries_every_refusal() -> None:
-    refuse([])
-    found = refusals(manifest_of(), [wish("nobody", busy_with="ins_b")])
+    refuse_placement([])
+    found = placement_refusals(manifest_of(), [wish("nobody", busy_with="ins_b")])
     with pytest.raises(Problem) as refused:
-        refuse(found)
+        refuse_placement(found)
     assert refused.value.code == "placement_refused"
     listed = refused.value.details["refusals"]
     assert isinstance(listed, list)
@@ -180,10 +180,10 @@ SITUATION = (MANIFESTS, st.lists(WISHES, max_size=6), st.lists(MEMBERS, max_size
 def test_what_is_refused_is_refused_in_any_order_and_each_reason_once(
     manifest: Manifest, wished: list[PlacementFacts], living: list[MemberFacts], adding: bool
 ) -> None:
-    found = refusals(manifest, wished, living, adding, "prj_a")
+    found = placement_refusals(manifest, wished, living, adding, "prj_a")
     assert len(found) == len(set(found))
     shuffled = random.Random(7).sample(wished, len(wished))
-    again = refusals(manifest, shuffled, living, adding, "prj_a")
+    again = placement_refusals(manifest, shuffled, living, adding, "prj_a")
     assert {(one.code, one.allocation_id) for one in again if one.allocation_id is None} == {
         (one.code, one.allocation_id) for one in found if one.allocation_id is None
     }
@@ -195,9 +195,9 @@ def test_what_is_refused_is_refused_in_any_order_and_each_reason_once(
 def test_one_more_fault_never_makes_a_refusal_go_away(
     manifest: Manifest, wished: list[PlacementFacts], living: list[MemberFacts], adding: bool
 ) -> None:
-    before = codes(refusals(manifest, wished, living, adding, "prj_a"))
+    before = codes(placement_refusals(manifest, wished, living, adding, "prj_a"))
     spoilt = [replace(one, state="releasing", busy_with="ins_z", project_id="prj_z") for one in wished]
-    assert set(before) <= set(codes(refusals(manifest, spoilt, living, adding, "prj_a")))
+    assert set(before) <= set(codes(placement_refusals(manifest, spoilt, living, adding, "prj_a")))
 
 
 @given(*SITUATION)
@@ -205,7 +205,7 @@ def test_one_more_fault_never_makes_a_refusal_go_away(
 def test_what_passes_holds_to_the_manifest(
     manifest: Manifest, wished: list[PlacementFacts], living: list[MemberFacts], adding: bool
 ) -> None:
-    if refusals(manifest, wished, living, adding, "prj_a"):
+    if placement_refusals(manifest, wished, living, adding, "prj_a"):
         return
     everybody = [*wished, *living]
     assert wished
@@ -224,16 +224,16 @@ def test_thousands_of_members_are_judged_at_once() -> None:
     parts = [{"key": "head", "min": 1, "max": 1}, {"key": "node", "min": 1, "max": 4095, "placement": "own_node"}]
     manifest = manifest_of(components=parts, max_members=4096)
     wished = [wish("head"), *(wish("node", f"alc_{n}") for n in range(4095))]
-    assert refusals(manifest, wished) == []
-    crowded = refusals(manifest, [replace(one, node_id="nod_1") for one in wished])
+    assert placement_refusals(manifest, wished) == []
+    crowded = placement_refusals(manifest, [replace(one, node_id="nod_1") for one in wished])
     assert codes(crowded) == ["node_shared"]
 
 
 def test_inputs_are_held_against_the_schema_and_never_repeated() -> None:
     schema = manifest_of().inputs
-    inputs.check(schema, {"greeting": "hello", "tries": 2})
+    inputs.check_inputs(schema, {"greeting": "hello", "tries": 2})
     with pytest.raises(Problem) as refused:
-        inputs.check(schema, {"greeting": "s3cret-but-much-too-long", "tries": "s3cret", "more": "s3cret"})
+        inputs.check_inputs(schema, {"greeting": "s3cret-but-much-too-long", "tries": "s3cret", "more": "s3cret"})
     assert refused.value.code == "inputs_invalid"
     faults = refused.value.details["faults"]
     assert isinstance(faults, list)
