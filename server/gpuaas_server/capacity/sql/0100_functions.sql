@@ -153,26 +153,6 @@ BEGIN
     ARRAY(SELECT DISTINCT c.node_id FROM jsonb_to_recordset(claims) AS c(node_id text) ORDER BY 1));
 END $$;
 
--- Counts GPUs against quotas, in the order given, or refuses as a whole. The refusal is an error, so that nothing of the
--- transaction can be kept and the caller can send its COMMIT without waiting for the answer. Nothing calls it any more.
-CREATE FUNCTION take_quota(scopes text[], nouns text[], tenant text, gpus int) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE kept quotas;
-BEGIN
-  FOR i IN 1 .. cardinality(scopes) LOOP
-    INSERT INTO quotas AS q (scope_id, tenant_id, gpus_used) VALUES (scopes[i], tenant, gpus)
-    ON CONFLICT (scope_id) DO UPDATE SET gpus_used = q.gpus_used + EXCLUDED.gpus_used
-      WHERE q.gpu_limit IS NULL OR q.gpus_used + EXCLUDED.gpus_used <= q.gpu_limit;
-    IF NOT FOUND THEN
-      SELECT * INTO kept FROM quotas WHERE scope_id = scopes[i];
-      RAISE EXCEPTION USING ERRCODE = 'GP001', MESSAGE = 'quota_exceeded',
-        DETAIL = format('The %s''s quota is %s GPUs, %s are in use, and %s more were asked for.', nouns[i],
-          kept.gpu_limit, kept.gpus_used, gpus),
-        HINT = jsonb_build_object('scope_id', scopes[i], 'gpu_limit', kept.gpu_limit, 'gpus_used', kept.gpus_used,
-          'wanted', gpus)::text;
-    END IF;
-  END LOOP;
-END $$;
-
 -- Counts GPUs against quotas, in the order given, or refuses as a whole: beyond a limit, or when too many GPUs of the scope
 -- are out of use because their clean-up is not proven. The refusal is an error, so that nothing of the transaction can be
 -- kept and the caller can send its COMMIT without waiting for the answer.
