@@ -55,9 +55,10 @@ def test_tables_in_the_code_and_in_the_database_agree(database_url: str) -> None
 def test_checks_in_the_code_and_in_the_database_agree(database_url: str) -> None:
     """By name and table: Alembic does not compare them."""
     described = {
-        (table.name, constraint.name or f"{table.name}_id_check")
+        (table.name, str(constraint.name or f"{table.name}_{column}_check"))
         for table in metadata.tables.values()
-        for constraint in table.constraints
+        for column, constraints in [("", table.constraints), *((c.name, c.constraints) for c in table.columns)]
+        for constraint in constraints
         if isinstance(constraint, sa.CheckConstraint)
     }
     with psycopg.connect(database_url) as connection:
