@@ -10,7 +10,7 @@ from gpuaas_server.allocations.schemas import Allocation, AllocationBatch, Alloc
 from gpuaas_server.allocations.service import WORK, allocation_event
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.capacity import service as capacity
-from gpuaas_server.capacity.service import Asked, Placement, Wish
+from gpuaas_server.capacity.service import Placement, PlacementQuery, PlacementRequest
 from gpuaas_server.events.service import emit
 from gpuaas_server.identity import service as identity
 from gpuaas_server.kernel import metrics
@@ -21,15 +21,15 @@ from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.work import leases
 
 
-async def allocation_ask(tx: Tx, tenant_id: str, body: AllocationCreate) -> Asked:
+async def allocation_ask(tx: Tx, tenant_id: str, body: AllocationCreate) -> PlacementQuery:
     """What a creation must know before all else."""
-    return await capacity.ask(tx, tenant_id, body.sku, body.gpu_count, body.count)
+    return await capacity.send_query(tx, tenant_id, body.sku, body.gpu_count, body.count)
 
 
 async def allocation_create(
     tx: Tx,
     settings: Settings,
-    asked: Asked,
+    query: PlacementQuery,
     caller: Caller,
     tenant_id: str,
     project_id: str,
@@ -41,13 +41,13 @@ async def allocation_create(
 
     `given_back` is the number of GPUs that stop counting in the same transaction.
     """
-    wish = await capacity.wish_asked(asked, tenant_id, project_id)
-    claimed = await capacity.claim(tx, wish, asked)
-    rows = _new_rows(tx, wish, body.name, claimed)
+    request = await capacity.read_request(query, tenant_id, project_id)
+    claimed = await capacity.claim(tx, request, query)
+    rows = _new_rows(tx, request, body.name, claimed)
     tx.later.insert(queries.ALLOCATION_INSERT, rows)
     tx.later.insert(queries.TRANSITION_INSERT, [_first_transition(row) for row in rows])
     ids = [str(row["id"]) for row in rows]
-    details: dict[str, object] = {"sku": wish.sku.name, "gpus": wish.gpu_count}
+    details: dict[str, object] = {"sku": request.sku.name, "gpus": request.gpu_count}
     if body.ssh_key_ids:
         wanted = NewGrants(tenant_id, project_id, ids, tx.actor.id, body.ssh_key_ids)
         await allocation_hooks().grant_stored_keys(tx, wanted)
@@ -55,29 +55,29 @@ async def allocation_create(
     await record(tx, *(AuditEntry("allocation_create", i, tenant_id, project_id, details=details) for i in ids))
     await emit(tx, *(allocation_event("allocation.requested", row) for row in rows))
     leases.enqueue_new(tx, WORK, ids, tenant_id)
-    capacity.count_against_quota(tx, wish, settings.quota_unproven_gpus, given_back)
+    capacity.count_against_quota(tx, request, settings.quota_unproven_gpus, given_back)
     metrics.allocations_ended.labels("requested").inc(len(ids))
     return AllocationBatch(items=[_fresh(row, caller) for row in rows])
 
 
 def _new_rows(
-    tx: Tx, wish: Wish, name: str | None, claimed: Sequence[tuple[str, Placement]]
+    tx: Tx, request: PlacementRequest, name: str | None, claimed: Sequence[tuple[str, Placement]]
 ) -> list[dict[str, object]]:
-    batch_id = new_id("bat") if wish.count > 1 else None
-    names = [name] if wish.count == 1 else [f"{name}-{n + 1}" if name else None for n in range(wish.count)]
+    batch_id = new_id("bat") if request.count > 1 else None
+    names = [name] if request.count == 1 else [f"{name}-{n + 1}" if name else None for n in range(request.count)]
     return [
         {
             "id": allocation_id,
             "node_id": placement.node_id,
             "name": own_name,
             "batch_id": batch_id,
-            "tenant_id": wish.tenant_id,
-            "project_id": wish.project_id,
-            "sku_id": wish.sku.id,
-            "sku_name": wish.sku.name,
-            "shape": wish.sku.shape,
-            "gpu_model": wish.sku.gpu_model,
-            "gpu_count": wish.gpu_count,
+            "tenant_id": request.tenant_id,
+            "project_id": request.project_id,
+            "sku_id": request.sku.id,
+            "sku_name": request.sku.name,
+            "shape": request.sku.shape,
+            "gpu_model": request.sku.gpu_model,
+            "gpu_count": request.gpu_count,
             "created_by": tx.actor.id,
             "correlation_id": tx.actor.correlation_id,
             "now": tx.now,

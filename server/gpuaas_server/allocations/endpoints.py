@@ -49,7 +49,7 @@ async def allocation_create(
     tenant_id, settings = call.caller.tenant_id, call.platform.settings
     return await call.change_asking(
         lambda tx: creation.allocation_ask(tx, tenant_id, body),
-        lambda tx, asked: creation.allocation_create(tx, settings, asked, call.caller, tenant_id, project_id, body),
+        lambda tx, query: creation.allocation_create(tx, settings, query, call.caller, tenant_id, project_id, body),
         status=201,
     )
 

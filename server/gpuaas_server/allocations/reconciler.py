@@ -11,7 +11,7 @@ from gpuaas_server.allocations.hooks import Grant, allocation_hooks
 from gpuaas_server.allocations.machine import CLEANUP, LOGIN_USER, HostTask, Limits, Snapshot, Step, decide
 from gpuaas_server.allocations.wipe_proof import Requirements
 from gpuaas_server.capacity import service as capacity
-from gpuaas_server.capacity.schemas import Slot
+from gpuaas_server.capacity.rows import ClaimedSlot
 from gpuaas_server.host_tasks import service as host_tasks
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Connection
@@ -28,7 +28,7 @@ class Loaded:
 
     row: DictRow
     snapshot: Snapshot
-    slots: list[Slot]
+    slots: list[ClaimedSlot]
     grants: list[Grant]
     user_ca_keys: list[str]
 
@@ -129,7 +129,12 @@ class AllocationMachine:
         spec: dict[str, object] = {"allocation_id": row["id"], "shape": row["shape"]}
         if kind != "sync_access":
             spec["slots"] = [
-                slot.model_dump(include={"slot_index", "pci_address", "numa_node", "nvme_device"})
+                {
+                    "slot_index": slot.slot_index,
+                    "pci_address": slot.pci_address,
+                    "numa_node": slot.numa_node,
+                    "nvme_device": slot.nvme_device,
+                }
                 for slot in loaded.slots
             ]
         if kind in CLEANUP:

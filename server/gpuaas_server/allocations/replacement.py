@@ -29,9 +29,9 @@ async def allocation_replace(
     if row["host_lost_since"] is not None:
         await service.change(tx, released, {"counted": False}, None)
         given_back = row["gpu_count"]
-    asked = await capacity.ask(tx, row["tenant_id"], wanted.sku, wanted.gpu_count, wanted.count)
+    query = await capacity.send_query(tx, row["tenant_id"], wanted.sku, wanted.gpu_count, wanted.count)
     made = await creation.allocation_create(
-        tx, settings, asked, caller, row["tenant_id"], project_id, wanted, given_back=given_back
+        tx, settings, query, caller, row["tenant_id"], project_id, wanted, given_back=given_back
     )
     replacement = made.items[0]
     details: dict[str, object] = {"replacement": replacement.id}

@@ -6,25 +6,30 @@ from datetime import datetime
 
 import orjson
 from psycopg import AsyncCursor
-from psycopg.rows import DictRow
 
+from gpuaas_server.capacity.rows import ClaimedSlot, HostSlot, OfferedSlot, SlotCount, SlotDevices, SlotRow, SlotUse
 from gpuaas_server.capacity.scheduler import FreeSlot, NodeOffer, Placement, Shortage
 from gpuaas_server.capacity.slots import OUT_OF_USE
 from gpuaas_server.kernel.database import Connection, refuse_on
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.later import Later
-
-_SLOT_COLUMNS = (
-    "id, node_id, slot_index, status, status_reason, capacity_shape, gpu_model, gpu_uuid, memory_mib, pci_address,"
-    " numa_node, nvlink_group, nvme_device, iommu_group, vf, present, approved_at, generation, created_at"
+from gpuaas_server.kernel.rows import (
+    columns_of,
+    execute,
+    fetch_all,
+    fetch_one,
+    fetch_optional,
+    fetch_value,
+    fetch_values,
 )
 
+_SLOT_COLUMNS = columns_of(SlotRow)
 _REPLACED = (
     "(s.gpu_model, s.gpu_uuid, s.nvme_device, s.vf)"
     " IS DISTINCT FROM (EXCLUDED.gpu_model, EXCLUDED.gpu_uuid, EXCLUDED.nvme_device, EXCLUDED.vf)"
 )
 # Whoever is root on the host could say that a drive is not there, so that nobody erases it: what was approved stands.
-_HELD = "s.status NOT IN ('discovered', 'available', 'disabled')"
+_IN_USE = "s.status NOT IN ('discovered', 'available', 'disabled')"
 
 
 async def node_capacity_upsert(connection: Connection, node_id: str, eligible: bool) -> None:
@@ -36,7 +41,7 @@ async def node_capacity_upsert(connection: Connection, node_id: str, eligible: b
 
 
 async def node_capacity_ensure(connection: Connection, node_id: str) -> None:
-    """The row of a node that has just shown up: not eligible until the nodes room says so. Locks it too."""
+    """Make sure that a new node has its row, and lock it. It is not eligible until `nodes` says so."""
     await connection.execute(
         "INSERT INTO node_capacity (node_id, eligible) VALUES (%s, false) ON CONFLICT (node_id) DO NOTHING", (node_id,)
     )
@@ -44,7 +49,7 @@ async def node_capacity_ensure(connection: Connection, node_id: str) -> None:
 
 
 async def node_wipe_grade_set(connection: Connection, node_id: str, grade: str) -> None:
-    """Locks the node's row too."""
+    """Set the best grade that the node can prove, and lock its row."""
     await connection.execute("UPDATE node_capacity SET wipe_grade = %s WHERE node_id = %s", (grade, node_id))
 
 
@@ -54,41 +59,42 @@ async def node_known(connection: Connection, node_id: str) -> bool:
 
 
 async def node_lock(connection: Connection, node_id: str) -> None:
-    """Before any change of a node's slots outside the scheduler: two refits of one node must not overtake each other."""
+    """Lock a node. Every change of its slots outside the scheduler does: two refits of a node must not overtake each other."""
     await connection.execute("SELECT 1 FROM node_capacity WHERE node_id = %s FOR UPDATE", (node_id,))
 
 
 async def nodes_lock(connection: Connection, node_ids: Sequence[str]) -> None:
-    """Several at once, in the order of their ids: the order in which everybody waits for nodes."""
+    """Lock several nodes in the order of their ids, in which everybody waits for nodes."""
     await connection.execute(
         "SELECT 1 FROM node_capacity WHERE node_id = ANY(%s) ORDER BY node_id FOR UPDATE", (list(node_ids),)
     )
 
 
 async def refit(connection: Connection, node_ids: Sequence[str]) -> None:
-    """Only for who holds the nodes' locks: else what another is just taking would be written down as free."""
+    """Write the index of these nodes anew. Caller must hold their locks: else what another is taking would be free in it."""
     await connection.execute("SELECT refit_nodes(%s)", (list(node_ids),))
 
 
 async def refit_model(connection: Connection, gpu_model: str) -> None:
-    """After a SKU changed: the offered sizes of this model are other ones."""
-    cursor = await connection.execute(
-        "SELECT DISTINCT node_id FROM node_resource_slots WHERE gpu_model = %s", (gpu_model,)
+    """Refit every node with this model, after a change of a SKU changed the sizes that are offered."""
+    node_ids = await fetch_values(
+        connection, str, "SELECT DISTINCT node_id FROM node_resource_slots WHERE gpu_model = %s", (gpu_model,)
     )
-    node_ids = [row["node_id"] for row in await cursor.fetchall()]
     await nodes_lock(connection, node_ids)
     await refit(connection, node_ids)
 
 
 async def slots_upsert(
     connection: Connection, node_id: str, rows: Sequence[tuple[object, ...]], now: datetime
-) -> list[DictRow]:
+) -> list[SlotDevices]:
     """Discovery is advisory: a known device keeps its status; its facts are refreshed; a new one is `discovered`. While
     somebody has the slot, its drive and network function stay what they were; the answer says what they are now.
     """
     columns = [list(column) for column in zip(*rows, strict=True)]
     await slots_vanish(connection, node_id)  # so that devices may swap their indexes, or leave theirs to another
-    cursor = await connection.execute(
+    return await fetch_all(
+        connection,
+        SlotDevices,
         "INSERT INTO node_resource_slots AS s (id, node_id, slot_index, gpu_model, gpu_uuid, memory_mib, pci_address,"
         " numa_node, nvlink_group, nvme_device, iommu_group, vf, status, created_at)"
         " SELECT u.*, 'discovered', %s FROM unnest(%s::text[], %s::text[], %s::smallint[], %s::text[], %s::text[],"
@@ -96,119 +102,125 @@ async def slots_upsert(
         " ON CONFLICT (node_id, pci_address) DO UPDATE SET slot_index = EXCLUDED.slot_index,"
         " gpu_uuid = EXCLUDED.gpu_uuid, memory_mib = EXCLUDED.memory_mib, numa_node = EXCLUDED.numa_node,"
         " nvlink_group = EXCLUDED.nvlink_group, iommu_group = EXCLUDED.iommu_group, present = true,"
-        f" nvme_device = CASE WHEN {_HELD} THEN s.nvme_device ELSE EXCLUDED.nvme_device END,"
-        f" vf = CASE WHEN {_HELD} THEN s.vf ELSE EXCLUDED.vf END, gpu_model = EXCLUDED.gpu_model,"
+        f" nvme_device = CASE WHEN {_IN_USE} THEN s.nvme_device ELSE EXCLUDED.nvme_device END,"
+        f" vf = CASE WHEN {_IN_USE} THEN s.vf ELSE EXCLUDED.vf END, gpu_model = EXCLUDED.gpu_model,"
         # Another GPU, drive or network function in an approved place: somebody has to look at it, at the latest when it
         # is free.
         f" status = CASE WHEN s.status = 'available' AND {_REPLACED} THEN 'discovered' ELSE s.status END,"
         f" approved_at = CASE WHEN {_REPLACED} THEN NULL ELSE s.approved_at END"
-        " RETURNING s.pci_address, s.nvme_device, s.vf",
+        f" RETURNING {columns_of(SlotDevices, 's')}",
         [now, *columns],
     )
-    return await cursor.fetchall()
 
 
 async def slots_vanish(connection: Connection, node_id: str) -> None:
     await connection.execute("UPDATE node_resource_slots SET present = false WHERE node_id = %s", (node_id,))
 
 
-async def slot_list(connection: Connection, node_id: str) -> list[DictRow]:
-    cursor = await connection.execute(
-        f"SELECT {_SLOT_COLUMNS} FROM node_resource_slots WHERE node_id = %s ORDER BY slot_index", (node_id,)
+async def slot_list(connection: Connection, node_id: str) -> list[SlotRow]:
+    return await fetch_all(
+        connection,
+        SlotRow,
+        f"SELECT {_SLOT_COLUMNS} FROM node_resource_slots WHERE node_id = %s ORDER BY slot_index",
+        (node_id,),
     )
-    return await cursor.fetchall()
 
 
-async def slots_of_nodes(connection: Connection, node_ids: Sequence[str]) -> list[DictRow]:
+async def slots_of_nodes(connection: Connection, node_ids: Sequence[str]) -> list[SlotUse]:
     """The GPUs that are there, with the allocation that holds each. For platform scopes."""
-    cursor = await connection.execute(
+    return await fetch_all(
+        connection,
+        SlotUse,
         "SELECT s.id, s.node_id, s.slot_index, s.status, s.status_reason, s.gpu_model, c.allocation_id"
         " FROM node_resource_slots s LEFT JOIN allocation_resource_claims c ON c.node_id = s.node_id"
         " AND c.released_at IS NULL AND (c.kind = 'node_exclusive' OR c.slot_id = s.id)"
         " WHERE s.node_id = ANY(%s) AND s.present ORDER BY s.node_id, s.slot_index",
         (list(node_ids),),
     )
-    return await cursor.fetchall()
 
 
 async def nodes_with_slots(connection: Connection, status: str, after: str | None, limit: int) -> list[str]:
     """Nodes that have a slot in this status, newest first. Rare states have an index; of the others a page is soon full."""
     rare = f" AND status IN {OUT_OF_USE}" if status in OUT_OF_USE else ""
-    cursor = await connection.execute(
+    return await fetch_values(
+        connection,
+        str,
         f"SELECT DISTINCT node_id FROM node_resource_slots WHERE status = %s AND present{rare}"
         " AND node_id < coalesce(%s, 'zzz') ORDER BY node_id DESC LIMIT %s",
         (status, after, limit),
     )
-    return [row["node_id"] for row in await cursor.fetchall()]
 
 
-async def slots_beside(connection: Connection, allocation_id: str, node_id: str) -> list[DictRow]:
+async def slots_beside(connection: Connection, allocation_id: str, node_id: str) -> list[HostSlot]:
     """The GPUs of the node, and which of them the allocation holds, or held when it ended."""
-    cursor = await connection.execute(
+    return await fetch_all(
+        connection,
+        HostSlot,
         f"SELECT {_SLOT_COLUMNS}, EXISTS (SELECT FROM allocation_resource_claims c WHERE c.allocation_id = %s"
         " AND c.node_id = s.node_id AND (c.kind = 'node_exclusive' OR c.slot_id = s.id)) AS claimed"
         " FROM node_resource_slots s WHERE node_id = %s ORDER BY slot_index",
         (allocation_id, node_id),
     )
-    return await cursor.fetchall()
 
 
 async def slot_node(connection: Connection, slot_id: str) -> str | None:
-    cursor = await connection.execute("SELECT node_id FROM node_resource_slots WHERE id = %s", (slot_id,))
-    row = await cursor.fetchone()
-    return None if row is None else str(row["node_id"])
+    return await fetch_value(connection, str, "SELECT node_id FROM node_resource_slots WHERE id = %s", (slot_id,))
 
 
-async def slot_lock(connection: Connection, slot_id: str) -> DictRow | None:
-    cursor = await connection.execute(
-        f"SELECT {_SLOT_COLUMNS} FROM node_resource_slots WHERE id = %s FOR UPDATE", (slot_id,)
+async def slot_lock(connection: Connection, slot_id: str) -> SlotRow | None:
+    return await fetch_optional(
+        connection, SlotRow, f"SELECT {_SLOT_COLUMNS} FROM node_resource_slots WHERE id = %s FOR UPDATE", (slot_id,)
     )
-    return await cursor.fetchone()
 
 
 async def slots_approve(
     connection: Connection, node_id: str, slot_ids: Sequence[str] | None, shape: str, by: str, now: datetime
-) -> list[DictRow]:
-    cursor = await connection.execute(
+) -> list[SlotRow]:
+    return await fetch_all(
+        connection,
+        SlotRow,
         "UPDATE node_resource_slots SET status = 'available', status_reason = NULL, capacity_shape = %s,"
         " approved_at = %s, approved_by = %s, generation = generation + 1"
         " WHERE node_id = %s AND status = 'discovered' AND present AND (%s::text[] IS NULL OR id = ANY(%s))"
         f" RETURNING {_SLOT_COLUMNS}",
         (shape, now, by, node_id, slot_ids, slot_ids),
     )
-    return await cursor.fetchall()
 
 
-async def slot_status_set(connection: Connection, slot_id: str, status: str, reason: str | None) -> DictRow | None:
-    cursor = await connection.execute(
+async def slot_status_set(connection: Connection, slot_id: str, status: str, reason: str | None) -> SlotRow | None:
+    return await fetch_optional(
+        connection,
+        SlotRow,
         "UPDATE node_resource_slots SET status = %s, status_reason = %s, generation = generation + 1 WHERE id = %s"
         f" RETURNING {_SLOT_COLUMNS}",
         (status, reason, slot_id),
     )
-    return await cursor.fetchone()
 
 
-async def slot_counts(connection: Connection, node_ids: Sequence[str]) -> list[DictRow]:
-    cursor = await connection.execute(
-        "SELECT node_id, status, count(*) AS n FROM node_resource_slots WHERE node_id = ANY(%s) AND present"
+async def slot_counts(connection: Connection, node_ids: Sequence[str]) -> list[SlotCount]:
+    return await fetch_all(
+        connection,
+        SlotCount,
+        "SELECT node_id, status, count(*) FROM node_resource_slots WHERE node_id = ANY(%s) AND present"
         " GROUP BY node_id, status",
         (list(node_ids),),
     )
-    return await cursor.fetchall()
 
 
 async def claimed_nodes(connection: Connection, node_ids: Sequence[str]) -> set[str]:
     """Those with live claims, whether or not their hosts still report the GPUs. For platform scopes."""
-    cursor = await connection.execute(
+    found = await fetch_values(
+        connection,
+        str,
         "SELECT DISTINCT node_id FROM allocation_resource_claims WHERE node_id = ANY(%s) AND released_at IS NULL",
         (list(node_ids),),
     )
-    return {row["node_id"] for row in await cursor.fetchall()}
+    return set(found)
 
 
 @dataclass(frozen=True, slots=True)
 class Offers:
-    """Nodes locked for us. `stale`: some of them could not hold the wish once we held them, so others may.
+    """Nodes that are locked for us. `stale`: some of them could not serve the request once they were locked, so others may.
 
     `misfits`: those of them for which the index says, even now, that they can.
     """
@@ -218,17 +230,17 @@ class Offers:
     misfits: list[str]
 
 
-_OFFERED = "node_id, slot_id, slot_index, nvlink_group, numa_node"
+_OFFERED = columns_of(OfferedSlot)
 
 
 async def offers_ask(
     connection: Connection, kind: tuple[str, str, str], size: int, count: int, patient: bool
-) -> AsyncCursor[DictRow]:
-    """Lock the best nodes for the wish; its kind is (gpu_model, shape, wipe_grade). `offers_read` has the answer, once
-    somebody waits for it.
-    """
+) -> AsyncCursor[OfferedSlot]:
+    """Lock the best nodes for a request of this kind: (gpu_model, shape, wipe_grade). `offers_read` waits for the answer."""
     gpu_model, shape, grade = kind
-    return await connection.execute(
+    return await execute(
+        connection,
+        OfferedSlot,
         f"SELECT {_OFFERED} FROM offer_nodes(%s::text, %s::text, %s::int, %s::int, %s::boolean, %s::text)",
         (gpu_model, shape, size, count, patient, grade),
     )
@@ -236,9 +248,11 @@ async def offers_ask(
 
 async def offers_ask_by_sku(
     connection: Connection, id_or_name: str, size: int | None, count: int, tenant_id: str
-) -> AsyncCursor[DictRow]:
-    """The first, impatient look, for who does not know yet what the SKU is. The grade is as in `required_grade`."""
-    return await connection.execute(
+) -> AsyncCursor[OfferedSlot]:
+    """As `offers_ask`, before the SKU has been read, and without waiting for locks. The grade is as in `required_grade`."""
+    return await execute(
+        connection,
+        OfferedSlot,
         f"SELECT {_OFFERED} FROM (SELECT gpu_model, shape, coalesce(%(size)s, gpu_counts[1])::int AS size, CASE"
         " WHEN shape <> 'baremetal' THEN 'inspected'"
         " ELSE greatest(wipe_grade, (SELECT t.wipe_grade FROM tenants t WHERE t.id = %(tenant)s)) END AS grade FROM skus"
@@ -248,17 +262,17 @@ async def offers_ask_by_sku(
     )
 
 
-async def offers_read(asked: AsyncCursor[DictRow], size: int) -> Offers:
+async def offers_read(offered: AsyncCursor[OfferedSlot], size: int) -> Offers:
     """The offered nodes, with their free slots."""
     free: dict[str, list[FreeSlot]] = {}
     locked = 0
-    for row in await asked.fetchall():
-        if row["node_id"] is None:
-            locked = row["slot_index"]
+    for row in await offered.fetchall():
+        if row.node_id is None:
+            locked = row.slot_index
             continue
-        slots = free.setdefault(row["node_id"], [])
-        if row["slot_id"] is not None:
-            slots.append(FreeSlot(row["slot_id"], row["slot_index"], row["nvlink_group"], row["numa_node"]))
+        slots = free.setdefault(row.node_id, [])
+        if row.slot_id is not None:
+            slots.append(FreeSlot(row.slot_id, row.slot_index, row.nvlink_group, row.numa_node))
     nodes = [NodeOffer(node_id, tuple(slots)) for node_id, slots in free.items() if len(slots) >= size]
     misfits = sorted(node_id for node_id, slots in free.items() if len(slots) < size)
     return Offers(nodes, len(nodes) < locked, misfits)
@@ -268,8 +282,8 @@ async def offers_begin(connection: Connection) -> None:
     await connection.execute("SAVEPOINT offers")
 
 
-async def offers_let_go(connection: Connection) -> None:
-    """Unlock the offered nodes: whoever waits for a lock must hold none, or two would wait for each other."""
+async def offers_unlock(connection: Connection) -> None:
+    """Unlock the offered nodes: a transaction that waits for a lock must hold none, or two would wait for each other."""
     await connection.execute("ROLLBACK TO SAVEPOINT offers")
 
 
@@ -291,13 +305,13 @@ async def shortage(connection: Connection, kind: tuple[str, str, str], size: int
     blocked = counted.format("s.status = 'cleanup_blocked'")
     cleaning = counted.format("s.status = 'cleaning' AND c.eligible")
     wanted = size * count
-    cursor = await connection.execute(
-        f"SELECT {free} AS free, {blocked} AS blocked, {cleaning} AS cleaning,"
+    return await fetch_one(
+        connection,
+        Shortage,
+        f"SELECT %(wanted)s::int AS wanted, {free} AS free, {blocked} AS blocked, {cleaning} AS cleaning,"
         f" {somehow} = %(count)s AND {as_required} < %(count)s AS below_grade",
         dict(zip(("model", "shape", "grade"), kind, strict=True)) | {"wanted": wanted, "size": size, "count": count},
     )
-    row = await cursor.fetchone()
-    return Shortage(wanted, **row) if row else Shortage(wanted, 0, 0)
 
 
 refuse_on(
@@ -337,12 +351,13 @@ _CLAIMED = (
 )
 
 
-async def claimed_slots(connection: Connection, allocation_ids: Sequence[str]) -> list[DictRow]:
-    columns = ", ".join(f"s.{column}" for column in _SLOT_COLUMNS.split(", "))
-    cursor = await connection.execute(
-        f"SELECT c.allocation_id, {columns} {_CLAIMED} ORDER BY s.slot_index", {"allocation_ids": list(allocation_ids)}
+async def claimed_slots(connection: Connection, allocation_ids: Sequence[str]) -> list[ClaimedSlot]:
+    return await fetch_all(
+        connection,
+        ClaimedSlot,
+        f"SELECT {columns_of(SlotRow, 's')}, c.allocation_id {_CLAIMED} ORDER BY s.slot_index",
+        {"allocation_ids": list(allocation_ids)},
     )
-    return await cursor.fetchall()
 
 
 async def claimed_slots_mark(connection: Connection, allocation_id: str, status: str, reason: str | None) -> None:
@@ -372,9 +387,10 @@ async def claims_end(connection: Connection, allocation_id: str, now: datetime) 
 
 
 async def live_claims(connection: Connection, node_id: str) -> list[str]:
-    cursor = await connection.execute(
+    return await fetch_values(
+        connection,
+        str,
         "SELECT DISTINCT allocation_id FROM allocation_resource_claims WHERE node_id = %s AND released_at IS NULL"
         " ORDER BY allocation_id",
         (node_id,),
     )
-    return [row["allocation_id"] for row in await cursor.fetchall()]

@@ -2,31 +2,28 @@
 
 from collections.abc import Mapping, Sequence
 
-from psycopg.rows import DictRow
-
+from gpuaas_server.capacity.rows import QuotaRefusal, QuotaRow
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.later import Later
+from gpuaas_server.kernel.rows import columns_of, fetch_optional, fetch_value
 
-_QUOTA = (
-    "scope_id, gpu_limit, gpus_used, artifact_limit, artifacts_used, artifact_byte_limit, artifact_bytes_used,"
-    " unproven_gpu_limit, unproven_gpus, generation"
-)
+_QUOTA = columns_of(QuotaRow)
 LIMITS = ("gpu_limit", "artifact_limit", "artifact_byte_limit", "unproven_gpu_limit")
 
 
-async def quota_show(connection: Connection, scope_id: str) -> DictRow | None:
-    cursor = await connection.execute(f"SELECT {_QUOTA} FROM quotas WHERE scope_id = %s", (scope_id,))
-    return await cursor.fetchone()
+async def quota_show(connection: Connection, scope_id: str) -> QuotaRow | None:
+    return await fetch_optional(connection, QuotaRow, f"SELECT {_QUOTA} FROM quotas WHERE scope_id = %s", (scope_id,))
 
 
-async def quota_lock(connection: Connection, scope_id: str) -> DictRow | None:
-    cursor = await connection.execute(f"SELECT {_QUOTA} FROM quotas WHERE scope_id = %s FOR UPDATE", (scope_id,))
-    return await cursor.fetchone()
+async def quota_lock(connection: Connection, scope_id: str) -> QuotaRow | None:
+    return await fetch_optional(
+        connection, QuotaRow, f"SELECT {_QUOTA} FROM quotas WHERE scope_id = %s FOR UPDATE", (scope_id,)
+    )
 
 
 async def quota_set(
     connection: Connection, scope_id: str, tenant_id: str, limits: Mapping[str, int | None], expected: int
-) -> DictRow | None:
+) -> QuotaRow | None:
     """None when the row is not of the expected generation (0: there is none); then it is locked all the same. Limits that
     are not named stay.
     """
@@ -34,13 +31,14 @@ async def quota_set(
     columns = "".join(f", {name}" for name in names)
     values = "".join(f", %({name})s" for name in names)
     changes = "".join(f"{name} = EXCLUDED.{name}, " for name in names)
-    cursor = await connection.execute(
+    return await fetch_optional(
+        connection,
+        QuotaRow,
         f"INSERT INTO quotas AS q (scope_id, tenant_id{columns}) VALUES (%(scope_)s, %(tenant_)s{values})"
         f" ON CONFLICT (scope_id) DO UPDATE SET {changes}generation = q.generation + 1"
         f" WHERE q.generation = %(expected_)s RETURNING {_QUOTA}",
         {"scope_": scope_id, "tenant_": tenant_id, "expected_": expected, **limits},
     )
-    return await cursor.fetchone()
 
 
 def gpus_take(later: Later, scopes: Sequence[tuple[str, str]], tenant_id: str, gpus: int, unproven_most: int) -> None:
@@ -70,14 +68,13 @@ def gpus_move(later: Later, scope_ids: Sequence[str], gpus: int, unproven: int) 
 
 async def artifacts_take(
     connection: Connection, project_id: str, tenant_id: str, artifacts: int, size: int, defaults: tuple[int, int]
-) -> DictRow | None:
+) -> QuotaRefusal | None:
     """Add artifacts and bytes (either may be negative), or say which quota is in the way. `defaults` is a tenant's limit of
     (artifacts, bytes), where it has none of its own.
     """
-    cursor = await connection.execute(
-        "SELECT take_artifact_quota(%s, %s, %s, %s, %s, %s) AS refusal",
+    return await fetch_value(
+        connection,
+        QuotaRefusal,
+        "SELECT take_artifact_quota(%s, %s, %s, %s, %s, %s)",
         (project_id, tenant_id, artifacts, size, *defaults),
     )
-    row = await cursor.fetchone()
-    refusal: DictRow | None = row["refusal"] if row else None
-    return refusal

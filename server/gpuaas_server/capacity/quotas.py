@@ -3,19 +3,18 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from psycopg.rows import DictRow
-
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.capacity import quota_queries as queries
+from gpuaas_server.capacity.rows import QuotaRow
 from gpuaas_server.capacity.schemas import Quota, QuotaSet
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
+from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.kernel.settings import Settings
 
 RequireMatch = Callable[[int], None]
-_NOTHING_USED = {"gpus_used": 0, "artifacts_used": 0, "artifact_bytes_used": 0, "unproven_gpus": 0, "generation": 0}
-_SAYS = {
+_DETAILS = {
     "artifacts": "The {scope}'s quota is {limit} artifacts, {used} are in use, and {wanted} more was asked for.",
     "artifact_bytes": "The {scope}'s quota is {limit} bytes of artifacts, {used} are in use, and {wanted} more were asked for.",
 }
@@ -44,8 +43,8 @@ async def quota_show(connection: Connection, settings: Settings, scope_id: str, 
     return _quota(await queries.quota_show(connection, scope_id), settings, scope_id, tenant_id)
 
 
-def _quota(row: DictRow | None, settings: Settings, scope_id: str, tenant_id: str) -> Quota:
-    shown = {**dict.fromkeys(queries.LIMITS), **_NOTHING_USED, "scope_id": scope_id, **(row or {})}
+def _quota(row: QuotaRow | None, settings: Settings, scope_id: str, tenant_id: str) -> Quota:
+    shown = fields_of(row or QuotaRow(scope_id))
     if scope_id == tenant_id:
         shown |= {name: most for name, most in tenant_defaults(settings).items() if shown[name] is None}
     return Quota(**shown)
@@ -61,7 +60,7 @@ async def quota_set(
     before, row = await _store(tx, scope_id, tenant_id, limits, require_match)
     project_id = scope_id if scope_id != tenant_id else None
     action = "project_quota_set" if project_id else "tenant_quota_set"
-    details: dict[str, object] = {"before": {name: (before or {}).get(name) for name in limits}, "after": limits}
+    details: dict[str, object] = {"before": {name: getattr(before, name) for name in limits}, "after": limits}
     await record(tx, AuditEntry(action, scope_id, tenant_id, project_id, details=details))
     return _quota(row, settings, scope_id, tenant_id)
 
@@ -69,7 +68,9 @@ async def quota_set(
 async def _require_within_tenant(
     connection: Connection, settings: Settings, tenant_id: str, limits: Mapping[str, int | None]
 ) -> None:
-    """Of artifacts and unproven releases; a project's GPUs were never compared, since the tenant's limit counts anyway."""
+    """Refuse limits of artifacts and unproven releases beyond the tenant's. GPUs are not compared: the tenant's limit counts
+    anyway.
+    """
     tenant = await quota_show(connection, settings, tenant_id, tenant_id)
     for name in tenant_defaults(settings):
         wanted, most = limits.get(name), getattr(tenant, name)
@@ -82,20 +83,19 @@ async def _require_within_tenant(
 
 async def _store(
     tx: Tx, scope_id: str, tenant_id: str, limits: Mapping[str, int | None], require_match: RequireMatch
-) -> tuple[DictRow | None, DictRow]:
-    """Before and after. A row that does not exist cannot be locked: if another writes it first, look again, once."""
+) -> tuple[QuotaRow, QuotaRow]:
+    """The quota before and after. A row that does not exist cannot be locked: if another writes it first, look again, once."""
     for _ in range(2):
-        before = await queries.quota_lock(tx.connection, scope_id)
-        generation = before["generation"] if before else 0
-        require_match(generation)
-        row = await queries.quota_set(tx.connection, scope_id, tenant_id, limits, generation)
+        before = await queries.quota_lock(tx.connection, scope_id) or QuotaRow(scope_id)
+        require_match(before.generation)
+        row = await queries.quota_set(tx.connection, scope_id, tenant_id, limits, before.generation)
         if row is not None:
             return before, row
     raise not_found("quota", scope_id)
 
 
 async def count_artifacts(tx: Tx, settings: Settings, use: ArtifactUse) -> Problem | None:
-    """Count it, or say why not: concurrent callers wait for each other, so that they cannot overshoot together."""
+    """Count the use, or say why not. Concurrent callers wait for each other, so that they cannot overshoot together."""
     defaults = (settings.quota_artifacts, settings.quota_artifact_bytes)
     refusal = await queries.artifacts_take(
         tx.connection, use.project_id, use.tenant_id, use.artifacts, use.size_bytes, defaults
@@ -104,11 +104,11 @@ async def count_artifacts(tx: Tx, settings: Settings, use: ArtifactUse) -> Probl
         return None
     scope = "tenant" if refusal["scope_id"] == use.tenant_id else "project"
     details: dict[str, object] = {**refusal, "scope": scope, "raised_by": RAISED_BY[scope]}
-    return Problem("quota_exceeded", _SAYS[refusal["quota"]].format(**details), details)
+    return Problem("quota_exceeded", _DETAILS[refusal["quota"]].format(**details), details)
 
 
 def artifact_bytes_exceeded(scope: str, limit: int, used: int) -> Problem:
-    """The refusal of bytes whose number nobody knows beforehand."""
+    """The refusal of an upload whose size is not known beforehand."""
     details: dict[str, object] = {"quota": "artifact_bytes", "scope": scope, "limit": limit, "used": used}
     said = f"The {scope}'s quota is {limit} bytes of artifacts, and {used} are in use, pushed images included."
     return Problem("quota_exceeded", said, {**details, "raised_by": RAISED_BY[scope]})

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 
 import orjson
 from psycopg import AsyncCursor
-from psycopg.rows import DictRow
 
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.capacity import queries, quota_queries, scheduler, sku_queries
 from gpuaas_server.capacity.quotas import ArtifactUse, artifact_bytes_exceeded, count_artifacts
+from gpuaas_server.capacity.rows import ClaimedSlot, OfferedSlot, RequestedSku, SkuRow, SlotRow
 from gpuaas_server.capacity.scheduler import Placement
-from gpuaas_server.capacity.schemas import HostGpu, MappedSlot, Sku, Slot, SlotApprove, SlotList
+from gpuaas_server.capacity.schemas import HostGpu, MappedSlot, Slot, SlotApprove, SlotList
 from gpuaas_server.capacity.skus import sku_choose
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.identity import service as identity
@@ -21,18 +21,19 @@ from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.kernel.wipe_grades import INSPECTED, required_grade
 
 __all__ = [
     "PATIENCE",
     "ArtifactUse",
-    "Asked",
+    "ClaimedSlot",
     "DiscoveredSlot",
     "Placement",
+    "PlacementQuery",
+    "PlacementRequest",
     "SlotSummary",
-    "Wish",
     "artifact_bytes_exceeded",
-    "ask",
     "claim",
     "claimed_slots",
     "claims_end",
@@ -41,11 +42,12 @@ __all__ = [
     "gpus_beside",
     "inventory_apply",
     "live_claims",
-    "log",
     "node_eligibility_set",
     "node_wipe_grade_set",
     "nodes_with_slots",
     "quota_move",
+    "read_request",
+    "send_query",
     "slot_approve",
     "slot_disable",
     "slot_enable",
@@ -54,13 +56,12 @@ __all__ = [
     "slot_summary",
     "slots_enable_withheld",
     "slots_mark",
-    "wish_asked",
 ]
 
 log = logging.getLogger(__name__)
 
 
-PATIENCE = 20  # looks before a wish is refused while others keep changing the nodes that would fit
+PATIENCE = 20  # looks before a request is refused while others keep changing the nodes that would fit
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +88,12 @@ class SlotSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class PlacementRequest:
     """What a project asks for: `count` allocations of `gpu_count` GPUs each, all or nothing."""
 
     tenant_id: str
     project_id: str
-    sku: Sku
+    sku: SkuRow
     gpu_count: int
     count: int
     tenant_grade: str = INSPECTED  # what the tenant requires of the wipes of whole hosts
@@ -105,14 +106,14 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A wish in its own words, and the answers to its first questions, which are on their way."""
+class PlacementQuery:
+    """A request in its caller's words, whose first statements have been sent: the SKU's, and that for offers of nodes."""
 
     sku: str
     gpu_count: int | None
     count: int
-    found: AsyncCursor[DictRow]
-    offers: AsyncCursor[DictRow]
+    requested_sku: AsyncCursor[RequestedSku]
+    offers: AsyncCursor[OfferedSlot]
 
 
 async def inventory_apply(tx: Tx, node_id: str, slots: Sequence[DiscoveredSlot]) -> bool:
@@ -142,7 +143,7 @@ async def inventory_apply(tx: Tx, node_id: str, slots: Sequence[DiscoveredSlot])
         await queries.slots_vanish(tx.connection, node_id)
     await queries.refit(tx.connection, [node_id])
     reported = {slot.pci_address: (slot.nvme_device, slot.vf) for slot in slots}
-    return all(reported[row["pci_address"]] == (row["nvme_device"], row["vf"]) for row in recorded)
+    return all(reported[row.pci_address] == (row.nvme_device, row.vf) for row in recorded)
 
 
 async def node_eligibility_set(tx: Tx, node_id: str, eligible: bool) -> None:
@@ -164,9 +165,9 @@ async def live_claims(connection: Connection, node_id: str) -> list[str]:
 async def slot_summary(connection: Connection, node_ids: Sequence[str]) -> dict[str, SlotSummary]:
     summaries = {node_id: SlotSummary() for node_id in node_ids}
     for row in await queries.slot_counts(connection, node_ids):
-        summary = summaries[row["node_id"]]
-        summary.total += row["n"]
-        summary.by_status[row["status"]] = row["n"]
+        summary = summaries[row.node_id]
+        summary.total += row.count
+        summary.by_status[row.status] = row.count
     for node_id in await queries.claimed_nodes(connection, node_ids):
         summaries[node_id].claimed = True
     return summaries
@@ -183,7 +184,7 @@ async def slot_map(connection: Connection, node_ids: Sequence[str]) -> dict[str,
     """What each GPU of the nodes is doing, and for whom."""
     found: dict[str, list[MappedSlot]] = {node_id: [] for node_id in node_ids}
     for row in await queries.slots_of_nodes(connection, node_ids):
-        found[row.pop("node_id")].append(MappedSlot(**row))
+        found[row.node_id].append(MappedSlot(**fields_of(row)))
     return found
 
 
@@ -194,39 +195,36 @@ async def nodes_with_slots(connection: Connection, status: str, after: str | Non
 async def gpus_beside(connection: Connection, allocation_id: str, node_id: str) -> list[HostGpu]:
     """The host's GPUs as a tenant may know them: how they are linked, and which are theirs; not what others do."""
     rows = await queries.slots_beside(connection, allocation_id, node_id)
-    return [
-        HostGpu(**{name: row[name] for name in HostGpu.model_fields})
-        for row in rows
-        if row["present"] or row["claimed"]
-    ]
+    return [HostGpu(**fields_of(row)) for row in rows if row.present or row.claimed]
 
 
 async def slot_approve(tx: Tx, node_id: str, body: SlotApprove, caller: Caller = NOBODY) -> SlotList:
     """All of the named slots or none; approving what is approved already is not an error."""
     await queries.node_lock(tx.connection, node_id)
-    known = {row["id"]: row for row in await queries.slot_list(tx.connection, node_id)}
+    known = {row.id: row for row in await queries.slot_list(tx.connection, node_id)}
     if not known:
         raise not_found("slot on node", node_id)
     for slot_id in body.slot_ids or ():
         if slot_id not in known:
             raise not_found("slot", slot_id)
-        if known[slot_id]["status"] not in ("discovered", "available") or not known[slot_id]["present"]:
-            raise Problem("slot_not_approvable", f"Slot {slot_id} is {known[slot_id]['status']}.")
+        slot = known[slot_id]
+        if slot.status not in ("discovered", "available") or not slot.present:
+            raise Problem("slot_not_approvable", f"Slot {slot_id} is {slot.status}.")
     approved = await queries.slots_approve(
         tx.connection, node_id, body.slot_ids, body.capacity_shape, tx.actor.id, tx.now
     )
     await queries.refit(tx.connection, [node_id])
-    ids = sorted(row["id"] for row in approved)
+    ids = sorted(row.id for row in approved)
     await record(tx, AuditEntry("slot_approve", node_id, details={"slots": ids, "shape": body.capacity_shape}))
     await emit(tx, NewEvent("node.slots_approved", node_id, data={"slots": len(ids)}))
     return await slot_list(tx.connection, node_id, caller)
 
 
 async def slot_disable(tx: Tx, slot_id: str, reason: str, caller: Caller = NOBODY) -> Slot:
-    slot = await _lock(tx, slot_id)
-    if slot["status"] in ("claimed", "cleaning"):
-        raise Problem("conflict", f"Slot {slot_id} is {slot['status']}; release its allocation first.")
-    if slot["status"] == "cleanup_blocked":
+    slot = await _lock_slot(tx, slot_id)
+    if slot.status in ("claimed", "cleaning"):
+        raise Problem("conflict", f"Slot {slot_id} is {slot.status}; release its allocation first.")
+    if slot.status == "cleanup_blocked":
         raise Problem(
             "conflict", f"Slot {slot_id} waits for a proven clean-up; retry or force its allocation's release."
         )
@@ -234,14 +232,14 @@ async def slot_disable(tx: Tx, slot_id: str, reason: str, caller: Caller = NOBOD
 
 
 async def slot_enable(tx: Tx, slot_id: str, caller: Caller = NOBODY) -> Slot:
-    slot = await _lock(tx, slot_id)
-    if slot["status"] != "disabled":
-        raise Problem("conflict", f"Slot {slot_id} is {slot['status']}, not disabled.")
-    status = "available" if slot["approved_at"] else "discovered"
+    slot = await _lock_slot(tx, slot_id)
+    if slot.status != "disabled":
+        raise Problem("conflict", f"Slot {slot_id} is {slot.status}, not disabled.")
+    status = "available" if slot.approved_at else "discovered"
     return _slot(await _slot_set(tx, slot_id, status, None, "slot_enable"), caller)
 
 
-async def _lock(tx: Tx, slot_id: str) -> dict[str, object]:
+async def _lock_slot(tx: Tx, slot_id: str) -> SlotRow:
     """The node first, then the slot: the scheduler's order, so that nobody waits in a circle."""
     node_id = await queries.slot_node(tx.connection, slot_id)
     if node_id is None:
@@ -253,17 +251,17 @@ async def _lock(tx: Tx, slot_id: str) -> dict[str, object]:
     return slot
 
 
-async def _slot_set(tx: Tx, slot_id: str, status: str, reason: str | None, action: str) -> DictRow:
+async def _slot_set(tx: Tx, slot_id: str, status: str, reason: str | None, action: str) -> SlotRow:
     row = await queries.slot_status_set(tx.connection, slot_id, status, reason)
     if row is None:
         raise not_found("slot", slot_id)
-    await queries.refit(tx.connection, [row["node_id"]])
+    await queries.refit(tx.connection, [row.node_id])
     await record(tx, AuditEntry(action, slot_id, reason=reason, details={"after": status}))
     return row
 
 
-def _slot(row: DictRow, caller: Caller) -> Slot:
-    return Slot(**row, allowed_actions=identity.allowed_actions(caller, _possible_actions(row["status"])))
+def _slot(row: SlotRow, caller: Caller) -> Slot:
+    return Slot(**fields_of(row), allowed_actions=identity.allowed_actions(caller, _possible_actions(row.status)))
 
 
 def _possible_actions(status: str) -> list[str]:
@@ -273,70 +271,69 @@ def _possible_actions(status: str) -> list[str]:
     return [] if status in ("claimed", "cleaning", "cleanup_blocked") else ["slot_disable"]
 
 
-async def ask(tx: Tx, tenant_id: str, sku: str, gpu_count: int | None, count: int) -> Asked:
-    """Send a wish's first questions. They change nothing and wait for no lock, so nobody needs to know yet that the wish
-    will be granted at all; their answers come with those to whatever else the transaction asked. From here until the claim
-    the transaction may change nothing: a look that is given up takes it back.
+async def send_query(tx: Tx, tenant_id: str, sku: str, gpu_count: int | None, count: int) -> PlacementQuery:
+    """Send a request's first statements. They change nothing and wait for no lock, so nobody needs to know yet whether the
+    request will be granted; their answers come with those to whatever else the transaction sent. From here until the claim
+    the transaction may change nothing: offers that are given up take it back.
     """
-    found = await sku_queries.sku_ask(tx.connection, sku, tenant_id)
+    requested_sku = await sku_queries.sku_ask(tx.connection, sku, tenant_id)
     await queries.offers_begin(tx.connection)
     offers = await queries.offers_ask_by_sku(tx.connection, sku, gpu_count, count, tenant_id)
-    return Asked(sku, gpu_count, count, found, offers)
+    return PlacementQuery(sku, gpu_count, count, requested_sku, offers)
 
 
-async def wish_asked(asked: Asked, tenant_id: str, project_id: str) -> Wish:
-    """What was asked for, in the terms of the SKU; or the problem with it."""
-    row = await asked.found.fetchone()
-    grade = INSPECTED if row is None else row.pop("tenant_grade")
-    sku, gpu_count = sku_choose(row, asked.sku, asked.gpu_count)
-    return Wish(tenant_id, project_id, sku, gpu_count, asked.count, grade)
+async def read_request(query: PlacementQuery, tenant_id: str, project_id: str) -> PlacementRequest:
+    """The request in the terms of the SKU; or the problem with it."""
+    row = await query.requested_sku.fetchone()
+    sku, gpu_count = sku_choose(row, query.sku, query.gpu_count)
+    return PlacementRequest(tenant_id, project_id, sku, gpu_count, query.count, sku.tenant_grade)
 
 
-async def claim(tx: Tx, wish: Wish, asked: Asked) -> list[tuple[str, Placement]]:
+async def claim(tx: Tx, request: PlacementRequest, query: PlacementQuery) -> list[tuple[str, Placement]]:
     """New allocation ids with their placements, claimed; or the problem that says why not. Quotas included."""
-    placements = await _place(tx, wish, asked.offers)
+    placements = await _place(tx, request, query.offers)
     claimed = [(new_id("alc"), placement) for placement in placements]
-    exclusive = wish.sku.shape == "baremetal"
-    queries.claims_insert(tx.later, wish.tenant_id, claimed, exclusive, tx.now)
+    exclusive = request.sku.shape == "baremetal"
+    queries.claims_insert(tx.later, request.tenant_id, claimed, exclusive, tx.now)
     return claimed
 
 
-async def _place(tx: Tx, wish: Wish, first: AsyncCursor[DictRow]) -> list[Placement]:
-    """First what nobody else is holding; then, before we refuse, wait our turn. Others' changes make us look again.
+async def _place(tx: Tx, request: PlacementRequest, first: AsyncCursor[OfferedSlot]) -> list[Placement]:
+    """Try what nobody else has locked; then, before the refusal, wait for locks. Others' changes make it look again.
 
-    Who waits lets go of everything first, also after a look that found nothing: a node whose fit went away at that moment
+    Before it waits it unlocks everything, also after a look that found nothing: a node whose fit went away at that moment
     is locked all the same.
     """
     patient = False
-    asked: AsyncCursor[DictRow] | None = first
+    cursor: AsyncCursor[OfferedSlot] | None = first
     for _ in range(PATIENCE):
-        if asked is None:
-            asked = await queries.offers_ask(tx.connection, wish.kind, wish.gpu_count, wish.count, patient)
-        offered, asked = await queries.offers_read(asked, wish.gpu_count), None
-        placements = scheduler.place(offered.nodes, wish.gpu_count, wish.count)
+        if cursor is None:
+            cursor = await queries.offers_ask(tx.connection, request.kind, request.gpu_count, request.count, patient)
+        offered, cursor = await queries.offers_read(cursor, request.gpu_count), None
+        placements = scheduler.place(offered.nodes, request.gpu_count, request.count)
         if placements is not None:
             if offered.misfits:
                 await _heal(tx, offered.misfits)
             return placements
-        await queries.offers_let_go(tx.connection)
+        await queries.offers_unlock(tx.connection)
         if offered.misfits:
             await _heal(tx, offered.misfits)
-            await queries.offers_begin(tx.connection)  # what is healed must outlast the next letting go
+            await queries.offers_begin(tx.connection)  # what is healed must outlast the next unlock
             continue
         if patient and not offered.stale:
             break
         # What we waited for was taken: look at what is free by now, or those who never wait would always be ahead of us.
         patient = not patient
-    raise await _refusal(tx, wish)
+    raise await _refusal(tx, request)
 
 
-async def _refusal(tx: Tx, wish: Wish) -> Problem:
-    shortage = await queries.shortage(tx.connection, wish.kind, wish.gpu_count, wish.count)
-    details: dict[str, object] = {"sku": wish.sku.name, "gpu_count": wish.gpu_count, "count": wish.count}
+async def _refusal(tx: Tx, request: PlacementRequest) -> Problem:
+    shortage = await queries.shortage(tx.connection, request.kind, request.gpu_count, request.count)
+    details: dict[str, object] = {"sku": request.sku.name, "gpu_count": request.gpu_count, "count": request.count}
     detail = scheduler.refusal_detail(shortage)
     if shortage.below_grade:
-        details["wipe_grade"] = grade = wish.kind[-1]
-        by = f"SKU {wish.sku.name}" if wish.sku.wipe_grade == grade else "tenant"
+        details["wipe_grade"] = grade = request.kind[-1]
+        by = f"SKU {request.sku.name}" if request.sku.wipe_grade == grade else "tenant"
         detail = f"Hosts are free, but their agents can not prove a wipe as {grade}, which the {by} requires."
     return Problem(scheduler.refusal(shortage), detail, details)
 
@@ -348,22 +345,24 @@ async def _heal(tx: Tx, node_ids: Sequence[str]) -> None:
     await queries.refit(tx.connection, node_ids)
 
 
-def count_against_quota(tx: Tx, wish: Wish, unproven_most: int, given_back: int = 0) -> None:
-    """With the last statement, since it holds the quota's row: two scopes, always in the same order. `given_back` is the
-    number of GPUs of the same scopes that the transaction gives back: only the rest must fit.
+def count_against_quota(tx: Tx, request: PlacementRequest, unproven_most: int, given_back: int = 0) -> None:
+    """Count it with the last statement, since that locks the quota's row: two scopes, always in the same order.
+    `given_back` is the number of GPUs of the same scopes that the transaction gives back: only the rest must fit.
 
     Nobody waits for the answer: a quota that is used up fails the transaction as `quota_exceeded`; so does, as
     `unproven_releases`, a tenant with that many GPUs (or its own limit of them) that are not proven clean.
     """
-    scopes = ((wish.project_id, "project"), (wish.tenant_id, "tenant"))
-    quota_queries.gpus_take(tx.later, scopes, wish.tenant_id, wish.gpu_count * wish.count - given_back, unproven_most)
+    scopes = ((request.project_id, "project"), (request.tenant_id, "tenant"))
+    quota_queries.gpus_take(
+        tx.later, scopes, request.tenant_id, request.gpu_count * request.count - given_back, unproven_most
+    )
 
 
-async def claimed_slots(connection: Connection, allocation_ids: Sequence[str]) -> dict[str, list[Slot]]:
-    """For machines, which ask nobody what they may do."""
-    slots: dict[str, list[Slot]] = {}
+async def claimed_slots(connection: Connection, allocation_ids: Sequence[str]) -> dict[str, list[ClaimedSlot]]:
+    """The slots that each allocation has, by allocation."""
+    slots: dict[str, list[ClaimedSlot]] = {}
     for row in await queries.claimed_slots(connection, allocation_ids):
-        slots.setdefault(row.pop("allocation_id"), []).append(Slot(**row, allowed_actions=[]))
+        slots.setdefault(row.allocation_id, []).append(row)
     return slots
 
 

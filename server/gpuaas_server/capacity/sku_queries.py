@@ -1,55 +1,54 @@
 """All SQL of SKUs."""
 
-from collections.abc import Sequence
-from datetime import datetime
-
 from psycopg import AsyncCursor
-from psycopg.rows import DictRow
 
+from gpuaas_server.capacity.rows import NewSku, RequestedSku, SkuRow
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.rows import columns_of, execute, fetch_all, fetch_optional, values_insert, values_of
 
-_SKU = (
-    "id, name, shape, gpu_model, gpu_counts, price_per_gpu_hour_minor, currency, offered, wipe_grade,"
-    " accept_not_examined, generation, created_at"
-)
+_SKU = columns_of(SkuRow)
 
 
-async def sku_insert(connection: Connection, row: Sequence[object], now: datetime) -> DictRow | None:
-    cursor = await connection.execute(
-        "INSERT INTO skus (id, name, shape, gpu_model, gpu_counts, price_per_gpu_hour_minor, currency, offered, wipe_grade,"
-        " accept_not_examined, created_at) VALUES (%s, %s, %s, %s, %s::smallint[], %s, %s, %s, %s, %s::text[], %s)"
-        f" ON CONFLICT (name) DO NOTHING RETURNING {_SKU}",
-        [*row, now],
+async def sku_insert(connection: Connection, row: NewSku) -> SkuRow | None:
+    """The row, or None when the name is taken."""
+    return await fetch_optional(
+        connection,
+        SkuRow,
+        f"{values_insert('skus', NewSku)} ON CONFLICT (name) DO NOTHING RETURNING {_SKU}",
+        values_of(row),
     )
-    return await cursor.fetchone()
 
 
-async def sku_update(connection: Connection, sku_id: str, changes: dict[str, object]) -> DictRow | None:
+async def sku_update(connection: Connection, sku_id: str, changes: dict[str, object]) -> SkuRow | None:
     """`changes` has columns of ours (from the request schema's fields), never a name that a caller sent."""
     assignments = "".join(f"{column} = %({column})s, " for column in changes)
-    cursor = await connection.execute(
+    return await fetch_optional(
+        connection,
+        SkuRow,
         f"UPDATE skus SET {assignments} generation = generation + 1 WHERE id = %(sku_id)s RETURNING {_SKU}",
         {**changes, "sku_id": sku_id},
     )
-    return await cursor.fetchone()
 
 
-async def sku_list(connection: Connection, after: str | None, limit: int) -> list[DictRow]:
-    cursor = await connection.execute(
-        f"SELECT {_SKU} FROM skus WHERE (%s::text IS NULL OR id < %s) ORDER BY id DESC LIMIT %s", (after, after, limit)
+async def sku_list(connection: Connection, after: str | None, limit: int) -> list[SkuRow]:
+    return await fetch_all(
+        connection,
+        SkuRow,
+        f"SELECT {_SKU} FROM skus WHERE (%s::text IS NULL OR id < %s) ORDER BY id DESC LIMIT %s",
+        (after, after, limit),
     )
-    return await cursor.fetchall()
 
 
-async def sku_ask(connection: Connection, id_or_name: str, tenant_id: str) -> AsyncCursor[DictRow]:
-    """Nobody waits yet: the row, with the grade that the tenant requires, is there once somebody fetches it."""
-    return await connection.execute(
+async def sku_ask(connection: Connection, id_or_name: str, tenant_id: str) -> AsyncCursor[RequestedSku]:
+    """Ask for the SKU, with the grade that the tenant requires. Nobody waits until the answer is fetched."""
+    return await execute(
+        connection,
+        RequestedSku,
         f"SELECT {_SKU}, coalesce((SELECT t.wipe_grade FROM tenants t WHERE t.id = %(tenant)s), 'inspected') AS tenant_grade"
         " FROM skus WHERE id = %(sku)s OR name = %(sku)s",
         {"sku": id_or_name, "tenant": tenant_id},
     )
 
 
-async def sku_lock(connection: Connection, sku_id: str) -> DictRow | None:
-    cursor = await connection.execute(f"SELECT {_SKU} FROM skus WHERE id = %s FOR UPDATE", (sku_id,))
-    return await cursor.fetchone()
+async def sku_lock(connection: Connection, sku_id: str) -> SkuRow | None:
+    return await fetch_optional(connection, SkuRow, f"SELECT {_SKU} FROM skus WHERE id = %s FOR UPDATE", (sku_id,))

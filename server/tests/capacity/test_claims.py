@@ -18,42 +18,42 @@ from tests_support.fleet import ACTOR, PROJECT, TENANT, Fleet, claim, give_back,
 
 async def test_a_slice_is_claimed_in_one_nvlink_group(platform: Platform) -> None:
     fleet = await make_fleet(platform, 1)
-    assert [slots for _, slots in await claim(platform, fleet.wish(2))] == [[0, 1]]
-    assert [slots for _, slots in await claim(platform, fleet.wish(4))] == [[4, 5, 6, 7]]
+    assert [slots for _, slots in await claim(platform, fleet.request(2))] == [[0, 1]]
+    assert [slots for _, slots in await claim(platform, fleet.request(4))] == [[4, 5, 6, 7]]
     await assert_consistent(platform)
 
 
 async def test_bare_metal_needs_a_whole_free_node(platform: Platform) -> None:
     fleet = await make_fleet(platform, 2)
-    await claim(platform, fleet.wish(1))
-    await claim(platform, fleet.wish(8, whole=True))
+    await claim(platform, fleet.request(1))
+    await claim(platform, fleet.request(8, whole=True))
     with pytest.raises(Problem) as refused:
-        await claim(platform, fleet.wish(8, whole=True))
+        await claim(platform, fleet.request(8, whole=True))
     assert refused.value.code == "no_capacity"
     await assert_consistent(platform)
 
 
 async def test_refusals_tell_fragmented_blocked_and_full_apart(platform: Platform) -> None:
     fleet = await make_fleet(platform, 2)
-    taken = [(await claim(platform, fleet.wish(7)))[0][0] for _ in range(2)]
+    taken = [(await claim(platform, fleet.request(7)))[0][0] for _ in range(2)]
     with pytest.raises(Problem) as fragmented:
-        await claim(platform, fleet.wish(2))
+        await claim(platform, fleet.request(2))
     async with platform.transaction(PLATFORM, ACTOR) as tx:
         await service.slots_mark(tx, taken[0], "cleanup_blocked", "wipe_not_proven")
     with pytest.raises(Problem) as blocked:
-        await claim(platform, fleet.wish(4))
+        await claim(platform, fleet.request(4))
     with pytest.raises(Problem) as full:
-        await claim(platform, fleet.wish(8, count=2))
+        await claim(platform, fleet.request(8, count=2))
     codes = [error.value.code for error in (fragmented, blocked, full)]
     assert codes == ["capacity_fragmented", "capacity_blocked", "no_capacity"]
 
 
 async def test_a_bulk_is_all_or_nothing(platform: Platform) -> None:
     fleet = await make_fleet(platform, 2)
-    assert len(await claim(platform, fleet.wish(2, count=7))) == 7
+    assert len(await claim(platform, fleet.request(2, count=7))) == 7
     with pytest.raises(Problem):
-        await claim(platform, fleet.wish(2, count=2))
-    assert len(await claim(platform, fleet.wish(2, count=1))) == 1
+        await claim(platform, fleet.request(2, count=2))
+    assert len(await claim(platform, fleet.request(2, count=1))) == 1
     await assert_consistent(platform)
 
 
@@ -62,7 +62,7 @@ async def test_a_quota_is_not_exceeded_by_concurrent_requests(platform: Platform
     await rows(
         platform, "INSERT INTO quotas (scope_id, tenant_id, gpu_limit) VALUES (%s, %s, 5) RETURNING 1", PROJECT, TENANT
     )
-    results = await asyncio.gather(*(claim(platform, fleet.wish(2)) for _ in range(8)), return_exceptions=True)
+    results = await asyncio.gather(*(claim(platform, fleet.request(2)) for _ in range(8)), return_exceptions=True)
     refused = [r for r in results if isinstance(r, Problem)]
     assert len(results) - len(refused) == 2
     assert {r.code for r in refused} == {"quota_exceeded"}
@@ -75,10 +75,10 @@ async def test_a_cordoned_node_offers_nothing_until_it_is_back(platform: Platfor
     async with platform.transaction(PLATFORM, ACTOR) as tx:
         await service.node_eligibility_set(tx, fleet.nodes[0], False)
     with pytest.raises(Problem):
-        await claim(platform, fleet.wish(1))
+        await claim(platform, fleet.request(1))
     async with platform.transaction(PLATFORM, ACTOR) as tx:
         await service.node_eligibility_set(tx, fleet.nodes[0], True)
-    await claim(platform, fleet.wish(1))
+    await claim(platform, fleet.request(1))
 
 
 async def test_a_whole_node_is_offered_only_where_its_wipe_can_be_proven(platform: Platform) -> None:
@@ -86,23 +86,23 @@ async def test_a_whole_node_is_offered_only_where_its_wipe_can_be_proven(platfor
     _, newer = fleet.nodes
     async with platform.transaction(PLATFORM, ACTOR) as tx:
         await service.node_wipe_grade_set(tx, newer, "rebooted")
-    ((allocation_id, _),) = await claim(platform, fleet.wish(8, whole=True, restarted=True))
+    ((allocation_id, _),) = await claim(platform, fleet.request(8, whole=True, restarted=True))
     claimed = await rows(platform, "SELECT node_id FROM allocation_resource_claims")
     assert [row["node_id"] for row in claimed] == [newer]
     with pytest.raises(Problem) as refused:
-        await claim(platform, fleet.wish(8, whole=True, restarted=True))
+        await claim(platform, fleet.request(8, whole=True, restarted=True))
     assert refused.value.code == "capacity_below_grade"
     assert "SKU h100-restarted requires" in refused.value.detail
     assert refused.value.details["wipe_grade"] == "rebooted"
     await assert_consistent(platform)
-    await claim(platform, fleet.wish(8, whole=True))  # who needs no restart may have the older one
+    await claim(platform, fleet.request(8, whole=True))  # who needs no restart may have the older one
     with pytest.raises(Problem, match="no_capacity"):
-        await claim(platform, fleet.wish(8, whole=True, restarted=True))
+        await claim(platform, fleet.request(8, whole=True, restarted=True))
     await give_back(platform, allocation_id, 8)
     async with platform.transaction(PLATFORM, ACTOR) as tx:
         await service.node_wipe_grade_set(tx, newer, "inspected")
     with pytest.raises(Problem, match="capacity_below_grade"):
-        await claim(platform, fleet.wish(8, whole=True, restarted=True))
+        await claim(platform, fleet.request(8, whole=True, restarted=True))
     await assert_consistent(platform)
 
 
@@ -137,7 +137,7 @@ async def test_the_database_offers_nodes_in_the_order_of_the_pure_scheduler(plat
     fleet = await make_fleet(platform, 6)
     chance = random.Random(7)
     for _ in range(14):
-        await claim(platform, fleet.wish(chance.choice([1, 1, 2, 3])))
+        await claim(platform, fleet.request(chance.choice([1, 1, 2, 3])))
     free = await rows(
         platform, "SELECT * FROM node_resource_slots WHERE status = 'available' ORDER BY node_id, slot_index"
     )
@@ -174,7 +174,7 @@ async def _schedule_and_release(platform: Platform, fleet: Fleet, seed: int, rou
         whole = chance.random() < 0.2
         size, count = (8, 1) if whole else (chance.choice([1, 2, 4]), chance.choice([1, 1, 3]))
         try:
-            held += [(i, size) for i, _ in await claim(platform, fleet.wish(size, count, whole))]
+            held += [(i, size) for i, _ in await claim(platform, fleet.request(size, count, whole))]
         except Problem as refused:
             assert refused.code in ("no_capacity", "capacity_fragmented", "capacity_blocked")
 
@@ -188,6 +188,6 @@ async def test_many_concurrent_schedulers_never_give_a_slot_to_two(platform: Pla
 async def test_capacity_is_never_refused_while_it_is_there_and_merely_locked(platform: Platform) -> None:
     """Sixteen at once for sixteen places: SKIP LOCKED alone would refuse some of them."""
     fleet = await make_fleet(platform, 2)
-    results = await asyncio.gather(*(claim(platform, fleet.wish(1)) for _ in range(16)))
+    results = await asyncio.gather(*(claim(platform, fleet.request(1)) for _ in range(16)))
     assert len({allocation for placed in results for allocation, _ in placed}) == 16
     await assert_consistent(platform)

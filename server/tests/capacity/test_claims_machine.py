@@ -40,12 +40,12 @@ from tests_support.fleet import ACTOR, claim, give_back, make_fleet
 SLOW = bool(os.environ.get("GPUAAS_TEST_SLOW"))
 NODES = 3
 REFUSALS = {"no_capacity", "capacity_fragmented", "capacity_blocked", "capacity_below_grade"}
-WishTerms = tuple[int, int, bool, bool]  # GPUs, how many of them, whether whole nodes, whether with a restart
-wishes = st.one_of(
+RequestTerms = tuple[int, int, bool, bool]  # GPUs, how many of them, whether whole nodes, whether with a restart
+requests = st.one_of(
     st.tuples(st.integers(1, 8), st.integers(1, 3), st.just(False), st.just(False)),  # slices, some of them in bulk
     st.tuples(st.just(8), st.integers(1, 2), st.just(True), st.booleans()),  # whole nodes
 )
-batches = st.lists(wishes, min_size=4, max_size=12)
+batches = st.lists(requests, min_size=4, max_size=12)
 
 
 class Databases:
@@ -105,18 +105,18 @@ class ClaimsMachine(RuleBasedStateMachine):
     # Changes
 
     @rule(batch=batches, releases=st.integers(0, 4))
-    def many_schedulers_at_once(self, batch: list[WishTerms], releases: int) -> None:
+    def many_schedulers_at_once(self, batch: list[RequestTerms], releases: int) -> None:
         self.loop.run(self._race(batch, releases))
 
-    async def _race(self, batch: list[WishTerms], releases: int) -> None:
+    async def _race(self, batch: list[RequestTerms], releases: int) -> None:
         leaving = [a for a in sorted(self.held) if a not in self.blocked][:releases]
         gone = [give_back(self.platform, a, self.held.pop(a)) for a in leaving]
-        asking = [self._ask(*wish) for wish in batch]
+        asking = [self._ask(*terms) for terms in batch]
         await asyncio.gather(*asking, *gone)
 
     async def _ask(self, size: int, count: int, whole: bool, restarted: bool) -> None:
         try:
-            placed = await claim(self.platform, self.fleet.wish(size, count, whole, restarted))
+            placed = await claim(self.platform, self.fleet.request(size, count, whole, restarted))
         except Problem as refused:
             assert refused.code in REFUSALS, refused
             return
@@ -124,7 +124,7 @@ class ClaimsMachine(RuleBasedStateMachine):
         self.held.update({allocation: size for allocation, _ in placed})
 
     @rule(index=st.integers(0, NODES - 1), batch=batches)
-    def cordon_or_uncordon_amid_claims(self, index: int, batch: list[WishTerms]) -> None:
+    def cordon_or_uncordon_amid_claims(self, index: int, batch: list[RequestTerms]) -> None:
         node_id = self.fleet.nodes[index]
         self.cordoned ^= {node_id}
         eligible = node_id not in self.cordoned
@@ -132,7 +132,7 @@ class ClaimsMachine(RuleBasedStateMachine):
         self.loop.run(self._together(change, batch))
 
     @rule(index=st.integers(0, NODES - 1), batch=batches)
-    def exchange_an_agent_amid_claims(self, index: int, batch: list[WishTerms]) -> None:
+    def exchange_an_agent_amid_claims(self, index: int, batch: list[RequestTerms]) -> None:
         node_id = self.fleet.nodes[index]
         self.restarting ^= {node_id}
         grade = "rebooted" if node_id in self.restarting else "inspected"
@@ -140,7 +140,7 @@ class ClaimsMachine(RuleBasedStateMachine):
         self.loop.run(self._together(change, batch))
 
     @rule(index=st.integers(0, NODES * 8 - 1), batch=batches)
-    def disable_or_enable_a_slot_amid_claims(self, index: int, batch: list[WishTerms]) -> None:
+    def disable_or_enable_a_slot_amid_claims(self, index: int, batch: list[RequestTerms]) -> None:
         self.loop.run(self._together(self._toggle(index), batch))
 
     async def _toggle(self, index: int) -> None:
@@ -157,7 +157,7 @@ class ClaimsMachine(RuleBasedStateMachine):
             assert refused.code == "conflict", refused  # it is claimed, or was claimed a moment ago
 
     @rule(batch=batches)
-    def edit_a_sku_amid_claims(self, batch: list[WishTerms]) -> None:
+    def edit_a_sku_amid_claims(self, batch: list[RequestTerms]) -> None:
         """It refits every node of the model, while others take them."""
         sku_id, body = self.fleet.slice_sku.id, SkuUpdate(price_per_gpu_hour_minor=len(batch))
         change = self._change(lambda tx: skus.sku_update(tx, sku_id, body, lambda _: None))
@@ -172,8 +172,8 @@ class ClaimsMachine(RuleBasedStateMachine):
         (self.blocked.discard if proven else self.blocked.add)(allocation)
         self.loop.run(self._change(lambda tx: service.slots_mark(tx, allocation, status, "as the model says")))
 
-    async def _together(self, change: Awaitable[object], batch: list[WishTerms]) -> None:
-        await asyncio.gather(change, *(self._ask(*wish) for wish in batch))
+    async def _together(self, change: Awaitable[object], batch: list[RequestTerms]) -> None:
+        await asyncio.gather(change, *(self._ask(*terms) for terms in batch))
 
     async def _change(self, verb: Callable[[Tx], Awaitable[object]]) -> None:
         async with self.platform.transaction(PLATFORM, ACTOR) as tx:
@@ -220,7 +220,7 @@ class ClaimsMachine(RuleBasedStateMachine):
 
     async def _try(self, size: int, whole: bool, restarted: bool) -> bool:
         try:
-            placed = await claim(self.platform, self.fleet.wish(size, 1, whole, restarted))
+            placed = await claim(self.platform, self.fleet.request(size, 1, whole, restarted))
         except Problem:
             return False
         await give_back(self.platform, placed[0][0], size)

@@ -40,20 +40,20 @@ async def test_gpus_may_swap_their_indexes(platform: Platform) -> None:
 
 async def test_a_claimed_gpu_that_was_renumbered_stands_in_nobodys_way(platform: Platform) -> None:
     fleet = await make_fleet(platform, 1)
-    await claim(platform, fleet.wish(1))
+    await claim(platform, fleet.request(1))
     gpus = eight_gpus()
     await report(platform, fleet.nodes[0], [replace(gpu, slot_index=(gpu.slot_index + 1) % 8) for gpu in gpus])
-    placed = [await claim(platform, fleet.wish(1)) for _ in range(7)]
+    placed = [await claim(platform, fleet.request(1)) for _ in range(7)]
     assert sorted(slots[0] for ((_, slots),) in placed) == [0, 2, 3, 4, 5, 6, 7]
     with pytest.raises(Problem, match="no_capacity"):
-        await claim(platform, fleet.wish(1))
+        await claim(platform, fleet.request(1))
 
 
 async def test_a_gpu_that_was_replaced_under_a_tenant_waits_for_approval_when_the_tenant_goes(
     platform: Platform,
 ) -> None:
     fleet = await make_fleet(platform, 1)
-    ((allocation_id, _),) = await claim(platform, fleet.wish(1))
+    ((allocation_id, _),) = await claim(platform, fleet.request(1))
     gpus = eight_gpus()
     found = await report(platform, fleet.nodes[0], [replace(gpus[0], gpu_uuid="GPU-new"), *gpus[1:]])
     assert found["0000:00:00.0"].status == "claimed"
@@ -62,7 +62,7 @@ async def test_a_gpu_that_was_replaced_under_a_tenant_waits_for_approval_when_th
     assert found["0000:00:00.0"].status == "discovered"
     async with platform.transaction(PLATFORM, ACTOR) as tx:
         await service.slot_approve(tx, fleet.nodes[0], SlotApprove())
-    assert len(await claim(platform, fleet.wish(8))) == 1
+    assert len(await claim(platform, fleet.request(8))) == 1
 
 
 async def test_a_gpu_that_was_replaced_while_disabled_waits_for_approval_when_enabled(platform: Platform) -> None:
@@ -101,9 +101,9 @@ async def test_a_slot_whose_drive_or_network_function_changed_waits_for_approval
     assert {slot.status for slot in found.values()} == {"available", "discovered"}
     assert found["0000:00:00.0"].status == "discovered"
     with pytest.raises(Problem, match="capacity"):
-        await claim(platform, fleet.wish(8))
+        await claim(platform, fleet.request(8))
     await approve(platform, node)
-    assert len(await claim(platform, fleet.wish(8))) == 1
+    assert len(await claim(platform, fleet.request(8))) == 1
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -114,7 +114,7 @@ async def test_a_claimed_slot_keeps_the_drive_that_was_approved(platform: Platfo
     gpus = with_drives()
     await report(platform, node, gpus)
     await approve(platform, node)
-    ((allocation_id, _),) = await claim(platform, fleet.wish(1))
+    ((allocation_id, _),) = await claim(platform, fleet.request(1))
     stripped = [replace(gpus[0], **change), *gpus[1:]]  # type: ignore[arg-type]
     async with platform.transaction(PLATFORM, ACTOR) as tx:
         assert not await service.inventory_apply(tx, node, stripped)

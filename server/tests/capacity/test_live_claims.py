@@ -24,7 +24,7 @@ async def claim_as(platform: Platform, fleet: Fleet, size: int, whole: bool = Fa
     """A claim in the scope of a tenant of its own, who sees nobody else's rows."""
     tenant = new_id("tnt")
     async with platform.transaction(Scope(tenant), ACTOR) as tx:
-        ((allocation_id, _),) = await claim_in(tx, replace(fleet.wish(size, 1, whole), tenant_id=tenant))
+        ((allocation_id, _),) = await claim_in(tx, replace(fleet.request(size, 1, whole), tenant_id=tenant))
     return allocation_id
 
 
@@ -37,12 +37,12 @@ async def test_a_sku_edit_waits_for_who_is_taking_the_node(platform: Platform) -
     """Without the node's lock it would write down as free what the other session has just taken."""
     fleet = await make_fleet(platform, 1)
     async with platform.transaction(PLATFORM, ACTOR) as tx:
-        await claim_in(tx, fleet.wish(8))
+        await claim_in(tx, fleet.request(8))
         await queries.live_claims(tx.connection, fleet.nodes[0])  # the claim has reached the database
         edit = asyncio.create_task(sku_edit(platform, fleet))
         done, _ = await asyncio.wait([edit], timeout=0.5)
         assert not done
-        service.count_against_quota(tx, fleet.wish(8), 1000)
+        service.count_against_quota(tx, fleet.request(8), 1000)
     await edit
     assert await rows(platform, "SELECT * FROM node_fits") == []
     await assert_consistent(platform)
@@ -51,11 +51,11 @@ async def test_a_sku_edit_waits_for_who_is_taking_the_node(platform: Platform) -
 @pytest.mark.parametrize("count", [1, 2])
 async def test_a_wrong_fit_sends_nobody_astray_and_is_healed(platform: Platform, count: int) -> None:
     fleet = await make_fleet(platform, 2)
-    ((first, _),) = await claim(platform, fleet.wish(8))
+    ((first, _),) = await claim(platform, fleet.request(8))
     (taken,) = await rows(platform, "SELECT DISTINCT node_id FROM allocation_resource_claims")
     for size in (1, 2):
         await rows(platform, WRONG, taken["node_id"], size, "gpu_slice")
-    assert len(await claim(platform, fleet.wish(2, count))) == count
+    assert len(await claim(platform, fleet.request(2, count))) == count
     await assert_consistent(platform)
     await give_back(platform, first, 8)
     await assert_consistent(platform)
@@ -63,12 +63,12 @@ async def test_a_wrong_fit_sends_nobody_astray_and_is_healed(platform: Platform,
 
 async def test_with_nothing_but_wrong_fits_the_refusal_is_the_honest_one(platform: Platform) -> None:
     fleet = await make_fleet(platform, 2)
-    await claim(platform, fleet.wish(8, count=2))
+    await claim(platform, fleet.request(8, count=2))
     for node_id in fleet.nodes:
         await rows(platform, WRONG, node_id, 2, "gpu_slice")
     for count in (1, 2):
         with pytest.raises(Problem, match="no_capacity"):
-            await claim(platform, fleet.wish(2, count))
+            await claim(platform, fleet.request(2, count))
 
 
 async def test_a_gpu_approved_later_on_a_taken_node_is_not_free(platform: Platform) -> None:
@@ -109,7 +109,7 @@ async def test_a_claim_that_the_constraints_refuse_is_a_refusal(platform: Platfo
 
     async def claim_the_same_twice() -> None:
         async with platform.transaction(PLATFORM, ACTOR) as tx:
-            ((_, placement),) = await claim_in(tx, fleet.wish(1))
+            ((_, placement),) = await claim_in(tx, fleet.request(1))
             queries.claims_insert(tx.later, TENANT, [(new_id("alc"), placement)], False, tx.now)
 
     with pytest.raises(Problem) as refused:
@@ -120,12 +120,12 @@ async def test_a_claim_that_the_constraints_refuse_is_a_refusal(platform: Platfo
 
 async def test_gpus_being_cleaned_are_worth_waiting_for(platform: Platform) -> None:
     fleet = await make_fleet(platform, 1)
-    ((allocation_id, _),) = await claim(platform, fleet.wish(3))
-    await claim(platform, fleet.wish(5))
+    ((allocation_id, _),) = await claim(platform, fleet.request(3))
+    await claim(platform, fleet.request(5))
     async with platform.transaction(PLATFORM, ACTOR) as tx:
         await service.slots_mark(tx, allocation_id, "cleaning")
     with pytest.raises(Problem) as refused:
-        await claim(platform, fleet.wish(4))
+        await claim(platform, fleet.request(4))
     assert refused.value.code == "no_capacity"
     assert refused.value.detail == "3 GPUs are being cleaned; try again in a minute."
 
@@ -155,7 +155,7 @@ async def test_two_who_set_a_quota_against_one_generation_do_not_both_win(platfo
 
 async def test_a_node_whose_gpus_vanished_under_a_tenant_is_still_claimed(platform: Platform) -> None:
     fleet = await make_fleet(platform, 2)
-    ((allocation_id, _),) = await claim(platform, fleet.wish(1))
+    ((allocation_id, _),) = await claim(platform, fleet.request(1))
     async with platform.transaction(PLATFORM, ACTOR) as tx:
         for node_id in fleet.nodes:
             await service.inventory_apply(tx, node_id, [])

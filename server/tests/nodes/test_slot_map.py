@@ -66,7 +66,7 @@ async def test_a_slot_says_what_may_be_done_with_it(site: Site) -> None:
 async def test_the_map_says_who_holds_a_gpu_and_a_whole_host_holds_all_of_them(platform: Platform) -> None:
     fleet = await make_fleet(platform, 2)
     (part, indexes), (whole, _) = [
-        (await claim(platform, wish))[0] for wish in (fleet.wish(2), fleet.wish(8, whole=True))
+        (await claim(platform, request))[0] for request in (fleet.request(2), fleet.request(8, whole=True))
     ]
     async with platform.database.connection(PLATFORM) as connection:
         found = await capacity.slot_map(connection, fleet.nodes)
@@ -80,7 +80,7 @@ async def test_the_map_says_who_holds_a_gpu_and_a_whole_host_holds_all_of_them(p
 
 async def test_a_tenant_learns_which_gpus_are_theirs_also_when_they_have_given_them_back(platform: Platform) -> None:
     fleet = await make_fleet(platform, 1)
-    (allocation, indexes), (other, _) = [(await claim(platform, fleet.wish(size)))[0] for size in (2, 3)]
+    (allocation, indexes), (other, _) = [(await claim(platform, fleet.request(size)))[0] for size in (2, 3)]
     async with platform.transaction(PLATFORM, ACTOR) as tx:
         tx.audited = True
         await capacity.claims_end(tx, allocation, fleet.nodes[0])

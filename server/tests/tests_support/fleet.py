@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 
 from gpuaas_server.capacity import service, skus
+from gpuaas_server.capacity.rows import SkuRow
 from gpuaas_server.capacity.scheduler import Placement
 from gpuaas_server.capacity.schemas import Sku, SkuCreate, SlotApprove
-from gpuaas_server.capacity.service import DiscoveredSlot, Wish
+from gpuaas_server.capacity.service import DiscoveredSlot, PlacementRequest
 from gpuaas_server.kernel.context import Platform, Tx, system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.ids import new_id
@@ -22,9 +23,11 @@ class Fleet:
     whole_sku: Sku
     restarted_sku: Sku  # a whole node whose wipe needs a restart
 
-    def wish(self, gpu_count: int, count: int = 1, whole: bool = False, restarted: bool = False) -> Wish:
+    def request(self, gpu_count: int, count: int = 1, whole: bool = False, restarted: bool = False) -> PlacementRequest:
         sku = self.whole_sku if whole else self.slice_sku
-        return Wish(TENANT, PROJECT, self.restarted_sku if restarted else sku, gpu_count, count)
+        return PlacementRequest(
+            TENANT, PROJECT, SkuRow(**dict(self.restarted_sku if restarted else sku)), gpu_count, count
+        )
 
 
 def eight_gpus() -> list[DiscoveredSlot]:
@@ -62,17 +65,17 @@ async def make_fleet(platform: Platform, nodes: int) -> Fleet:
     return Fleet(ids, part, whole, restarted)
 
 
-async def claim_in(tx: Tx, wish: Wish) -> list[tuple[str, Placement]]:
+async def claim_in(tx: Tx, request: PlacementRequest) -> list[tuple[str, Placement]]:
     """As a request does it: ask first, then claim."""
-    asked = await service.ask(tx, wish.tenant_id, wish.sku.id, wish.gpu_count, wish.count)
-    return await service.claim(tx, wish, asked)
+    query = await service.send_query(tx, request.tenant_id, request.sku.id, request.gpu_count, request.count)
+    return await service.claim(tx, request, query)
 
 
-async def claim(platform: Platform, wish: Wish) -> list[tuple[str, list[int]]]:
+async def claim(platform: Platform, request: PlacementRequest) -> list[tuple[str, list[int]]]:
     """(allocation id, slot indexes) of each placement."""
     async with platform.transaction(PLATFORM, ACTOR) as tx:
-        placed = await claim_in(tx, wish)
-        service.count_against_quota(tx, wish, 1000)
+        placed = await claim_in(tx, request)
+        service.count_against_quota(tx, request, 1000)
     return [(allocation, [slot.slot_index for slot in placement.slots]) for allocation, placement in placed]
 
 
