@@ -2,6 +2,8 @@
 
 import argparse
 import os
+import signal
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import nan
@@ -72,6 +74,8 @@ def main() -> None:
     parser.add_argument("--agents", type=int, help="how many simulated agents poll")
     parser.add_argument("--cycles", type=int, help="how many allocations the soak creates and releases; ten at least")
     arguments = parser.parse_args()
+    # An end from outside unwinds what runs: no server or fleet is left behind.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     size = Size.smoke() if arguments.quick else Size()
     if arguments.rounds:
         size = replace(size, rounds=arguments.rounds)

@@ -33,7 +33,7 @@ from gpuaas_server.kernel.http.client_certificates import ShownCertificate, show
 from gpuaas_server.kernel.http.connections import mark_authenticated
 from gpuaas_server.kernel.http.edge import anonymous_actor, client_address
 from gpuaas_server.kernel.http.origin import cookie_source, user_agent
-from gpuaas_server.kernel.http.tenant_pace import TenantPace
+from gpuaas_server.kernel.http.tenant_pace import TenantPaces
 from gpuaas_server.kernel.ids import is_id
 from gpuaas_server.projects.service import ProjectPlace
 
@@ -49,8 +49,7 @@ class IdentityGate:
         self._agent_gate = agent_gate
         self._directory = Directory(platform)
         self._refusals = refusals.Refusals(platform)
-        settings = platform.settings
-        self._pace = TenantPace(settings.tenant_changes_per_second, settings.tenant_change_burst)
+        self.paces = TenantPaces(platform.settings)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -183,7 +182,8 @@ class IdentityGate:
             if place.disabled and not _may_while_disabled(principal, action):
                 raise await self._refusals.place_disabled(request, actor, action, place)
             if place.tenant_id and not _may_while_disabled(principal, action):
-                await self._pace.wait_turn(place.tenant_id)  # not what ends something: a revocation waits for nothing
+                # What ends something waits for nothing: a revocation must not.
+                await self.paces.changes.wait_turn(place.tenant_id)
         return Admission(actor, principal.database_scope, _caller(principal, place))
 
 

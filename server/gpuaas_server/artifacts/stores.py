@@ -15,6 +15,8 @@ from gpuaas_server.artifacts.byte_threads import run_in_thread
 from gpuaas_server.kernel.errors import Problem
 
 CHUNK = 1 << 20
+# Bytes that may wait in memory for the disk: whoever commits meanwhile, the database above all, waits for them to be written.
+UNSYNCED = 8 << 20
 
 Admit = Callable[[int], Awaitable[None]]
 
@@ -93,13 +95,16 @@ async def in_chunks(content: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 
 def _store(file: BinaryIO, meter: Meter, chunk: bytes) -> None:
+    before = meter.size
     meter.add(chunk)
     file.write(chunk)
+    if meter.size // UNSYNCED > before // UNSYNCED:
+        _sync(file)
 
 
 def _sync(file: BinaryIO) -> None:
     file.flush()
-    os.fsync(file.fileno())
+    os.fdatasync(file.fileno())
 
 
 class DirectoryStore:

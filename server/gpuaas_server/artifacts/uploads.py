@@ -2,7 +2,7 @@
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
 
@@ -21,6 +21,13 @@ from gpuaas_server.kernel.errors import Problem
 LEASE = timedelta(seconds=60)  # of an upload whose process is gone, before another may begin
 RENEWED_AFTER = timedelta(seconds=20)
 AHEAD = 64 << 20  # bytes that are reserved at once where nobody said how many will come
+
+
+async def paced(content: AsyncIterator[bytes], wait_turn: Callable[[int], Awaitable[None]]) -> AsyncIterator[bytes]:
+    """Yield the same bytes, each piece when its sender may go on: nobody reads the socket meanwhile, so the sender waits."""
+    async for piece in content:
+        await wait_turn(len(piece))
+        yield piece
 
 
 class Upload:

@@ -83,13 +83,19 @@ class Settings(BaseSettings):
     streams_per_project: int = Field(default=1024, ge=1, description="The same of all callers in one project.")
     streams_per_tenant: int = Field(default=2048, ge=1, description="The same of all callers in one tenant.")
     tenant_changes_per_second: float = Field(
-        default=10.0,
+        default=5.0,
         gt=0,
-        description="Changes that the people and programs of one tenant may make at one api process on average; what ends"
-        " something is not counted. Who is ahead of it waits, and is refused where that would take over 5 s.",
+        description="Changes that the people and programs of one tenant may make at one api process on average; each"
+        " allocation of a request counts, what ends something does not. A caller that is ahead of the pace waits, and is"
+        " refused where that would take over 5 s.",
     )
     tenant_change_burst: int = Field(
         default=1000, ge=1, description="So many of them may come at once after a quiet time."
+    )
+    tenant_upload_bytes_per_second: int = Field(
+        default=64 << 20,
+        ge=1 << 16,
+        description="Bytes of blobs that one tenant may send to one api process on average; faster senders are slowed down.",
     )
     site: str = Field(
         default="",

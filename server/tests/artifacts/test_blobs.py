@@ -6,6 +6,8 @@ from pathlib import Path
 
 from gpuaas_server.artifacts import publish_intents, runtime_secrets
 from gpuaas_server.artifacts.reconciler import ArtifactCheckMachine
+from gpuaas_server.artifacts.stores import UNSYNCED
+from gpuaas_server.artifacts.uploads import paced
 from gpuaas_server.kernel.context import system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.settings import Settings
@@ -171,3 +173,26 @@ async def test_a_check_that_began_before_a_further_wish_does_not_end_it(shop: Wo
     assert (await shop.admin.get(path))["checking"] is True
     await shop.work()
     assert (await shop.admin.get(path))["checking"] is False
+
+
+async def test_a_sender_goes_on_when_it_is_its_turn() -> None:
+    seen: list[object] = []
+
+    async def content() -> AsyncIterator[bytes]:
+        for piece in (b"one", b"seven b"):
+            seen.append(piece)
+            yield piece
+
+    async def wait_turn(size: int) -> None:
+        seen.append(size)
+
+    pieces = [piece async for piece in paced(content(), wait_turn)]
+    assert pieces == [b"one", b"seven b"]
+    assert seen == [b"one", 3, b"seven b", 7]
+
+
+async def test_a_blob_that_reaches_the_disk_in_portions_is_whole(shop: Workshop, settings: Settings) -> None:
+    content = bytes(range(256)) * 4096 * 20
+    assert len(content) > 2 * UNSYNCED
+    await shop.publish_blob(content)
+    assert [path.read_bytes() for path in stored(settings)] == [content]

@@ -1,5 +1,7 @@
 """The pace of one tenant's changes: a burst, then one after the other, then a refusal; and nobody else is concerned."""
 
+from math import inf
+
 import pytest
 
 from gpuaas_server.kernel.errors import Problem
@@ -57,3 +59,17 @@ def test_tenants_at_rest_are_forgotten(clock: Clock, monkeypatch: pytest.MonkeyP
     pace.reserve("c")
     assert pace.reserve("b") == 0.25  # one that is busy is not
     assert len(pace._over_at) == 2
+
+
+def test_many_things_in_one_request_are_paid_for_by_what_comes_next(clock: Clock) -> None:
+    pace = TenantPace(8.0, 4, clock)
+    assert pace.reserve("a") == 0
+    pace.count("a", 7)
+    assert pace.reserve("a") == 0.625
+    assert pace.reserve("b") == 0
+
+
+def test_a_sender_of_bytes_is_slowed_down_and_never_refused(clock: Clock) -> None:
+    pace = TenantPace(1024, 1024, clock, longest_wait=inf)
+    assert [pace.reserve("a", 1024) for _ in range(3)] == [0, 1, 2]
+    assert pace.reserve("a", 1024 * 3600) == 3602

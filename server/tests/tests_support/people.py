@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 import httpx
 from fastapi import FastAPI
 
+from gpuaas_server.access import member_endpoints as members
 from gpuaas_server.admission.gate import IdentityGate
 from gpuaas_server.audit import endpoints as audit
 from gpuaas_server.catalog import endpoints as catalog
@@ -50,7 +51,7 @@ def build(platform: Platform) -> FastAPI:
     app.state.platform = platform
     app.state.gate = IdentityGate(platform)
     install_problem_handlers(app)
-    for room in (identity, projects, catalog, audit):
+    for room in (identity, projects, members, catalog, audit):
         app.include_router(room.router, prefix="/api/v1")
     app.include_router(identity.well_known)
     app.add_middleware(Edge, max_body_bytes=100_000)

@@ -21,6 +21,7 @@ from gpuaas_server.kernel.database import Connection, Scope
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http import idempotency
 from gpuaas_server.kernel.http.streams import StreamLimits, StreamOwner, ended_by_disconnect
+from gpuaas_server.kernel.http.tenant_pace import TenantPaces
 
 Result = TypeVar("Result", bound=BaseModel)
 Answers = TypeVar("Answers")
@@ -125,6 +126,17 @@ class Call:
         except Problem:
             return False
         return True
+
+    async def pace_upload(self, size_bytes: int) -> None:
+        """Wait until the tenant may send so many more bytes."""
+        paces: TenantPaces = self.request.app.state.gate.paces
+        await paces.upload_bytes.wait_turn(self.caller.tenant_id, size_bytes)
+
+    def count_changes(self, further: int) -> None:
+        """Count what one request asks for beyond its first thing, so that many in one request are not one change."""
+        paces: TenantPaces = self.request.app.state.gate.paces
+        if further > 0 and self.actor.tenant_id:  # the platform's own people belong to no tenant
+            paces.changes.count(self.actor.tenant_id, further)
 
     @property
     def stream_limits(self) -> StreamLimits:
