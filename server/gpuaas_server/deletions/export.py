@@ -9,11 +9,11 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 
 import orjson
-from psycopg.rows import DictRow
 from starlette.responses import Response
 
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.deletions import export_queries, queries
+from gpuaas_server.deletions.export_queries import ExportedRow
 from gpuaas_server.deletions.exported_tables import (
     PROJECT_AUDIT,
     PROJECT_TABLES,
@@ -28,11 +28,11 @@ from gpuaas_server.kernel.http.streams import LimitedStream
 
 FORMAT = 1
 PAGE = 200
-Rows = AsyncIterator[tuple[str, list[DictRow]]]
+Rows = AsyncIterator[tuple[str, list[ExportedRow]]]
 
 
 async def export_response(call: Call, tenant_id: str, project_id: str | None) -> Response:
-    """That somebody took everything along is in the audit trail before the first line goes."""
+    """Stream the export. The audit row of it is written before the first line goes."""
     entry = AuditEntry(call.action, project_id or tenant_id, tenant_id, project_id)
     async with call.platform.transaction(call.admission.scope, call.actor) as tx:
         await record(tx, entry)
@@ -77,11 +77,11 @@ async def _rows(call: Call, table: ExportedTable, place: str) -> Rows:
     async for rows in _pages(call, table, {"place": place}):
         yield table.kind, rows
         for child in table.children:
-            async for of_child in _pages(call, child, {"ids": [row["id"] for row in rows]}):
+            async for of_child in _pages(call, child, {"ids": export_queries.ids_of(rows)}):
                 yield child.kind, of_child
 
 
-async def _pages(call: Call, table: ExportedTable, scope: dict[str, object]) -> AsyncIterator[list[DictRow]]:
+async def _pages(call: Call, table: ExportedTable, scope: dict[str, object]) -> AsyncIterator[list[ExportedRow]]:
     after: tuple[object, ...] | None = None
     while True:
         async with call.platform.database.connection(call.admission.scope) as connection:
@@ -90,8 +90,8 @@ async def _pages(call: Call, table: ExportedTable, scope: dict[str, object]) -> 
             yield rows
         if len(rows) < PAGE:
             return
-        after = tuple(rows[-1][column] for column in table.key)
+        after = export_queries.key_of(table, rows[-1])
 
 
-def _line(kind: str, row: DictRow | dict[str, object]) -> bytes:
+def _line(kind: str, row: ExportedRow) -> bytes:
     return orjson.dumps({"kind": kind, "data": row}, default=str, option=orjson.OPT_APPEND_NEWLINE)

@@ -1,17 +1,56 @@
 """SQL of deletions. What is removed is named by the inventory, in fixed words of ours; only values come from outside."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 
-from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
 from gpuaas_server.deletions.inventory import Stage
 from gpuaas_server.deletions.machine import Leftover
 from gpuaas_server.kernel.database import Connection, rows_removed
+from gpuaas_server.kernel.rows import (
+    columns_of,
+    fetch_one,
+    fetch_optional,
+    fetch_value,
+    fetch_values,
+    values_insert,
+    values_of,
+)
 
-_DELETION = "d.id, d.tenant_id, d.project_id, d.state, d.requested_by, d.requested_at, d.removed"
 EXAMPLES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class NewDeletion:
+    id: str
+    tenant_id: str
+    project_id: str | None
+    requested_by: str
+    requested_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class DeletionRow(NewDeletion):
+    """The deletion of a project, or without one of the tenant. `removed` counts the rows that went, by table."""
+
+    state: str
+    removed: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduledDeletion(DeletionRow):
+    """A deletion with the date of its place; NULL when the place is gone, or its deletion was undone."""
+
+    delete_after: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class _LeftoverCount:
+    count: int
+    some: list[str] | None
+
 
 # What keeps a place from being deleted, and the statement that picks it. `%(projects)s` are the projects of the place.
 _LEFTOVERS = {
@@ -38,53 +77,49 @@ _LEFTOVERS = {
 async def leftovers(connection: Connection, projects: list[str]) -> tuple[Leftover, ...]:
     found = []
     for what, statement in _LEFTOVERS.items():
-        cursor = await connection.execute(
-            f"SELECT count(*) AS n, (array_agg(id ORDER BY id))[1:{EXAMPLES}] AS some FROM ({statement}) one".encode(),
+        row = await fetch_one(
+            connection,
+            _LeftoverCount,
+            f"SELECT count(*), (array_agg(id ORDER BY id))[1:{EXAMPLES}] AS some FROM ({statement}) one",
             {"projects": projects},
         )
-        row = await cursor.fetchone()
-        if row is not None and row["n"]:
-            found.append(Leftover(what, row["n"], tuple(row["some"])))
+        if row.count:
+            found.append(Leftover(what, row.count, tuple(row.some or ())))
     return tuple(found)
 
 
 async def project_ids(connection: Connection, tenant_id: str) -> list[str]:
-    cursor = await connection.execute("SELECT id FROM projects WHERE tenant_id = %s ORDER BY id", (tenant_id,))
-    return [row["id"] for row in await cursor.fetchall()]
+    return await fetch_values(connection, str, "SELECT id FROM projects WHERE tenant_id = %s ORDER BY id", (tenant_id,))
 
 
-async def deletion_insert(
-    connection: Connection, deletion_id: str, tenant_id: str, project_id: str | None, requested_by: str, now: datetime
-) -> None:
-    await connection.execute(
-        "INSERT INTO deletions (id, tenant_id, project_id, requested_by, requested_at) VALUES (%s, %s, %s, %s, %s)",
-        (deletion_id, tenant_id, project_id, requested_by, now),
-    )
+async def deletion_insert(connection: Connection, row: NewDeletion) -> None:
+    await connection.execute(values_insert("deletions", NewDeletion), values_of(row))
 
 
-async def deletion_lock_live(connection: Connection, tenant_id: str, project_id: str | None) -> DictRow | None:
-    cursor = await connection.execute(
-        f"SELECT {_DELETION} FROM deletions d WHERE d.tenant_id = %s AND d.project_id IS NOT DISTINCT FROM %s"
-        " AND d.ended_at IS NULL FOR UPDATE",
+async def deletion_lock_live(connection: Connection, tenant_id: str, project_id: str | None) -> DeletionRow | None:
+    return await fetch_optional(
+        connection,
+        DeletionRow,
+        f"SELECT {columns_of(DeletionRow, 'd')} FROM deletions d WHERE d.tenant_id = %s"
+        " AND d.project_id IS NOT DISTINCT FROM %s AND d.ended_at IS NULL FOR UPDATE",
         (tenant_id, project_id),
     )
-    return await cursor.fetchone()
 
 
-async def deletion_load(connection: Connection, deletion_id: str) -> DictRow | None:
-    """With the date of the place, or NULL when the place is gone."""
-    cursor = await connection.execute(
-        f"SELECT {_DELETION}, CASE WHEN d.project_id IS NULL"
+async def deletion_load(connection: Connection, deletion_id: str) -> ScheduledDeletion | None:
+    return await fetch_optional(
+        connection,
+        ScheduledDeletion,
+        f"SELECT {columns_of(DeletionRow, 'd')}, CASE WHEN d.project_id IS NULL"
         " THEN (SELECT t.delete_after FROM tenants t WHERE t.id = d.tenant_id)"
         " ELSE (SELECT p.delete_after FROM projects p WHERE p.id = d.project_id) END AS delete_after"
         " FROM deletions d WHERE d.id = %s",
         (deletion_id,),
     )
-    return await cursor.fetchone()
 
 
 async def deletion_moved(connection: Connection, deletion_id: str, before: str, state: str) -> bool:
-    """False when it is not in the state of before any more."""
+    """Move the deletion on. False when it is not in the state `before` any more."""
     cursor = await connection.execute(
         "UPDATE deletions SET state = %s WHERE id = %s AND state = %s RETURNING id", (state, deletion_id, before)
     )
@@ -100,11 +135,12 @@ async def deletion_progressed(connection: Connection, deletion_id: str, removed:
 
 
 async def parents(connection: Connection, stage: Stage, place: str, portion: int) -> list[str]:
-    cursor = await connection.execute(
-        f"SELECT id FROM {stage.table} WHERE {stage.where} ORDER BY id LIMIT %(portion)s".encode(),
+    return await fetch_values(
+        connection,
+        str,
+        f"SELECT id FROM {stage.table} WHERE {stage.where} ORDER BY id LIMIT %(portion)s",
         {"place": place, "portion": portion},
     )
-    return [row["id"] for row in await cursor.fetchall()]
 
 
 async def children_remove(connection: Connection, table: str, column: str, of: list[str], portion: int) -> int:
@@ -120,26 +156,29 @@ async def parents_remove(connection: Connection, table: str, ids: list[str]) -> 
 
 
 async def parents_scrub(connection: Connection, stage: Stage, ids: list[str], now: datetime) -> int:
-    cursor = await connection.execute(
-        f"UPDATE {stage.table} SET {stage.instead} WHERE id = ANY(%(ids)s) RETURNING id".encode(),
+    scrubbed = await fetch_values(
+        connection,
+        str,
+        f"UPDATE {stage.table} SET {stage.instead} WHERE id = ANY(%(ids)s) RETURNING id",
         {"ids": ids, "now": now},
     )
-    return len(await cursor.fetchall())
+    return len(scrubbed)
 
 
 async def rows_remove(connection: Connection, stage: Stage, place: str, portion: int) -> int:
-    """Of a table without children."""
-    cursor = await connection.execute(
+    """Remove a portion of the place's rows from a table without children."""
+    removed = await fetch_value(
+        connection,
+        int,
         f"WITH gone AS (DELETE FROM {stage.table} WHERE ctid = ANY(ARRAY(SELECT ctid FROM {stage.table}"
-        f" WHERE {stage.where} LIMIT %(portion)s)) RETURNING 1) SELECT count(*) AS n FROM gone".encode(),
+        f" WHERE {stage.where} LIMIT %(portion)s)) RETURNING 1) SELECT count(*) FROM gone",
         {"place": place, "portion": portion},
     )
-    row = await cursor.fetchone()
-    return int(row["n"]) if row else 0
+    return removed or 0
 
 
 async def members_detach(connection: Connection, project_id: str) -> None:
-    """Members of other projects' instances that were on allocations of this one, long removed: the instances keep them."""
+    """Forget the project in removed members of other projects' instances, which keep those members."""
     await connection.execute(
         "UPDATE app_members m SET place_project_id = NULL FROM instance_projects i WHERE i.project_id = %(project)s"
         " AND i.until IS NOT NULL AND m.instance_id = i.instance_id AND m.place_project_id = %(project)s"
@@ -149,7 +188,7 @@ async def members_detach(connection: Connection, project_id: str) -> None:
 
 
 async def deletions_close(connection: Connection, tenant_id: str, now: datetime) -> None:
-    """Those of projects that went with their tenant."""
+    """End the deletions of projects that went with their tenant."""
     await connection.execute(
         "UPDATE deletions SET state = 'purged', ended_at = %s WHERE tenant_id = %s AND ended_at IS NULL",
         (now, tenant_id),

@@ -4,12 +4,11 @@ from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 
-from psycopg.rows import DictRow
-
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.deletions import machine, purge, queries, service
 from gpuaas_server.deletions.inventory import KEPT
 from gpuaas_server.deletions.machine import Decision, Snapshot, Step
+from gpuaas_server.deletions.queries import DeletionRow, ScheduledDeletion
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.identity import service as identity
 from gpuaas_server.kernel.context import Tx
@@ -19,7 +18,7 @@ from gpuaas_server.kernel.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class LoadedDeletion:
-    row: DictRow
+    row: ScheduledDeletion
     snapshot: Snapshot
 
 
@@ -35,10 +34,10 @@ class DeletionMachine:
         if row is None:
             return None
         left: tuple[machine.Leftover, ...] = ()
-        if row["state"] == "scheduled":
-            of_place = await service.projects_of(connection, row["tenant_id"], row["project_id"])
+        if row.state == "scheduled":
+            of_place = await service.projects_of(connection, row.tenant_id, row.project_id)
             left = await queries.leftovers(connection, of_place)
-        return LoadedDeletion(row, Snapshot(row["state"], row["delete_after"], left))
+        return LoadedDeletion(row, Snapshot(row.state, row.delete_after, left))
 
     def decide(self, loaded: LoadedDeletion, now: datetime) -> Decision:
         return machine.decide(loaded.snapshot, now)
@@ -48,33 +47,33 @@ class DeletionMachine:
         if decision.step is Step.WAIT:
             return decision.until
         if decision.step is Step.BEGIN:
-            begun = await queries.deletion_moved(tx.connection, row["id"], "scheduled", "purging")
+            begun = await queries.deletion_moved(tx.connection, row.id, "scheduled", "purging")
             return tx.now if begun else None
         if decision.step is Step.PURGE:
             return await self._purge(tx, row)
         if decision.step is Step.CLOSE:
-            await queries.deletion_ended(tx.connection, row["id"], "purged", tx.now)
+            await queries.deletion_ended(tx.connection, row.id, "purged", tx.now)
         return None
 
-    async def _purge(self, tx: Tx, row: DictRow) -> datetime | None:
-        if row["project_id"] is None:
-            found = await purge.purge_tenant(tx, self._settings, row["tenant_id"], self._portion)
+    async def _purge(self, tx: Tx, row: DeletionRow) -> datetime | None:
+        if row.project_id is None:
+            found = await purge.purge_tenant(tx, self._settings, row.tenant_id, self._portion)
         else:
-            found = await purge.purge_project(tx, self._settings, row["project_id"], self._portion)
-        removed = Counter(row["removed"]) + found.removed
-        await queries.deletion_progressed(tx.connection, row["id"], removed)
+            found = await purge.purge_project(tx, self._settings, row.project_id, self._portion)
+        removed = Counter(row.removed) + found.removed
+        await queries.deletion_progressed(tx.connection, row.id, removed)
         if not found.done:
             return tx.now + found.pause
         await self._finish(tx, row, dict(removed))
         return None
 
-    async def _finish(self, tx: Tx, row: DictRow, removed: dict[str, int]) -> None:
-        tenant_id, project_id = row["tenant_id"], row["project_id"]
-        await queries.deletion_ended(tx.connection, row["id"], "purged", tx.now)
+    async def _finish(self, tx: Tx, row: DeletionRow, removed: dict[str, int]) -> None:
+        tenant_id, project_id = row.tenant_id, row.project_id
+        await queries.deletion_ended(tx.connection, row.id, "purged", tx.now)
         noun, subject = ("project", project_id) if project_id else ("tenant", tenant_id)
         if project_id is None:
             await queries.deletions_close(tx.connection, tenant_id, tx.now)
-        details: dict[str, object] = {"removed": removed, "kept": sorted(KEPT), "requested_by": row["requested_by"]}
+        details: dict[str, object] = {"removed": removed, "kept": sorted(KEPT), "requested_by": row.requested_by}
         await record(tx, AuditEntry(f"{noun}_purge", subject, tenant_id, project_id, details=details))
         # Of the platform, or of the tenant: in the place itself nobody is left to watch.
         await emit(

@@ -5,6 +5,7 @@ from datetime import timedelta
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.deletions import queries
 from gpuaas_server.deletions.machine import can_undo, describe
+from gpuaas_server.deletions.queries import NewDeletion
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx
@@ -49,7 +50,7 @@ async def projects_of(connection: Connection, tenant_id: str, project_id: str | 
 
 
 async def _schedule(tx: Tx, settings: Settings, place: DeletablePlace, require_match: RequireMatch) -> None:
-    """Asking again changes nothing, the date neither."""
+    """Schedule the deletion. A repeated request changes nothing, not even the date."""
     require_match(place.generation)
     if place.delete_after is not None:
         tx.audited = True
@@ -60,10 +61,10 @@ async def _schedule(tx: Tx, settings: Settings, place: DeletablePlace, require_m
         details: dict[str, object] = {"left": [{"what": one.what, "count": one.count} for one in left]}
         raise Problem("not_empty", describe(place.noun, left), details)
     moment = tx.now + timedelta(days=settings.deletion_grace_days)
-    deletion_id = new_id("del")
+    deletion = NewDeletion(new_id("del"), place.tenant_id, place.project_id, tx.actor.id, tx.now)
     await projects.set_delete_after(tx, place, moment)
-    await queries.deletion_insert(tx.connection, deletion_id, place.tenant_id, place.project_id, tx.actor.id, tx.now)
-    await leases.enqueue(tx, WORK, [deletion_id], run_at=moment, flow=place.tenant_id)
+    await queries.deletion_insert(tx.connection, deletion)
+    await leases.enqueue(tx, WORK, [deletion.id], run_at=moment, flow=place.tenant_id)
     await _announce(tx, place, f"{place.noun}_delete", "deletion_scheduled", {"delete_after": moment.isoformat()})
 
 
@@ -72,9 +73,9 @@ async def _undo(tx: Tx, place: DeletablePlace, require_match: RequireMatch) -> N
     deletion = await queries.deletion_lock_live(tx.connection, place.tenant_id, place.project_id)
     if deletion is None:
         raise Problem("conflict", f"Nobody has asked for the deletion of this {place.noun}.")
-    if not can_undo(deletion["state"]):
+    if not can_undo(deletion.state):
         raise Problem("conflict", f"The grace period is over: the {place.noun} is being removed.")
-    await queries.deletion_ended(tx.connection, deletion["id"], "undone", tx.now)
+    await queries.deletion_ended(tx.connection, deletion.id, "undone", tx.now)
     await projects.set_delete_after(tx, place, None)
     await _announce(tx, place, f"{place.noun}_undelete", "deletion_undone", {})
 
