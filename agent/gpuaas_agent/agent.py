@@ -76,12 +76,17 @@ class Agent:
         self.loop.trust = self._heartbeat()
         self._ledger.confirm(self.loop.verify_stored)
         self._wire.call("POST", "/inventory", discover(self._config.hw_root))
+        # An allocation that is not proven clean keeps the certificates that an earlier agent left, of unknown age.
+        all_certified = not self._ledger.unproven()
         for driver in self._drivers.all():
             try:
                 driver.prepare(self._context(60.0))
             except (TaskFailure, OSError) as problem:
                 # The tasks that need it will fail with a code; the others go on.
                 log.error("driver_not_prepared", message=str(problem))
+                all_certified = False
+        if all_certified:
+            self._certificates.done()
 
     def _introduce_until_answered(self) -> None:
         backoff = Backoff()
