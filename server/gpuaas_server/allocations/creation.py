@@ -6,6 +6,7 @@ from typing import Any
 from gpuaas_server.allocations import queries
 from gpuaas_server.allocations.hooks import NewGrants, allocation_hooks
 from gpuaas_server.allocations.machine import possible_actions
+from gpuaas_server.allocations.rows import NewAllocation, TransitionRow
 from gpuaas_server.allocations.schemas import Allocation, AllocationBatch, AllocationCreate
 from gpuaas_server.allocations.service import WORK, allocation_event
 from gpuaas_server.audit.service import AuditEntry, record
@@ -17,12 +18,13 @@ from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.work import leases
 
 
 async def allocation_ask(tx: Tx, tenant_id: str, body: AllocationCreate) -> PlacementQuery:
-    """What a creation must know before all else."""
+    """Ask the database for what a creation must know before all else."""
     return await capacity.send_query(tx, tenant_id, body.sku, body.gpu_count, body.count)
 
 
@@ -44,9 +46,10 @@ async def allocation_create(
     request = await capacity.read_request(query, tenant_id, project_id)
     claimed = await capacity.claim(tx, request, query)
     rows = _new_rows(tx, request, body.name, claimed)
-    tx.later.insert(queries.ALLOCATION_INSERT, rows)
-    tx.later.insert(queries.TRANSITION_INSERT, [_first_transition(row) for row in rows])
-    ids = [str(row["id"]) for row in rows]
+    documents = [fields_of(row) for row in rows]
+    tx.later.insert(queries.ALLOCATION_INSERT, documents)
+    tx.later.insert(queries.TRANSITION_INSERT, [fields_of(_first_transition(row)) for row in rows])
+    ids = [row.id for row in rows]
     details: dict[str, object] = {"sku": request.sku.name, "gpus": request.gpu_count}
     if body.ssh_key_ids:
         wanted = NewGrants(tenant_id, project_id, ids, tx.actor.id, body.ssh_key_ids)
@@ -57,48 +60,45 @@ async def allocation_create(
     leases.enqueue_new(tx, WORK, ids, tenant_id)
     capacity.count_against_quota(tx, request, settings.quota_unproven_gpus, given_back)
     metrics.allocations_ended.labels("requested").inc(len(ids))
-    return AllocationBatch(items=[_fresh(row, caller) for row in rows])
+    return AllocationBatch(items=[_fresh(document, caller) for document in documents])
 
 
 def _new_rows(
     tx: Tx, request: PlacementRequest, name: str | None, claimed: Sequence[tuple[str, Placement]]
-) -> list[dict[str, object]]:
+) -> list[NewAllocation]:
     batch_id = new_id("bat") if request.count > 1 else None
     names = [name] if request.count == 1 else [f"{name}-{n + 1}" if name else None for n in range(request.count)]
     return [
-        {
-            "id": allocation_id,
-            "node_id": placement.node_id,
-            "name": own_name,
-            "batch_id": batch_id,
-            "tenant_id": request.tenant_id,
-            "project_id": request.project_id,
-            "sku_id": request.sku.id,
-            "sku_name": request.sku.name,
-            "shape": request.sku.shape,
-            "gpu_model": request.sku.gpu_model,
-            "gpu_count": request.gpu_count,
-            "created_by": tx.actor.id,
-            "correlation_id": tx.actor.correlation_id,
-            "now": tx.now,
-        }
+        NewAllocation(
+            id=allocation_id,
+            node_id=placement.node_id,
+            name=own_name,
+            tenant_id=request.tenant_id,
+            project_id=request.project_id,
+            batch_id=batch_id,
+            sku_id=request.sku.id,
+            sku_name=request.sku.name,
+            shape=request.sku.shape,
+            gpu_model=request.sku.gpu_model,
+            gpu_count=request.gpu_count,
+            state="requested",
+            state_since=tx.now,
+            created_by=tx.actor.id,
+            correlation_id=tx.actor.correlation_id,
+            created_at=tx.now,
+        )
         for (allocation_id, placement), own_name in zip(claimed, names, strict=True)
     ]
 
 
-def _first_transition(row: dict[str, object]) -> dict[str, object]:
-    same = {"allocation_id": row["id"], "tenant_id": row["tenant_id"], "at": row["now"], "actor": row["created_by"]}
-    return {**same, "generation": 1, "state": "requested"}
+def _first_transition(row: NewAllocation) -> TransitionRow:
+    return TransitionRow(row.id, 1, row.tenant_id, row.created_at, row.state, row.created_by)
 
 
-def _fresh(row: dict[str, object], caller: Caller) -> Allocation:
-    """The answer to a creation, without reading back what was just written."""
-    given: dict[str, Any] = {name: value for name, value in row.items() if name not in ("tenant_id", "now")}
+def _fresh(document: dict[str, Any], caller: Caller) -> Allocation:
+    """Build the answer to a creation from what was just written, without reading it back."""
     return Allocation.model_construct(
-        **given,
-        state="requested",
-        state_since=row["now"],
-        created_at=row["now"],
+        **document,
         deadline_at=None,
         release_by=None,
         phase=None,

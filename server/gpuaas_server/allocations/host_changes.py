@@ -1,12 +1,11 @@
-"""News about a host, told to the projects that have allocations on it."""
+"""Events about a host for the projects that have allocations on it."""
 
 from collections import defaultdict
 from collections.abc import Sequence
 
-from psycopg.rows import DictRow
-
 from gpuaas_server.allocations import queries
 from gpuaas_server.allocations.hooks import allocation_hooks
+from gpuaas_server.allocations.rows import UnendedAllocation
 from gpuaas_server.allocations.service import LIVE, WORK, allocation_event
 from gpuaas_server.events.service import emit
 from gpuaas_server.kernel.context import Tx
@@ -25,17 +24,17 @@ async def announce_host_change(tx: Tx, change: HostChange) -> None:
         return
     if change.kind in _DECISIVE:
         await _look_again(tx, rows)
-        await allocation_hooks().hosts_changed(tx, [row["id"] for row in rows])
+        await allocation_hooks().hosts_changed(tx, [row.id for row in rows])
     facts = {**change.data, "reason": change.reason} if change.reason else change.data
-    news = [allocation_event(f"allocation.host_{change.kind}", row, **facts) for row in rows if row["state"] in LIVE]
+    news = [allocation_event(f"allocation.host_{change.kind}", row, **facts) for row in rows if row.state in LIVE]
     if news:
         await emit(tx, *news)
 
 
-async def _look_again(tx: Tx, rows: Sequence[DictRow]) -> None:
+async def _look_again(tx: Tx, rows: Sequence[UnendedAllocation]) -> None:
     """Ask for the machine's attention, at the expense of each tenant's own share of it."""
     of_tenant: dict[str, list[str]] = defaultdict(list)
     for row in rows:
-        of_tenant[row["tenant_id"]].append(row["id"])
+        of_tenant[row.tenant_id].append(row.id)
     for tenant_id, allocation_ids in sorted(of_tenant.items()):
         await leases.enqueue(tx, WORK, allocation_ids, lane=Lane.SAFETY, flow=tenant_id)

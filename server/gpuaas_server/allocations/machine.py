@@ -8,11 +8,10 @@ A failed allocation is cleaned up like a released one: its slots come back only 
 A release on a lost host is blocked at once (`host_lost`), and goes on by itself when the host is back.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
 
+from gpuaas_server.allocations.rows import AllocationChanges, FailureDocument
 from gpuaas_server.allocations.wipe_proof import BEFORE_GRADES, Requirements, Verification, judge_wipe
 from gpuaas_server.kernel.errors import CATALOGUE
 from gpuaas_server.kernel.ssh_targets import SshEndpoint, check_reported_endpoint
@@ -85,7 +84,7 @@ class Snapshot:
     limits: Limits
     # The release was asked for: it begins when nothing has to leave any more, and then at the latest.
     release_by: datetime | None = None
-    guests: bool = False
+    has_members: bool = False
     # The code of the failure, while the release is blocked.
     blocked_by: str | None = None
     # The generation of the node's key when the host was last told to deprovision: it must prove its wipe with a newer one.
@@ -106,8 +105,14 @@ class Failure:
     retryable: bool
     phase: str | None = None
 
-    def document(self) -> dict[str, object]:
-        return {name: getattr(self, name) for name in self.__slots__}
+    def document(self) -> FailureDocument:
+        return {
+            "code": self.code,
+            "message": self.message,
+            "next_step": self.next_step,
+            "retryable": self.retryable,
+            "phase": self.phase,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,10 +205,10 @@ def _give_up(now: Snapshot, clock: datetime, reason: Failure) -> Step:
 
 
 def _active(now: Snapshot, clock: datetime) -> Step | Wait:
-    """Access is kept in line also while guests leave: whoever stops them needs the way in."""
+    """Access is kept in line also while members leave: whoever stops them needs the way in."""
     if now.release_by is None:
         return _access(now, clock)
-    if not now.guests or now.node_lost or clock >= now.release_by:
+    if not now.has_members or now.node_lost or clock >= now.release_by:
         return _start_cleanup(now, clock)
     step = _access(now, clock)
     return Wait(min(step.until or now.release_by, now.release_by)) if isinstance(step, Wait) else step
@@ -300,8 +305,8 @@ def _block(reason: Failure, evidence: dict[str, object] | None = None) -> Step:
     return Step("release_failed", failure=reason, slots="cleanup_blocked", evidence=evidence, phase_done=True)
 
 
-def quota_marks(row: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, object]:
-    """Which quota an allocation counts against after the change, where that follows from it.
+def quota_marks(unproven: bool, changes: AllocationChanges) -> AllocationChanges:
+    """Return which quota an allocation counts against after the change, where that follows from it.
 
     What has ended counts against none. What is blocked is in use no longer; it counts as not proven clean from the first
     failure that is not the loss of its host, which is nobody's fault.
@@ -309,8 +314,9 @@ def quota_marks(row: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str,
     if changes.get("ended_at") is not None:
         return {"counted": False, "unproven": False}
     if changes.get("state") == "release_failed":
-        lost = (changes.get("failure") or {}).get("code") == HOST_LOST
-        return {"counted": False, "unproven": row["unproven"] or not lost}
+        failure = changes.get("failure")
+        lost = failure is not None and failure["code"] == HOST_LOST
+        return {"counted": False, "unproven": unproven or not lost}
     return {}
 
 

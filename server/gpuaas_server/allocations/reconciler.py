@@ -1,14 +1,13 @@
-"""The allocation machine's hands: loads the snapshot, stores the step. `machine.decide` does the thinking."""
+"""The worker of allocations: it loads the snapshot and stores the step that `machine.decide` chose."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-
-from psycopg.rows import DictRow
 
 from gpuaas_server.allocations import queries, service
 from gpuaas_server.allocations.hooks import Grant, allocation_hooks
 from gpuaas_server.allocations.machine import CLEANUP, LOGIN_USER, HostTask, Limits, Snapshot, Step, decide
+from gpuaas_server.allocations.rows import AllocationChanges, AllocationRow, LockedAllocation, RequirementsDocument
 from gpuaas_server.allocations.wipe_proof import Requirements
 from gpuaas_server.capacity import service as capacity
 from gpuaas_server.capacity.rows import ClaimedSlot
@@ -24,9 +23,9 @@ from gpuaas_server.work.decisions import Wait
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """The allocation's row, held until the step is stored; what decides; and what a host may have to be told."""
+    """The allocation's row, locked until the step is stored; what decides; and what a host may have to be told."""
 
-    row: DictRow
+    row: LockedAllocation
     snapshot: Snapshot
     slots: list[ClaimedSlot]
     grants: list[Grant]
@@ -44,45 +43,47 @@ class AllocationMachine:
         return (await self.load_many(connection, [subject])).get(subject)
 
     async def load_many(self, connection: Connection, subjects: Sequence[str]) -> dict[str, Loaded]:
-        """Ordered by host: the end of an allocation locks its host, and two workers must lock hosts in one order."""
-        rows = await queries.allocations_hold(connection, subjects)
+        """Load and order them by host: the end of an allocation locks its host, and two workers must use one order."""
+        rows = await queries.allocations_lock(connection, subjects)
         newest = await host_tasks.newest_tasks(connection, subjects)
         slots = await capacity.claimed_slots(connection, subjects)
         grants = await allocation_hooks().grants_of(connection, subjects)
         ca_keys = await pki.user_ca_keys(connection)
-        for row in rows:
-            if row["baseline_sha256"] is None and row["state"] in ("releasing", "failed"):
-                row["baseline_sha256"] = await self._baseline(connection, row["id"])
+        rows = [await self._with_baseline(connection, row) for row in rows]
         return {
-            row["id"]: Loaded(
+            row.id: Loaded(
                 row,
-                await self._snapshot(connection, row, newest.get(row["id"])),
-                slots.get(row["id"], []),
-                grants.get(row["id"], []),
+                await self._snapshot(connection, row, newest.get(row.id)),
+                slots.get(row.id, []),
+                grants.get(row.id, []),
                 ca_keys,
             )
-            for row in sorted(rows, key=lambda row: str(row["node_id"]))
+            for row in sorted(rows, key=lambda row: row.node_id)
         }
 
-    async def _snapshot(self, connection: Connection, row: DictRow, newest: host_tasks.TaskRecord | None) -> Snapshot:
-        leaving = row["release_by"] is not None and row["state"] == "active"
-        guests = leaving and await allocation_hooks().has_members(connection, row["id"])
-        return _snapshot(row, newest, self._limits, guests)
+    async def _snapshot(
+        self, connection: Connection, row: LockedAllocation, newest: host_tasks.TaskRecord | None
+    ) -> Snapshot:
+        leaving = row.release_by is not None and row.state == "active"
+        has_members = leaving and await allocation_hooks().has_members(connection, row.id)
+        return _snapshot(row, newest, self._limits, has_members)
 
-    async def _provisioned(self, connection: Connection, row: DictRow) -> bool:
-        """Whether the host ever said that it provisioned: then it must remember, or nothing is proven."""
-        if row["active_at"] is not None:
+    async def _provisioned(self, connection: Connection, row: AllocationRow) -> bool:
+        """Tell whether the host ever said that it provisioned: then it must remember, or nothing is proven."""
+        if row.active_at is not None:
             return True
-        sent = await host_tasks.tasks_of_resource(connection, row["id"])
+        sent = await host_tasks.tasks_of_resource(connection, row.id)
         return any(task.kind == "provision" and task.reported_at is not None for task in sent)
 
-    async def _baseline(self, connection: Connection, subject: str) -> str | None:
-        """Of a host that was provisioned but released before it counted as active."""
-        for task in await host_tasks.tasks_of_resource(connection, subject):
+    async def _with_baseline(self, connection: Connection, row: LockedAllocation) -> LockedAllocation:
+        """Add the baseline of a host that was provisioned but released before it counted as active."""
+        if row.baseline_sha256 is not None or row.state not in ("releasing", "failed"):
+            return row
+        for task in await host_tasks.tasks_of_resource(connection, row.id):
             digest = (task.evidence or {}).get("baseline_sha256")
             if task.kind == "provision" and isinstance(digest, str):
-                return digest
-        return None
+                return replace(row, baseline_sha256=digest)
+        return row
 
     def decide(self, loaded: Loaded, now: datetime) -> Step | Wait:
         return decide(loaded.snapshot, now)
@@ -91,7 +92,7 @@ class AllocationMachine:
         if isinstance(decision, Wait):
             return decision.until
         row, step = loaded.row, decision
-        reason = row["release_reason"] if step.state == "releasing" else None
+        reason = row.release_reason if step.state == "releasing" else None
         changes = _changes(row, step, tx.now)
         if step.begins_release:
             changes["wipe_requirements"] = await _requirements(tx.connection, row)
@@ -99,34 +100,34 @@ class AllocationMachine:
         if step.failure is not None and step.state == "active":
             await service.access_not_applied(tx, changed)
         if step.slots is not None:
-            await capacity.slots_mark(tx, row["id"], step.slots, step.failure.code if step.failure else None)
+            await capacity.slots_mark(tx, row.id, step.slots, step.failure.code if step.failure else None)
         if step.send is not None:
             await self._send(tx, loaded, changed, step)
         if step.ends:
             await service.end_claims(tx, row)
-            if row["shape"] == "baremetal" and step.evidence is not None:
-                await nodes.facts_release(tx, row["node_id"])
+            if row.shape == "baremetal" and step.evidence is not None:
+                await nodes.facts_release(tx, row.node_id)
         elif step.state == "release_failed":
-            service.move_quota(tx, row, changed)
+            service.move_quota(tx, row, counted=changed.counted, unproven=changed.unproven)
         return _again(changed, step, tx.now, loaded.snapshot.node_lost)
 
-    async def _send(self, tx: Tx, loaded: Loaded, row: DictRow, step: Step) -> None:
+    async def _send(self, tx: Tx, loaded: Loaded, row: AllocationRow, step: Step) -> None:
         kind = step.send or ""
         await host_tasks.task_create(
             tx,
-            node_id=row["node_id"],
-            tenant_id=row["tenant_id"],
+            node_id=row.node_id,
+            tenant_id=row.tenant_id,
             kind=kind,
-            resource_id=row["id"],
-            generation=row["host_generation"],
+            resource_id=row.id,
+            generation=row.host_generation,
             spec=await self._spec(tx.connection, loaded, row, kind),
             deadline=step.deadline_at or tx.now,
             notify_kind=self.kind,
-            notify_subject=row["id"],
+            notify_subject=row.id,
         )
 
-    async def _spec(self, connection: Connection, loaded: Loaded, row: DictRow, kind: str) -> dict[str, object]:
-        spec: dict[str, object] = {"allocation_id": row["id"], "shape": row["shape"]}
+    async def _spec(self, connection: Connection, loaded: Loaded, row: AllocationRow, kind: str) -> dict[str, object]:
+        spec: dict[str, object] = {"allocation_id": row.id, "shape": row.shape}
         if kind != "sync_access":
             spec["slots"] = [
                 {
@@ -140,27 +141,27 @@ class AllocationMachine:
         if kind in CLEANUP:
             spec["provisioned"] = await self._provisioned(connection, row)
         if kind in ("wipe", "verify_wipe"):
-            whole = row["shape"] == "baremetal"
-            spec["grade"] = Requirements.read(row["wipe_requirements"]).grade
-            spec |= await nodes.wipe_order(connection, self._platform.settings, row["node_id"], whole)
+            whole = row.shape == "baremetal"
+            spec["grade"] = Requirements.read(row.wipe_requirements).grade
+            spec |= await nodes.wipe_order(connection, self._platform.settings, row.node_id, whole)
         if kind in ("provision", "sync_access", "deprovision"):
             spec["login_user"] = LOGIN_USER
         if kind in ("provision", "sync_access"):
-            spec["principal"] = row["id"]
+            spec["principal"] = row.id
             spec["user_ca_keys"] = loaded.user_ca_keys
             spec["grants"] = loaded.grants
         if kind == "sync_access":
-            spec["revoked_serials"] = await allocation_hooks().revoked_serials(connection, row["id"])
+            spec["revoked_serials"] = await allocation_hooks().revoked_serials(connection, row.id)
         if kind == "provision":
-            spec["hostname"] = row["name"] or row["id"].replace("_", "-")[:20]
+            spec["hostname"] = row.name or row.id.replace("_", "-")[:20]
         return spec
 
 
-async def _requirements(connection: Connection, row: DictRow) -> dict[str, object]:
-    """What the release that begins now has to prove; a retry begins anew, with what is asked for by then."""
-    asked = await queries.wipe_policy(connection, row["id"])
-    grade = required_grade(row["shape"], asked["sku_grade"], asked["tenant_grade"])
-    return {"grade": grade} | {name: asked[name] for name in ("accept_not_examined", "boot_id")}
+async def _requirements(connection: Connection, row: AllocationRow) -> RequirementsDocument:
+    """Return what the release that begins now has to prove; a retry begins anew, with what is asked for by then."""
+    policy = await queries.wipe_policy(connection, row.id)
+    grade = required_grade(row.shape, policy.sku_grade, policy.tenant_grade)
+    return {"grade": grade, "accept_not_examined": policy.accept_not_examined, "boot_id": policy.boot_id}
 
 
 def _limits(settings: Settings) -> Limits:
@@ -171,7 +172,7 @@ def _limits(settings: Settings) -> Limits:
     )
 
 
-def _snapshot(row: DictRow, task: host_tasks.TaskRecord | None, limits: Limits, guests: bool) -> Snapshot:
+def _snapshot(row: LockedAllocation, task: host_tasks.TaskRecord | None, limits: Limits, has_members: bool) -> Snapshot:
     newest = None
     if task is not None:
         newest = HostTask(
@@ -185,41 +186,46 @@ def _snapshot(row: DictRow, task: host_tasks.TaskRecord | None, limits: Limits, 
             task.spec,
             task.reported_key_generation,
         )
-    same = ("id", "state", "generation", "host_generation", "phase", "attempt", "deadline_at")
     return Snapshot(
-        **{name: row[name] for name in same},
-        node_lost=row["host_lost_since"] is not None,
-        access_wanted=row["access_wanted"],
-        access_sent=row["access_sent"],
-        baseline=row["baseline_sha256"],
+        id=row.id,
+        state=row.state,
+        generation=row.generation,
+        host_generation=row.host_generation,
+        phase=row.phase,
+        attempt=row.attempt,
+        deadline_at=row.deadline_at,
+        node_lost=row.host_lost_since is not None,
+        access_wanted=row.access_wanted,
+        access_sent=row.access_sent,
+        baseline=row.baseline_sha256,
         task=newest,
         limits=limits,
-        release_by=row["release_by"],
-        guests=guests,
-        blocked_by=(row["failure"] or {}).get("code"),
-        addresses=frozenset(row["node_addresses"]),
-        shape=row["shape"],
-        requirements=Requirements.read(row["wipe_requirements"]),
-        copied_key_generation=row["release_key_generation"] if row["shape"] == "baremetal" else None,
+        release_by=row.release_by,
+        has_members=has_members,
+        blocked_by=row.failure["code"] if row.failure else None,
+        addresses=frozenset(row.node_addresses),
+        shape=row.shape,
+        requirements=Requirements.read(row.wipe_requirements),
+        copied_key_generation=row.release_key_generation if row.shape == "baremetal" else None,
     )
 
 
-def _changes(row: DictRow, step: Step, now: datetime) -> dict[str, object]:
-    """The columns that the step changes."""
-    changes: dict[str, object] = {"state": step.state, "deadline_at": step.deadline_at}
-    if step.state != row["state"]:
+def _changes(row: LockedAllocation, step: Step, now: datetime) -> AllocationChanges:
+    """Return the columns that the step changes."""
+    changes: AllocationChanges = {"state": step.state, "deadline_at": step.deadline_at}
+    if step.state != row.state:
         changes["state_since"] = now
-    if step.state == "active" and row["active_at"] is None:
+    if step.state == "active" and row.active_at is None:
         changes["active_at"] = now
     if step.send is not None:
-        changes |= {"phase": step.send, "attempt": step.attempt, "host_generation": row["host_generation"] + 1}
+        changes |= {"phase": step.send, "attempt": step.attempt, "host_generation": row.host_generation + 1}
     if step.send == CLEANUP[0]:
-        changes["release_key_generation"] = row["node_key_generation"]
+        changes["release_key_generation"] = row.node_key_generation
     if step.phase_done:
         changes |= {"phase": None, "attempt": 0}
     if step.state == "active" and step.phase_done:
         changes["failure"] = None
-    if step.state == "releasing" and row["state"] == "release_failed":
+    if step.state == "releasing" and row.state == "release_failed":
         changes["failure"] = None
     if step.failure is not None:
         changes["failure"] = step.failure.document()
@@ -236,12 +242,11 @@ def _changes(row: DictRow, step: Step, now: datetime) -> dict[str, object]:
     return changes
 
 
-def _again(row: DictRow, step: Step, now: datetime, lost: bool) -> datetime | None:
+def _again(row: AllocationRow, step: Step, now: datetime, lost: bool) -> datetime | None:
     if lost and step.send in CLEANUP:
         return now  # nobody is there to answer: the next look blocks it
-    if step.state == "active" and row["access_wanted"] > row["access_sent"]:
+    if step.state == "active" and row.access_wanted > row.access_sent:
         return now  # access changed while we were provisioning
-    if step.state == "active" and row["release_by"] is not None:
-        latest: datetime = row["release_by"]
-        return min(step.deadline_at or latest, latest)
+    if step.state == "active" and row.release_by is not None:
+        return min(step.deadline_at or row.release_by, row.release_by)
     return step.deadline_at

@@ -21,22 +21,22 @@ async def allocation_replace(
     both.
     """
     row = await service.allocation_lock(tx, project_id, allocation_id)
-    if row["state"] not in REPLACEABLE:
-        raise Problem("conflict", f"The allocation is {row['state']}; only one that is in use can be replaced.")
+    if row.state not in REPLACEABLE:
+        raise Problem("conflict", f"The allocation is {row.state}; only one that is in use can be replaced.")
     released = await service.ask_release(tx, row, body.reason or "replaced")
-    wanted = AllocationCreate(sku=row["sku_id"], gpu_count=row["gpu_count"], name=row["name"])
+    wanted = AllocationCreate(sku=row.sku_id, gpu_count=row.gpu_count, name=row.name)
     given_back = 0
-    if row["host_lost_since"] is not None:
+    if row.host_lost_since is not None:
         await service.change(tx, released, {"counted": False}, None)
-        given_back = row["gpu_count"]
-    query = await capacity.send_query(tx, row["tenant_id"], wanted.sku, wanted.gpu_count, wanted.count)
+        given_back = row.gpu_count
+    query = await capacity.send_query(tx, row.tenant_id, wanted.sku, wanted.gpu_count, wanted.count)
     made = await creation.allocation_create(
-        tx, settings, query, caller, row["tenant_id"], project_id, wanted, given_back=given_back
+        tx, settings, query, caller, row.tenant_id, project_id, wanted, given_back=given_back
     )
     replacement = made.items[0]
     details: dict[str, object] = {"replacement": replacement.id}
     entry = AuditEntry(
-        "allocation_replace", allocation_id, row["tenant_id"], project_id, reason=body.reason, details=details
+        "allocation_replace", allocation_id, row.tenant_id, project_id, reason=body.reason, details=details
     )
     await record(tx, entry)
     return replacement

@@ -3,9 +3,12 @@
 A report takes away no more than the allocation's own GPUs, and not before its end: then they become disabled, not available.
 """
 
+from dataclasses import replace
+
 from gpuaas_server.allocations import report_queries as queries
 from gpuaas_server.allocations import service
 from gpuaas_server.allocations.hooks import allocation_hooks
+from gpuaas_server.allocations.rows import HostReportRow
 from gpuaas_server.allocations.schemas import HostReport, HostReportClear, HostReportCreate
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.capacity import service as capacity
@@ -17,6 +20,7 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.rows import fields_of
 
 REPORTABLE = ("provisioning", "active", "releasing")
 
@@ -26,24 +30,25 @@ async def host_report_create(
 ) -> HostReport:
     """Report the host of an allocation. The tenant may have `most` open reports."""
     row = await service.allocation_lock(tx, project_id, allocation_id)
-    if row["state"] not in REPORTABLE:
-        raise Problem("conflict", f"The allocation is {row['state']}; its host can no longer be reported.")
-    if row["report_id"] is not None:
-        raise Problem("already_exists", f"Its host is reported already: {row['report_id']}.")
-    if (there := await queries.open_reports_lock(tx.connection, row["tenant_id"])) >= most:
+    if row.state not in REPORTABLE:
+        raise Problem("conflict", f"The allocation is {row.state}; its host can no longer be reported.")
+    if row.report_id is not None:
+        raise Problem("already_exists", f"Its host is reported already: {row.report_id}.")
+    if (there := await queries.open_reports_lock(tx.connection, row.tenant_id)) >= most:
         raise Problem("too_many_host_reports", f"{there} reports are open, of {most} at most.")
-    same = {name: row[name] for name in ("project_id", "node_id")}
-    report = HostReport(
+    report = HostReportRow(
         id=new_id("hrp"),
+        tenant_id=row.tenant_id,
+        project_id=row.project_id,
         allocation_id=allocation_id,
+        node_id=row.node_id,
         reason=body.reason,
         reported_by=tx.actor.id,
         created_at=tx.now,
-        **same,
     )
-    await queries.report_insert(tx.connection, report.model_dump() | {"tenant_id": row["tenant_id"]})
-    await _tell(tx, report, row["tenant_id"], "host_report_create", "reported", body.reason)
-    return report
+    await queries.report_insert(tx.connection, report)
+    await _announce(tx, report, "host_report_create", "reported", body.reason)
+    return HostReport(**fields_of(report))
 
 
 async def host_report_list(
@@ -55,7 +60,7 @@ async def host_report_list(
     limit: int,
 ) -> Page[HostReport]:
     rows = await queries.report_list(connection, node_id, cleared, after, limit + 1)
-    return Page[HostReport].of([_shown(HostReport(**row), caller) for row in rows], limit)
+    return Page[HostReport].of([_shown(row, caller) for row in rows], limit)
 
 
 async def host_report_clear(tx: Tx, caller: Caller, report_id: str, body: HostReportClear) -> HostReport:
@@ -63,29 +68,30 @@ async def host_report_clear(tx: Tx, caller: Caller, report_id: str, body: HostRe
     row = await queries.report_lock(tx.connection, report_id)
     if row is None:
         raise not_found("host report", report_id)
-    if row["cleared_at"] is not None:
-        raise Problem("conflict", f"The report was cleared by {row['cleared_by']}.")
+    if row.cleared_at is not None:
+        raise Problem("conflict", f"The report was cleared by {row.cleared_by}.")
     await queries.report_clear(tx.connection, report_id, tx.actor.id, body.reason, tx.now)
-    await capacity.slots_enable_withheld(tx, row["node_id"], service.withheld_reason(report_id))
-    tenant_id = row.pop("tenant_id")
-    report = HostReport(**row | {"cleared_at": tx.now, "cleared_by": tx.actor.id, "cleared_reason": body.reason})
-    await _tell(tx, report, tenant_id, "host_report_clear", "report_cleared", body.reason)
-    return _shown(report, caller)
+    await capacity.slots_enable_withheld(tx, row.node_id, service.withheld_reason(report_id))
+    cleared = replace(row, cleared_at=tx.now, cleared_by=tx.actor.id, cleared_reason=body.reason)
+    await _announce(tx, cleared, "host_report_clear", "report_cleared", body.reason)
+    return _shown(cleared, caller)
 
 
-async def _tell(tx: Tx, report: HostReport, tenant_id: str, action: str, kind: str, reason: str) -> None:
-    """The audit trail, the project, and those who watch the node."""
+async def _announce(tx: Tx, report: HostReportRow, action: str, kind: str, reason: str) -> None:
+    """Write the audit row, and tell the project and those who watch the node."""
     facts: dict[str, object] = {"report_id": report.id, "node_id": report.node_id, "reason": reason}
     own = {"allocation_id": report.allocation_id}
-    await record(tx, AuditEntry(action, report.id, tenant_id, report.project_id, reason=reason, details=facts | own))
+    await record(
+        tx, AuditEntry(action, report.id, report.tenant_id, report.project_id, reason=reason, details=facts | own)
+    )
     await allocation_hooks().hosts_changed(tx, [report.allocation_id])
     await emit(
         tx,
-        NewEvent(f"allocation.host_{kind}", report.allocation_id, tenant_id, report.project_id, facts),
+        NewEvent(f"allocation.host_{kind}", report.allocation_id, report.tenant_id, report.project_id, facts),
         NewEvent(f"node.{kind}", report.node_id, data=facts | own),
     )
 
 
-def _shown(report: HostReport, caller: Caller) -> HostReport:
+def _shown(report: HostReportRow, caller: Caller) -> HostReport:
     possible = [] if report.cleared_at else ["host_report_clear"]
-    return report.model_copy(update={"allowed_actions": identity.allowed_actions(caller, possible)})
+    return HostReport(**fields_of(report), allowed_actions=identity.allowed_actions(caller, possible))

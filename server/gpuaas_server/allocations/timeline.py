@@ -2,9 +2,8 @@
 
 from datetime import datetime
 
-from psycopg.rows import DictRow
-
 from gpuaas_server.allocations import queries
+from gpuaas_server.allocations.rows import TransitionRow
 from gpuaas_server.allocations.schemas import FailureReason, Timeline, TimelineEntry
 from gpuaas_server.host_tasks import service as host_tasks
 from gpuaas_server.kernel.database import Connection
@@ -20,28 +19,26 @@ async def allocation_timeline(connection: Connection, project_id: str, allocatio
     for task in await host_tasks.tasks_of_resource(connection, allocation_id):
         entries += _phases(task)
     entries.sort(key=lambda entry: entry.at)
-    return Timeline(
-        allocation_id=allocation_id, items=entries, wipe_evidence=row["wipe_evidence"], forced=row["forced"]
-    )
+    return Timeline(allocation_id=allocation_id, items=entries, wipe_evidence=row.wipe_evidence, forced=row.forced)
 
 
-def _state(row: DictRow, following: DictRow | None) -> TimelineEntry:
-    until: datetime | None = following["at"] if following else None
+def _state(row: TransitionRow, following: TransitionRow | None) -> TimelineEntry:
+    until = following.at if following else None
     return TimelineEntry(
-        at=row["at"],
+        at=row.at,
         kind="state",
-        name=row["state"],
+        name=row.state,
         status="left" if until else "current",
         finished_at=until,
-        seconds=(until - row["at"]).total_seconds() if until else None,
-        detail=row["reason"],
-        actor=row["actor"],
-        failure=FailureReason(**row["failure"]) if row["failure"] else None,
+        seconds=(until - row.at).total_seconds() if until else None,
+        detail=row.reason,
+        actor=row.actor,
+        failure=FailureReason(**row.failure) if row.failure else None,
     )
 
 
 def _phases(task: host_tasks.TaskRecord) -> list[TimelineEntry]:
-    """The task itself, then each phase that the agent reported."""
+    """List the task itself, then each phase that the agent reported."""
     ended = task.reported_at
     entries = [
         TimelineEntry(

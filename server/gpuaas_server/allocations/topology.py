@@ -11,5 +11,5 @@ async def allocation_topology(connection: Connection, project_id: str, allocatio
     row = await queries.allocation_show(connection, project_id, allocation_id)
     if row is None:
         raise not_found("allocation", allocation_id)
-    gpus = await capacity.gpus_beside(connection, allocation_id, row["node_id"])
-    return Topology(allocation_id=allocation_id, node_id=row["node_id"], gpus=gpus)
+    gpus = await capacity.gpus_beside(connection, allocation_id, row.node_id)
+    return Topology(allocation_id=allocation_id, node_id=row.node_id, gpus=gpus)

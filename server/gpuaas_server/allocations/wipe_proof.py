@@ -40,6 +40,23 @@ BEFORE_GRADES = Requirements()
 
 
 @dataclass(frozen=True, slots=True)
+class StoredProof:
+    """What an allocation's stored evidence says about its wipe."""
+
+    clean: bool
+    grade: str | None
+    not_examined: list[str]
+
+    @classmethod
+    def read(cls, evidence: Mapping[str, object] | None) -> "StoredProof | None":
+        if evidence is None:
+            return None
+        verdict = evidence.get("verdict")
+        stored = verdict if isinstance(verdict, dict) else {}
+        return cls(evidence.get("clean") is True, stored.get("grade"), list(stored.get("not_examined", ())))
+
+
+@dataclass(frozen=True, slots=True)
 class Verification:
     """A `verify_wipe` that the host answered: what it was asked, what it says, and what it says it saw."""
 

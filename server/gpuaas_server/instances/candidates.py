@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 
 from gpuaas_server.allocations import service as allocations
-from gpuaas_server.allocations.service import Place
+from gpuaas_server.allocations.service import AllocationFacts
 from gpuaas_server.catalog import service as catalog
 from gpuaas_server.catalog.service import Component, Manifest, MemberFacts, PlacementFacts, Refusal
 from gpuaas_server.identity import service as identity
@@ -53,7 +53,7 @@ class _Setting:
     living: list[MemberFacts]
     asked: dict[tuple[PlacementFacts, ...], frozenset[Refusal]] = field(default_factory=dict)
 
-    def against(self, place: Place, component: Component, busy: dict[str, str]) -> list[Refusal]:
+    def against(self, place: AllocationFacts, component: Component, busy: dict[str, str]) -> list[Refusal]:
         """What would be refused with it, and is not refused without it. Of a component that is one, it takes the place."""
         others = [
             one
@@ -87,8 +87,8 @@ async def placement_list(
     limit: int,
 ) -> PlacementCandidates:
     manifest, living = await _app(connection, tenant_id, project_id, caller, request)
-    listed = await allocations.places_list(connection, project_id, after, limit + 1)
-    found = await allocations.places_show(connection, [one.allocation_id for one in request.chosen])
+    listed = await allocations.facts_list(connection, project_id, after, limit + 1)
+    found = await allocations.facts_show(connection, [one.allocation_id for one in request.chosen])
     known = {one.id: one for one in found.values() if one.project_id == project_id}
     busy = await _busy(connection, [*known, *(one.id for one in listed)], request.instance_id)
     chosen = [facts_of(one, known[one.allocation_id], busy) for one in request.chosen if one.allocation_id in known]
@@ -119,7 +119,7 @@ async def _busy(connection: Connection, allocation_ids: Sequence[str], instance_
     return {one: row["name"] for one, row in rows.items() if row["instance_id"] != instance_id}
 
 
-def _candidate(setting: _Setting, place: Place, busy: dict[str, str]) -> PlacementCandidate:
+def _candidate(setting: _Setting, place: AllocationFacts, busy: dict[str, str]) -> PlacementCandidate:
     components = [
         CandidateComponent(
             component_key=component.key,

@@ -3,7 +3,7 @@
 from psycopg.rows import DictRow
 
 from gpuaas_server.allocations import service as allocations
-from gpuaas_server.allocations.service import Place
+from gpuaas_server.allocations.service import AllocationFacts
 from gpuaas_server.instances.controller_schemas import (
     ClaimedOperation,
     ControllerAllocation,
@@ -23,7 +23,7 @@ async def claimed_operation(
     connection: Connection, caller: Caller, locked: LockedInstance, operation: DictRow, lease_token: str
 ) -> ClaimedOperation:
     mine = {member["id"] for member in concerned_members(locked, operation)}
-    places = await allocations.places_show(connection, [member["allocation_id"] for member in locked.living_members()])
+    places = await allocations.facts_show(connection, [member["allocation_id"] for member in locked.living_members()])
     instance = locked.row
     changing = operation["kind"] in CHANGES_VERSION
     return ClaimedOperation(
@@ -46,7 +46,7 @@ def _version(row: DictRow) -> ControllerVersion:
     return ControllerVersion(**{name: row[name] for name in ControllerVersion.model_fields})
 
 
-def _member(row: DictRow, place: Place | None, concerned: bool) -> ControllerMember:
+def _member(row: DictRow, place: AllocationFacts | None, concerned: bool) -> ControllerMember:
     same = ("id", "component_key", "ordinal", "status", "adapter_detail", "host_gone")
     allocation = None
     if place is not None:

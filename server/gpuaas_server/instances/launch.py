@@ -7,7 +7,7 @@ from typing import Any
 from psycopg.rows import DictRow
 
 from gpuaas_server.allocations import service as allocations
-from gpuaas_server.allocations.service import Place
+from gpuaas_server.allocations.service import AllocationFacts
 from gpuaas_server.catalog import service as catalog
 from gpuaas_server.catalog.service import Manifest, MemberFacts, PlacementFacts, Refusal, from_document
 from gpuaas_server.instances import queries
@@ -76,13 +76,13 @@ def check_options(manifest: Manifest, kind: str, values: dict[str, Any]) -> None
 class Taken:
     """Allocations that this transaction holds, and which other instances live on them."""
 
-    places: dict[str, Place]
+    places: dict[str, AllocationFacts]
     busy: dict[str, DictRow]
 
 
 async def lock_places(tx: Tx, project_ids: Sequence[str], allocation_ids: Sequence[str]) -> Taken:
     """Hold the allocations of these projects. Before the instance, never after: a release goes the same way."""
-    places = await allocations.places_hold(tx, project_ids, allocation_ids)
+    places = await allocations.facts_lock(tx, project_ids, allocation_ids)
     return Taken(places, await queries.busy_allocations(tx.connection, list(places)))
 
 
@@ -118,7 +118,7 @@ async def check_members_fit(
     served: Sequence[str] = (),
 ) -> None:
     """Whether the members that there are may be members of another version."""
-    places = await allocations.places_show(connection, [member["allocation_id"] for member in living])
+    places = await allocations.facts_show(connection, [member["allocation_id"] for member in living])
     wished = [Placement(**_place(member)) for member in living if member["allocation_id"] in places]
     facts = [facts_of(one, places[one.allocation_id], {}) for one in wished]
     catalog.refuse_placement(
@@ -140,7 +140,7 @@ def unknown_place(wished: Placement) -> Refusal:
     return Refusal("allocation_foreign", message, wished.component_key, wished.allocation_id)
 
 
-def facts_of(wished: Placement, place: Place, busy: dict[str, str]) -> PlacementFacts:
+def facts_of(wished: Placement, place: AllocationFacts, busy: dict[str, str]) -> PlacementFacts:
     return PlacementFacts(
         wished.component_key,
         place.id,
@@ -157,7 +157,7 @@ def facts_of(wished: Placement, place: Place, busy: dict[str, str]) -> Placement
 async def members_of(connection: Connection, living: Sequence[DictRow]) -> list[MemberFacts]:
     if not living:
         return []
-    places = await allocations.places_show(connection, [member["allocation_id"] for member in living])
+    places = await allocations.facts_show(connection, [member["allocation_id"] for member in living])
     return [
         MemberFacts(
             member["id"],

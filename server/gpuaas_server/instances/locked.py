@@ -10,7 +10,7 @@ from datetime import timedelta
 
 from psycopg.rows import DictRow
 
-from gpuaas_server.allocations.service import Place
+from gpuaas_server.allocations.service import AllocationFacts
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.instances import queries
 from gpuaas_server.instances.host_problems import host_problem_of
@@ -123,7 +123,7 @@ class LockedInstance:
         """Stored when the member is stored for another reason: not worth a write of its own for each of a thousand."""
         member.update(columns)
 
-    def add_member(self, component_key: str, place: Place, operation_id: str | None) -> DictRow:
+    def add_member(self, component_key: str, place: AllocationFacts, operation_id: str | None) -> DictRow:
         """A new member, pending until its operation is claimed."""
         allocation_id = place.id
         row: DictRow = {

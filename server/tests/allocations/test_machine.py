@@ -206,7 +206,7 @@ def test_a_release_that_a_lost_host_blocked_goes_on_when_it_is_back_and_no_other
 
 
 def test_nothing_is_waited_for_on_a_lost_host_before_its_release_begins() -> None:
-    leaving = snapshot(state="active", host_generation=1, release_by=NOW + timedelta(minutes=15), guests=True)
+    leaving = snapshot(state="active", host_generation=1, release_by=NOW + timedelta(minutes=15), has_members=True)
     assert isinstance(decide(leaving, NOW), Wait)
     step = decide(replace(leaving, node_lost=True), NOW)
     assert isinstance(step, Step)
@@ -238,7 +238,7 @@ snapshots = st.builds(
     task=tasks,
     limits=st.just(LIMITS),
     release_by=st.none() | st.integers(-100, 100).map(lambda s: NOW + timedelta(seconds=s)),
-    guests=st.booleans(),
+    has_members=st.booleans(),
     blocked_by=st.sampled_from([None, "host_lost", "wipe_not_proven"]),
 )
 

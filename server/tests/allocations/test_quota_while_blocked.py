@@ -110,7 +110,7 @@ async def test_the_end_of_an_allocation_locks_no_quota_before_the_last_statement
     """
     platform = blocked.site.platform
     async with platform.transaction(PLATFORM, system_actor("test")) as tx:
-        [row] = await queries.allocations_hold(tx.connection, [blocked.allocation])
+        [row] = await queries.allocations_lock(tx.connection, [blocked.allocation])
         await service.end_claims(tx, row)
         await (await tx.connection.execute("SELECT 1")).fetchone()  # whoever waits for an answer sends all before it
         async with platform.transaction(PLATFORM, system_actor("beside")) as beside:

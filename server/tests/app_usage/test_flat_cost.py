@@ -5,9 +5,10 @@ from typing import Any
 
 from gpuaas_server.app_usage import queries
 from gpuaas_server.app_usage.queries import UsageFilter
-from gpuaas_server.kernel.database import PLATFORM, Connection
+from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.ids import new_id
 from tests_support.apps import AppSite
+from tests_support.page_counts import CountingConnection
 
 RECORDS = 20_000
 FEW_PAGES = 120
@@ -17,21 +18,6 @@ INSERT INTO app_usage_records (id, tenant_id, project_id, instance_id, app_slug,
   SELECT 'aur_' || lpad(n::text, 26, '0'), %(tenant)s, %(project)s, %(instance)s, 'echo', 'crowd/' || n, 'echoes', 'count', 1,
   %(noon)s, %(noon)s::timestamptz + n * interval '1 minute', 'sva_x', '-', %(noon)s FROM generate_series(1, %(records)s) n;
 """
-
-
-class Counting:
-    """A connection that asks PostgreSQL how many pages each statement touched."""
-
-    def __init__(self, connection: Connection) -> None:
-        self.connection, self.pages = connection, 0
-
-    async def execute(self, statement: str, parameters: Any = ()) -> Any:
-        cursor = await self.connection.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {statement}", parameters)
-        row = await cursor.fetchone()
-        assert row is not None
-        plan = row["QUERY PLAN"][0]["Plan"]
-        self.pages += plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]
-        return await self.connection.execute(statement, parameters)
 
 
 async def test_a_page_of_records_and_totals_cost_the_same_after_many_records(world: AppSite) -> None:
@@ -47,13 +33,13 @@ async def test_a_page_of_records_and_totals_cost_the_same_after_many_records(wor
             UsageFilter(world.project_id, instance_id),
             UsageFilter(world.project_id, instance_id, middle, middle + timedelta(days=1)),
         ):
-            asking: Any = Counting(connection)
+            asking: Any = CountingConnection(connection)
             rows = await queries.record_list(asking, wanted, None, 50)
-            last = await queries.record_place(asking, world.project_id, rows[-1]["id"])
+            last = await queries.record_position(asking, world.project_id, rows[-1].id)
             more = await queries.record_list(asking, wanted, last, 50)
-            assert (len(rows), len(more), rows[-1]["id"] > more[0]["id"]) == (50, 50, True)
+            assert (len(rows), len(more), rows[-1].id > more[0].id) == (50, 50, True)
             assert asking.pages < FEW_PAGES, (wanted, asking.pages)
-        asking = Counting(connection)
+        asking = CountingConnection(connection)
         await queries.records_known(asking, instance_id, ["crowd/7", "crowd/19000", new_id("aur")])
         await queries.totals(asking, world.project_id, None, (date(2026, 3, 1), date(2026, 3, 31)), None, 50)
         assert asking.pages < FEW_PAGES, asking.pages
