@@ -53,15 +53,15 @@ def story(told: Mapping[str, str]) -> None:
         assert refusal.code == "operation_in_progress"
     else:
         raise AssertionError("a second operation was taken")
-    assert person.operations.cancel(project, restart.operation.id, "changed my mind").status == "cancelled"
+    assert person.operations.cancel(project, restart.operation.id, reason="changed my mind").status == "cancelled"
 
     gone = person.instances.operate(project, instance.id, "decommission")
     work_off(controller, project, gone.operation.id)
     *_, ended = person.operations.follow(project, gone.operation.id, SETTLE)
     assert ended.status == "succeeded", ended
-    assert [one.verified for one in person.receipts.list(project, sdk.ReceiptFilter(operation_id=ended.id))] == [True]
+    assert [one.verified for one in person.receipts.list(project, operation_id=ended.id)] == [True]
 
-    person.allocations.release(project, asked.id, "the story ends")
+    person.allocations.release(project, asked.id, reason="the story ends")
     *_, released = person.allocations.follow(project, [asked.id], SETTLE)
     assert (released.state, released.wipe_verified) == ("released", True)
     happened = [one.type for one in person.events.list(project, after=log, subject=asked.id)]
