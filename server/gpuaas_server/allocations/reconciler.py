@@ -62,7 +62,7 @@ class AllocationMachine:
         }
 
     async def _snapshot(
-        self, connection: Connection, row: LockedAllocation, newest: host_tasks.TaskRecord | None
+        self, connection: Connection, row: LockedAllocation, newest: host_tasks.TaskRow | None
     ) -> Snapshot:
         leaving = row.release_by is not None and row.state == "active"
         has_members = leaving and await allocation_hooks().has_members(connection, row.id)
@@ -172,7 +172,7 @@ def _limits(settings: Settings) -> Limits:
     )
 
 
-def _snapshot(row: LockedAllocation, task: host_tasks.TaskRecord | None, limits: Limits, has_members: bool) -> Snapshot:
+def _snapshot(row: LockedAllocation, task: host_tasks.TaskRow | None, limits: Limits, has_members: bool) -> Snapshot:
     newest = None
     if task is not None:
         newest = HostTask(

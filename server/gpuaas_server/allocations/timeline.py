@@ -37,7 +37,7 @@ def _state(row: TransitionRow, following: TransitionRow | None) -> TimelineEntry
     )
 
 
-def _phases(task: host_tasks.TaskRecord) -> list[TimelineEntry]:
+def _phases(task: host_tasks.TaskRow) -> list[TimelineEntry]:
     """List the task itself, then each phase that the agent reported."""
     ended = task.reported_at
     entries = [

@@ -11,9 +11,9 @@ from datetime import datetime, timedelta
 
 import orjson
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from psycopg.rows import DictRow
 
 from gpuaas_server.host_tasks import queries
+from gpuaas_server.host_tasks.rows import PendingTask
 from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.database import PLATFORM
@@ -56,13 +56,13 @@ class TaskInbox:
         The wait is kept below the time after which a silent node counts as lost.
         """
 
-        async def look() -> Look[list[DictRow] | None]:
+        async def look() -> Look[list[PendingTask] | None]:
             rows = await self._pending_tasks.ask(node_id)
             if rows is None:
                 raise Problem("node_retired")
-            if rows[0]["key_generation"] != key_generation:
+            if rows[0].key_generation != key_generation:
                 return Look(None, True, math.inf)
-            fresh = [row for row in rows if row["id"] is not None and row["id"] not in have]
+            fresh = [row for row in rows if row.id is not None and row.id not in have]
             return Look(fresh, bool(fresh), math.inf)  # the next poll looks anyway
 
         with metrics.agent_polls.track_inprogress():
@@ -71,15 +71,15 @@ class TaskInbox:
             return None
         return await self._sign(fresh[:MOST_TASKS]) if fresh else []
 
-    async def _pending(self, node_ids: Sequence[str]) -> dict[str, list[DictRow]]:
+    async def _pending(self, node_ids: Sequence[str]) -> dict[str, list[PendingTask]]:
         async with self._platform.database.connection(PLATFORM) as connection:
             rows = await queries.tasks_pending(connection, node_ids)
-        found: dict[str, list[DictRow]] = {}
+        found: dict[str, list[PendingTask]] = {}
         for row in rows:
-            found.setdefault(row["node_id"], []).append(row)
+            found.setdefault(row.node_id, []).append(row)
         return found
 
-    async def _sign(self, rows: list[DictRow]) -> list[SignedTask]:
+    async def _sign(self, rows: list[PendingTask]) -> list[SignedTask]:
         key = await self._task_key()
         return [sign_task(row, key) for row in rows]
 
@@ -91,21 +91,21 @@ class TaskInbox:
         return pki.signer(self._keys, now)
 
 
-def sign_task(row: DictRow, key: PlatformKey) -> SignedTask:
+def sign_task(row: PendingTask, key: PlatformKey) -> SignedTask:
     """The envelope as text, so that what is signed is what is sent, byte by byte."""
     if not isinstance(key.private, Ed25519PrivateKey):
         raise TypeError("the task key is not Ed25519")
     envelope = orjson.dumps(
         {
-            "task_id": row["id"],
-            "node_id": row["node_id"],
-            "kind": row["kind"],
-            "resource_id": row["resource_id"],
-            "generation": row["generation"],
-            "deadline": row["deadline"],
-            "correlation_id": row["correlation_id"],
-            "traceparent": row["traceparent"],
-            "spec": row["spec"],
+            "task_id": row.id,
+            "node_id": row.node_id,
+            "kind": row.kind,
+            "resource_id": row.resource_id,
+            "generation": row.generation,
+            "deadline": row.deadline,
+            "correlation_id": row.correlation_id,
+            "traceparent": row.traceparent,
+            "spec": row.spec,
         }
     )
     signature = base64.b64encode(key.private.sign(SIGNATURE_PREFIX + envelope)).decode()

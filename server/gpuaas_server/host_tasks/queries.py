@@ -3,58 +3,50 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from psycopg.rows import DictRow
-
+from gpuaas_server.host_tasks.rows import CreatedTask, LockedTask, Notification, PendingTask, TaskRow
 from gpuaas_server.kernel.database import Connection, rows_removed
+from gpuaas_server.kernel.rows import columns_of, fetch_all, fetch_optional, fetch_value, recordset_insert
 
-_PUBLIC = (
-    "id, node_id, tenant_id, kind, resource_id, generation, spec, status, phases, result, evidence, failure, deadline,"
-    " correlation_id, created_at, reported_at, reported_key_generation"
-)
+_TASK = columns_of(TaskRow)
 
-
-_TASK = (
-    "jsonb_to_recordset(%s::jsonb) AS f(id text, node_id text, tenant_id text, kind text, resource_id text, generation bigint,"
-    " spec jsonb, deadline timestamptz, correlation_id text, traceparent text, notify_kind text, notify_subject text,"
-    " created_at timestamptz)"
-)
-TASK_INSERT = (
-    "INSERT INTO node_tasks (id, node_id, tenant_id, kind, resource_id, generation, spec, deadline, correlation_id,"
-    f" traceparent, notify_kind, notify_subject, created_at) SELECT * FROM {_TASK}"
-)
+TASK_INSERT = recordset_insert("node_tasks", CreatedTask)
 # A newer generation replaces what its resource still waits for. The status is spelled so that no index of pending tasks
 # fits: in a young table the planner would walk through all of them.
 TASK_REPLACE = (
-    f"UPDATE node_tasks o SET status = 'superseded', reported_at = f.created_at FROM {_TASK}"
+    "UPDATE node_tasks o SET status = 'superseded', reported_at = f.created_at"
+    " FROM jsonb_populate_recordset(NULL::node_tasks, %s::jsonb) f"
     " WHERE o.resource_id = f.resource_id AND o.generation < f.generation AND (o.status || '') = 'pending'"
 )
 
 
-async def tasks_pending(connection: Connection, node_ids: Sequence[str]) -> list[DictRow]:
+async def tasks_pending(connection: Connection, node_ids: Sequence[str]) -> list[PendingTask]:
     """One row a task, and one with a null id for a node without any; a retired node has no row at all."""
-    cursor = await connection.execute(
+    return await fetch_all(
+        connection,
+        PendingTask,
         "SELECT n.id AS node_id, n.key_generation, t.id, t.kind, t.resource_id, t.generation, t.deadline, t.correlation_id,"
         " t.traceparent, t.spec FROM nodes n LEFT JOIN node_tasks t ON t.node_id = n.id AND t.status = 'pending'"
         " WHERE n.id = ANY(%s) AND n.retired_at IS NULL ORDER BY n.id, t.id",
         (list(node_ids),),
     )
-    return await cursor.fetchall()
 
 
-async def task_notifies(connection: Connection, node_id: str, task_id: str) -> DictRow | None:
-    cursor = await connection.execute(
-        "SELECT notify_kind, notify_subject FROM node_tasks WHERE id = %s AND node_id = %s", (task_id, node_id)
-    )
-    return await cursor.fetchone()
-
-
-async def task_lock(connection: Connection, node_id: str, task_id: str) -> DictRow | None:
-    cursor = await connection.execute(
-        "SELECT kind, resource_id, generation, status, report_sha256, notify_kind, notify_subject FROM node_tasks"
-        " WHERE id = %s AND node_id = %s FOR UPDATE",
+async def task_notifies(connection: Connection, node_id: str, task_id: str) -> Notification | None:
+    return await fetch_optional(
+        connection,
+        Notification,
+        f"SELECT {columns_of(Notification)} FROM node_tasks WHERE id = %s AND node_id = %s",
         (task_id, node_id),
     )
-    return await cursor.fetchone()
+
+
+async def task_lock(connection: Connection, node_id: str, task_id: str) -> LockedTask | None:
+    return await fetch_optional(
+        connection,
+        LockedTask,
+        f"SELECT {columns_of(LockedTask)} FROM node_tasks WHERE id = %s AND node_id = %s FOR UPDATE",
+        (task_id, node_id),
+    )
 
 
 async def task_report(
@@ -85,42 +77,42 @@ async def task_progress(connection: Connection, node_id: str, task_id: str, gene
     return await cursor.fetchone() is not None
 
 
-async def tasks_of_resource(connection: Connection, resource_id: str) -> list[DictRow]:
-    cursor = await connection.execute(
-        f"SELECT {_PUBLIC} FROM node_tasks WHERE resource_id = %s ORDER BY generation", (resource_id,)
+async def tasks_of_resource(connection: Connection, resource_id: str) -> list[TaskRow]:
+    return await fetch_all(
+        connection,
+        TaskRow,
+        f"SELECT {_TASK} FROM node_tasks WHERE resource_id = %s ORDER BY generation",
+        (resource_id,),
     )
-    return await cursor.fetchall()
 
 
-async def newest_tasks(connection: Connection, resource_ids: Sequence[str]) -> list[DictRow]:
-    cursor = await connection.execute(
-        f"SELECT t.* FROM unnest(%s::text[]) AS r(wanted) CROSS JOIN LATERAL (SELECT {_PUBLIC} FROM node_tasks"
+async def newest_tasks(connection: Connection, resource_ids: Sequence[str]) -> list[TaskRow]:
+    return await fetch_all(
+        connection,
+        TaskRow,
+        f"SELECT t.* FROM unnest(%s::text[]) AS r(wanted) CROSS JOIN LATERAL (SELECT {_TASK} FROM node_tasks"
         "   WHERE resource_id = r.wanted ORDER BY generation DESC LIMIT 1) t",
         (list(resource_ids),),
     )
-    return await cursor.fetchall()
 
 
-async def task_show(connection: Connection, task_id: str) -> DictRow | None:
-    cursor = await connection.execute(f"SELECT {_PUBLIC} FROM node_tasks WHERE id = %s", (task_id,))
-    return await cursor.fetchone()
+async def task_show(connection: Connection, task_id: str) -> TaskRow | None:
+    return await fetch_optional(connection, TaskRow, f"SELECT {_TASK} FROM node_tasks WHERE id = %s", (task_id,))
 
 
-async def task_list(connection: Connection, node_id: str, after: str | None, limit: int) -> list[DictRow]:
-    cursor = await connection.execute(
-        f"SELECT {_PUBLIC} FROM node_tasks WHERE node_id = %s AND id < coalesce(%s, 'zzz') ORDER BY id DESC LIMIT %s",
+async def task_list(connection: Connection, node_id: str, after: str | None, limit: int) -> list[TaskRow]:
+    return await fetch_all(
+        connection,
+        TaskRow,
+        f"SELECT {_TASK} FROM node_tasks WHERE node_id = %s AND id < coalesce(%s, 'zzz') ORDER BY id DESC LIMIT %s",
         (node_id, after, limit),
     )
-    return await cursor.fetchall()
 
 
 async def next_generation(connection: Connection, resource_id: str) -> int:
     """The caller holds a lock on the resource."""
-    cursor = await connection.execute(
-        "SELECT coalesce(max(generation), 0) + 1 AS next FROM node_tasks WHERE resource_id = %s", (resource_id,)
-    )
-    row = await cursor.fetchone()
-    return int(row["next"]) if row else 1
+    statement = "SELECT coalesce(max(generation), 0) + 1 FROM node_tasks WHERE resource_id = %s"
+    return await fetch_value(connection, int, statement, (resource_id,)) or 1
 
 
 async def task_fail(connection: Connection, task_id: str, failure: str) -> None:
@@ -147,14 +139,15 @@ async def tasks_delete_served(
     )
 
 
-async def tasks_expire(connection: Connection, overdue_before: datetime, now: datetime) -> list[DictRow]:
-    cursor = await connection.execute(
+async def tasks_expire(connection: Connection, overdue_before: datetime, now: datetime) -> list[Notification]:
+    return await fetch_all(
+        connection,
+        Notification,
         "UPDATE node_tasks SET status = 'expired', reported_at = %s,"
         ' failure = \'{"code": "deadline_exceeded", "message": "No result came before the deadline.",'
         ' "next_step": "Look at the node, then retry.", "retryable": true}\''
         " WHERE id IN (SELECT id FROM node_tasks WHERE status = 'pending' AND deadline < %s"
         " ORDER BY deadline LIMIT 500 FOR UPDATE SKIP LOCKED)"
-        " RETURNING notify_kind, notify_subject",
+        f" RETURNING {columns_of(Notification)}",
         (now, overdue_before),
     )
-    return await cursor.fetchall()

@@ -10,16 +10,17 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import orjson
-from psycopg.rows import DictRow
 
 from gpuaas_server.host_tasks import queries
 from gpuaas_server.host_tasks.inbox import TaskInbox, topic
+from gpuaas_server.host_tasks.rows import CreatedTask, TaskRow
 from gpuaas_server.host_tasks.schemas import Task
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.work import leases
 
 __all__ = [
@@ -28,8 +29,8 @@ __all__ = [
     "NewTask",
     "ReportedTask",
     "TaskInbox",
-    "TaskRecord",
     "TaskReport",
+    "TaskRow",
     "keepable",
     "mark_failed",
     "newest_tasks",
@@ -65,25 +66,6 @@ class NewTask:
     deadline: datetime
     notify_kind: str
     notify_subject: str
-
-
-@dataclass(frozen=True, slots=True)
-class TaskRecord:
-    id: str
-    node_id: str
-    tenant_id: str | None
-    kind: str
-    generation: int
-    status: str  # pending, succeeded, failed, refused, expired, superseded
-    phases: list[dict[str, object]]
-    result: dict[str, object] | None
-    evidence: dict[str, object] | None
-    failure: dict[str, object] | None
-    created_at: datetime
-    reported_at: datetime | None
-    deadline: datetime
-    spec: dict[str, object]
-    reported_key_generation: int | None  # of the node's key that signed the report
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,22 +129,24 @@ async def tasks_create(tx: Tx, news: Sequence[NewTask]) -> list[str]:
     if not news:
         return []
     ids = [new_id("tsk") for _ in news]
-    rows: list[dict[str, object]] = [
-        {
-            "id": task_id,
-            "node_id": new.node_id,
-            "tenant_id": new.tenant_id,
-            "kind": new.kind,
-            "resource_id": new.resource_id,
-            "generation": new.generation,
-            "spec": new.spec,
-            "deadline": new.deadline,
-            "correlation_id": tx.actor.correlation_id,
-            "traceparent": tx.actor.traceparent,
-            "notify_kind": new.notify_kind,
-            "notify_subject": new.notify_subject,
-            "created_at": tx.now,
-        }
+    rows = [
+        fields_of(
+            CreatedTask(
+                id=task_id,
+                node_id=new.node_id,
+                tenant_id=new.tenant_id,
+                kind=new.kind,
+                resource_id=new.resource_id,
+                generation=new.generation,
+                spec=new.spec,
+                deadline=new.deadline,
+                correlation_id=tx.actor.correlation_id,
+                traceparent=tx.actor.traceparent,
+                notify_kind=new.notify_kind,
+                notify_subject=new.notify_subject,
+                created_at=tx.now,
+            )
+        )
         for task_id, new in zip(ids, news, strict=True)
     ]
     tx.later.insert(queries.TASK_REPLACE, rows)
@@ -171,14 +155,14 @@ async def tasks_create(tx: Tx, news: Sequence[NewTask]) -> list[str]:
     return ids
 
 
-async def tasks_of_resource(connection: Connection, resource_id: str) -> list[TaskRecord]:
-    """All tasks that were ever sent for the resource, oldest generation first."""
-    return [_record(row) for row in await queries.tasks_of_resource(connection, resource_id)]
+async def tasks_of_resource(connection: Connection, resource_id: str) -> list[TaskRow]:
+    """List all tasks that were ever sent for the resource, oldest generation first."""
+    return await queries.tasks_of_resource(connection, resource_id)
 
 
-async def newest_tasks(connection: Connection, resource_ids: Sequence[str]) -> dict[str, TaskRecord]:
-    """The newest task of each resource that has any."""
-    return {row["resource_id"]: _record(row) for row in await queries.newest_tasks(connection, resource_ids)}
+async def newest_tasks(connection: Connection, resource_ids: Sequence[str]) -> dict[str, TaskRow]:
+    """Return the newest task of each resource that has any."""
+    return {row.resource_id: row for row in await queries.newest_tasks(connection, resource_ids)}
 
 
 async def report_store(tx: Tx, node_id: str, task_id: str, report: TaskReport, key_generation: int) -> ReportedTask:
@@ -189,17 +173,17 @@ async def report_store(tx: Tx, node_id: str, task_id: str, report: TaskReport, k
     asked = await queries.task_notifies(tx.connection, node_id, task_id)
     if asked is None:
         raise Problem("task_not_found")
-    await leases.enqueue(tx, asked["notify_kind"], [asked["notify_subject"]])
+    await leases.enqueue(tx, asked.notify_kind, [asked.notify_subject])
     row = await queries.task_lock(tx.connection, node_id, task_id)
     if row is None:
         raise Problem("task_not_found")
-    if row["generation"] != report.generation or row["status"] in ("superseded", "expired"):
-        raise Problem("stale_generation", f"The task is {row['status']}, of generation {row['generation']}.")
+    if row.generation != report.generation or row.status in ("superseded", "expired"):
+        raise Problem("stale_generation", f"The task is {row.status}, of generation {row.generation}.")
     digest = report.digest()
-    if row["status"] != "pending":
-        if bytes(row["report_sha256"]) != digest:
+    if row.status != "pending":
+        if row.report_sha256 != digest:
             raise Problem("task_already_reported")
-        return ReportedTask(row["kind"], row["resource_id"], first=False)
+        return ReportedTask(row.kind, row.resource_id, first=False)
     await queries.task_report(
         tx.connection,
         task_id,
@@ -212,7 +196,7 @@ async def report_store(tx: Tx, node_id: str, task_id: str, report: TaskReport, k
         key_generation,
         tx.now,
     )
-    return ReportedTask(row["kind"], row["resource_id"], first=True)
+    return ReportedTask(row.kind, row.resource_id, first=True)
 
 
 async def progress_store(tx: Tx, node_id: str, task_id: str, generation: int, phases: list[dict[str, object]]) -> None:
@@ -222,10 +206,6 @@ async def progress_store(tx: Tx, node_id: str, task_id: str, generation: int, ph
     if await queries.task_lock(tx.connection, node_id, task_id) is None:
         raise Problem("task_not_found")
     raise Problem("stale_generation")
-
-
-def _record(row: DictRow) -> TaskRecord:
-    return TaskRecord(**{name: row[name] for name in TaskRecord.__slots__})
 
 
 async def mark_failed(tx: Tx, task_id: str, failure: dict[str, object]) -> None:
@@ -253,8 +233,8 @@ async def tasks_expire(tx: Tx) -> None:
     """End those whose deadline has passed without a result, and wake who asked for them."""
     notified: dict[str, list[str]] = defaultdict(list)
     for row in await queries.tasks_expire(tx.connection, tx.now - EXPIRY_GRACE, tx.now):
-        if row["notify_subject"] not in notified[row["notify_kind"]]:
-            notified[row["notify_kind"]].append(row["notify_subject"])
+        if row.notify_subject not in notified[row.notify_kind]:
+            notified[row.notify_kind].append(row.notify_subject)
     for kind, subjects in notified.items():
         await leases.enqueue(tx, kind, subjects)
 
@@ -262,14 +242,14 @@ async def tasks_expire(tx: Tx) -> None:
 async def task_list(connection: Connection, node_id: str, after: str | None, limit: int) -> Page[Task]:
     """The tasks of a node, newest first."""
     rows = await queries.task_list(connection, node_id, after, limit + 1)
-    return Page[Task].of([Task(**row) for row in rows], limit)
+    return Page[Task].of([Task(**fields_of(row)) for row in rows], limit)
 
 
 async def task_show(connection: Connection, task_id: str) -> Task:
     row = await queries.task_show(connection, task_id)
     if row is None:
         raise not_found("task", task_id)
-    return Task(**row)
+    return Task(**fields_of(row))
 
 
 async def next_generation(connection: Connection, resource_id: str) -> int:

@@ -11,7 +11,7 @@ from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.capacity import service as capacity
 from gpuaas_server.host_tasks import service as host_tasks
-from gpuaas_server.host_tasks.service import NewTask, TaskRecord
+from gpuaas_server.host_tasks.service import NewTask, TaskRow
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.nodes import machine, queries
 
@@ -81,7 +81,7 @@ async def end_overstayers(tx: Tx, node_id: str, held: Sequence[str]) -> list[str
     return ended
 
 
-def sent_of(sent: Sequence[TaskRecord]) -> Sent | None:
+def sent_of(sent: Sequence[TaskRow]) -> Sent | None:
     """From the tasks of one allocation, oldest generation first."""
     if not sent:
         return None

@@ -61,7 +61,7 @@ class Proof:
     """The receipts of an operation, held, and what is known of the hosts that have not answered for good."""
 
     receipts: Sequence[DictRow]
-    looks: Mapping[str, host_tasks.TaskRecord]  # by receipt
+    looks: Mapping[str, host_tasks.TaskRow]  # by receipt
     lost: frozenset[str]  # nodes
 
 
@@ -136,7 +136,7 @@ def inspection(row: Mapping[str, object], attempt: int) -> host_tasks.NewTask:
     return host_tasks.NewTask(str(row["node_id"]), str(row["tenant_id"]), "inspect", *subject)
 
 
-def _snapshot(row: DictRow, task: host_tasks.TaskRecord | None, lost: bool) -> Snapshot:
+def _snapshot(row: DictRow, task: host_tasks.TaskRow | None, lost: bool) -> Snapshot:
     look = None
     if task is not None:
         look = HostLook(task.generation, task.status, task.result or {}, task.evidence or {}, task.failure)

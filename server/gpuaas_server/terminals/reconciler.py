@@ -34,7 +34,7 @@ class TerminalMachine:
         return None
 
 
-def _snapshot(row: TerminalRow, task: host_tasks.TaskRecord | None, lost: bool) -> Snapshot:
+def _snapshot(row: TerminalRow, task: host_tasks.TaskRow | None, lost: bool) -> Snapshot:
     return Snapshot(
         status=row.status,
         open_by=row.open_by,

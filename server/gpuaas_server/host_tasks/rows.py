@@ -1,0 +1,81 @@
+"""The rows of host tasks: each class has the columns of the table, or of one question to the database."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRow:
+    """A task as it is stored, with what the agent reported."""
+
+    id: str
+    node_id: str
+    tenant_id: str | None
+    kind: str
+    resource_id: str
+    generation: int
+    spec: dict[str, object]
+    status: str  # pending, succeeded, failed, refused, expired, superseded
+    phases: list[dict[str, object]]
+    result: dict[str, object] | None
+    evidence: dict[str, object] | None
+    failure: dict[str, object] | None
+    deadline: datetime
+    correlation_id: str
+    created_at: datetime
+    reported_at: datetime | None
+    reported_key_generation: int | None  # of the node's key that signed the report
+
+
+@dataclass(frozen=True, slots=True)
+class CreatedTask:
+    """The columns that a creation writes."""
+
+    id: str
+    node_id: str
+    tenant_id: str | None
+    kind: str
+    resource_id: str
+    generation: int
+    spec: dict[str, object]
+    deadline: datetime
+    correlation_id: str
+    traceparent: str
+    notify_kind: str
+    notify_subject: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class PendingTask:
+    """A node with one of its pending tasks. A node without any has one such row, whose task columns are null."""
+
+    node_id: str
+    key_generation: int
+    id: str | None
+    kind: str | None
+    resource_id: str | None
+    generation: int | None
+    deadline: datetime | None
+    correlation_id: str | None
+    traceparent: str | None
+    spec: dict[str, object] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Notification:
+    """The work row that runs when a task's result is in."""
+
+    notify_kind: str
+    notify_subject: str
+
+
+@dataclass(frozen=True, slots=True)
+class LockedTask:
+    """What decides whether a report of the task is taken."""
+
+    kind: str
+    resource_id: str
+    generation: int
+    status: str
+    report_sha256: bytes | None
