@@ -111,8 +111,9 @@ def test_the_check_of_commands_finds_wrong_ones() -> None:
             CHECKS[program](arguments)
 
 
-def test_the_drawn_states_are_those_of_the_machine() -> None:
-    check = [sys.executable, str(REPOSITORY / "tools/state-diagram"), "--check"]
+@pytest.mark.parametrize("drawing", ["state-diagram", "import-graph"])
+def test_what_is_drawn_is_what_the_code_says(drawing: str) -> None:
+    check = [sys.executable, str(REPOSITORY / "tools" / drawing), "--check"]
     result = subprocess.run(check, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
 

@@ -1,1 +1,1 @@
-"""The platform's own keys and what is signed with them: SSH certificates, the API's TLS certificate; people's SSH keys."""
+"""Access of people and controllers: SSH keys, grants, login certificates, credentials, members, key rotation."""

@@ -1,1 +1,1 @@
-"""Admission: every call passes the gate, which says who it is, where they want to go, and whether they may."""
+"""The gate that every call passes: who is it, where do they want to go, may they. Refusals are written down."""

@@ -1,1 +1,1 @@
-"""Host tasks: signed orders to the agent of a node, and what came of them."""
+"""Signed orders to the agent of a node, and what came of them."""

@@ -1,1 +1,1 @@
-"""Who is calling and what they may do: users, service accounts, tokens, roles, and the gate of every call."""
+"""Who is calling and what they may do: users, service accounts, sessions, tokens, roles, and the table of the policy."""

@@ -1,1 +1,1 @@
-"""The hosts: their enrolment, their signed agent calls, their tasks, their liveness, and what operators do with them."""
+"""The hosts: their enrolment, their signed agent calls, their liveness, and what operators do with them."""

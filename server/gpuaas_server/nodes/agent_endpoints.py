@@ -22,7 +22,6 @@ from gpuaas_server.nodes import (
     facts,
     host_certificates,
     inventory,
-    node_key_queries,
     node_keys,
     signatures,
 )
@@ -93,10 +92,9 @@ async def agent_enrol(body: Enrol, call: Annotated[Call, admitted("agent_enrol")
     nonce = signatures.read_authorization(call.request.headers["authorization"]).nonce
     async with call.platform.transaction(call.admission.scope, call.actor) as tx:
         node_id = await enrolment.node_enrol(tx, body, nonce, node_keys.key_life(call.platform.settings))
-        [row] = await node_key_queries.node_keys(tx.connection, [node_id])
-    key = {name: row[name] for name in ("key_generation", "key_expires_at")}
+        key = await node_keys.current_key(tx.connection, node_id)
     wait = facts.poll_wait_seconds(call.platform.settings.node_lost_seconds)
-    return reply(Enrolled(node_id=node_id, poll_wait_seconds=wait, **key, **dict(trust)))
+    return reply(Enrolled(node_id=node_id, poll_wait_seconds=wait, **dict(key), **dict(trust)))
 
 
 @router.post("/heartbeat", response_model=PlatformTrust, responses=problem_responses(*_SIGNED))

@@ -1,28 +1,10 @@
-"""The liveness machine: ONE recurring work row looks at all nodes with one set-based query, and marks who fell silent.
-
-Also sweeps what agents leave behind: old nonces, and tasks whose deadline passed without a result.
-"""
+"""What becomes of nodes that fall silent, and of their maintenance windows. Pure."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from gpuaas_server.audit import service as audit
-from gpuaas_server.audit.service import AuditEntry
-from gpuaas_server.capacity import service as capacity
-from gpuaas_server.events import service as events
-from gpuaas_server.events.service import NewEvent
-from gpuaas_server.host_tasks import service as host_tasks
-from gpuaas_server.kernel.context import Platform, Tx
-from gpuaas_server.kernel.database import Connection
-from gpuaas_server.nodes import liveness_queries as queries
-from gpuaas_server.nodes.hooks import HostChange, node_hooks
-
 KIND = "node_liveness"
 SUBJECT = "all"  # one row for the fleet: the cost of looking does not grow with idle work rows
-
-LISTENER_FRESH = timedelta(seconds=15)
-NONCE_LIFE = timedelta(minutes=3)  # twice the allowed skew, and some more
-LISTENER_LIFE = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,41 +36,18 @@ def judge(fleet: FleetPulse, now: datetime, patience: timedelta) -> LivenessVerd
     return LivenessVerdict(lost, back)
 
 
-class NodeLivenessMachine:
-    kind = KIND
+@dataclass(frozen=True, slots=True)
+class WindowStep:
+    """The state that the window gets now, if it gets another, and when to look again."""
 
-    def __init__(self, platform: Platform) -> None:
-        seconds = platform.settings.node_lost_seconds
-        self._patience = timedelta(seconds=seconds)
-        self._interval = timedelta(seconds=max(1.0, min(5.0, seconds / 5)))
-        self._clock = platform.clock
-
-    async def load(self, connection: Connection, subject: str) -> FleetPulse:
-        now = self._clock()
-        rows = await queries.liveness_crossings(connection, now - self._patience)
-        since = await queries.listening_since(connection, now - LISTENER_FRESH)
-        pulses = tuple(NodePulse(row["id"], row["last_seen_at"], row["lost_since"]) for row in rows)
-        return FleetPulse(pulses, since)
-
-    def decide(self, snapshot: FleetPulse, now: datetime) -> LivenessVerdict:
-        return judge(snapshot, now, self._patience)
-
-    async def apply(self, tx: Tx, snapshot: FleetPulse, decision: LivenessVerdict) -> datetime:
-        await _mark(tx, decision.lost, tx.now, "node.lost")
-        await _mark(tx, decision.back, None, "node.back")
-        await host_tasks.tasks_expire(tx)
-        await queries.sweep(tx.connection, tx.now - NONCE_LIFE, tx.now - LISTENER_LIFE)
-        return tx.now + self._interval
+    state: str | None
+    again_at: datetime | None
 
 
-async def _mark(tx: Tx, node_ids: tuple[str, ...], lost_since: datetime | None, event: str) -> None:
-    if not node_ids:
-        return
-    rows = await queries.nodes_mark(tx.connection, sorted(node_ids), lost_since)
-    if rows:  # before capacity's locks: the allocations' machine takes its work rows before those too
-        await node_hooks().host_changed(tx, HostChange(event.removeprefix("node."), [row["id"] for row in rows]))
-    for row in rows:
-        await capacity.node_eligibility_set(tx, row["id"], lost_since is None and not row["cordoned"])
-    if rows:
-        await events.emit(tx, *(NewEvent(event, row["id"]) for row in rows))
-        await audit.record(tx, *(AuditEntry(event.replace(".", "_"), row["id"]) for row in rows))
+def decide_window(state: str, starts_at: datetime, ends_at: datetime, now: datetime) -> WindowStep:
+    """A window that nobody could begin in its time ends without having begun."""
+    if now >= ends_at:
+        return WindowStep("ended", None)
+    if state == "planned" and now >= starts_at:
+        return WindowStep("active", ends_at)
+    return WindowStep(None, starts_at if state == "planned" else ends_at)

@@ -15,6 +15,7 @@ from gpuaas_server.events.service import NewEvent
 from gpuaas_server.host_tasks import service as host_tasks
 from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.nodes import node_key_queries as queries
@@ -27,6 +28,12 @@ APPROVED_FOR = timedelta(days=1)
 
 def key_life(settings: Settings) -> timedelta:
     return timedelta(days=settings.node_key_days)
+
+
+async def current_key(connection: Connection, node_id: str) -> NodeKey:
+    """Which key of the node is alive, and until when."""
+    [row] = await queries.node_keys(connection, [node_id])
+    return NodeKey(key_generation=row["key_generation"], key_expires_at=row["key_expires_at"])
 
 
 async def node_key_rotate(

@@ -13,7 +13,7 @@ from gpuaas_server.artifacts.deletion import ArtifactDeleteMachine
 from gpuaas_server.artifacts.reconciler import ArtifactCheckMachine, PublishIntentMachine
 from gpuaas_server.deletions.reconciler import DeletionMachine
 from gpuaas_server.events.relay import JsonLinesSink, relay
-from gpuaas_server.housekeeping import machine as housekeeping
+from gpuaas_server.housekeeping import reconciler as housekeeping
 from gpuaas_server.identity import signing_keys
 from gpuaas_server.instances.reconciler import (
     ControllerLeasesMachine,
@@ -26,8 +26,8 @@ from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.metrics import registry
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.kernel.tasks import stop
-from gpuaas_server.nodes import machine as liveness
-from gpuaas_server.nodes.maintenance_machine import MaintenanceMachine
+from gpuaas_server.nodes.machine import SUBJECT as ALL_NODES
+from gpuaas_server.nodes.reconciler import MaintenanceMachine, NodeLivenessMachine
 from gpuaas_server.pki import service as pki
 from gpuaas_server.runtime import running_platform
 from gpuaas_server.secrets.custody_reconciler import KeyCustodyMachine
@@ -62,7 +62,7 @@ def build_worker(platform: Platform) -> Worker:
             ArtifactCheckMachine(),
             ArtifactDeleteMachine(platform.settings),
             DeletionMachine(platform.settings),
-            liveness.NodeLivenessMachine(platform),
+            NodeLivenessMachine(platform),
             MaintenanceMachine(),
             housekeeping.HousekeepingMachine(platform),
             SecretRewrapMachine(platform),
@@ -75,7 +75,7 @@ def build_worker(platform: Platform) -> Worker:
 async def ensure_recurring_work(platform: Platform) -> None:
     async with platform.transaction(PLATFORM, system_actor("worker")) as tx:
         await leases.enqueue(tx, housekeeping.HousekeepingMachine.kind, [housekeeping.SUBJECT])
-        await leases.enqueue(tx, liveness.NodeLivenessMachine.kind, [liveness.SUBJECT])
+        await leases.enqueue(tx, NodeLivenessMachine.kind, [ALL_NODES])
         await leases.enqueue(tx, KeyCustodyMachine.kind, list(KEY_SOURCES))
         await leases.enqueue(tx, REWRAP, [ALL_SECRETS])  # the backend may be another one than before
 

@@ -1,1 +1,1 @@
-"""Tenants, their projects, and who is a member of them."""
+"""Tenants and their projects."""

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from gpuaas_server.housekeeping.machine import HousekeepingMachine
+from gpuaas_server.housekeeping.reconciler import HousekeepingMachine
 from gpuaas_server.identity.cookies import COOKIE
 from gpuaas_server.kernel.context import system_actor
 from gpuaas_server.kernel.database import PLATFORM

@@ -6,7 +6,7 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from gpuaas_server.housekeeping.machine import HousekeepingMachine
+from gpuaas_server.housekeeping.reconciler import HousekeepingMachine
 from gpuaas_server.identity.sessions import RefreshToken
 from gpuaas_server.kernel.context import Platform, system_actor
 from gpuaas_server.kernel.database import PLATFORM

@@ -2,7 +2,8 @@
 
 from gpuaas_server.kernel.context import system_actor
 from gpuaas_server.kernel.database import PLATFORM
-from gpuaas_server.nodes.machine import FleetPulse, LivenessVerdict, NodeLivenessMachine
+from gpuaas_server.nodes.machine import FleetPulse, LivenessVerdict
+from gpuaas_server.nodes.reconciler import NodeLivenessMachine
 from tests_support.agents import Json
 from tests_support.apps import AppSite
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from gpuaas_server.kernel.context import Platform, system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.nodes.liveness import Liveness
-from gpuaas_server.nodes.machine import FleetPulse, LivenessVerdict, NodeLivenessMachine, NodePulse, judge
+from gpuaas_server.nodes.machine import FleetPulse, LivenessVerdict, NodePulse, judge
+from gpuaas_server.nodes.reconciler import NodeLivenessMachine
 from tests_support.agents import MovableClock, Site
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

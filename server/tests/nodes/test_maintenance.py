@@ -7,7 +7,8 @@ import pytest
 
 from gpuaas_server.allocations.reconciler import AllocationMachine
 from gpuaas_server.kernel.context import Platform
-from gpuaas_server.nodes.maintenance_machine import MaintenanceMachine, WindowStep, decide
+from gpuaas_server.nodes.machine import WindowStep, decide_window
+from gpuaas_server.nodes.reconciler import MaintenanceMachine
 from gpuaas_server.work.worker import Worker
 from tests_support import agents
 from tests_support.agents import Json, MovableClock
@@ -29,7 +30,7 @@ MOMENT = timedelta(seconds=1)
     ],
 )
 def test_a_window_begins_and_ends_in_time(state: str, now: datetime, step: WindowStep) -> None:
-    assert decide(state, START, END, now) == step
+    assert decide_window(state, START, END, now) == step
 
 
 class Maintenance(Story):

@@ -5,7 +5,8 @@ from typing import Self
 from gpuaas_server.allocations.reconciler import AllocationMachine
 from gpuaas_server.kernel.context import system_actor
 from gpuaas_server.kernel.database import PLATFORM
-from gpuaas_server.nodes.machine import FleetPulse, LivenessVerdict, NodeLivenessMachine
+from gpuaas_server.nodes.machine import FleetPulse, LivenessVerdict
+from gpuaas_server.nodes.reconciler import NodeLivenessMachine
 from gpuaas_server.work.worker import Worker
 from tests_support.agents import Host, Json, Site, inventory, slot
 from tests_support.capacity_checks import assert_consistent

@@ -2,8 +2,8 @@
 
 from datetime import timedelta
 
-from gpuaas_server.housekeeping import machine
-from gpuaas_server.housekeeping.machine import HousekeepingMachine
+from gpuaas_server.housekeeping import reconciler
+from gpuaas_server.housekeeping.reconciler import HousekeepingMachine
 from gpuaas_server.kernel.context import Platform, system_actor
 from gpuaas_server.kernel.database import PLATFORM
 
@@ -18,4 +18,4 @@ async def sweep(platform: Platform) -> timedelta:
     """One portion of everything; how long until the next."""
     sweeper = HousekeepingMachine(platform)
     async with platform.transaction(PLATFORM, system_actor("worker/housekeeping")) as tx:
-        return await sweeper.apply(tx, machine.SUBJECT, sweeper.decide(machine.SUBJECT, tx.now)) - tx.now
+        return await sweeper.apply(tx, reconciler.SUBJECT, sweeper.decide(reconciler.SUBJECT, tx.now)) - tx.now

@@ -1,0 +1,93 @@
+"""Reconcilers of nodes: liveness, ONE recurring work row that looks at all nodes with one set-based query and marks who fell
+silent; and maintenance, which begins and ends the window of a node in time.
+
+Liveness also sweeps what agents leave behind: old nonces, and tasks whose deadline passed without a result.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from psycopg.rows import DictRow
+
+from gpuaas_server.audit import service as audit
+from gpuaas_server.audit.service import AuditEntry
+from gpuaas_server.capacity import service as capacity
+from gpuaas_server.events import service as events
+from gpuaas_server.events.service import NewEvent
+from gpuaas_server.host_tasks import service as host_tasks
+from gpuaas_server.kernel.context import Platform, Tx
+from gpuaas_server.kernel.database import Connection
+from gpuaas_server.nodes import liveness_queries, maintenance, maintenance_queries, queries
+from gpuaas_server.nodes.hooks import HostChange, node_hooks
+from gpuaas_server.nodes.machine import KIND, FleetPulse, LivenessVerdict, NodePulse, WindowStep, decide_window, judge
+
+LISTENER_FRESH = timedelta(seconds=15)
+NONCE_LIFE = timedelta(minutes=3)  # twice the allowed skew, and some more
+LISTENER_LIFE = timedelta(days=1)
+
+
+class NodeLivenessMachine:
+    kind = KIND
+
+    def __init__(self, platform: Platform) -> None:
+        seconds = platform.settings.node_lost_seconds
+        self._patience = timedelta(seconds=seconds)
+        self._interval = timedelta(seconds=max(1.0, min(5.0, seconds / 5)))
+        self._clock = platform.clock
+
+    async def load(self, connection: Connection, subject: str) -> FleetPulse:
+        now = self._clock()
+        rows = await liveness_queries.liveness_crossings(connection, now - self._patience)
+        since = await liveness_queries.listening_since(connection, now - LISTENER_FRESH)
+        pulses = tuple(NodePulse(row["id"], row["last_seen_at"], row["lost_since"]) for row in rows)
+        return FleetPulse(pulses, since)
+
+    def decide(self, snapshot: FleetPulse, now: datetime) -> LivenessVerdict:
+        return judge(snapshot, now, self._patience)
+
+    async def apply(self, tx: Tx, snapshot: FleetPulse, decision: LivenessVerdict) -> datetime:
+        await _mark(tx, decision.lost, tx.now, "node.lost")
+        await _mark(tx, decision.back, None, "node.back")
+        await host_tasks.tasks_expire(tx)
+        await liveness_queries.sweep(tx.connection, tx.now - NONCE_LIFE, tx.now - LISTENER_LIFE)
+        return tx.now + self._interval
+
+
+async def _mark(tx: Tx, node_ids: tuple[str, ...], lost_since: datetime | None, event: str) -> None:
+    if not node_ids:
+        return
+    rows = await liveness_queries.nodes_mark(tx.connection, sorted(node_ids), lost_since)
+    if rows:  # before capacity's locks: the allocations' machine takes its work rows before those too
+        await node_hooks().host_changed(tx, HostChange(event.removeprefix("node."), [row["id"] for row in rows]))
+    for row in rows:
+        await capacity.node_eligibility_set(tx, row["id"], lost_since is None and not row["cordoned"])
+    if rows:
+        await events.emit(tx, *(NewEvent(event, row["id"]) for row in rows))
+        await audit.record(tx, *(AuditEntry(event.replace(".", "_"), row["id"]) for row in rows))
+
+
+@dataclass(frozen=True, slots=True)
+class LiveWindow:
+    """The node's row, locked, and its window."""
+
+    node: DictRow
+    window: DictRow
+
+
+class MaintenanceMachine:
+    kind = maintenance.WORK
+
+    async def load(self, connection: Connection, subject: str) -> LiveWindow | None:
+        node = await queries.node_lock(connection, subject)
+        window = await maintenance_queries.window_live(connection, subject)
+        return None if node is None or window is None else LiveWindow(node, window)
+
+    def decide(self, live: LiveWindow, now: datetime) -> WindowStep:
+        return decide_window(live.window["state"], live.window["starts_at"], live.window["ends_at"], now)
+
+    async def apply(self, tx: Tx, live: LiveWindow, step: WindowStep) -> datetime | None:
+        if step.state == "active":
+            await maintenance.start_window(tx, live.node, live.window)
+        elif step.state == "ended":
+            await maintenance.end_window(tx, live.node, live.window)
+        return step.again_at
