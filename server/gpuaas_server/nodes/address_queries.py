@@ -3,20 +3,21 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from psycopg.rows import DictRow
-
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.rows import fetch_optional
+from gpuaas_server.nodes.rows import RecordedAddresses
 
 
-async def addresses_of_node(connection: Connection, node_id: str) -> DictRow | None:
-    """The node's row, locked, with the addresses that are recorded as its own, each with its kind."""
-    cursor = await connection.execute(
+async def addresses_of_node(connection: Connection, node_id: str) -> RecordedAddresses | None:
+    """Lock the node's row, and return it with the addresses that are recorded as its own, each with its kind."""
+    return await fetch_optional(
+        connection,
+        RecordedAddresses,
         "SELECT n.address, n.slice_addresses, n.source_networks,"
         " coalesce((SELECT jsonb_object_agg(a.address, a.kind) FROM node_addresses a WHERE a.node_id = n.id), '{}') AS recorded"
         " FROM nodes n WHERE n.id = %s FOR NO KEY UPDATE OF n",
         (node_id,),
     )
-    return await cursor.fetchone()
 
 
 async def address_owners(connection: Connection, addresses: Sequence[str]) -> dict[str, str]:

@@ -50,19 +50,19 @@ async def addresses_report(tx: Tx, node_id: str, wanted: NodeAddresses) -> None:
     before = await queries.addresses_of_node(tx.connection, node_id)
     if before is None:
         return
-    if before["source_networks"] is None and not await capacity.live_claims(tx.connection, node_id):
+    if before.source_networks is None and not await capacity.live_claims(tx.connection, node_id):
         await node_key_queries.source_networks_set(tx.connection, node_id, source_networks_of(tx.actor.address))
-    if _is_known(before["address"], before["slice_addresses"], before["recorded"], wanted):
+    if _is_known(before.address, before.slice_addresses, before.recorded, wanted):
         return
     if await capacity.live_claims(tx.connection, node_id):
-        await claim_differs(tx, node_id, "address", before["address"], wanted.host, "a tenant is on the host")
+        await claim_differs(tx, node_id, "address", before.address, wanted.host, "a tenant is on the host")
         return
     owners = await queries.address_owners(tx.connection, list(wanted.kinds()))
     if set(owners.values()) - {node_id}:
-        await claim_differs(tx, node_id, "address", before["address"], wanted.host, "it belongs to another node")
+        await claim_differs(tx, node_id, "address", before.address, wanted.host, "it belongs to another node")
         return
-    await _replace(tx, node_id, before["recorded"], wanted)
-    details: dict[str, object] = {"address": {"before": before["address"], "after": wanted.host}}
+    await _replace(tx, node_id, before.recorded, wanted)
+    details: dict[str, object] = {"address": {"before": before.address, "after": wanted.host}}
     await audit.record(tx, AuditEntry("agent_heartbeat", node_id, details=details))
 
 
@@ -81,8 +81,8 @@ async def address_set(tx: Tx, node_id: str, address: str) -> None:
     """By an administrator, for instance after a move to another network."""
     before = await queries.addresses_of_node(tx.connection, node_id)
     if before is not None:
-        wanted = NodeAddresses.read(address, before["slice_addresses"])
-        await _replace(tx, node_id, before["recorded"], wanted)
+        wanted = NodeAddresses.read(address, before.slice_addresses)
+        await _replace(tx, node_id, before.recorded, wanted)
 
 
 async def address_is_of_node(tx: Tx, node_id: str, address: str) -> bool:
@@ -93,9 +93,9 @@ async def address_is_of_node(tx: Tx, node_id: str, address: str) -> bool:
     normal = normal_target_address(address)
     if before is None or normal is None:
         return False
-    if normal in before["recorded"]:
+    if normal in before.recorded:
         return True
-    if before["slice_addresses"] is not None:
+    if before.slice_addresses is not None:
         return False
     return await queries.addresses_insert(tx.connection, node_id, {normal: "slice"}, tx.now)
 

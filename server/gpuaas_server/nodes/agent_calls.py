@@ -12,10 +12,12 @@ from gpuaas_server.host_tasks.service import TaskReport
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.nodes import addresses, inventory, overstayers, queries
 from gpuaas_server.nodes import facts as node_facts
 from gpuaas_server.nodes.addresses import NodeAddresses
 from gpuaas_server.nodes.agent_schemas import Heartbeat, Phase, PlatformTrust, TaskKey, TaskResult
+from gpuaas_server.nodes.rows import ReportedFacts
 from gpuaas_server.nodes.tls_anchors import AnchorDocuments
 from gpuaas_server.pki import service as pki
 
@@ -43,16 +45,18 @@ async def heartbeat(tx: Tx, node_id: str, body: Heartbeat, has_moved: bool) -> N
     await overstayers.end_overstayers(tx, node_id, [entry.allocation_id for entry in body.allocations])
     await node_facts.claim_store(tx, node_id, body.configuration, body.agent_sha256)
     anchors = None if body.tls_anchors is None else sorted(body.tls_anchors)
-    facts = (body.agent_version, body.boot_id, body.ssh_host_public_key, anchors)
+    facts = ReportedFacts(body.agent_version, body.boot_id, body.ssh_host_public_key, anchors)
     before = await queries.node_facts_set(tx.connection, node_id, facts)
     if before is None:
         return
-    after = dict(zip(queries.NODE_FACTS, facts, strict=True))
+    known = fields_of(before)
     changed: dict[str, object] = {
-        name: {"before": before[name], "after": value} for name, value in after.items() if value != before[name]
+        name: {"before": known[name], "after": value}
+        for name, value in fields_of(facts).items()
+        if value != known[name]
     }
     await audit.record(tx, AuditEntry("agent_heartbeat", node_id, details=changed))
-    if before["boot_id"] not in (None, body.boot_id):
+    if before.boot_id not in (None, body.boot_id):
         await events.emit(tx, NewEvent("node.rebooted", node_id))
 
 

@@ -111,7 +111,7 @@ async def node_update(
 
     async def update(tx: Tx) -> None:
         row = await service.node_lock(tx, node_id, "node_update")
-        call.require_match(row["generation"])
+        call.require_match(row.generation)
         await service.node_update(tx, node_id, row, body)
 
     return await _change(call, node_id, update)

@@ -17,10 +17,12 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.kernel.wipe_grades import provable_grades
 from gpuaas_server.nodes import addresses, enrolment_queries, node_key_queries, queries
 from gpuaas_server.nodes.addresses import NodeAddresses, source_networks_of
 from gpuaas_server.nodes.agent_schemas import Enrol
+from gpuaas_server.nodes.rows import EnrolmentTokenRow, NewNode
 from gpuaas_server.nodes.schemas import EnrolmentToken, EnrolmentTokenCreate, EnrolmentTokenCreated
 from gpuaas_server.nodes.signatures import ENROLLING
 
@@ -39,7 +41,15 @@ async def enrolment_token_create(
 ) -> EnrolmentTokenCreated:
     token, token_id = secrets.token_urlsafe(32), new_id("ent")
     expires_at = tx.now + timedelta(seconds=body.expires_in_seconds)
-    row = (token_id, _digest(token), body.note, body.max_uses, expires_at, tx.actor.id, tx.now)
+    row = EnrolmentTokenRow(
+        id=token_id,
+        token_sha256=_digest(token),
+        note=body.note,
+        max_uses=body.max_uses,
+        expires_at=expires_at,
+        created_by=tx.actor.id,
+        created_at=tx.now,
+    )
     await enrolment_queries.token_insert(tx.connection, row)
     details: dict[str, object] = {"max_uses": body.max_uses, "expires_at": expires_at.isoformat()}
     await audit.record(tx, AuditEntry("enrolment_token_create", token_id, reason=body.note, details=details))
@@ -49,7 +59,7 @@ async def enrolment_token_create(
 
 async def enrolment_token_list(connection: Connection, after: str | None, limit: int) -> Page[EnrolmentToken]:
     rows = await enrolment_queries.token_list(connection, after, limit + 1)
-    return Page[EnrolmentToken].of([EnrolmentToken(**row) for row in rows], limit)
+    return Page[EnrolmentToken].of([EnrolmentToken(**fields_of(row)) for row in rows], limit)
 
 
 async def enrolment_token_revoke(tx: Tx, token_id: str) -> None:
@@ -70,18 +80,18 @@ async def _trade(tx: Tx, body: Enrol, key_expires_at: datetime) -> str:
     """The same token with the same key is the same host asking again: it gets the same id."""
     public_key = base64.b64decode(body.public_key)
     token = await enrolment_queries.token_lock(tx.connection, _digest(body.token))
-    if token is None or token["revoked_at"] is not None:
+    if token is None or token.revoked_at is not None:
         raise Problem("enrolment_token_invalid")
-    known = await enrolment_queries.use_of_key(tx.connection, token["id"], public_key)
+    known = await enrolment_queries.use_of_key(tx.connection, token.id, public_key)
     if known is not None:
         return known
-    if token["expires_at"] <= tx.now:
+    if token.expires_at <= tx.now:
         raise Problem("enrolment_token_invalid", "The enrolment token has expired.")
-    if token["uses"] >= token["max_uses"]:
+    if token.uses >= token.max_uses:
         raise Problem("enrolment_token_used")
     node_id = await _node_of_key(tx, public_key, body, key_expires_at)
-    await enrolment_queries.use_insert(tx.connection, token["id"], public_key, node_id, tx.now)
-    details: dict[str, object] = {"hostname": body.hostname, "address": body.address, "by": token["id"]}
+    await enrolment_queries.use_insert(tx.connection, token.id, public_key, node_id, tx.now)
+    details: dict[str, object] = {"hostname": body.hostname, "address": body.address, "by": token.id}
     await audit.record(tx, AuditEntry("agent_enrol", node_id, details=details))
     await events.emit(tx, NewEvent("node.enrolled", node_id, data={"hostname": body.hostname}))
     return node_id
@@ -91,25 +101,36 @@ async def _node_of_key(tx: Tx, public_key: bytes, body: Enrol, key_expires_at: d
     """A host that kept its key is the node it was before, also with a new token; the key lives on."""
     before = await queries.node_by_key(tx.connection, public_key)
     if before is not None:
-        if before["retired_at"] is not None:
+        if before.retired_at is not None:
             raise Problem("node_retired", "This key belonged to a retired node; make a new one.")
-        await node_key_queries.node_key_extend(tx.connection, before["id"], key_expires_at)
-        await node_key_queries.source_networks_set(tx.connection, before["id"], source_networks_of(tx.actor.address))
-        return str(before["id"])
+        await node_key_queries.node_key_extend(tx.connection, before.id, key_expires_at)
+        await node_key_queries.source_networks_set(tx.connection, before.id, source_networks_of(tx.actor.address))
+        return before.id
     former = await node_key_queries.former_key(tx.connection, public_key)
     if former is not None:
-        generation = {"key_generation": former["key_generation"]}
+        generation: dict[str, object] = {"key_generation": former.key_generation}
         raise Problem("node_key_replaced", "This key was a node's key before; make a new one.", generation)
     node_id = new_id("nod")
     await queries.node_names_lock(tx.connection)
     taken = await queries.node_name_taken(tx.connection, body.hostname, node_id)
     name = f"{body.hostname}-{node_id[-6:]}" if taken else body.hostname
-    where = NodeAddresses.read(body.address, body.slice_addresses)
-    place = (node_id, name, body.hostname, where.host, None if where.slices is None else list(where.slices))
-    claim = (body.configuration, body.agent_sha256)
-    row = (*place, public_key, body.ssh_host_public_key, body.agent_version, key_expires_at, *claim)
-    await queries.node_insert(tx.connection, row, tx.now)
-    await addresses.addresses_create(tx, node_id, where)
+    reported = NodeAddresses.read(body.address, body.slice_addresses)
+    node = NewNode(
+        id=node_id,
+        name=name,
+        hostname=body.hostname,
+        address=reported.host,
+        slice_addresses=None if reported.slices is None else list(reported.slices),
+        public_key=public_key,
+        ssh_host_public_key=body.ssh_host_public_key,
+        agent_version=body.agent_version,
+        key_expires_at=key_expires_at,
+        configuration=body.configuration,
+        agent_sha256=body.agent_sha256,
+        created_at=tx.now,
+    )
+    await queries.node_insert(tx.connection, node)
+    await addresses.addresses_create(tx, node_id, reported)
     await node_key_queries.source_networks_set(tx.connection, node_id, source_networks_of(tx.actor.address))
     await capacity.node_eligibility_set(tx, node_id, True)
     await capacity.node_wipe_grade_set(tx, node_id, provable_grades(body.agent_sha256)[-1])

@@ -1,34 +1,37 @@
 """All SQL of enrolment tokens and their use."""
 
-from collections.abc import Sequence
 from datetime import datetime
 
-from psycopg.rows import DictRow
-
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.rows import (
+    columns_of,
+    fetch_all,
+    fetch_optional,
+    fetch_value,
+    fetch_values,
+    values_insert,
+    values_of,
+)
+from gpuaas_server.nodes.rows import EnrolmentTokenRow
 
-_TOKEN = "id, note, max_uses, uses, expires_at, revoked_at, created_by, created_at"  # noqa: S105
+_TOKEN = columns_of(EnrolmentTokenRow)
 
 
-async def token_insert(connection: Connection, row: Sequence[object]) -> None:
-    """Row of (id, token_sha256, note, max_uses, expires_at, created_by, created_at)."""
-    await connection.execute(
-        "INSERT INTO enrolment_tokens (id, token_sha256, note, max_uses, expires_at, created_by, created_at)"
-        " VALUES (%s, %s, %s, %s, %s, %s, %s)",
-        row,
-    )
+async def token_insert(connection: Connection, row: EnrolmentTokenRow) -> None:
+    await connection.execute(values_insert("enrolment_tokens", EnrolmentTokenRow), values_of(row))
 
 
-async def token_list(connection: Connection, after: str | None, limit: int) -> list[DictRow]:
-    cursor = await connection.execute(
+async def token_list(connection: Connection, after: str | None, limit: int) -> list[EnrolmentTokenRow]:
+    return await fetch_all(
+        connection,
+        EnrolmentTokenRow,
         f"SELECT {_TOKEN} FROM enrolment_tokens WHERE id < coalesce(%s, 'zzz') ORDER BY id DESC LIMIT %s",
         (after, limit),
     )
-    return await cursor.fetchall()
 
 
 async def token_revoke(connection: Connection, token_id: str, now: datetime) -> bool:
-    """False when there is no such token; revoking twice is once."""
+    """Revoke the token; return False when there is no such token. Revoking twice is no error."""
     cursor = await connection.execute(
         "UPDATE enrolment_tokens SET revoked_at = coalesce(revoked_at, %s) WHERE id = %s RETURNING id",
         (now, token_id),
@@ -36,20 +39,19 @@ async def token_revoke(connection: Connection, token_id: str, now: datetime) -> 
     return await cursor.fetchone() is not None
 
 
-async def token_lock(connection: Connection, token_sha256: bytes) -> DictRow | None:
-    """Locked until the commit: two hosts with one single-use token meet here, and one of them loses."""
-    cursor = await connection.execute(
-        f"SELECT {_TOKEN} FROM enrolment_tokens WHERE token_sha256 = %s FOR UPDATE", (token_sha256,)
+async def token_lock(connection: Connection, token_sha256: bytes) -> EnrolmentTokenRow | None:
+    """Lock the token until the commit: of two hosts with one single-use token, one loses here."""
+    return await fetch_optional(
+        connection,
+        EnrolmentTokenRow,
+        f"SELECT {_TOKEN} FROM enrolment_tokens WHERE token_sha256 = %s FOR UPDATE",
+        (token_sha256,),
     )
-    return await cursor.fetchone()
 
 
 async def use_of_key(connection: Connection, token_id: str, public_key: bytes) -> str | None:
-    cursor = await connection.execute(
-        "SELECT node_id FROM enrolment_uses WHERE token_id = %s AND public_key = %s", (token_id, public_key)
-    )
-    row = await cursor.fetchone()
-    return row["node_id"] if row else None
+    statement = "SELECT node_id FROM enrolment_uses WHERE token_id = %s AND public_key = %s"
+    return await fetch_value(connection, str, statement, (token_id, public_key))
 
 
 async def use_insert(connection: Connection, token_id: str, public_key: bytes, node_id: str, now: datetime) -> None:
@@ -61,12 +63,13 @@ async def use_insert(connection: Connection, token_id: str, public_key: bytes, n
 
 
 async def tokens_delete_before(connection: Connection, before: datetime, portion: int) -> int:
-    """Expired before then, with their uses; the nodes stay."""
-    cursor = await connection.execute(
+    """Delete tokens that expired before then, with their uses; the nodes stay."""
+    ids = await fetch_values(
+        connection,
+        str,
         "SELECT id FROM enrolment_tokens WHERE expires_at < %s ORDER BY expires_at LIMIT %s FOR UPDATE",
         (before, portion),
     )
-    ids = [row["id"] for row in await cursor.fetchall()]
     await connection.execute("DELETE FROM enrolment_uses WHERE token_id = ANY(%s)", (ids,))
     await connection.execute("DELETE FROM enrolment_tokens WHERE id = ANY(%s)", (ids,))
     return len(ids)

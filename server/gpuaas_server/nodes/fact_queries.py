@@ -1,21 +1,20 @@
 """All SQL of what is recorded of a node for its wipes."""
 
-from psycopg.rows import DictRow
-
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.rows import columns_of, fetch_optional
+from gpuaas_server.nodes.rows import RecordedClaim
 
 
-async def claim_show(connection: Connection, node_id: str) -> DictRow | None:
-    cursor = await connection.execute(
-        "SELECT configuration, agent_sha256, erase_drives, differing_claim FROM nodes WHERE id = %s", (node_id,)
+async def claim_show(connection: Connection, node_id: str) -> RecordedClaim | None:
+    return await fetch_optional(
+        connection, RecordedClaim, f"SELECT {columns_of(RecordedClaim)} FROM nodes WHERE id = %s", (node_id,)
     )
-    return await cursor.fetchone()
 
 
 async def claim_record(
     connection: Connection, node_id: str, configuration: str | None, agent_sha256: str | None
 ) -> bool:
-    """False while a tenant has the whole host, or has left it without a proof."""
+    """Record the claim; return False while a tenant has the whole host, or has left it without a proof."""
     cursor = await connection.execute(
         "UPDATE nodes n SET configuration = %s, agent_sha256 = %s, differing_claim = NULL, generation = n.generation + 1"
         " WHERE n.id = %s AND NOT n.facts_frozen AND NOT EXISTS (SELECT 1 FROM allocations a WHERE a.node_id = n.id"

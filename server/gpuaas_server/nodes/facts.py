@@ -28,23 +28,23 @@ async def claim_store(tx: Tx, node_id: str, configuration: str | None, agent_sha
     known = await queries.claim_show(tx.connection, node_id)
     if known is None:
         return
-    if (known["configuration"], known["agent_sha256"]) == (configuration, agent_sha256):
-        if known["differing_claim"] is not None:
+    if (known.configuration, known.agent_sha256) == (configuration, agent_sha256):
+        if known.differing_claim is not None:
             await queries.claim_differs(tx.connection, node_id, None)
         return
     if await queries.claim_record(tx.connection, node_id, configuration, agent_sha256):
-        details = {"before": _digests(known["configuration"], known["agent_sha256"])}
+        details = {"before": _digests(known.configuration, known.agent_sha256)}
         after: dict[str, object] = {"after": _digests(configuration, agent_sha256)}
         await audit.record(tx, AuditEntry("agent_heartbeat", node_id, details=details | after))
-        if (known["agent_sha256"] is None) != (agent_sha256 is None):
+        if (known.agent_sha256 is None) != (agent_sha256 is None):
             await capacity.node_wipe_grade_set(tx, node_id, provable_grades(agent_sha256)[-1])
         return
     differing = claim_digest(configuration, agent_sha256)
-    if known["differing_claim"] == differing:
+    if known.differing_claim == differing:
         return
     await queries.claim_differs(tx.connection, node_id, differing)
     told: dict[str, object] = {
-        "recorded": _digests(known["configuration"], known["agent_sha256"]),
+        "recorded": _digests(known.configuration, known.agent_sha256),
         "reported": _digests(configuration, agent_sha256),
     }
     await audit.record(tx, AuditEntry("node_claim_differs", node_id, details=told))
@@ -62,15 +62,16 @@ async def facts_release(tx: Tx, node_id: str) -> None:
 
 async def wipe_order(connection: Connection, settings: Settings, node_id: str, whole_host: bool) -> dict[str, object]:
     """The part of a wipe's task that is about the node. Of a slice, whose tenant is not root here, only the drives."""
-    known = await queries.claim_show(connection, node_id) or {}
-    order: dict[str, object] = {"erase_drives": known.get("erase_drives", True)}
+    known = await queries.claim_show(connection, node_id)
+    order: dict[str, object] = {"erase_drives": known.erase_drives if known else True}
     if not whole_host:
         return order
-    configuration, identity = known.get("configuration"), await _identity(connection, settings, node_id)
+    configuration = known.configuration if known else None
+    identity = await _identity(connection, settings, node_id)
     expected = {
         "configuration_sha256": text_digest(configuration),
         "trust_sha256": document_digest(identity),
-        "agent_sha256": known.get("agent_sha256"),
+        "agent_sha256": known.agent_sha256 if known else None,
     }
     return {**order, "expected": expected, "restore": {"configuration": configuration, "identity": identity}}
 

@@ -10,7 +10,6 @@ from datetime import datetime, timedelta
 from enum import Enum
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-from psycopg.rows import DictRow
 from starlette.requests import Request
 
 from gpuaas_server.host_tasks.service import TaskInbox
@@ -30,6 +29,7 @@ from gpuaas_server.nodes.liveness import Liveness
 from gpuaas_server.nodes.node_keys import is_over
 from gpuaas_server.nodes.nonces import NonceMemory
 from gpuaas_server.nodes.refusals import ENROL, AgentRefusals, KeyMisuse
+from gpuaas_server.nodes.rows import NodeKeyHistory
 from gpuaas_server.nodes.signatures import ENROLLING, AgentSignature
 from gpuaas_server.pki import service as pki
 
@@ -185,7 +185,7 @@ class AgentGate:
     async def _look_up_nodes(self, node_ids: Sequence[str]) -> dict[str, _KnownNode]:
         async with self._platform.database.connection(PLATFORM) as connection:
             rows = await node_key_queries.node_keys(connection, node_ids)
-        return {row["id"]: _known(row, self._platform.clock()) for row in rows}
+        return {row.id: _known(row, self._platform.clock()) for row in rows}
 
     async def _check_nonce(
         self, request: Request, signature: AgentSignature, body: bytes, node: _KnownNode
@@ -210,28 +210,28 @@ class AgentGate:
 
     async def _mark_nonces(
         self, nonces: Sequence[tuple[str, bytes]]
-    ) -> dict[tuple[str, bytes], tuple[NonceVerdict, int]]:
+    ) -> dict[tuple[str, bytes], tuple[NonceVerdict, int | None]]:
         now = self._platform.clock()
         async with self._platform.database.connection(PLATFORM) as connection:
             rows = await queries.nonces_insert(connection, nonces, now)
         return {
-            (row["node_id"], bytes(row["nonce"])): (
-                NonceVerdict.RETIRED if row["retired"] else NonceVerdict.FRESH,
-                row["key_generation"],
+            (row.node_id, row.nonce): (
+                NonceVerdict.RETIRED if row.retired else NonceVerdict.FRESH,
+                row.key_generation,
             )
             for row in rows
         }
 
 
-def _known(row: DictRow, now: datetime) -> _KnownNode:
-    key = Ed25519PublicKey.from_public_bytes(bytes(row["public_key"]))
+def _known(row: NodeKeyHistory, now: datetime) -> _KnownNode:
+    key = Ed25519PublicKey.from_public_bytes(row.public_key)
     former = tuple(
         _FormerKey(generation, signatures.public_key_from_base64(text), datetime.fromisoformat(ended))
-        for generation, text, ended in row["former"]
+        for generation, text, ended in row.former
     )
-    networks = row["source_networks"]
+    networks = row.source_networks
     sources = None if networks is None else Networks(",".join(networks))
-    return _KnownNode(key, row["name"], row["key_generation"], row["key_expires_at"], now, former, sources)
+    return _KnownNode(key, row.name, row.key_generation, row.key_expires_at, now, former, sources)
 
 
 def _signed(key: Ed25519PublicKey, request: Request, signature: AgentSignature, body: bytes) -> bool:

@@ -2,9 +2,9 @@
 
 from datetime import datetime
 
-from psycopg.rows import DictRow
-
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.rows import fetch_all, fetch_value
+from gpuaas_server.nodes.rows import LivenessCrossing, MarkedNode
 
 
 async def heartbeats_upsert(connection: Connection, seen: dict[str, datetime]) -> None:
@@ -29,34 +29,32 @@ async def listener_upsert(connection: Connection, process: str, since: datetime,
 
 
 async def listening_since(connection: Connection, fresh_after: datetime) -> datetime | None:
-    """Since when at least one process has heard agents without a gap; None: nobody listens now."""
-    cursor = await connection.execute(
-        "SELECT min(listening_since) AS since FROM agent_listeners WHERE flushed_at >= %s", (fresh_after,)
-    )
-    row = await cursor.fetchone()
-    since: datetime | None = row["since"] if row else None
-    return since
+    """Return since when at least one process has heard agents without a gap; None: nobody listens now."""
+    statement = "SELECT min(listening_since) FROM agent_listeners WHERE flushed_at >= %s"
+    return await fetch_value(connection, datetime, statement, (fresh_after,))
 
 
-async def liveness_crossings(connection: Connection, heard_after: datetime) -> list[DictRow]:
-    """Nodes whose last sign of life is on the other side of the line than their mark says."""
-    cursor = await connection.execute(
-        "SELECT n.id, n.name, n.cordoned, n.lost_since, h.last_seen_at"
+async def liveness_crossings(connection: Connection, heard_after: datetime) -> list[LivenessCrossing]:
+    """List nodes whose last sign of life is on the other side of the line than their mark says."""
+    return await fetch_all(
+        connection,
+        LivenessCrossing,
+        "SELECT n.id, h.last_seen_at, n.lost_since"
         " FROM nodes n JOIN node_heartbeats h ON h.node_id = n.id"
         " WHERE n.retired_at IS NULL AND (n.lost_since IS NULL) = (h.last_seen_at < %s) ORDER BY n.id LIMIT 1000",
         (heard_after,),
     )
-    return await cursor.fetchall()
 
 
-async def nodes_mark(connection: Connection, node_ids: list[str], lost_since: datetime | None) -> list[DictRow]:
-    """Set or clear the mark. Answers what the nodes are now; one that was retired meanwhile is left out."""
-    cursor = await connection.execute(
+async def nodes_mark(connection: Connection, node_ids: list[str], lost_since: datetime | None) -> list[MarkedNode]:
+    """Set or clear the mark, and return the nodes; one that was retired meanwhile is left out."""
+    return await fetch_all(
+        connection,
+        MarkedNode,
         "UPDATE nodes SET lost_since = %s, generation = generation + 1"
         " WHERE id = ANY(%s) AND retired_at IS NULL RETURNING id, cordoned",
         (lost_since, node_ids),
     )
-    return await cursor.fetchall()
 
 
 async def sweep(connection: Connection, nonces_before: datetime, listeners_before: datetime) -> None:

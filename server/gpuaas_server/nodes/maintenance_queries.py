@@ -1,57 +1,51 @@
 """All SQL of planned maintenance."""
 
-from collections.abc import Mapping
 from datetime import datetime
 
-from psycopg.rows import DictRow
-
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.rows import columns_of, fetch_all, fetch_optional, fetch_value, values_insert, values_of
+from gpuaas_server.nodes.rows import MaintenanceWindowRow
 
-_COLUMNS = (
-    "id, node_id, state, starts_at, ends_at, reason, cordoned_at, planned_by, created_at, started_at, finished_at,"
-    " finished_by, finished_reason"
-)
+_COLUMNS = columns_of(MaintenanceWindowRow)
 LIVE = "(state = 'planned' OR state = 'active')"
 
 
-async def window_insert(connection: Connection, row: Mapping[str, object]) -> None:
-    await connection.execute(
-        "INSERT INTO maintenance_windows (id, node_id, starts_at, ends_at, reason, cordoned_at, planned_by, created_at)"
-        " VALUES (%(id)s, %(node_id)s, %(starts_at)s, %(ends_at)s, %(reason)s, %(cordoned_at)s, %(planned_by)s,"
-        " %(created_at)s)",
-        row,
-    )
+async def window_insert(connection: Connection, row: MaintenanceWindowRow) -> None:
+    await connection.execute(values_insert("maintenance_windows", MaintenanceWindowRow), values_of(row))
 
 
 async def window_list(
     connection: Connection, node_id: str | None, state: str | None, after: str | None, limit: int
-) -> list[DictRow]:
-    cursor = await connection.execute(
+) -> list[MaintenanceWindowRow]:
+    return await fetch_all(
+        connection,
+        MaintenanceWindowRow,
         f"SELECT {_COLUMNS} FROM maintenance_windows WHERE (%(node)s::text IS NULL OR node_id = %(node)s)"
         " AND (%(state)s::text IS NULL OR state = %(state)s)"
         " AND id < coalesce(%(after)s, 'zzz') ORDER BY id DESC LIMIT %(limit)s",
         {"node": node_id, "state": state, "after": after, "limit": limit},
     )
-    return await cursor.fetchall()
 
 
 async def window_node(connection: Connection, window_id: str) -> str | None:
-    cursor = await connection.execute("SELECT node_id FROM maintenance_windows WHERE id = %s", (window_id,))
-    row = await cursor.fetchone()
-    return row["node_id"] if row else None
+    statement = "SELECT node_id FROM maintenance_windows WHERE id = %s"
+    return await fetch_value(connection, str, statement, (window_id,))
 
 
-async def window_show(connection: Connection, window_id: str) -> DictRow | None:
-    cursor = await connection.execute(f"SELECT {_COLUMNS} FROM maintenance_windows WHERE id = %s", (window_id,))
-    return await cursor.fetchone()
-
-
-async def window_live(connection: Connection, node_id: str) -> DictRow | None:
-    """The one that is planned or active. Whoever holds the node's row may change it."""
-    cursor = await connection.execute(
-        f"SELECT {_COLUMNS} FROM maintenance_windows WHERE node_id = %s AND {LIVE}", (node_id,)
+async def window_show(connection: Connection, window_id: str) -> MaintenanceWindowRow | None:
+    return await fetch_optional(
+        connection, MaintenanceWindowRow, f"SELECT {_COLUMNS} FROM maintenance_windows WHERE id = %s", (window_id,)
     )
-    return await cursor.fetchone()
+
+
+async def window_live(connection: Connection, node_id: str) -> MaintenanceWindowRow | None:
+    """Return the window that is planned or active. Whoever has the node's lock may change it."""
+    return await fetch_optional(
+        connection,
+        MaintenanceWindowRow,
+        f"SELECT {_COLUMNS} FROM maintenance_windows WHERE node_id = %s AND {LIVE}",
+        (node_id,),
+    )
 
 
 async def window_start(connection: Connection, window_id: str, cordoned_at: datetime | None, now: datetime) -> None:

@@ -3,59 +3,56 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from psycopg.rows import DictRow
-
 from gpuaas_server.kernel.database import Connection
+from gpuaas_server.kernel.rows import columns_of, fetch_all, fetch_one, fetch_optional
+from gpuaas_server.nodes.rows import EndingKeys, FormerKeyOwner, NodeKeyHistory, NodeKeyRow
 
-FORMER_KEYS = 4  # so many of a node's former keys are recognised
-_KEY = "id, name, public_key, key_generation, key_expires_at, source_networks"
+_KEY = columns_of(NodeKeyRow)
 
 
-async def node_keys(connection: Connection, node_ids: Sequence[str]) -> list[DictRow]:
-    """The keys of nodes, each with the latest of its former ones as [generation, base64, end]."""
-    cursor = await connection.execute(
-        f"SELECT {_KEY}, (SELECT coalesce(jsonb_agg(jsonb_build_array(f.key_generation, encode(f.public_key, 'base64'),"
-        " f.ended_at)), '[]') FROM (SELECT key_generation, public_key, ended_at FROM node_former_keys k"
-        f" WHERE k.node_id = nodes.id ORDER BY key_generation DESC LIMIT {FORMER_KEYS}) f) AS former"
-        " FROM nodes WHERE id = ANY(%s)",
+async def node_keys(connection: Connection, node_ids: Sequence[str]) -> list[NodeKeyHistory]:
+    """Return the keys of nodes, each with the latest of its former ones."""
+    return await fetch_all(
+        connection,
+        NodeKeyHistory,
+        f"SELECT {columns_of(NodeKeyHistory)} FROM nodes WHERE id = ANY(%s)",
         (list(node_ids),),
     )
-    return await cursor.fetchall()
 
 
-async def node_key_lock(connection: Connection, node_id: str) -> DictRow | None:
-    cursor = await connection.execute(f"SELECT {_KEY} FROM nodes WHERE id = %s FOR NO KEY UPDATE", (node_id,))
-    return await cursor.fetchone()
+async def node_key_lock(connection: Connection, node_id: str) -> NodeKeyRow | None:
+    return await fetch_optional(
+        connection, NodeKeyRow, f"SELECT {_KEY} FROM nodes WHERE id = %s FOR NO KEY UPDATE", (node_id,)
+    )
 
 
 async def node_key_set(
     connection: Connection, node_id: str, public_key: bytes, expires_at: datetime, now: datetime
-) -> DictRow:
-    """The key of before is dead from now on."""
+) -> NodeKeyRow:
+    """Give the node another key. The key of before is dead from now on."""
     await connection.execute(
         "INSERT INTO node_former_keys (node_id, key_generation, public_key, ended_at)"
         " SELECT id, key_generation, public_key, %s FROM nodes WHERE id = %s",
         (now, node_id),
     )
-    cursor = await connection.execute(
+    return await fetch_one(
+        connection,
+        NodeKeyRow,
         "UPDATE nodes SET public_key = %s, key_generation = key_generation + 1, key_expires_at = %s WHERE id = %s"
         f" RETURNING {_KEY}",
         (public_key, expires_at, node_id),
     )
-    row = await cursor.fetchone()
-    if row is None:
-        raise RuntimeError("the node vanished under its lock")
-    return row
 
 
-async def former_key(connection: Connection, public_key: bytes) -> DictRow | None:
-    """The node that had this key before, and which generation its key has now."""
-    cursor = await connection.execute(
+async def former_key(connection: Connection, public_key: bytes) -> FormerKeyOwner | None:
+    """Return the node that had this key before, and which generation its key has now."""
+    return await fetch_optional(
+        connection,
+        FormerKeyOwner,
         "SELECT n.id, n.key_generation FROM node_former_keys f JOIN nodes n ON n.id = f.node_id WHERE f.public_key = %s"
         " LIMIT 1",
         (public_key,),
     )
-    return await cursor.fetchone()
 
 
 async def former_keys_delete(connection: Connection, node_id: str, before: int) -> None:
@@ -84,12 +81,12 @@ async def node_key_extend(connection: Connection, node_id: str, expires_at: date
     await connection.execute("UPDATE nodes SET key_expires_at = %s WHERE id = %s", (expires_at, node_id))
 
 
-async def keys_ending(connection: Connection, now: datetime, late: datetime) -> DictRow:
-    """How many keys of nodes in use have ended, and how many end before `late`."""
-    cursor = await connection.execute(
+async def keys_ending(connection: Connection, now: datetime, late: datetime) -> EndingKeys:
+    """Count the keys of nodes in use that have ended, and those that end before `late`."""
+    return await fetch_one(
+        connection,
+        EndingKeys,
         "SELECT count(*) FILTER (WHERE key_expires_at <= %s) AS expired,"
         " count(*) FILTER (WHERE key_expires_at > %s) AS late FROM nodes WHERE retired_at IS NULL AND key_expires_at < %s",
         (now, now, late),
     )
-    row = await cursor.fetchone()
-    return row or {"expired": 0, "late": 0}

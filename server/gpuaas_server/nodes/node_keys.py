@@ -33,7 +33,7 @@ def key_life(settings: Settings) -> timedelta:
 async def current_key(connection: Connection, node_id: str) -> NodeKey:
     """Which key of the node is alive, and until when."""
     [row] = await queries.node_keys(connection, [node_id])
-    return NodeKey(key_generation=row["key_generation"], key_expires_at=row["key_expires_at"])
+    return NodeKey(key_generation=row.key_generation, key_expires_at=row.key_expires_at)
 
 
 async def node_key_rotate(
@@ -45,27 +45,27 @@ async def node_key_rotate(
     row = await queries.node_key_lock(tx.connection, node_id)
     if row is None:
         raise Problem("agent_signature_invalid")
-    if bytes(row["public_key"]) != public_key:
-        if not signed_by(bytes(row["public_key"])):
+    if row.public_key != public_key:
+        if not signed_by(row.public_key):
             raise Problem("agent_signature_invalid", "Only the node's current key brings in another.")
         if await queries.former_key(tx.connection, public_key) is not None:
             raise Problem("node_key_replaced", "This key was a node's key before; make a new one.")
         row = await queries.node_key_set(tx.connection, node_id, public_key, tx.now + life, tx.now)
-        await queries.former_keys_delete(tx.connection, node_id, row["key_generation"] - REMEMBERED)
+        await queries.former_keys_delete(tx.connection, node_id, row.key_generation - REMEMBERED)
         tx.wakeups.add(host_tasks.topic(node_id))  # a poll that was signed with the old key ends now
-        generation: dict[str, object] = {"key_generation": row["key_generation"]}
+        generation: dict[str, object] = {"key_generation": row.key_generation}
         await audit.record(tx, AuditEntry("agent_key_rotate", node_id, details=generation))
         await events.emit(tx, NewEvent("node.key_rotated", node_id, data=generation))
-    return NodeKey(key_generation=row["key_generation"], key_expires_at=row["key_expires_at"])
+    return NodeKey(key_generation=row.key_generation, key_expires_at=row.key_expires_at)
 
 
 async def node_key_approve(tx: Tx, node_id: str, reason: str) -> None:
     """The key that the node has is good for one more day, in which its agent renews it."""
     row = await queries.node_key_lock(tx.connection, node_id)
-    if row is None or row["key_expires_at"] is None or row["key_expires_at"] > tx.now + APPROVED_FOR:
+    if row is None or row.key_expires_at is None or row.key_expires_at > tx.now + APPROVED_FOR:
         raise Problem("conflict", "The node's key does not end within a day: there is nothing to approve.")
     await queries.node_key_extend(tx.connection, node_id, tx.now + APPROVED_FOR)
-    details: dict[str, object] = {"expired_at": row["key_expires_at"].isoformat()}
+    details: dict[str, object] = {"expired_at": row.key_expires_at.isoformat()}
     await audit.record(tx, AuditEntry("node_key_approve", node_id, reason=reason, details=details))
     await events.emit(tx, NewEvent("node.key_approved", node_id, data={}))
 
@@ -73,8 +73,8 @@ async def node_key_approve(tx: Tx, node_id: str, reason: str) -> None:
 async def count_ending_keys(tx: Tx, life: timedelta) -> None:
     """For monitoring: agents renew after two thirds of a key's life, so half of what is left then is late."""
     found = await queries.keys_ending(tx.connection, tx.now, tx.now + life / 6)
-    metrics.node_keys.labels("expired").set(found["expired"])
-    metrics.node_keys.labels("late").set(found["late"])
+    metrics.node_keys.labels("expired").set(found.expired)
+    metrics.node_keys.labels("late").set(found.late)
 
 
 def is_over(expires_at: datetime | None, now: datetime) -> bool:

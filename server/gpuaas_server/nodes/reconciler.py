@@ -7,8 +7,6 @@ Liveness also sweeps what agents leave behind: old nonces, and tasks whose deadl
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from psycopg.rows import DictRow
-
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.capacity import service as capacity
@@ -20,6 +18,7 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.nodes import liveness_queries, maintenance, maintenance_queries, queries
 from gpuaas_server.nodes.hooks import HostChange, node_hooks
 from gpuaas_server.nodes.machine import KIND, FleetPulse, LivenessVerdict, NodePulse, WindowStep, decide_window, judge
+from gpuaas_server.nodes.rows import MaintenanceWindowRow, NodeRow
 
 LISTENER_FRESH = timedelta(seconds=15)
 NONCE_LIFE = timedelta(minutes=3)  # twice the allowed skew, and some more
@@ -39,7 +38,7 @@ class NodeLivenessMachine:
         now = self._clock()
         rows = await liveness_queries.liveness_crossings(connection, now - self._patience)
         since = await liveness_queries.listening_since(connection, now - LISTENER_FRESH)
-        pulses = tuple(NodePulse(row["id"], row["last_seen_at"], row["lost_since"]) for row in rows)
+        pulses = tuple(NodePulse(row.id, row.last_seen_at, row.lost_since) for row in rows)
         return FleetPulse(pulses, since)
 
     def decide(self, snapshot: FleetPulse, now: datetime) -> LivenessVerdict:
@@ -58,20 +57,20 @@ async def _mark(tx: Tx, node_ids: tuple[str, ...], lost_since: datetime | None, 
         return
     rows = await liveness_queries.nodes_mark(tx.connection, sorted(node_ids), lost_since)
     if rows:  # before capacity's locks: the allocations' machine takes its work rows before those too
-        await node_hooks().host_changed(tx, HostChange(event.removeprefix("node."), [row["id"] for row in rows]))
+        await node_hooks().host_changed(tx, HostChange(event.removeprefix("node."), [row.id for row in rows]))
     for row in rows:
-        await capacity.node_eligibility_set(tx, row["id"], lost_since is None and not row["cordoned"])
+        await capacity.node_eligibility_set(tx, row.id, lost_since is None and not row.cordoned)
     if rows:
-        await events.emit(tx, *(NewEvent(event, row["id"]) for row in rows))
-        await audit.record(tx, *(AuditEntry(event.replace(".", "_"), row["id"]) for row in rows))
+        await events.emit(tx, *(NewEvent(event, row.id) for row in rows))
+        await audit.record(tx, *(AuditEntry(event.replace(".", "_"), row.id) for row in rows))
 
 
 @dataclass(frozen=True, slots=True)
 class LiveWindow:
     """The node's row, locked, and its window."""
 
-    node: DictRow
-    window: DictRow
+    node: NodeRow
+    window: MaintenanceWindowRow
 
 
 class MaintenanceMachine:
@@ -83,7 +82,7 @@ class MaintenanceMachine:
         return None if node is None or window is None else LiveWindow(node, window)
 
     def decide(self, live: LiveWindow, now: datetime) -> WindowStep:
-        return decide_window(live.window["state"], live.window["starts_at"], live.window["ends_at"], now)
+        return decide_window(live.window.state, live.window.starts_at, live.window.ends_at, now)
 
     async def apply(self, tx: Tx, live: LiveWindow, step: WindowStep) -> datetime | None:
         if step.state == "active":

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 import orjson
-from psycopg.rows import DictRow
 
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
@@ -29,6 +28,7 @@ from gpuaas_server.nodes.facts import facts_freeze, facts_release, wipe_order
 from gpuaas_server.nodes.hooks import HostChange, node_hooks
 from gpuaas_server.nodes.host_certificates import host_certificates_forget
 from gpuaas_server.nodes.node_keys import count_ending_keys, key_life
+from gpuaas_server.nodes.rows import MappedNode, NodeRow
 from gpuaas_server.nodes.schemas import Maintenance, Node, NodeSlots, NodeUpdate, SlotCounts
 from gpuaas_server.nodes.status import NodeState, node_status, possible_actions
 
@@ -62,12 +62,12 @@ DISCOVER_SECONDS = 300
 
 
 async def nodes_lost(connection: Connection, node_ids: Sequence[str]) -> set[str]:
-    """Which of them have not been heard of for too long."""
+    """Return those of the nodes that have not been heard of for too long."""
     return await queries.nodes_lost(connection, node_ids)
 
 
 async def address_is_of_node(tx: Tx, node_id: str, address: str) -> bool:
-    """Its own address, or that of a slice on it."""
+    """Tell whether it is the node's own address, or that of a slice on it."""
     return await addresses.address_is_of_node(tx, node_id, address)
 
 
@@ -84,16 +84,16 @@ async def nodes_without_anchor(connection: Connection, digest: str, names: int) 
     rows = await queries.nodes_without_anchor(connection, digest, names)
     if not rows:
         return Unconfirmed(0, 0, [])
-    named = [f"{row['name']} (lost)" if row["lost"] else row["name"] for row in rows]
-    return Unconfirmed(rows[0]["heard"], rows[0]["total"], named)
+    named = [f"{row.name} (lost)" if row.lost else row.name for row in rows]
+    return Unconfirmed(rows[0].heard, rows[0].total, named)
 
 
 async def node_list(
     connection: Connection, caller: Caller, status: str | None, after: str | None, limit: int
 ) -> Page[Node]:
     rows = await queries.node_list(connection, status, after, limit + 1)
-    summaries = await capacity.slot_summary(connection, [row["id"] for row in rows])
-    return Page[Node].of([_node(row, summaries[row["id"]], caller) for row in rows], limit)
+    summaries = await capacity.slot_summary(connection, [row.id for row in rows])
+    return Page[Node].of([_node(row, summaries[row.id], caller) for row in rows], limit)
 
 
 async def node_show(connection: Connection, caller: Caller, node_id: str) -> Node:
@@ -108,17 +108,17 @@ async def slot_map(connection: Connection, status: str | None, after: str | None
     """Every GPU of the fleet, node by node; retired nodes have none. With a status, nodes that have such a slot."""
     only = None if status is None else await capacity.nodes_with_slots(connection, status, after, limit + 1)
     rows = await queries.nodes_mapped(connection, only, after, limit + 1)
-    slots = await capacity.slot_map(connection, [row["id"] for row in rows])
-    return Page[NodeSlots].of([_mapped(row, slots[row["id"]]) for row in rows], limit)
+    slots = await capacity.slot_map(connection, [row.id for row in rows])
+    return Page[NodeSlots].of([_mapped(row, slots[row.id]) for row in rows], limit)
 
 
-def _mapped(row: DictRow, slots: list[MappedSlot]) -> NodeSlots:
+def _mapped(row: MappedNode, slots: list[MappedSlot]) -> NodeSlots:
     state = NodeState.of(row)
-    return NodeSlots(id=row["id"], name=row["name"], status=node_status(state), cordoned=state.cordoned, slots=slots)
+    return NodeSlots(id=row.id, name=row.name, status=node_status(state), cordoned=state.cordoned, slots=slots)
 
 
-async def node_lock(tx: Tx, node_id: str, action: str) -> DictRow:
-    """The node's row, locked, if its state allows the action. Always before capacity's lock on the same node."""
+async def node_lock(tx: Tx, node_id: str, action: str) -> NodeRow:
+    """Lock the node's row if its state allows the action. Always before capacity's lock on the same node."""
     row = await queries.node_lock(tx.connection, node_id)
     if row is None:
         raise not_found("node", node_id)
@@ -128,22 +128,22 @@ async def node_lock(tx: Tx, node_id: str, action: str) -> DictRow:
     return row
 
 
-async def node_update(tx: Tx, node_id: str, row: DictRow, body: NodeUpdate) -> None:
-    name = row["name"] if body.name is None else body.name
-    labels = row["labels"] if body.labels is None else body.labels
+async def node_update(tx: Tx, node_id: str, row: NodeRow, body: NodeUpdate) -> None:
+    name = row.name if body.name is None else body.name
+    labels = row.labels if body.labels is None else body.labels
     await queries.node_names_lock(tx.connection)
     if await queries.node_name_taken(tx.connection, name, node_id):
         raise Problem("already_exists", f"Another node is called {name}.")
-    erase = row["erase_drives"] if body.erase_drives is None else body.erase_drives
+    erase = row.erase_drives if body.erase_drives is None else body.erase_drives
     await queries.node_update(tx.connection, node_id, name, orjson.dumps(labels).decode(), erase)
-    before = {key: row[key] for key in ("name", "labels", "erase_drives")}
-    after = {"name": name, "labels": labels, "erase_drives": erase}
+    before: dict[str, object] = {"name": row.name, "labels": row.labels, "erase_drives": row.erase_drives}
+    after: dict[str, object] = {"name": name, "labels": labels, "erase_drives": erase}
     if body.address is not None:
         await addresses.address_set(tx, node_id, body.address)
-        before, after = before | {"address": row["address"]}, after | {"address": body.address}
+        before, after = before | {"address": row.address}, after | {"address": body.address}
     if body.source_networks is not None:
         await node_key_queries.source_networks_set(tx.connection, node_id, body.source_networks)
-        before |= {"source_networks": row["source_networks"]}
+        before |= {"source_networks": row.source_networks}
         after |= {"source_networks": body.source_networks}
     await _changed(tx, node_id, "node_update", "node.updated", {"before": before, "after": after})
 
@@ -171,9 +171,9 @@ async def node_drain(tx: Tx, node_id: str, reason: str) -> None:
 async def node_uncordon(tx: Tx, node_id: str) -> None:
     row = await node_lock(tx, node_id, "node_uncordon")
     await queries.node_maintenance_end(tx.connection, node_id)
-    await capacity.node_eligibility_set(tx, node_id, row["lost_since"] is None)
+    await capacity.node_eligibility_set(tx, node_id, row.lost_since is None)
     await node_hooks().host_changed(tx, HostChange("uncordoned", [node_id]))
-    details: dict[str, object] = {"maintenance_reason": row["maintenance_reason"]}
+    details: dict[str, object] = {"maintenance_reason": row.maintenance_reason}
     await _changed(tx, node_id, "node_uncordon", "node.uncordoned", details)
 
 
@@ -189,7 +189,7 @@ async def node_retire(tx: Tx, node_id: str, reason: str) -> None:
     window = await maintenance_queries.window_live(tx.connection, node_id)
     if window is not None:
         by = (tx.actor.id, "the node is retired", tx.now)
-        await maintenance_queries.window_finish(tx.connection, window["id"], "cancelled", *by)
+        await maintenance_queries.window_finish(tx.connection, window.id, "cancelled", *by)
     tx.wakeups.add(host_tasks.topic(node_id))  # its long poll ends now, with node_retired
     await _changed(tx, node_id, "node_retire", "node.retired", reason=reason)
 
@@ -233,29 +233,28 @@ async def _changed(
     await events.emit(tx, NewEvent(event, node_id, data={"reason": reason} if reason else {}))
 
 
-def _node(row: DictRow, summary: SlotSummary, caller: Caller) -> Node:
+def _node(row: NodeRow, summary: SlotSummary, caller: Caller) -> Node:
     counts = SlotCounts(total=summary.total, **summary.by_status)
     state = NodeState.of(row, summary.claimed)
     maintenance = None
-    if row["cordoned"]:
-        maintenance = Maintenance(
-            reason=row["maintenance_reason"], since=row["maintenance_since"], by=row["maintenance_by"]
-        )
+    reason, since, by = row.maintenance_reason, row.maintenance_since, row.maintenance_by
+    if row.cordoned and reason is not None and since is not None and by is not None:
+        maintenance = Maintenance(reason=reason, since=since, by=by)
     return Node(
         status=node_status(state),
         schedulable=state.eligible and state.approved,
         drained=state.draining and not summary.claimed,
         maintenance=maintenance,
         slots=counts,
-        wipe_grades=list(provable_grades(row["agent_sha256"])),
+        wipe_grades=list(provable_grades(row.agent_sha256)),
         allowed_actions=allowed_actions(caller, [*_possible(row, state), *_approval(state, counts)]),
-        **{name: row[name] for name in _PLAIN},
+        **{name: getattr(row, name) for name in _PLAIN},
     )
 
 
-def _possible(row: DictRow, state: NodeState) -> list[str]:
+def _possible(row: NodeRow, state: NodeState) -> list[str]:
     """A node has one maintenance window at a time."""
-    return [name for name in possible_actions(state) if name != "maintenance_window_plan" or not row["window_live"]]
+    return [name for name in possible_actions(state) if name != "maintenance_window_plan" or not row.window_live]
 
 
 def _approval(state: NodeState, counts: SlotCounts) -> list[str]:

@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from psycopg.rows import DictRow
-
+from gpuaas_server.nodes.rows import MappedNode, NodeRow
 from gpuaas_server.nodes.schemas import NodeStatus
 
 ACTIONS = (
@@ -27,13 +26,13 @@ class NodeState:
     claimed: bool = False
 
     @classmethod
-    def of(cls, row: DictRow, claimed: bool = False) -> "NodeState":
+    def of(cls, row: NodeRow | MappedNode, claimed: bool = False) -> "NodeState":
         return cls(
-            approved=row["approved"],
-            cordoned=row["cordoned"],
-            draining=row["draining"],
-            lost=row["lost_since"] is not None,
-            retired=row["retired_at"] is not None,
+            approved=row.approved,
+            cordoned=row.cordoned,
+            draining=row.draining,
+            lost=row.lost_since is not None,
+            retired=row.retired_at is not None,
             claimed=claimed,
         )
 
