@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from gpuaas_server.access import queries
 from gpuaas_server.access.grants import allocation_place, audited
-from gpuaas_server.access.queries import NewCertificate
+from gpuaas_server.access.rows import NewCertificate
 from gpuaas_server.access.schemas import (
     IssuedSshCertificate,
     IssuedSshCertificates,
@@ -24,6 +24,7 @@ from gpuaas_server.kernel.context import Actor, Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.networks import is_address, parse_address
+from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.pki import service as pki
 from gpuaas_server.pki.service import CertificateRequest, PlatformKey, SshPublicKey, read_public_key
@@ -49,7 +50,7 @@ async def ssh_certificate_list(
 ) -> IssuedSshCertificates:
     await allocation_place(connection, project_id, allocation_id)
     rows = await queries.certificate_list(connection, project_id, allocation_id, before, limit + 1)
-    items = [IssuedSshCertificate(**row) for row in rows[:limit]]
+    items = [IssuedSshCertificate(**fields_of(row)) for row in rows[:limit]]
     return IssuedSshCertificates(items=items, next_cursor=str(items[-1].serial) if len(rows) > limit else None)
 
 
@@ -85,7 +86,7 @@ async def revoked_serials_of(
 ) -> dict[str, list[int]]:
     serials: dict[str, list[int]] = {allocation_id: [] for allocation_id in allocation_ids}
     for row in await queries.revoked_serials(connection, allocation_ids, now):
-        serials[row["allocation_id"]].append(row["serial"])
+        serials[row.allocation_id].append(row.serial)
     return serials
 
 
@@ -116,15 +117,15 @@ async def certificates_issue(tx: Tx, places: Sequence[AllocationAccess], wanted:
         return []
     targets = {place.allocation_id: target_of(place) for place in places}
     rows = await queries.certificates_insert(tx.connection, [_row(tx, place, wanted) for place in places])
-    serials = {row["allocation_id"]: row for row in rows}
+    serials = {row.allocation_id: row for row in rows}
     host_keys = await pki.host_ca_keys(tx.connection)
     issued = []
     for place in places:
         row, target = serials[place.allocation_id], targets[place.allocation_id]
         request = CertificateRequest(
             public_key=wanted.public.key,
-            serial=row["serial"],
-            key_id=row["key_id"],
+            serial=row.serial,
+            key_id=row.key_id,
             principals=(place.allocation_id,),
             valid_after=tx.now - pki.SSH_CLOCK_SLACK,
             valid_before=wanted.valid_before,
@@ -134,7 +135,7 @@ async def certificates_issue(tx: Tx, places: Sequence[AllocationAccess], wanted:
             SshCertificate(
                 certificate=pki.sign_user_certificate(wanted.authority, request),
                 valid_before=wanted.valid_before,
-                serial=row["serial"],
+                serial=row.serial,
                 principal=place.allocation_id,
                 ssh=target,
                 host_ca_keys=host_keys,

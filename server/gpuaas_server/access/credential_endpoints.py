@@ -4,7 +4,6 @@ from datetime import timedelta
 from typing import Annotated
 
 from fastapi import APIRouter
-from psycopg.rows import DictRow
 from starlette.responses import Response
 
 from gpuaas_server.access import credentials, deliveries
@@ -18,6 +17,7 @@ from gpuaas_server.access.credential_schemas import (
     NewCredentialDelivery,
 )
 from gpuaas_server.access.custody import Custody, with_new_key
+from gpuaas_server.access.rows import CredentialRow
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
 from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
@@ -96,14 +96,14 @@ async def access_credential_rotate(
     """A new key pair in place of the old one, on every allocation that has it."""
     row, caller = await _read(call, project_id, credential_id), call.caller
     credentials.living(row)
-    if row["kind"] != "ssh_key":
+    if row.kind != "ssh_key":
         raise Problem("conflict", "Nothing is stored of an ssh_certificate credential, so there is nothing to rotate.")
-    call.require_match(row["generation"])
+    call.require_match(row.generation)
     overlap = timedelta(minutes=body.overlap_minutes)
-    ref = SecretRef(row["secret_id"], row["version"] + 1)
+    ref = SecretRef(credentials.secret_id_of(row), row.version + 1)
     return await with_new_key(
         call.platform,
-        row["tenant_id"],
+        row.tenant_id,
         project_id,
         ref,
         lambda custody: call.change(lambda tx: credentials.access_credential_rotate(tx, row, overlap, caller, custody)),
@@ -139,7 +139,7 @@ async def access_credential_deliver(
     """Get the private key, sealed to your X25519 key; or a certificate for your SSH key. Each delivery is logged."""
     platform = call.platform
     row = await _read(call, project_id, credential_id)
-    if row["kind"] == "ssh_key":
+    if row.kind == "ssh_key":
         sealed = await deliveries.seal_private_key(platform, call.admission.scope, row, body.recipient_key)
         return await call.change(
             lambda tx: deliveries.private_key_deliver(tx, project_id, credential_id, sealed), status=201
@@ -165,6 +165,6 @@ async def credential_delivery_list(
     )
 
 
-async def _read(call: Call, project_id: str, credential_id: str) -> DictRow:
+async def _read(call: Call, project_id: str, credential_id: str) -> CredentialRow:
     async with call.platform.database.connection(call.admission.scope) as connection:
         return await credentials.present(connection, project_id, credential_id)

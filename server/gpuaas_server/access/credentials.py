@@ -3,15 +3,16 @@
 The private key is made here, sealed at once, and opened only to be sealed to a recipient. It is in no row, answer or log.
 """
 
+from dataclasses import replace
 from datetime import timedelta
 
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from psycopg.rows import DictRow
 
 from gpuaas_server.access import credential_queries as queries
 from gpuaas_server.access import queries as access_queries
 from gpuaas_server.access.credential_schemas import AccessCredential, AccessCredentialCreate
+from gpuaas_server.access.rows import CredentialRow, GrantRow
 from gpuaas_server.allocations import service as allocations
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
@@ -23,6 +24,7 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.pki.service import SshPublicKey, read_public_key
 from gpuaas_server.secrets import service as secrets
 from gpuaas_server.secrets.service import PreparedSecret
@@ -53,16 +55,23 @@ async def access_credential_create(
     custody: tuple[PreparedSecret, SshPublicKey] | None,
 ) -> AccessCredential:
     """`custody` is what an ssh_key needs, prepared before the transaction."""
-    stored: tuple[str | None, str | None, str | None] = (None, None, None)
-    if custody is not None:
-        prepared, public = custody
-        stored = (prepared.ref.secret_id, public.line, public.fingerprint)
-    place = (new_id("crd"), tenant_id, project_id, body.name, body.kind)
-    row = await queries.credential_insert(tx.connection, (*place, *stored, tx.actor.id, tx.now))
-    if row is None:
+    prepared, public = custody or (None, None)
+    row = CredentialRow(
+        id=new_id("crd"),
+        tenant_id=tenant_id,
+        project_id=project_id,
+        name=body.name,
+        kind=body.kind,
+        secret_id=prepared.ref.secret_id if prepared else None,
+        public_key=public.line if public else None,
+        fingerprint=public.fingerprint if public else None,
+        created_by=tx.actor.id,
+        created_at=tx.now,
+    )
+    if not await queries.credential_insert(tx.connection, row):
         raise Problem("already_exists", "The project has a credential of this name.")
-    if custody is not None:
-        await secrets.secret_store(tx, custody[0])
+    if prepared is not None:
+        await secrets.secret_store(tx, prepared)
     await _changed(tx, "create", row)
     return _credential(row, caller)
 
@@ -81,36 +90,34 @@ async def access_credential_show(
 
 
 async def access_credential_rotate(
-    tx: Tx, before: DictRow, overlap: timedelta, caller: Caller, custody: tuple[PreparedSecret, SshPublicKey]
+    tx: Tx, before: CredentialRow, overlap: timedelta, caller: Caller, custody: tuple[PreparedSecret, SshPublicKey]
 ) -> AccessCredential:
     """The new key goes wherever the old one is; the old one ends now, or after the overlap. Custody keeps the new only."""
     prepared, public = custody
-    row = await _hold_living(tx, before["project_id"], before["id"])
-    if row["version"] != before["version"]:
+    row = await _lock_living(tx, before.project_id, before.id)
+    if row.version != before.version:
         raise Problem("conflict", "The credential was rotated by somebody else at the same moment.")
-    grants = await queries.grants_of_credential(tx.connection, row["id"], tx.now)
+    grants = await queries.grants_of_credential(tx.connection, row.id, tx.now)
     if grants:
         # The work rows first, as the worker locks them.
-        await allocations.access_changed(tx, *sorted({grant["allocation_id"] for grant in grants}))
-        await access_queries.grants_insert(
-            tx.connection, [_successor(tx, grant, row["id"], public) for grant in grants]
-        )
+        await allocations.access_changed(tx, *sorted({grant.allocation_id for grant in grants}))
+        await access_queries.grants_insert(tx.connection, [_successor(tx, grant, public) for grant in grants])
         await _end_grants(tx, grants, overlap)
     await secrets.secret_store(tx, prepared)
-    await secrets.secret_destroy(tx, row["secret_id"], row["version"])
+    await secrets.secret_destroy(tx, secret_id_of(row), row.version)
     key = (public.line, public.fingerprint)
-    changed = await queries.credential_rotate(tx.connection, row["id"], prepared.ref.version, *key, tx.now)
+    changed = await queries.credential_rotate(tx.connection, row.id, prepared.ref.version, *key, tx.now)
     await _changed(tx, "rotate", changed, overlap_seconds=overlap.total_seconds(), grants=len(grants))
     return _credential(changed, caller)
 
 
-def _successor(tx: Tx, grant: DictRow, credential_id: str, public: SshPublicKey) -> tuple[object, ...]:
-    place = (grant["tenant_id"], grant["project_id"], grant["allocation_id"], credential_id)
-    return (new_id("grt"), *place, public.line, public.fingerprint, grant["note"], grant["expires_at"], tx.now)
+def _successor(tx: Tx, grant: GrantRow, public: SshPublicKey) -> GrantRow:
+    """Return a grant like this one for the credential's new key."""
+    return replace(grant, id=new_id("grt"), public_key=public.line, fingerprint=public.fingerprint, created_at=tx.now)
 
 
-async def _end_grants(tx: Tx, grants: list[DictRow], overlap: timedelta) -> None:
-    ids = [grant["id"] for grant in grants]
+async def _end_grants(tx: Tx, grants: list[GrantRow], overlap: timedelta) -> None:
+    ids = [grant.id for grant in grants]
     if overlap:
         await queries.grants_end(tx.connection, ids, tx.now + overlap)
     else:
@@ -121,56 +128,62 @@ async def access_credential_revoke(
     tx: Tx, project_id: str, credential_id: str, reason: str, caller: Caller
 ) -> AccessCredential:
     """Its key leaves every host, its certificates end, and nobody can open the private key any more. Twice is no error."""
-    row = await _hold(tx, project_id, credential_id)
-    if row["revoked_at"] is None:
+    row = await _lock(tx, project_id, credential_id)
+    if row.revoked_at is None:
         grants = await queries.grants_of_credential(tx.connection, credential_id, tx.now)
         certificates = await queries.credential_certificates_revoke(tx.connection, credential_id, tx.now)
-        opened = sorted({one["allocation_id"] for one in (*grants, *certificates)})
+        opened = sorted({grant.allocation_id for grant in grants} | {one.allocation_id for one in certificates})
         if opened:
             await allocations.access_changed(tx, *opened)
-            await queries.grants_revoke(tx.connection, [grant["id"] for grant in grants], tx.now)
-        if row["secret_id"] is not None:
-            await secrets.secret_destroy(tx, row["secret_id"], row["version"])
+            await queries.grants_revoke(tx.connection, [grant.id for grant in grants], tx.now)
+        if row.secret_id is not None:
+            await secrets.secret_destroy(tx, row.secret_id, row.version)
         row = await queries.credential_revoke(tx.connection, credential_id, tx.now)
     await _changed(tx, "revoke", row, reason)
     return _credential(row, caller)
 
 
-async def present(connection: Connection, project_id: str, credential_id: str) -> DictRow:
+async def present(connection: Connection, project_id: str, credential_id: str) -> CredentialRow:
     row = await queries.credential_show(connection, project_id, credential_id)
     if row is None:
         raise not_found("access credential", credential_id)
     return row
 
 
-async def _hold(tx: Tx, project_id: str, credential_id: str) -> DictRow:
-    row = await queries.credential_hold(tx.connection, project_id, credential_id)
+async def _lock(tx: Tx, project_id: str, credential_id: str) -> CredentialRow:
+    row = await queries.credential_lock(tx.connection, project_id, credential_id)
     if row is None:
         raise not_found("access credential", credential_id)
     return row
 
 
-async def _hold_living(tx: Tx, project_id: str, credential_id: str) -> DictRow:
-    return living(await _hold(tx, project_id, credential_id))
+async def _lock_living(tx: Tx, project_id: str, credential_id: str) -> CredentialRow:
+    return living(await _lock(tx, project_id, credential_id))
 
 
-def living(row: DictRow) -> DictRow:
-    if row["revoked_at"] is not None:
-        raise Problem("credential_revoked", f"{row['name']} was revoked.")
+def secret_id_of(row: CredentialRow) -> str:
+    """Return the id of the secret with the private key, which every credential of the kind ssh_key has."""
+    if row.secret_id is None:
+        raise LookupError(f"credential {row.id} has no key in custody")
+    return row.secret_id
+
+
+def living(row: CredentialRow) -> CredentialRow:
+    if row.revoked_at is not None:
+        raise Problem("credential_revoked", f"{row.name} was revoked.")
     return row
 
 
-async def _changed(tx: Tx, verb: str, row: DictRow, reason: str | None = None, **more: object) -> None:
-    facts: dict[str, object] = {"kind": row["kind"], "version": row["version"], "fingerprint": row["fingerprint"]}
+async def _changed(tx: Tx, verb: str, row: CredentialRow, reason: str | None = None, **more: object) -> None:
+    facts: dict[str, object] = {"kind": row.kind, "version": row.version, "fingerprint": row.fingerprint}
     entry = AuditEntry(
-        f"access_credential_{verb}", row["id"], row["tenant_id"], row["project_id"], reason=reason, details=facts | more
+        f"access_credential_{verb}", row.id, row.tenant_id, row.project_id, reason=reason, details=facts | more
     )
     await audit.record(tx, entry)
     past = {"create": "created", "rotate": "rotated", "revoke": "revoked"}[verb]
-    await emit(tx, NewEvent(f"access_credential.{past}", row["id"], row["tenant_id"], row["project_id"], facts))
+    await emit(tx, NewEvent(f"access_credential.{past}", row.id, row.tenant_id, row.project_id, facts))
 
 
-def _credential(row: DictRow, caller: Caller) -> AccessCredential:
-    possible = _VERBS[row["kind"]] if row["revoked_at"] is None else ()
-    shown = {name: row[name] for name in AccessCredential.model_fields if name in row}
-    return AccessCredential(**shown, allowed_actions=identity.allowed_actions(caller, possible))
+def _credential(row: CredentialRow, caller: Caller) -> AccessCredential:
+    possible = _VERBS[row.kind] if row.revoked_at is None else ()
+    return AccessCredential(**fields_of(row), allowed_actions=identity.allowed_actions(caller, possible))

@@ -5,8 +5,6 @@ import hashlib
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from psycopg.rows import DictRow
-
 from gpuaas_server.access import credential_queries as queries
 from gpuaas_server.access.certificates import Issue, certificates_issue, requester_sources
 from gpuaas_server.access.credential_schemas import (
@@ -15,8 +13,9 @@ from gpuaas_server.access.credential_schemas import (
     NewCredentialDelivery,
     SealedBox,
 )
-from gpuaas_server.access.credentials import living, present
+from gpuaas_server.access.credentials import living, present, secret_id_of
 from gpuaas_server.access.grants import allocation_place
+from gpuaas_server.access.rows import CredentialRow, DeliveryRow
 from gpuaas_server.access.schemas import SshCertificate
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
@@ -26,6 +25,7 @@ from gpuaas_server.kernel.database import Connection, Scope
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.pki.service import PlatformKey, read_public_key
 from gpuaas_server.secrets import service as secrets
@@ -42,25 +42,27 @@ class SealedKey:
     box: SealedBox
 
 
-async def seal_private_key(platform: Platform, scope: Scope, row: DictRow, recipient_key: str | None) -> SealedKey:
+async def seal_private_key(
+    platform: Platform, scope: Scope, row: CredentialRow, recipient_key: str | None
+) -> SealedKey:
     """The only place where a private key in custody is in clear, and only in this function's memory."""
     if recipient_key is None:
         raise Problem("invalid_request", "recipient_key: a private key is delivered sealed to an X25519 public key.")
     living(row)
-    delivery_id, version = new_id("dlv"), row["version"]
-    info = f"gpuaas-delivery.v1:{row['id']}:{version}:{delivery_id}"
-    clear = await secrets.secret_open(platform, scope, SecretRef(row["secret_id"], version))
+    delivery_id, version = new_id("dlv"), row.version
+    info = f"gpuaas-delivery.v1:{row.id}:{version}:{delivery_id}"
+    clear = await secrets.secret_open(platform, scope, SecretRef(secret_id_of(row), version))
     box = SealedBox(format=secrets.BOX_FORMAT, info=info, box=secrets.seal_to(recipient_key, clear, info))
     return SealedKey(delivery_id, version, _fingerprint(recipient_key), box)
 
 
 async def private_key_deliver(tx: Tx, project_id: str, credential_id: str, sealed: SealedKey) -> NewCredentialDelivery:
-    row = await _held(tx, project_id, credential_id)
-    if row["version"] != sealed.version:
+    row = await _lock_living(tx, project_id, credential_id)
+    if row.version != sealed.version:
         raise Problem("conflict", "The credential was rotated at the same moment; ask again for the new key.")
     logged = _logged(tx, sealed.delivery_id, row, sealed.recipient_fingerprint, None, None)
     await _record(tx, row, logged)
-    return NewCredentialDelivery(**logged.model_dump(), sealed_private_key=sealed.box, certificate=None)
+    return NewCredentialDelivery(**fields_of(logged), sealed_private_key=sealed.box, certificate=None)
 
 
 async def certificate_deliver(
@@ -74,15 +76,15 @@ async def certificate_deliver(
     if body.public_key is None or body.allocation_id is None or body.recipient_key is not None:
         raise Problem("invalid_request", "A certificate needs public_key and allocation_id, and no recipient_key.")
     public = read_public_key(body.public_key)
-    row = await _held(tx, project_id, credential_id)
+    row = await _lock_living(tx, project_id, credential_id)
     place = await allocation_place(tx.connection, project_id, body.allocation_id)
     until = tx.now + timedelta(minutes=body.minutes or settings.ssh_certificate_minutes)
     sources = requester_sources(tx.actor, settings)
-    wish = Issue(public, until, authority, access_credential_id=row["id"], sources=sources)
+    wish = Issue(public, until, authority, access_credential_id=row.id, sources=sources)
     [issued] = await certificates_issue(tx, [place], wish)
     logged = _logged(tx, new_id("dlv"), row, public.fingerprint, body.allocation_id, issued)
     await _record(tx, row, logged)
-    return NewCredentialDelivery(**logged.model_dump(), sealed_private_key=None, certificate=issued)
+    return NewCredentialDelivery(**fields_of(logged), sealed_private_key=None, certificate=issued)
 
 
 async def credential_delivery_list(
@@ -90,24 +92,31 @@ async def credential_delivery_list(
 ) -> Page[CredentialDelivery]:
     await present(connection, project_id, credential_id)
     rows = await queries.delivery_list(connection, credential_id, after, limit + 1)
-    return Page[CredentialDelivery].of([CredentialDelivery(**row) for row in rows], limit)
+    return Page[CredentialDelivery].of([CredentialDelivery(**fields_of(row)) for row in rows], limit)
 
 
-async def _held(tx: Tx, project_id: str, credential_id: str) -> DictRow:
-    """Held, so that a revocation at the same moment comes before (we refuse) or after (it ends what we gave)."""
-    row = await queries.credential_hold(tx.connection, project_id, credential_id)
+async def _lock_living(tx: Tx, project_id: str, credential_id: str) -> CredentialRow:
+    """Lock the credential: a revocation at the same moment comes before (we refuse) or after (it ends what we gave)."""
+    row = await queries.credential_lock(tx.connection, project_id, credential_id)
     if row is None:
         raise not_found("access credential", credential_id)
     return living(row)
 
 
 def _logged(
-    tx: Tx, delivery_id: str, row: DictRow, fingerprint: str, allocation_id: str | None, issued: SshCertificate | None
-) -> CredentialDelivery:
-    return CredentialDelivery(
+    tx: Tx,
+    delivery_id: str,
+    row: CredentialRow,
+    fingerprint: str,
+    allocation_id: str | None,
+    issued: SshCertificate | None,
+) -> DeliveryRow:
+    return DeliveryRow(
         id=delivery_id,
-        credential_id=row["id"],
-        version=row["version"],
+        tenant_id=row.tenant_id,
+        project_id=row.project_id,
+        credential_id=row.id,
+        version=row.version,
         delivered_to=tx.actor.id,
         recipient_fingerprint=fingerprint,
         allocation_id=allocation_id,
@@ -117,19 +126,18 @@ def _logged(
     )
 
 
-async def _record(tx: Tx, row: DictRow, logged: CredentialDelivery) -> None:
-    place: dict[str, object] = {"tenant_id": row["tenant_id"], "project_id": row["project_id"]}
-    tx.later.insert(queries.DELIVERY_INSERT, [place | logged.model_dump()])
+async def _record(tx: Tx, row: CredentialRow, logged: DeliveryRow) -> None:
+    tx.later.insert(queries.DELIVERY_INSERT, [fields_of(logged)])
     details: dict[str, object] = {
         "delivery": logged.id,
         "version": logged.version,
         "recipient": logged.recipient_fingerprint,
         "serial": logged.serial,
     }
-    entry = AuditEntry("access_credential_deliver", row["id"], row["tenant_id"], row["project_id"], details=details)
+    entry = AuditEntry("access_credential_deliver", row.id, row.tenant_id, row.project_id, details=details)
     await audit.record(tx, entry)
     facts: dict[str, object] = {"version": logged.version, "delivered_to": logged.delivered_to}
-    await emit(tx, NewEvent("access_credential.delivered", row["id"], row["tenant_id"], row["project_id"], facts))
+    await emit(tx, NewEvent("access_credential.delivered", row.id, row.tenant_id, row.project_id, facts))
 
 
 def _fingerprint(recipient_key: str) -> str:

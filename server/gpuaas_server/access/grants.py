@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from gpuaas_server.access import credential_queries, queries
+from gpuaas_server.access.rows import GrantRow
 from gpuaas_server.access.schemas import GRANT_KEYS, SshGrant, SshGrantCreate
 from gpuaas_server.allocations import service as allocations
 from gpuaas_server.allocations.hooks import Grant, NewGrants
@@ -16,6 +17,7 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.pki.service import SshPublicKey, read_public_key
 
 LONGEST_GRANT = timedelta(days=366)
@@ -27,7 +29,7 @@ async def ssh_grant_list(
 ) -> Page[SshGrant]:
     await allocation_place(connection, project_id, allocation_id)
     rows = await queries.grant_list(connection, project_id, allocation_id, after, limit + 1)
-    return Page[SshGrant].of([SshGrant(**row) for row in rows], limit)
+    return Page[SshGrant].of([SshGrant(**fields_of(row)) for row in rows], limit)
 
 
 async def ssh_grant_create(tx: Tx, project_id: str, allocation_id: str, body: SshGrantCreate) -> SshGrant:
@@ -36,24 +38,24 @@ async def ssh_grant_create(tx: Tx, project_id: str, allocation_id: str, body: Ss
     place = await allocation_place(tx.connection, project_id, allocation_id)
     if place.state not in _TAKES_GRANTS:
         raise Problem("not_active", f"The allocation is {place.state}.")
-    grant = SshGrant(
+    grant = GrantRow(
         id=new_id("grt"),
+        tenant_id=place.tenant_id,
+        project_id=project_id,
         allocation_id=allocation_id,
         granted_to=holder,
         public_key=public.line,
         fingerprint=public.fingerprint,
         note=body.note,
         expires_at=body.expires_at,
-        revoked_at=None,
         created_at=tx.now,
     )
-    row = (grant.id, place.tenant_id, project_id, allocation_id, holder, public.line, public.fingerprint)
-    await queries.grants_insert(tx.connection, [(*row, body.note, body.expires_at, tx.now)])
+    await queries.grants_insert(tx.connection, [grant])
     await allocations.access_changed(tx, allocation_id)
     until = body.expires_at.isoformat()
     details: dict[str, object] = {"fingerprint": public.fingerprint, "until": until, "on": allocation_id}
     await audited(tx, place, "ssh_grant_create", grant.id, details)
-    return grant
+    return SshGrant(**fields_of(grant))
 
 
 async def ssh_grant_delete(tx: Tx, project_id: str, allocation_id: str, grant_id: str) -> None:
@@ -62,7 +64,7 @@ async def ssh_grant_delete(tx: Tx, project_id: str, allocation_id: str, grant_id
     if row is None:
         raise not_found("SSH grant", grant_id)
     await allocations.access_changed(tx, allocation_id)
-    await audited(tx, place, "ssh_grant_delete", grant_id, {"fingerprint": row["fingerprint"]})
+    await audited(tx, place, "ssh_grant_delete", grant_id, {"fingerprint": row.fingerprint})
 
 
 async def allocation_place(connection: Connection, project_id: str, allocation_id: str) -> AllocationAccess:
@@ -83,19 +85,19 @@ async def _wanted_key(tx: Tx, project_id: str, body: SshGrantCreate) -> tuple[st
     found = await queries.ssh_keys_by_id(tx.connection, tx.actor.id, [body.ssh_key_id or ""])
     if not found:
         raise not_found("SSH key", body.ssh_key_id or "")
-    return tx.actor.id, read_public_key(found[0]["public_key"])
+    return tx.actor.id, read_public_key(found[0].public_key)
 
 
 async def _credential_key(tx: Tx, project_id: str, credential_id: str) -> tuple[str, SshPublicKey]:
-    """The row is held: a rotation or revocation at the same moment finds the grant, or we find the new key."""
-    row = await credential_queries.credential_hold(tx.connection, project_id, credential_id)
+    """Lock the credential: a rotation or revocation at the same moment finds the grant, or we find the new key."""
+    row = await credential_queries.credential_lock(tx.connection, project_id, credential_id)
     if row is None:
         raise not_found("access credential", credential_id)
-    if row["revoked_at"] is not None:
+    if row.revoked_at is not None:
         raise Problem("credential_revoked")
-    if row["kind"] != "ssh_key":
+    if row.kind != "ssh_key":
         raise Problem("invalid_request", "access_credential_id: this credential has no key; it gives certificates.")
-    return credential_id, read_public_key(row["public_key"])
+    return credential_id, read_public_key(row.public_key or "")
 
 
 def _check_end(expires_at: datetime, now: datetime) -> None:
@@ -120,7 +122,7 @@ async def grants_of(
 ) -> dict[str, list[Grant]]:
     grants: dict[str, list[Grant]] = {}
     for row in await queries.grants_live(connection, allocation_ids, now or utc_now()):
-        grants.setdefault(row["allocation_id"], []).append(Grant(row["id"], row["public_key"], row["expires_at"]))
+        grants.setdefault(row.allocation_id, []).append(Grant(row.id, row.public_key, row.expires_at))
     return grants
 
 
@@ -129,22 +131,22 @@ async def grants_create_from_keys(tx: Tx, wanted: NewGrants) -> None:
     if not wanted.ssh_key_ids:
         return
     found = await queries.ssh_keys_by_id(tx.connection, wanted.granted_to, wanted.ssh_key_ids)
-    missing = sorted(set(wanted.ssh_key_ids) - {row["id"] for row in found})
+    missing = sorted(set(wanted.ssh_key_ids) - {row.id for row in found})
     if missing:
         whose = "You have" if tx.actor.kind == "user" else "Only people store SSH keys; you have"
         raise Problem("not_found", f"{whose} no SSH key {missing[0]}.", {"ssh_key_ids": missing})
     rows = [
-        (
-            new_id("grt"),
-            wanted.tenant_id,
-            wanted.project_id,
-            allocation_id,
-            wanted.granted_to,
-            key["public_key"],
-            key["fingerprint"],
-            key["name"],
-            tx.now + LONGEST_GRANT,  # they end with the allocation
-            tx.now,
+        GrantRow(
+            id=new_id("grt"),
+            tenant_id=wanted.tenant_id,
+            project_id=wanted.project_id,
+            allocation_id=allocation_id,
+            granted_to=wanted.granted_to,
+            public_key=key.public_key,
+            fingerprint=key.fingerprint,
+            note=key.name,
+            expires_at=tx.now + LONGEST_GRANT,  # they end with the allocation
+            created_at=tx.now,
         )
         for allocation_id in wanted.allocation_ids
         for key in found

@@ -2,9 +2,8 @@
 
 from collections.abc import Callable
 
-from psycopg.rows import DictRow
-
 from gpuaas_server.access import queries
+from gpuaas_server.access.rows import GrantRow, RevokedCertificate
 from gpuaas_server.allocations import service as allocations
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
@@ -42,15 +41,17 @@ async def holder_leaves(tx: Tx, project_id: str | None, holder: str) -> None:
     certificates = await queries.holder_certificates_revoke(tx.connection, project_id, holder, tx.now)
     grants = await queries.holder_grants_revoke(tx.connection, project_id, holder, tx.now)
     reason = "Left the project." if project_id else "May no longer act on the platform."
-    entries = [_left(row, "ssh_certificate_revoke", holder, {"serial": row["serial"]}, reason) for row in certificates]
-    entries += [_left(row, "ssh_grant_delete", holder, {"grant": row["id"]}, reason) for row in grants]
+    entries = [_left(row, "ssh_certificate_revoke", holder, {"serial": row.serial}, reason) for row in certificates]
+    entries += [_left(row, "ssh_grant_delete", holder, {"grant": row.id}, reason) for row in grants]
     if entries:
         await audit.record(tx, *entries)
-    opened = sorted({row["allocation_id"] for row in (*certificates, *grants)})
+    opened = sorted({one.allocation_id for one in certificates} | {grant.allocation_id for grant in grants})
     if opened:
         await allocations.access_changed(tx, *opened)
 
 
-def _left(row: DictRow, action: str, holder: str, what: dict[str, object], reason: str) -> AuditEntry:
+def _left(
+    row: RevokedCertificate | GrantRow, action: str, holder: str, what: dict[str, object], reason: str
+) -> AuditEntry:
     details = {"holder": holder, **what}
-    return AuditEntry(action, row["allocation_id"], row["tenant_id"], row["project_id"], reason=reason, details=details)
+    return AuditEntry(action, row.allocation_id, row.tenant_id, row.project_id, reason=reason, details=details)

@@ -88,9 +88,9 @@ async def certificates_end(tx: Tx, operation_id: str) -> None:
         return
     await leases.enqueue(tx, HOSTS_TOLD, [operation_id])
     reason = "The operation, or its holder's lease, has ended."
-    for owner in sorted({row["project_id"] for row in ended}):  # whose hosts they were for
-        details: dict[str, object] = {"serials": sorted(row["serial"] for row in ended if row["project_id"] == owner)}
-        place = (ended[0]["tenant_id"], owner)
+    for owner in sorted({row.project_id for row in ended}):  # whose hosts they were for
+        details: dict[str, object] = {"serials": sorted(row.serial for row in ended if row.project_id == owner)}
+        place = (ended[0].tenant_id, owner)
         await audit.record(
             tx, AuditEntry("ssh_certificate_revoke", operation_id, *place, reason=reason, details=details)
         )

@@ -1,6 +1,7 @@
 """People's own SSH public keys."""
 
 from gpuaas_server.access import queries
+from gpuaas_server.access.rows import SshKeyRow
 from gpuaas_server.access.schemas import SshKey, SshKeyCreate
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
@@ -9,29 +10,30 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.pki.service import read_public_key
 
 
 async def ssh_key_list(connection: Connection, user_id: str, after: str | None, limit: int) -> Page[SshKey]:
     rows = await queries.ssh_key_list(connection, user_id, after, limit + 1)
-    return Page[SshKey].of([SshKey(**row) for row in rows], limit)
+    return Page[SshKey].of([SshKey(**fields_of(row)) for row in rows], limit)
 
 
 async def ssh_key_create(tx: Tx, body: SshKeyCreate) -> SshKey:
     public, key_id = read_public_key(body.public_key), new_id("ssk")
-    row = (key_id, tx.actor.tenant_id, tx.actor.id, body.name, public.line, public.fingerprint, tx.now)
+    row = SshKeyRow(key_id, tx.actor.tenant_id, tx.actor.id, body.name, public.line, public.fingerprint, tx.now)
     if not await queries.ssh_key_insert(tx.connection, row):
         raise Problem("already_exists", "You have stored this key already.", {"fingerprint": public.fingerprint})
     await _audit(tx, "ssh_key_create", key_id, public.fingerprint)
-    return SshKey(id=key_id, name=body.name, public_key=public.line, fingerprint=public.fingerprint, created_at=tx.now)
+    return SshKey(**fields_of(row))
 
 
 async def ssh_key_delete(tx: Tx, key_id: str) -> None:
     """Grants made from it stay until they expire or are revoked: they are copies, and each is listed."""
-    row = await queries.ssh_key_delete(tx.connection, tx.actor.id, key_id)
-    if row is None:
+    fingerprint = await queries.ssh_key_delete(tx.connection, tx.actor.id, key_id)
+    if fingerprint is None:
         raise not_found("SSH key", key_id)
-    await _audit(tx, "ssh_key_delete", key_id, row["fingerprint"])
+    await _audit(tx, "ssh_key_delete", key_id, fingerprint)
 
 
 async def keys_delete(tx: Tx, user_id: str) -> None:

@@ -3,17 +3,15 @@
 Only this room sees a private key; others ask for a signature or for the public side.
 """
 
-import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from psycopg.rows import DictRow
 
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
@@ -21,10 +19,10 @@ from gpuaas_server.kernel.context import Platform, Tx, system_actor
 from gpuaas_server.kernel.database import PLATFORM, Connection
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.pki import queries, tls_authority
+from gpuaas_server.pki.rows import KeyKind, KeyRecord, LiveKey, PlatformKeyRow, PublishedKey
 from gpuaas_server.secrets import service as secrets
 from gpuaas_server.secrets.service import KeySource, PreparedPrivateKey, SealedKey
 
-KeyKind = Literal["task_signing", "ssh_user_ca", "ssh_host_ca", "tls_ca", "client_ca", "registry_token"]
 KINDS: tuple[KeyKind, ...] = ("task_signing", "ssh_user_ca", "ssh_host_ca", "tls_ca", "client_ca", "registry_token")
 PrivateKey = Ed25519PrivateKey | EllipticCurvePrivateKey
 
@@ -52,37 +50,6 @@ class NewKey:
     prepared: PreparedPrivateKey
 
 
-@dataclass(frozen=True, slots=True)
-class KeyRecord:
-    """A key as administrators see it, retired ones too."""
-
-    id: str
-    kind: KeyKind
-    state: Literal["next", "active", "trusted", "retired"]
-    public_key: str  # as an OpenSSH line
-    certificate: str | None
-    signs_from: datetime
-    created_at: datetime
-    retired_at: datetime | None
-    sealed: bool  # under the master key, by an older release
-
-
-@dataclass(frozen=True, slots=True)
-class PublishedKey:
-    """The public side, which needs no sealer to read."""
-
-    kid: str
-    kind: str
-    ssh_line: str
-    certificate: str | None
-    signs_from: datetime
-
-    @property
-    def raw(self) -> bytes:
-        """The 32 bytes of an Ed25519 key: the end of the OpenSSH blob."""
-        return base64.b64decode(self.ssh_line.split(" ")[1])[-32:]
-
-
 async def live_keys(platform: Platform, kind: KeyKind) -> list[PlatformKey]:
     """Every key of the kind that others may still meet, newest first. Call it before a transaction, not inside.
 
@@ -92,10 +59,10 @@ async def live_keys(platform: Platform, kind: KeyKind) -> list[PlatformKey]:
         async with platform.database.connection(PLATFORM) as connection:
             rows = await queries.platform_keys_live(connection, kind)
             known = platform.private_keys.get(kind, {})
-            opened = {row["id"]: known.get(row["id"]) or await _open(platform, connection, kind, row) for row in rows}
+            opened = {row.id: known.get(row.id) or await _open(platform, connection, kind, row) for row in rows}
         if rows:
             platform.private_keys[kind] = opened  # what was retired is forgotten
-            return [PlatformKey(r["id"], kind, opened[r["id"]], r["certificate"], r["signs_from"]) for r in rows]
+            return [PlatformKey(row.id, kind, opened[row.id], row.certificate, row.signs_from) for row in rows]
         await _make_first(platform, kind)
 
 
@@ -115,10 +82,7 @@ async def ensure_keys(platform: Platform) -> None:
 
 async def published_keys(connection: Connection, *kinds: KeyKind) -> list[PublishedKey]:
     """Public sides of living keys, newest first."""
-    rows = await queries.platform_keys_public(connection, kinds)
-    return [
-        PublishedKey(row["id"], row["kind"], row["public_key"], row["certificate"], row["signs_from"]) for row in rows
-    ]
+    return await queries.platform_keys_public(connection, kinds)
 
 
 async def authorities(platform: Platform, kind: KeyKind) -> list[PublishedKey]:
@@ -153,18 +117,16 @@ async def keys_lock(tx: Tx) -> None:
 
 async def key_list(connection: Connection, now: datetime, after: str | None, limit: int) -> list[KeyRecord]:
     """All keys, newest first."""
-    return [KeyRecord(**row) for row in await queries.platform_key_list(connection, now, after, limit)]
+    return await queries.platform_key_list(connection, now, after, limit)
 
 
 async def key_show(connection: Connection, now: datetime, kid: str) -> KeyRecord | None:
-    row = await queries.platform_key_show(connection, now, kid)
-    return None if row is None else KeyRecord(**row)
+    return await queries.platform_key_show(connection, now, kid)
 
 
 async def newer_keys(connection: Connection, kind: KeyKind, kid: str) -> list[PublishedKey]:
     """Living keys of the kind that were made after this one, oldest first."""
-    rows = await queries.platform_key_newer(connection, kind, kid)
-    return [PublishedKey(r["id"], kind, r["public_key"], r["certificate"], r["signs_from"]) for r in rows]
+    return await queries.platform_key_newer(connection, kind, kid)
 
 
 async def key_prepare(platform: Platform, kind: KeyKind) -> NewKey:
@@ -202,18 +164,18 @@ def _make(kind: KeyKind, now: datetime) -> tuple[PrivateKey, str | None]:
 async def _store(tx: Tx, new: NewKey, signs_from: datetime) -> PlatformKey:
     encoding, form = serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH
     public = new.private.public_key().public_bytes(encoding, form).decode()
-    place = (new.kid, new.kind, public, new.certificate, signs_from)
-    await queries.platform_key_insert(tx.connection, *place, tx.now)
+    row = PlatformKeyRow(new.kid, new.kind, public, new.certificate, signs_from, tx.now)
+    await queries.platform_key_insert(tx.connection, row)
     await secrets.private_key_store(tx, new.prepared)
     await audit.record(tx, AuditEntry("platform_key_create", new.kid, details={"kind": new.kind}))
     tx.wakeups.add(TOPIC)
     return PlatformKey(new.kid, new.kind, new.private, new.certificate, signs_from)
 
 
-async def _open(platform: Platform, connection: Connection, kind: KeyKind, row: DictRow) -> PrivateKey:
-    kid, sealed = row["id"], row["sealed_private_key"]
-    if sealed is not None:  # of an older release; the worker moves it
-        clear = platform.sealer.open(bytes(sealed), _purpose(kind, kid))
+async def _open(platform: Platform, connection: Connection, kind: KeyKind, row: LiveKey) -> PrivateKey:
+    kid = row.id
+    if row.sealed_private_key is not None:  # of an older release; the worker moves it
+        clear = platform.sealer.open(row.sealed_private_key, _purpose(kind, kid))
     else:
         clear = await secrets.private_key_open(platform, connection, kid)
     private = serialization.load_der_private_key(clear, None)
@@ -224,7 +186,7 @@ async def _open(platform: Platform, connection: Connection, kind: KeyKind, row: 
 
 async def _list_sealed(connection: Connection) -> list[SealedKey]:
     rows = await queries.platform_keys_sealed(connection)
-    return [SealedKey(row["id"], _purpose(row["kind"], row["id"]), bytes(row["sealed_private_key"])) for row in rows]
+    return [SealedKey(row.id, _purpose(row.kind, row.id), row.sealed_private_key) for row in rows]
 
 
 KEY_SOURCE = KeySource(_list_sealed, queries.platform_key_moved)

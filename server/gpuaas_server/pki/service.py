@@ -4,11 +4,8 @@ from gpuaas_server.pki.client_authority import client_certificate, read_request
 from gpuaas_server.pki.keys import (
     KEY_SOURCE,
     TOPIC,
-    KeyKind,
-    KeyRecord,
     NewKey,
     PlatformKey,
-    PublishedKey,
     authorities,
     client_authority_bundle,
     ensure_keys,
@@ -25,6 +22,7 @@ from gpuaas_server.pki.keys import (
     signer,
     user_ca_keys,
 )
+from gpuaas_server.pki.rows import KeyKind, KeyRecord, PublishedKey
 from gpuaas_server.pki.ssh_ca import (
     HOST_CERTIFICATE_LIFE,
     SSH_CLOCK_SLACK,

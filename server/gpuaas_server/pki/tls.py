@@ -19,7 +19,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.pki import keys, tls_authority
-from gpuaas_server.pki.keys import PlatformKey, PublishedKey
+from gpuaas_server.pki.keys import PlatformKey
+from gpuaas_server.pki.rows import PublishedKey
 
 
 @dataclass(frozen=True, slots=True)

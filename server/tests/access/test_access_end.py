@@ -6,6 +6,7 @@ import pytest
 
 from gpuaas_server.access import queries
 from gpuaas_server.access.reconciler import AccessEndMachine
+from gpuaas_server.access.rows import GrantRow
 from gpuaas_server.identity.service import ACCESS_END
 from gpuaas_server.kernel.clock import utc_now
 from gpuaas_server.kernel.context import Platform, system_actor
@@ -20,7 +21,7 @@ ACTOR = system_actor("test", "correlation-of-a-test")
 
 async def grant(platform: Platform, holder: str, allocation: str, tenant: str, project: str) -> None:
     until, now = utc_now() + timedelta(days=30), utc_now()
-    row = (new_id("grt"), tenant, project, allocation, holder, "ssh-ed25519 A", "SHA256:x", None, until, now)
+    row = GrantRow(new_id("grt"), tenant, project, allocation, holder, "ssh-ed25519 A", "SHA256:x", None, until, now)
     async with platform.transaction(PLATFORM, ACTOR) as tx:
         await queries.grants_insert(tx.connection, [row])
 
