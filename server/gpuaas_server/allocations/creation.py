@@ -39,7 +39,7 @@ async def allocation_create(
     *,
     given_back: int = 0,
 ) -> AllocationBatch:
-    """Claim, write the rows, ask the machine for attention; count against the quota last (it holds a hot row).
+    """Claim, write the rows, and enqueue the machine's work; count against the quota last, since its row is hot.
 
     `given_back` is the number of GPUs that stop counting in the same transaction.
     """

@@ -32,7 +32,7 @@ async def announce_host_change(tx: Tx, change: HostChange) -> None:
 
 
 async def _look_again(tx: Tx, rows: Sequence[UnendedAllocation]) -> None:
-    """Ask for the machine's attention, at the expense of each tenant's own share of it."""
+    """Enqueue the machine's work for the allocations, in the share of each tenant."""
     of_tenant: dict[str, list[str]] = defaultdict(list)
     for row in rows:
         of_tenant[row.tenant_id].append(row.id)

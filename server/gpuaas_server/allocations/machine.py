@@ -39,7 +39,7 @@ NOT_VERIFIED: dict[str, object] = {"clean": False, "verified": False, "reason": 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How long and how often: from the settings."""
+    """How long the machine waits and how often it tries, from the settings."""
 
     provision: timedelta
     release: timedelta
@@ -97,7 +97,7 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why it did not work, for a person and for a program."""
+    """Why a step failed, for a person and for a program."""
 
     code: str
     message: str
@@ -134,7 +134,7 @@ class Step:
 
     @property
     def begins_release(self) -> bool:
-        """Whether a release begins with it, or begins anew: what it has to prove is decided now."""
+        """Whether a release begins with this step, or begins anew: what it has to prove is decided now."""
         return self.send == CLEANUP[0] and self.attempt == 1
 
 
@@ -167,16 +167,16 @@ def _overdue(now: Snapshot, clock: datetime) -> Failure | None:
 
 
 def _in_flight(now: Snapshot) -> HostTask | None:
-    """The task we wait for; None while the newest row is an older one (it was replaced but not yet written)."""
+    """Return the task that is waited for; None while the newest row is an older one (its successor is not written yet)."""
     return now.task if now.task is not None and now.task.generation == now.host_generation else None
 
 
 def _reported_failure(now: Snapshot, task: HostTask) -> Failure:
-    told = task.failure or {}
-    message = str(told.get("message") or f"{task.kind} {task.status} on the host.")
-    if told.get("code"):
-        message = f"{message} ({told['code']})"
-    return failure("host_task_failed", message[:500], task.kind, bool(told.get("retryable", False)))
+    reported = task.failure or {}
+    message = str(reported.get("message") or f"{task.kind} {task.status} on the host.")
+    if reported.get("code"):
+        message = f"{message} ({reported['code']})"
+    return failure("host_task_failed", message[:500], task.kind, bool(reported.get("retryable", False)))
 
 
 def _provisioning(now: Snapshot, clock: datetime) -> Step | Wait:
@@ -199,13 +199,13 @@ def _provisioning(now: Snapshot, clock: datetime) -> Step | Wait:
 
 
 def _give_up(now: Snapshot, clock: datetime, reason: Failure) -> Step:
-    """Provisioning failed: say so at once, and clean up behind it."""
+    """Fail the provisioning at once, and clean up behind it."""
     deadline = clock + now.limits.release
     return Step("failed", send=CLEANUP[0], attempt=1, deadline_at=deadline, failure=reason, slots="cleaning")
 
 
 def _active(now: Snapshot, clock: datetime) -> Step | Wait:
-    """Access is kept in line also while members leave: whoever stops them needs the way in."""
+    """Decide about an active allocation. Access is kept in line also while members leave: whoever stops them logs in."""
     if now.release_by is None:
         return _access(now, clock)
     if not now.has_members or now.node_lost or clock >= now.release_by:
@@ -269,12 +269,12 @@ def _cleaning(now: Snapshot, clock: datetime) -> Step | Wait:
 
 
 def _verification_arrived(task: HostTask | None) -> bool:
-    """Whether the last phase has reported: what it says counts, also when the host is lost since."""
+    """Tell whether the last phase has reported: its report counts, even when the host is lost since."""
     return task is not None and task.kind == CLEANUP[-1] and task.status == "succeeded"
 
 
 def _ended(now: Snapshot) -> str:
-    """A failed allocation stays failed when it has been cleaned."""
+    """Return the state after a clean-up: a failed allocation stays failed."""
     return "released" if now.state == "releasing" else now.state
 
 
@@ -301,7 +301,7 @@ def _next_cleanup(now: Snapshot, task: HostTask, clock: datetime) -> Step:
 
 
 def _block(reason: Failure, evidence: dict[str, object] | None = None) -> Step:
-    """Not proven clean: the slots stay out of the pool until somebody retries, or forces with evidence."""
+    """Block the slots, which are not proven clean: they stay out of the pool until somebody retries or forces it."""
     return Step("release_failed", failure=reason, slots="cleanup_blocked", evidence=evidence, phase_done=True)
 
 
@@ -321,7 +321,7 @@ def quota_marks(unproven: bool, changes: AllocationChanges) -> AllocationChanges
 
 
 def possible_actions(state: str) -> list[str]:
-    """What could be done with the allocation now, as actions of the policy; who may do it is not decided here."""
+    """List what can be done with the allocation now, as actions of the policy; who may do it is not decided here."""
     return {
         "requested": ["allocation_release"],
         "provisioning": ["allocation_release", "allocation_replace", "host_report_create"],

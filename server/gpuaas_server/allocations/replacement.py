@@ -15,10 +15,9 @@ REPLACEABLE = ("provisioning", "active")
 async def allocation_replace(
     tx: Tx, settings: Settings, caller: Caller, project_id: str, allocation_id: str, body: AllocationRelease
 ) -> Allocation:
-    """Answer with the new allocation. Nothing is released unless the same can be claimed, quota included.
+    """Return the new allocation. Nothing is released unless the same can be claimed, quota included.
 
-    What is on a lost host stops counting here, so that only the difference is counted: it needs no room in the quota for
-    both.
+    What is on a lost host stops counting here, so that only the difference is counted: the quota need not allow both.
     """
     row = await service.allocation_lock(tx, project_id, allocation_id)
     if row.state not in REPLACEABLE:

@@ -1,4 +1,4 @@
-"""Where an allocation lies on its host: which GPUs are its own, and how the host links them."""
+"""The topology of an allocation: which GPUs of its host are its own, and how the host links them."""
 
 from gpuaas_server.allocations import queries
 from gpuaas_server.allocations.schemas import Topology

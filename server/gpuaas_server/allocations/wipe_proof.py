@@ -58,7 +58,7 @@ class StoredProof:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """A `verify_wipe` that the host answered: what it was asked, what it says, and what it says it saw."""
+    """A `verify_wipe` that the host answered: its order, its result, and its evidence."""
 
     shape: str
     asked: Mapping[str, object]
@@ -82,7 +82,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class _Checks:
-    """The names of the checks by what came of them."""
+    """The names of the checks, by their outcome."""
 
     clean: set[str] = field(default_factory=set)
     found: set[str] = field(default_factory=set)
@@ -93,15 +93,15 @@ class _Checks:
         return self.clean | self.found | self.not_examined
 
 
-def judge_wipe(required: Requirements, told: Verification) -> Verdict:
-    if "grade" not in told.result:
-        return _judge_older_agent(required, told)
-    checks = _read_checks(told.result.get("checks"))
-    fault = _fault(told, checks)
+def judge_wipe(required: Requirements, reported: Verification) -> Verdict:
+    if "grade" not in reported.result:
+        return _judge_older_agent(required, reported)
+    checks = _read_checks(reported.result.get("checks"))
+    fault = _fault(reported, checks)
     if fault:
         return Verdict(None, required.grade, code="wipe_not_proven", message=fault)
     unseen = tuple(sorted(checks.not_examined - {RESTART}))
-    grade = _grade_reached(required, told, checks)
+    grade = _grade_reached(required, reported, checks)
     refused = [name for name in unseen if name not in required.accept_not_examined]
     if refused:
         message = f"The verification did not look at {', '.join(refused)}, and the SKU does not accept that."
@@ -112,12 +112,12 @@ def judge_wipe(required: Requirements, told: Verification) -> Verdict:
     return Verdict(grade, required.grade, unseen)
 
 
-def _judge_older_agent(required: Requirements, told: Verification) -> Verdict:
-    """A result without a grade. Whoever could write a newer one yesterday does not become older by itself."""
-    if told.result.get("clean") is not True:
+def _judge_older_agent(required: Requirements, reported: Verification) -> Verdict:
+    """Judge a result without a grade. A host whose agent could write a newer result before does not send an older one."""
+    if reported.result.get("clean") is not True:
         message = "The verification found traces of the allocation."
         return Verdict(None, required.grade, code="wipe_not_proven", message=message)
-    if _expected(told).get("agent_sha256") is not None:
+    if _expected(reported).get("agent_sha256") is not None:
         message = "The host answered like an agent of an older release than the one on record."
         return Verdict(None, required.grade, code="wipe_not_proven", message=message)
     if rank(required.grade) > rank(INSPECTED):
@@ -127,7 +127,7 @@ def _judge_older_agent(required: Requirements, told: Verification) -> Verdict:
 
 
 def _read_checks(reported: object) -> _Checks:
-    """A check that says neither clean nor not_examined, in words that are known, has found something."""
+    """Sort the checks by their outcome. One that says neither clean nor not_examined has found something."""
     checks = _Checks()
     for entry in reported if isinstance(reported, list) else ():
         if not isinstance(entry, dict):
@@ -144,32 +144,32 @@ def _read_checks(reported: object) -> _Checks:
     return checks
 
 
-def _fault(told: Verification, checks: _Checks) -> str:
-    """Why nothing is proven; empty when nothing speaks against it."""
+def _fault(reported: Verification, checks: _Checks) -> str:
+    """Return why nothing is proven, or an empty text."""
     if checks.found:
         return f"The verification found traces of the allocation: {', '.join(sorted(checks.found))}."
-    if told.result.get("clean") is not True:
+    if reported.result.get("clean") is not True:
         return "The verification found traces of the allocation."
-    missing = (CHECKS_OF_HOST if told.shape == "baremetal" else CHECKS_OF_SLICE) - checks.names
+    missing = (CHECKS_OF_HOST if reported.shape == "baremetal" else CHECKS_OF_SLICE) - checks.names
     if missing:
         return f"The host did not report these checks: {', '.join(sorted(missing))}."
-    expected = _expected(told)
-    differing = [name for name in _DIGESTS if expected.get(name) not in (None, told.evidence.get(name))]
+    expected = _expected(reported)
+    differing = [name for name in _DIGESTS if expected.get(name) not in (None, reported.evidence.get(name))]
     if differing:
         return f"The host is not what the platform expects: {', '.join(differing)}."
     return ""
 
 
-def _expected(told: Verification) -> Mapping[str, object]:
-    expected = told.asked.get("expected")
+def _expected(reported: Verification) -> Mapping[str, object]:
+    expected = reported.asked.get("expected")
     return expected if isinstance(expected, dict) else {}
 
 
-def _grade_reached(required: Requirements, told: Verification, checks: _Checks) -> str:
-    """A restart counts when the host came up with another boot id than the one on record when the release began."""
-    boot_id = told.evidence.get("boot_id")
+def _grade_reached(required: Requirements, reported: Verification, checks: _Checks) -> str:
+    """Return the grade. A restart counts when the host has another boot id than the one on record at the release's begin."""
+    boot_id = reported.evidence.get("boot_id")
     restarted = (
-        told.result.get("grade") == REBOOTED
+        reported.result.get("grade") == REBOOTED
         and RESTART in checks.clean
         and isinstance(boot_id, str)
         and required.boot_id not in (None, boot_id)

@@ -37,7 +37,7 @@ def directory_store(settings: Settings) -> DirectoryStore:
 
 
 def registry_url(settings: Settings) -> str:
-    """How this process reaches the registry; empty: there is none."""
+    """Return how this process reaches the registry, or an empty text when there is none."""
     if settings.registry_url or not settings.registry_bind:
         return settings.registry_url.rstrip("/")
     if settings.registry_bind.startswith(LOOPBACK):
@@ -47,7 +47,7 @@ def registry_url(settings: Settings) -> str:
 
 
 def registry_host(settings: Settings) -> str:
-    """What clients write before the repository's name."""
+    """Return what clients write before the repository's name."""
     return settings.registry_host or urlsplit(require_registry(settings)).netloc
 
 
@@ -59,7 +59,7 @@ def require_registry(settings: Settings) -> str:
 
 
 async def registry_key(platform: Platform) -> RegistryKey:
-    """The key that signs the registry's tokens now. Call it before a transaction, not inside."""
+    """Return the key that signs the registry's tokens now. Call it before a transaction, not inside."""
     newest = pki.signer(await pki.live_keys(platform, "registry_token"), platform.clock())
     if not isinstance(newest.private, EllipticCurvePrivateKey) or newest.certificate is None:
         raise TypeError(f"the registry's key {newest.kid} has an unexpected form")
@@ -67,7 +67,7 @@ async def registry_key(platform: Platform) -> RegistryKey:
 
 
 async def registry(platform: Platform) -> Registry:
-    """The registry, as the platform itself: each request carries a token for no more than it does."""
+    """Return a client of the registry. Each of its requests carries a token for no more than it does."""
     url = require_registry(platform.settings)
     key = await registry_key(platform)
     trusted = None

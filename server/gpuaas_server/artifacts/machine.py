@@ -72,7 +72,7 @@ class TrustVerdict:
 
 
 def verdict(before: Trust, findings: Findings, trusted_keys: int) -> TrustVerdict:
-    """Revoked stays revoked. Without any trust key of the tenant there is nothing to hold a signature against."""
+    """Judge the findings. Revoked stays revoked, and without a trust key of the tenant no signature can be checked."""
     if before is Trust.REVOKED:
         return TrustVerdict(before, "revoked", findings.signed_by)
     if findings.mismatch is not None:

@@ -58,7 +58,7 @@ class Registry:
         self._trusted = trusted
 
     async def check_image(self, repository: str, digest: str) -> Image | None:
-        """Read the manifest, what it refers to, and all blobs. None: there is no such manifest."""
+        """Read the manifest, what it refers to, and all blobs. Return None when there is no such manifest."""
         top = await self._manifest(repository, digest)
         if top is None:
             return None
@@ -74,7 +74,7 @@ class Registry:
         return Image(kind, size + sum(part.size for part in blobs.values()))
 
     async def signatures(self, repository: str, digest: str) -> list[Signed]:
-        """Every signature beside the image; parts that are none of cosign's are passed over."""
+        """Return every signature beside the image; parts that are not cosign's are skipped."""
         found = await self._manifest(repository, signature_tag(digest))
         layers = (found.document.get("layers") or []) if found else []
         signed = []
@@ -86,13 +86,13 @@ class Registry:
         return signed
 
     async def discard(self, repository: str, digest: str) -> None:
-        """Forget the manifest; its blobs go with the registry's own garbage collection."""
+        """Delete the manifest; the registry's own garbage collection removes its blobs."""
         access = Access(repository, frozenset({PULL, DELETE}))
         async with self._request("DELETE", f"/v2/{repository}/manifests/{digest}", access, {}):
             pass
 
     async def remove_image(self, repository: str, digest: str, neighbours: Sequence[str]) -> None:
-        """Forget the image, its signatures, and the parts of an index that no neighbour has too. Repeating is safe."""
+        """Delete the image, its signatures, and the parts of an index that no neighbour has too. Repeating is safe."""
         kept = set(neighbours)
         for neighbour in neighbours:
             kept |= await self._manifests_in(repository, neighbour)
@@ -104,7 +104,7 @@ class Registry:
                 await self.discard(repository, one)
 
     async def _manifests_in(self, repository: str, digest: str) -> set[str]:
-        """The images that an index names; none for a plain image."""
+        """Return the images that an index names; none for a plain image."""
         found = await self._manifest(repository, digest)
         if found is None or media_type_of(found) not in INDEX_TYPES:
             return set()
@@ -158,7 +158,7 @@ class Registry:
     async def _request(
         self, method: str, path: str, access: Access, headers: Mapping[str, str]
     ) -> AsyncIterator["httpx.Response"]:
-        """The answer when it is good or a plain 404. Whatever else the registry says may be better later."""
+        """Yield the answer when it is a success or a 404. Any other answer counts as a registry that is away."""
         headers = {**headers, "Authorization": f"Bearer {self._mint(access)}"}
         try:
             async with (
@@ -189,12 +189,12 @@ async def _limited(answer: "httpx.Response", limit: int) -> bytes:
 
 
 def media_type_of(manifest: _Manifest) -> str:
-    """The document's own word counts: it is under the digest, the header is not."""
+    """Return the media type. The document's own field counts: the digest covers it, and not the header."""
     return str(manifest.document.get("mediaType") or manifest.content_type)
 
 
 def parts_of(document: Mapping[str, Any], name: str) -> list[Part]:
-    """Descriptors of a list in a manifest; one that is none is a reason to refuse all of it."""
+    """Read a list of descriptors in a manifest; one that is not a descriptor is a reason to refuse the manifest."""
     listed = document.get(name)
     if not isinstance(listed, list) or len(listed) > MAX_PARTS:
         raise Problem("artifact_invalid", f"The manifest's {name} are not a list of at most {MAX_PARTS} parts.")

@@ -151,7 +151,7 @@ async def artifact_revoke(connection: Connection, artifact_id: str, detail: str)
 
 
 async def artifact_mark_deleting(connection: Connection, artifact_id: str, now: datetime) -> ArtifactRow:
-    """Mark it, and retire it at the same moment: nothing is launched from it any more."""
+    """Mark the artifact, and retire it at the same moment: nothing is launched from it any more."""
     return await fetch_one(
         connection,
         ArtifactRow,

@@ -27,7 +27,7 @@ TOKEN_USER = "token"  # noqa: S105 - the user name that says: the password is an
 
 @dataclass(frozen=True, slots=True)
 class ShownCredentials:
-    """What a client showed: an access token, or a name with a password."""
+    """The credentials that a client showed: an access token, or a name with a password."""
 
     name: str
     password: str
@@ -56,7 +56,7 @@ async def registry_token_issue(
     scopes: list[str],
     certificate: ShownCertificate,
 ) -> RegistryToken:
-    """Without any credentials the token opens nothing, which is how a client finds out that it needs some."""
+    """Issue a token. Without credentials it opens nothing, which is how a client finds out that it needs some."""
     backends.require_registry(platform.settings)
     shown, asked = read_authorization(authorization), parse_scopes(scopes)
     life = LIFE
@@ -87,7 +87,7 @@ async def _principal(
 
 
 async def _granted(platform: Platform, principal: Principal, asked: Access) -> Access:
-    """Those of the actions that the policy allows in the repository's project; an empty set tells nothing of the rest."""
+    """Return those of the actions that the policy allows in the repository's project. An empty set says nothing more."""
     project_id = asked.project_id
     if project_id is None:
         return Access(asked.repository, frozenset())
@@ -114,7 +114,7 @@ async def _expects_push(connection: Connection, asked: Access) -> bool:
 
 
 async def _require_room(platform: Platform, project_id: str, tenant_id: str) -> None:
-    """Bytes that were pushed and never registered count here, until they are removed."""
+    """Refuse a push without quota. Bytes that were pushed and never registered count until they are removed."""
     most = platform.settings.quota_artifact_bytes
     async with platform.database.connection(PLATFORM) as connection:
         full = await registry_queries.exceeded_scope(connection, project_id, tenant_id, most)

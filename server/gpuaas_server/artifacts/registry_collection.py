@@ -15,14 +15,14 @@ def registry_data(settings: Settings) -> Path:
 
 
 async def measure(platform: Platform, storage: RegistryStorage) -> None:
-    """Store how many bytes each project has in the registry, for whoever decides about further pushes."""
+    """Store how many bytes each project has in the registry, for the decision about further pushes."""
     sizes = await asyncio.to_thread(storage.bytes_by_project)
     async with platform.database.connection(PLATFORM) as connection, connection.transaction():
         await queries.usage_store(connection, sizes, platform.clock())
 
 
 async def find_garbage(platform: Platform, storage: RegistryStorage) -> Garbage:
-    """What nothing refers to and what is older than the grace period. Nothing is changed.
+    """Find what nothing refers to and what is older than the grace period, and change nothing.
 
     What comes between the look at the database and the one at the files is younger than the grace period.
     """

@@ -37,7 +37,7 @@ class Garbage:
         return not (self.manifests or self.layers or self.uploads or self.blobs)
 
     def document(self) -> dict[str, object]:
-        """For people and for the log: what and how much."""
+        """Describe the garbage for people and for the log."""
         manifests = [f"{repository}@{digest}" for repository, digest in self.manifests]
         counts = {"layers": len(self.layers), "uploads": len(self.uploads), "blobs": len(self.blobs)}
         return {"manifests": manifests, **counts, "size_bytes": self.size_bytes}
@@ -53,12 +53,12 @@ class RegistryStorage:
         ] = {}  # folders of links, as they were when they last changed
 
     def repositories(self) -> Iterator[str]:
-        """By name, such as `prj_…/trainer`."""
+        """Yield the names of all repositories, such as `prj_…/trainer`."""
         for folder in _repository_folders(self._repositories):
             yield str(folder.relative_to(self._repositories))
 
     def bytes_by_project(self) -> dict[str, int]:
-        """What each project's repositories link to, each blob once."""
+        """Return how many bytes each project's repositories link to; each blob counts once."""
         linked: dict[str, set[str]] = {}
         for repository in self.repositories():
             project = repository.partition("/")[0]
@@ -66,7 +66,7 @@ class RegistryStorage:
         return {project: sum(map(self._size, digests)) for project, digests in linked.items()}
 
     def find_garbage(self, kept: KeptImages, cutoff: float) -> Garbage:
-        """`cutoff` is a Unix time: what was written after it stays."""
+        """Find the garbage. `cutoff` is a Unix time: what was written after it stays."""
         found, needed = Garbage(), set[str]()
         for repository in self.repositories():
             needed |= self._find_in(repository, kept, cutoff, found)
@@ -79,7 +79,7 @@ class RegistryStorage:
         return found
 
     def remove(self, garbage: Garbage) -> None:
-        """The registry must not run meanwhile. Links first: a link without its blob would be a broken image."""
+        """Remove the garbage, links first: a link without its blob is a broken image. The registry must not run meanwhile."""
         for repository, digest in garbage.manifests:
             self._untag(repository, digest)
             shutil.rmtree(self._manifest_folder(repository) / _hex(digest), ignore_errors=True)
@@ -92,7 +92,7 @@ class RegistryStorage:
         self._links.clear()
 
     def _find_in(self, repository: str, kept: KeptImages, cutoff: float, found: Garbage) -> set[str]:
-        """Add the repository's garbage to what was found; the blobs that it still needs."""
+        """Add the repository's garbage to what was found, and return the blobs that it still needs."""
         manifests, layers = self._manifests(repository), self._layers(repository)
         if repository in kept.open_repositories:
             return set(manifests | layers)
@@ -118,7 +118,7 @@ class RegistryStorage:
         return wanted
 
     def _with_parts(self, digests: Iterable[str]) -> set[str]:
-        """With the images of an index."""
+        """Return the digests with those of the images of an index."""
         wanted = set(digests)
         for digest in list(wanted):
             wanted |= set(_digests(self._document(digest).get("manifests")))
@@ -147,7 +147,7 @@ class RegistryStorage:
         return self._linked(self._layer_folder(repository))
 
     def _linked(self, folder: Path) -> frozenset[str]:
-        """Read again only when the folder has changed: a look at a large registry is a look at its repositories."""
+        """Return the digests that a folder links to. It is read again only when it has changed, since it may be large."""
         try:
             changed = folder.stat().st_mtime_ns
         except FileNotFoundError:
@@ -178,7 +178,7 @@ class RegistryStorage:
 
 
 def _repository_folders(folder: Path) -> Iterator[Path]:
-    """Folders that have one of the registry's own, whose names begin with `_`; others may be below them."""
+    """Yield the folders of repositories: they have folders of the registry's own, whose names begin with `_`."""
     try:
         below = sorted(one for one in folder.iterdir() if one.is_dir())
     except FileNotFoundError:
@@ -195,7 +195,7 @@ def _hex(digest: str) -> str:
 
 
 def _digests(descriptors: object) -> Iterator[str]:
-    """A digest becomes a path: what is none, though a manifest says so, is passed over."""
+    """Yield the digests. A digest becomes a path, so what only claims to be one is skipped."""
     for one in descriptors if isinstance(descriptors, list) else ():
         if isinstance(one, dict) and is_digest(one.get("digest")):
             yield one["digest"]

@@ -26,7 +26,7 @@ PULL, PUSH, DELETE = "pull", "push", "delete"
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Some actions on one repository. Its first part is the project's id, and the only owner it has."""
+    """Some actions on one repository. The first part of its name is the id of the project that owns it."""
 
     repository: str
     actions: frozenset[str]
@@ -38,7 +38,7 @@ class Access:
 
 
 def parse_scopes(scopes: Iterable[str]) -> list[Access]:
-    """Repositories asked for. Other kinds of scope (the catalogue of all repositories) are nobody's to have."""
+    """Read the repositories that are asked for. Other kinds of scope (all repositories) are given to nobody."""
     asked = []
     for scope in (one for text in scopes for one in text.split()):
         kind, _, rest = scope.partition(":")

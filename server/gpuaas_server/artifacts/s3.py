@@ -29,7 +29,7 @@ SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """`url` is the server with the bucket as its path (path style) or alone, when the host already names the bucket."""
+    """A bucket. `url` is the server with the bucket as its path, or alone when the host already names the bucket."""
 
     url: str
     region: str
@@ -40,7 +40,7 @@ class Bucket:
 def presign(
     bucket: Bucket, method: str, key: str, now: datetime, seconds: int, headers: Mapping[str, str] | None = None
 ) -> str:
-    """A URL that is itself the permission: for this method, key and headers, for so long."""
+    """Return a URL that is itself the permission: for this method, key and headers, for so long."""
     parts = urlsplit(bucket.url)
     stamp = now.strftime("%Y%m%dT%H%M%SZ")
     scope = f"{stamp[:8]}/{bucket.region}/s3/aws4_request"
@@ -54,8 +54,8 @@ def presign(
     }
     path = quote(f"{parts.path.rstrip('/')}/{key}", safe="/-_.~")
     asked = "&".join(f"{quote(name, safe='-_.~')}={quote(query[name], safe='-_.~')}" for name in sorted(query))
-    told = "".join(f"{name}:{signed[name].strip()}\n" for name in sorted(signed))
-    request = "\n".join((method, path, asked, told, query["X-Amz-SignedHeaders"], UNSIGNED))
+    signed_headers = "".join(f"{name}:{signed[name].strip()}\n" for name in sorted(signed))
+    request = "\n".join((method, path, asked, signed_headers, query["X-Amz-SignedHeaders"], UNSIGNED))
     text = "\n".join((ALGORITHM, stamp, scope, hashlib.sha256(request.encode()).hexdigest()))
     signature = hmac.new(_day_key(bucket, stamp[:8]), text.encode(), hashlib.sha256).hexdigest()
     return f"{parts.scheme}://{parts.netloc}{path}?{asked}&X-Amz-Signature={signature}"
@@ -74,7 +74,7 @@ class S3Store:
         self._clock = clock
 
     def upload_ticket(self, project_id: str, intent_id: str, seconds: int, size_bytes: int | None) -> Ticket:
-        """The length is signed too: the bucket takes neither more nor less."""
+        """Return a ticket for the upload. The length is signed too: the bucket takes neither more nor less."""
         key = upload_key(project_id, intent_id)
         headers = {} if size_bytes is None else {"Content-Length": str(size_bytes)}
         return Ticket("PUT", presign(self._bucket, "PUT", key, self._clock(), seconds, headers), False, headers)
@@ -83,7 +83,7 @@ class S3Store:
         return Ticket("GET", presign(self._bucket, "GET", key, self._clock(), seconds), False)
 
     async def settle(self, project_id: str, intent_id: str) -> str | None:
-        """A copy by the server itself. The upload's URL may still be good, for a key that nobody reads any more."""
+        """Let the server copy the upload. Its URL may stay valid, for a key that nobody reads any more."""
         source, key = upload_key(project_id, intent_id), settled_key(project_id, intent_id)
         name = f"{urlsplit(self._bucket.url).path.rstrip('/')}/{source}"
         copied = await self._send("PUT", key, {"x-amz-copy-source": quote(name, safe="/-_.~")})
@@ -119,7 +119,7 @@ class S3Store:
     async def _request(
         self, method: str, key: str, headers: Mapping[str, str] | None = None
     ) -> AsyncIterator["httpx.Response"]:
-        """The answer, when it is a good one or a plain 404; anything else may be better later."""
+        """Yield the answer when it is a success or a 404. Any other answer counts as a store that is away."""
         url = presign(self._bucket, method, key, self._clock(), OWN_SECONDS, headers)
         try:
             async with (

@@ -89,8 +89,10 @@ class ArtifactState:
 async def artifact_states(
     connection: Connection, digests: Sequence[str], publisher_project_id: str | None = None
 ) -> dict[str, ArtifactState]:
-    """By digest; one that was never registered is not in the answer. Several projects may have registered the same
-    bytes: who knows which of them is meant says so, else it is the first.
+    """Return the states by digest; one that was never registered is left out.
+
+    Several projects may have registered the same bytes: `publisher_project_id` says which one is meant, else it is the
+    first.
     """
     rows = await queries.artifact_facts(connection, list(digests), publisher_project_id)
     return {
@@ -106,7 +108,7 @@ async def launch_refusals(
     publisher_project_id: str | None = None,
     returning: bool = False,
 ) -> list[Refusal]:
-    """Every reason why this project may not launch from the digest now: stage, canary, trust by the tenant's policy.
+    """List every reason why this project may not launch from the digest now: stage, canary, trust by the tenant's policy.
 
     `returning`: for an instance that has or had it, which may go on with what is only deprecated.
     """
@@ -136,7 +138,7 @@ async def artifact_list(
     page: tuple[str | None, int],
     caller: Caller,
 ) -> Page[Artifact]:
-    """`wanted` is (stage, digest), `page` (after, limit)."""
+    """List the project's artifacts. `wanted` is (stage, digest), `page` (after, limit)."""
     after, limit = page
     rows = await queries.artifact_list(connection, project_id, *wanted, after, limit + 1)
     return Page[Artifact].of([artifact_document(row, settings, caller) for row in rows], limit)
@@ -150,7 +152,7 @@ async def artifact_show(
 
 
 async def artifact_blob_key(connection: Connection, project_id: str, artifact_id: str) -> str:
-    """Where a blob's bytes are; a revoked one is handed out to nobody any more."""
+    """Return where a blob's bytes are; nobody gets a revoked one."""
     row = present(await queries.artifact_show(connection, project_id, artifact_id), artifact_id)
     return blob_key(row)
 
@@ -198,7 +200,7 @@ async def artifact_move(
     caller: Caller,
     require_match: RequireMatch,
 ) -> Artifact:
-    """The one way between stages, forth and back. Every reason against it is named at once."""
+    """Move the artifact to another stage, forward or back. A refusal names every reason at once."""
     row = present(await queries.artifact_lock(tx.connection, project_id, artifact_id), artifact_id)
     require_match(row.generation)
     wanted = Stage(body.stage)
@@ -233,7 +235,7 @@ def _position(row: ArtifactRow) -> dict[str, object]:
 async def artifact_verify(
     tx: Tx, settings: Settings, project_id: str, artifact_id: str, body: ArtifactVerify, caller: Caller
 ) -> Artifact:
-    """Have bytes and signatures checked again, from the bytes up. What comes of it is in `trust`."""
+    """Have bytes and signatures checked again. The outcome is in `trust`."""
     row = present(await queries.artifact_lock(tx.connection, project_id, artifact_id), artifact_id)
     if body.signatures and row.kind != "blob":
         raise Problem("conflict", "An image's signatures are read from the registry, beside the image.")
@@ -247,7 +249,7 @@ async def artifact_verify(
 async def artifact_revoke(
     tx: Tx, settings: Settings, project_id: str, artifact_id: str, reason: str, caller: Caller
 ) -> Artifact:
-    """For ever: new launches stop, running instances are flagged. The bytes stay, as evidence."""
+    """Revoke the artifact for ever: new launches stop, running instances are flagged. The bytes stay, as evidence."""
     row = present(await queries.artifact_lock(tx.connection, project_id, artifact_id), artifact_id)
     if row.trust == Trust.REVOKED:
         raise Problem("conflict", "The artifact is revoked already.")

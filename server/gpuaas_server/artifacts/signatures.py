@@ -48,7 +48,7 @@ class Signed:
 
 
 def read_key(pem: str) -> TrustedKey:
-    """A public key as cosign writes it (`cosign.pub`): PEM of ECDSA P-256 (or larger), RSA, or Ed25519."""
+    """Read a public key as cosign writes it (`cosign.pub`): PEM of ECDSA P-256 (or larger), RSA, or Ed25519."""
     try:
         key = serialization.load_pem_public_key(pem.encode())
     except (ValueError, TypeError, binascii.Error) as error:
@@ -80,7 +80,7 @@ def signs_payload(trusted: TrustedKey, signed: Signed) -> bool:
 
 
 def signs_blob(trusted: TrustedKey, digest: str, signature: bytes) -> bool:
-    """By the blob's digest alone. Ed25519 signs the bytes themselves, so such a signature cannot be told from it."""
+    """Check the signature by the blob's digest alone. Ed25519 signs the bytes themselves, so it cannot be checked so."""
     mark = digest_bytes(digest)
     try:
         if isinstance(trusted.key, rsa.RSAPublicKey):
@@ -95,7 +95,7 @@ def signs_blob(trusted: TrustedKey, digest: str, signature: bytes) -> bool:
 
 
 def names_digest(payload: bytes, digest: str) -> bool:
-    """Whether the payload is a cosign one and speaks of this image. A good signature of another image proves nothing."""
+    """Tell whether the payload is cosign's and names this image. A good signature of another image proves nothing."""
     try:
         critical = json.loads(payload)["critical"]
         return bool(critical["type"] == KIND and critical["image"]["docker-manifest-digest"] == digest)
@@ -104,7 +104,7 @@ def names_digest(payload: bytes, digest: str) -> bool:
 
 
 def signers(keys: list[TrustedKey], digest: str, found: list[Signed]) -> frozenset[str]:
-    """Fingerprints of the keys that signed this image."""
+    """Return the fingerprints of the keys that signed this image."""
     about = [signed for signed in found if names_digest(signed.payload, digest)]
     return frozenset(key.fingerprint for key in keys if any(signs_payload(key, signed) for signed in about))
 

@@ -63,7 +63,7 @@ class Standing:
 
 
 def move_refusals(standing: Standing, wanted: Stage, canary_percent: int | None) -> list[Refusal]:
-    """Every reason against the move, not only the first; none means that it may be made."""
+    """List every reason against the move, not only the first; an empty list means that it may be made."""
     if wanted not in TRANSITIONS[standing.stage]:
         return [Refusal("promotion_refused", f"An artifact does not go from {standing.stage} to {wanted}.")]
     refusals = [*_percent(wanted, canary_percent)]
@@ -111,7 +111,7 @@ def _evidence(found: dict[str, bool]) -> list[Refusal]:
 
 
 def in_canary(project_id: str, digest: str, percent: int) -> bool:
-    """The same answer for a project each time; a larger percentage keeps everybody who was in."""
+    """Tell whether the project is in the canary, always with the same answer. A larger percentage keeps all who were in."""
     mark = hashlib.sha256(f"{digest}\n{project_id}".encode()).digest()
     return int.from_bytes(mark[:8], "big") * 100 < percent << 64
 
@@ -130,7 +130,7 @@ class Launch:
 
 
 def launch_refusals(launch: Launch, project_id: str, digest: str, returning: bool = False) -> list[Refusal]:
-    """`returning`: not for a new instance, but for one that has or had it; a canary once taken is kept."""
+    """List the reasons against a launch. `returning`: an instance has or had it; a canary once taken is kept."""
     refusals = []
     if launch.trust is Trust.REVOKED:
         refusals.append(Refusal("artifact_revoked", f"{digest} is revoked."))

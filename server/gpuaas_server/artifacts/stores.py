@@ -41,13 +41,13 @@ class Measured:
 
 class BlobStore(Protocol):
     def upload_ticket(self, project_id: str, intent_id: str, seconds: int, size_bytes: int | None) -> Ticket:
-        """For exactly so many bytes, where the number is known and the store can insist on it."""
+        """Return a ticket for exactly so many bytes, where the number is known and the store can insist on it."""
 
     def download_ticket(self, key: str, path: str, seconds: int) -> Ticket:
-        """`path` is the API's own path for these bytes, for a store that is reached through it."""
+        """Return a ticket. `path` is the API's own path for these bytes, for a store that is reached through it."""
 
     async def settle(self, project_id: str, intent_id: str) -> str | None:
-        """Put what was uploaded out of the publisher's reach; its key, or None when nothing was. Repeating is safe."""
+        """Put the upload out of the publisher's reach, and return its key, or None when there is none. Repeating is safe."""
 
     async def measure(self, key: str) -> Measured | None: ...
 
@@ -82,7 +82,7 @@ class Meter:
 
 
 async def in_chunks(content: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """The same bytes in pieces of about a MiB: each piece costs a turn of a thread."""
+    """Yield the same bytes in pieces of about a MiB: each piece costs a turn of a thread."""
     pieces, size = list[bytes](), 0
     async for piece in content:
         pieces.append(piece)
@@ -108,7 +108,7 @@ def _sync(file: BinaryIO) -> None:
 
 
 class DirectoryStore:
-    """Reached through the API itself, which streams to the disk and back."""
+    """A directory, which is reached through the API itself: it streams to the disk and back."""
 
     def __init__(self, root: Path, limit: int) -> None:
         self._root = root
@@ -188,13 +188,13 @@ class DirectoryStore:
         self.discard_parts(project_id, intent_id)
 
     def discard_parts(self, project_id: str, intent_id: str) -> None:
-        """What an upload left that was cut off by the end of its process."""
+        """Remove what an upload left that was cut off by the end of its process."""
         path = self._path(upload_key(project_id, intent_id))
         for left in path.parent.glob(f".{path.name}.*"):
             left.unlink(missing_ok=True)
 
     def _path(self, key: str) -> Path:
-        """Keys are made of our own ids; a name that left the directory would be a bug, and ends here."""
+        """Return the path of a key. Keys are made of our own ids; one that left the directory is a bug, and refused."""
         path = (self._root / key).resolve()
         if not path.is_relative_to(self._root.resolve()):
             raise ValueError(f"the key {key} leaves the store")

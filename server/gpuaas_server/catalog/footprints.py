@@ -41,7 +41,7 @@ def check_footprints(manifest: Json, inputs: Json) -> None:
         raise Problem("inputs_invalid", f"{first['path'] or 'inputs'}: {first['message']}.", {"faults": faults[:50]})
 
 
-def leads_somewhere(schema: object, place: str) -> bool:
+def allows_text_at(schema: object, place: str) -> bool:
     """Tell whether inputs of this schema can have a text at this place."""
     return any(_may_be_text(one) for one in _schemas(schema, place.split("/")[1:]))
 

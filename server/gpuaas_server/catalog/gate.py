@@ -170,11 +170,11 @@ def _neighbours(manifest: Manifest, all_members: Sequence[Facts]) -> Iterator[Re
     for one in all_members:
         beside, near = on_allocation[one.allocation_id], on_node[one.node_id]
         if isinstance(one, PlacementFacts):
-            yield from _too_close(manifest, one, beside, {} if one.node_id is None else near)
+            yield from _conflicts(manifest, one, beside, {} if one.node_id is None else near)
         beside[one.component_key] = near[one.component_key] = None
 
 
-def _too_close(
+def _conflicts(
     manifest: Manifest, requested: PlacementFacts, beside: Iterable[str], near: Iterable[str]
 ) -> Iterator[Refusal]:
     key, allocation_id = requested.component_key, requested.allocation_id

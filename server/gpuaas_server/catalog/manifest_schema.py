@@ -28,7 +28,7 @@ def validator(schema: Any, mask: str | None = None) -> jsonschema_rs.Draft202012
 
 
 def schema_text() -> str:
-    """The schema as it is published: with the kinds of operation that take options."""
+    """Return the schema as it is published, with the kinds of operation that take options."""
     return _SCHEMA_FILE.read_text().replace('["<kinds of operation>"]', json.dumps(WITH_OPTIONS))
 
 
@@ -60,7 +60,7 @@ def _explain(document: Document, error: jsonschema_rs.ValidationError) -> Iterat
 
 
 def asked_faults(document: Document, manifest: dict[str, Any]) -> list[Fault]:
-    """What people are asked, when launching (`inputs`) and with an operation (`options`): JSON Schemas of objects."""
+    """List the faults of the app's own schemas: what people are asked at launch (`inputs`) and by operations (`options`)."""
     options = manifest.get("options")
     asked: list[tuple[Path, object]] = [(("inputs",), manifest.get("inputs"))]
     asked += [(("options", kind), schema) for kind, schema in options.items()] if isinstance(options, dict) else []
@@ -87,7 +87,7 @@ def _schema_faults(document: Document, schema: object, root: Path) -> list[Fault
 
 
 def _uncompilable(document: Document, schema: object, root: Path) -> list[Fault]:
-    """What a meta-schema cannot say: a pattern that is no regular expression, or would need more than linear time."""
+    """Find what a meta-schema cannot express: a pattern that is no regular expression, or needs more than linear time."""
     try:
         validator(schema)
     except (jsonschema_rs.ValidationError, ValueError) as error:

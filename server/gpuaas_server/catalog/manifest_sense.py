@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from gpuaas_server.catalog.footprints import leads_somewhere
+from gpuaas_server.catalog.footprints import allows_text_at
 from gpuaas_server.catalog.yaml_text import Path
 
 MOST_MEMBERS = 4096
@@ -22,7 +22,7 @@ def complaints(manifest: Json) -> list[Complaint]:
         *_compatibility(("compatibility",), [manifest["compatibility"]]),
         *_component_compatibility(manifest, components),
         *_unknown_dependencies(components, keys),
-        *_circles(components),
+        *_dependency_circles(components),
         *_footprint(manifest["footprint"]),
         *_nowhere(manifest),
         *_repeated(("probes",), manifest.get("probes", [])),
@@ -61,7 +61,7 @@ def _counts(manifest: Json, components: list[Json]) -> Iterator[Complaint]:
 
 
 def _compatibility(path: Path, layers: list[Json]) -> Iterator[Complaint]:
-    """All of the layers hold together: the app's, and a component's own."""
+    """Check that the layers fit together: the app's, and a component's own."""
     low = max(layer.get("min_gpu_count", 0) for layer in layers)
     high = min(layer.get("max_gpu_count", 64) for layer in layers)
     if low > high:
@@ -87,26 +87,26 @@ def _unknown_dependencies(components: list[Json], keys: list[str]) -> Iterator[C
                 yield ("components", index, "depends_on", number), f"There is no component {wanted}."
 
 
-def _circles(components: list[Json]) -> Iterator[Complaint]:
-    """Every component that waits for itself in the end, with the way round. A component's key is its first use."""
+def _dependency_circles(components: list[Json]) -> Iterator[Complaint]:
+    """Yield every component that depends on itself in the end, with the circle. A repeated key counts where it is first."""
     wants = {component["key"]: component.get("depends_on", []) for component in reversed(components)}
     for index, component in enumerate(components):
-        way = _way_back(component["key"], wants)
-        if way:
-            yield ("components", index, "depends_on"), f"It depends on itself: {' → '.join(way)}."
+        circle = _dependency_circle(component["key"], wants)
+        if circle:
+            yield ("components", index, "depends_on"), f"It depends on itself: {' → '.join(circle)}."
 
 
-def _way_back(start: str, wants: dict[str, list[str]]) -> list[str]:
-    """The shortest way from a component to itself; empty when there is none. Breadth first: each component once."""
-    ways: list[list[str]] = [[start]]
+def _dependency_circle(start: str, wants: dict[str, list[str]]) -> list[str]:
+    """Return the shortest path from a component to itself; empty when there is none. Breadth first: each component once."""
+    paths: list[list[str]] = [[start]]
     seen: set[str] = set()
-    for way in ways:  # grows while we walk
-        for wanted in wants.get(way[-1], ()):
+    for path in paths:  # grows while we walk
+        for wanted in wants.get(path[-1], ()):
             if wanted == start:
-                return [*way, start]
+                return [*path, start]
             if wanted not in seen:
                 seen.add(wanted)
-                ways.append([*way, wanted])
+                paths.append([*path, wanted])
     return []
 
 
@@ -126,7 +126,7 @@ def _footprint(footprint: Json) -> Iterator[Complaint]:
 
 def _nowhere(manifest: Json) -> Iterator[Complaint]:
     for index, place in enumerate(manifest["footprint"].get("users_from", ())):
-        if not leads_somewhere(manifest.get("inputs"), place):
+        if not allows_text_at(manifest.get("inputs"), place):
             yield ("footprint", "users_from", index), f"The inputs have no text at {place}."
 
 

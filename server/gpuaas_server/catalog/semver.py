@@ -4,7 +4,7 @@ _WIDTH = 9  # digits; the manifest's schema allows no more
 
 
 def precedence(version: str) -> str:
-    """1.2.3-rc.1 < 1.2.3, and 1.9.0 < 1.10.0. Build metadata (+…) has no say, as the standard wants it."""
+    """Return a text that sorts as the version does: 1.2.3-rc.1 < 1.2.3, and 1.9.0 < 1.10.0. Build metadata (+…) is ignored."""
     core, _, prerelease = version.partition("+")[0].partition("-")
     numbers = ".".join(part.zfill(_WIDTH) for part in core.split("."))
     # A release comes after all of its pre-releases ("~" is the last character that occurs), and of two pre-releases that

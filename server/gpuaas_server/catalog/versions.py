@@ -129,7 +129,7 @@ def _description(manifest: Manifest) -> Description:
 async def app_version_list(
     connection: Connection, project_id: str, app_id: str, page: tuple[str | None, int], caller: Caller
 ) -> Page[AppVersion]:
-    """`page` is (after, limit)."""
+    """List the versions of an app. `page` is (after, limit)."""
     after, limit = page
     if await queries.app_show(connection, project_id, app_id) is None:
         raise not_found("app", app_id)

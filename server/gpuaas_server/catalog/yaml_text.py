@@ -47,7 +47,7 @@ class Document:
     keys: dict[Path, tuple[int, int]] = field(default_factory=dict)
 
     def fault(self, path: Path, message: str) -> Fault:
-        """At the value of the path, or at the nearest thing around it that the text has."""
+        """Return a fault at the value of the path, or at the nearest thing around it that the text has."""
         around = path
         while around and around not in self.places:
             around = around[:-1]
@@ -58,12 +58,12 @@ class Document:
 
 
 def spell(path: Path) -> str:
-    """components[0].min"""
+    """Write a path as people read it: components[0].min"""
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")
 
 
 def read(text: str) -> Document:
-    """The document, or `Unreadable` with everything that keeps it from being one."""
+    """Read the document, or raise `Unreadable` with every reason why it is none."""
     if len(text) > LARGEST_TEXT or len(text.encode("utf-8", "replace")) > LARGEST_TEXT:
         raise Unreadable([Fault(1, 1, "", f"A manifest may have {LARGEST_TEXT} bytes.")])
     hostile = [_hostile_at(text, found.start()) for found in HOSTILE.finditer(text)]
@@ -75,8 +75,8 @@ def read(text: str) -> Document:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-        said = error.problem or error.context or "This is not YAML"
-        raise Unreadable([*reader.faults, Fault(line, column, "", f"Not YAML: {said}."[:300])]) from None
+        problem = error.problem or error.context or "This is not YAML"
+        raise Unreadable([*reader.faults, Fault(line, column, "", f"Not YAML: {problem}."[:300])]) from None
     except yaml.YAMLError:
         raise Unreadable([*reader.faults, Fault(1, 1, "", "Not YAML.")]) from None
     if reader.faults:
@@ -91,7 +91,7 @@ def _hostile_at(text: str, position: int) -> Fault:
 
 
 class _Reader:
-    """One pass over the events. A fault does not end it, so that all are found; too much of anything does."""
+    """Reads the events in one pass. A fault does not end it, so that all are found; too much of anything does."""
 
     def __init__(self, text: str) -> None:
         self.document = Document()
@@ -173,7 +173,7 @@ class _Reader:
 
 
 def _number(text: str) -> int | float:
-    """JSON has one kind of number: 8.0 is the integer 8."""
+    """Read a number as JSON does, which has one kind of number: 8.0 is the integer 8."""
     number = float(text)
     return int(number) if number.is_integer() else number
 

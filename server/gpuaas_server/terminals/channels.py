@@ -24,7 +24,7 @@ class ChannelClosed(Exception):
 
 class Channel(Protocol):
     async def receive(self) -> Message:
-        """The next message, or ChannelClosed."""
+        """Return the next message, or raise ChannelClosed."""
 
     async def send(self, message: Message) -> None: ...
 
@@ -60,7 +60,7 @@ class WebSocketChannel:
 
 
 class StreamChannel:
-    """Between two api processes."""
+    """A channel between two api processes."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader

@@ -55,8 +55,8 @@ async def terminal_take(
         if row is None:
             raise Problem("conflict", "The terminal is not waited for on this node, or not any more.")
         place = await allocation_place(tx.connection, row.project_id, row.allocation_id)
-        wish = Issue(public, tx.now + LOGIN, authority, terminal_id=terminal_id, sources=_on_the_host(place))
-        [issued] = await certificates_issue(_for_opener(tx, row), [place], wish)
+        issue = Issue(public, tx.now + LOGIN, authority, terminal_id=terminal_id, sources=_on_the_host(place))
+        [issued] = await certificates_issue(_for_opener(tx, row), [place], issue)
         details: dict[str, object] = {"serial": issued.serial, "opened_by": row.opened_by}
         at = (row.tenant_id, row.project_id)
         await record(tx, AuditEntry("agent_terminal_stream", terminal_id, *at, details=details))

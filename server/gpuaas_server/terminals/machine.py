@@ -103,7 +103,7 @@ def decide(now: Snapshot, clock: datetime) -> End | Wait:
     return Wait(now.open_by + SLACK)
 
 
-def _refused(told: dict[str, object]) -> End:
-    message = str(told.get("message") or "The host could not open a terminal.")[:300]
-    code = str(told.get("code") or "")[:60]
+def _refused(failure: dict[str, object]) -> End:
+    message = str(failure.get("message") or "The host could not open a terminal.")[:300]
+    code = str(failure.get("code") or "")[:60]
     return end("not_opened", f"{message.rstrip('.')}{f' ({code})' if code else ''}.")

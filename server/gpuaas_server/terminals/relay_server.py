@@ -120,14 +120,14 @@ class RelayServer:
         return relay
 
     def _proof(self, terminal_id: str) -> str:
-        said = orjson.dumps({"terminal_id": terminal_id, "at": self._platform.clock().timestamp()})
-        return self._platform.sealer.seal(said, PURPOSE).hex()
+        proof_content = orjson.dumps({"terminal_id": terminal_id, "at": self._platform.clock().timestamp()})
+        return self._platform.sealer.seal(proof_content, PURPOSE).hex()
 
     def _verify_proof(self, terminal_id: str, proof: str) -> bool:
         with suppress(ValueError, InvalidTag, orjson.JSONDecodeError):
-            said = orjson.loads(self._platform.sealer.open(bytes.fromhex(proof), PURPOSE))
-            age = abs(self._platform.clock().timestamp() - said["at"])
-            return bool(said["terminal_id"] == terminal_id and age <= PROOF_LIFE.total_seconds())
+            proof_content = orjson.loads(self._platform.sealer.open(bytes.fromhex(proof), PURPOSE))
+            age = abs(self._platform.clock().timestamp() - proof_content["at"])
+            return bool(proof_content["terminal_id"] == terminal_id and age <= PROOF_LIFE.total_seconds())
         return False
 
     async def _client_context(self) -> ssl.SSLContext:
