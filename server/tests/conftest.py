@@ -12,6 +12,7 @@ import pytest
 from pydantic import SecretStr
 
 from gpuaas_server.embedded import postgres
+from gpuaas_server.kernel import pipeline
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.migrations import run as migrations
@@ -66,6 +67,14 @@ def database_url(database_of_all: EmptiedDatabase) -> Iterator[str]:
 @pytest.fixture
 def settings(database_url: str, tmp_path: Path) -> Settings:
     return Settings(data_dir=tmp_path, database_url=SecretStr(database_url), log_level="WARNING")
+
+
+@pytest.fixture(params=[True, False], ids=["sent late", "psycopg's own"])
+def either_pipeline(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Run a test with our pipeline and with psycopg's own: whether statements are sent late."""
+    late: bool = request.param
+    monkeypatch.setattr(pipeline, "SEND_LATE", late)
+    return late
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """How an allocation is created: one transaction claims its GPUs, writes its rows and asks the machine for attention."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from gpuaas_server.allocations import queries
@@ -11,7 +10,7 @@ from gpuaas_server.allocations.schemas import Allocation, AllocationBatch, Alloc
 from gpuaas_server.allocations.service import WORK, allocation_event
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.capacity import service as capacity
-from gpuaas_server.capacity.service import Placement, PlacementQuery, PlacementRequest
+from gpuaas_server.capacity.service import Claim, PlacementRequest
 from gpuaas_server.events.service import emit
 from gpuaas_server.identity import service as identity
 from gpuaas_server.kernel import metrics
@@ -23,15 +22,9 @@ from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.work import leases
 
 
-async def allocation_ask(tx: Tx, tenant_id: str, body: AllocationCreate) -> PlacementQuery:
-    """Ask the database for what a creation must know before all else."""
-    return await capacity.send_query(tx, tenant_id, body.sku, body.gpu_count, body.count)
-
-
 async def allocation_create(
     tx: Tx,
     settings: Settings,
-    query: PlacementQuery,
     caller: Caller,
     tenant_id: str,
     project_id: str,
@@ -43,14 +36,14 @@ async def allocation_create(
 
     `given_back` is the number of GPUs that stop counting in the same transaction.
     """
-    request = await capacity.read_request(query, tenant_id, project_id)
-    claimed = await capacity.claim(tx, request, query)
-    rows = _new_rows(tx, request, body.name, claimed)
+    request = PlacementRequest(tenant_id, project_id, body.sku, body.gpu_count, body.count)
+    claimed = await capacity.claim(tx, request)
+    rows = _new_rows(tx, claimed, body.name)
     documents = [fields_of(row) for row in rows]
     tx.later.insert(queries.ALLOCATION_INSERT, documents)
     tx.later.insert(queries.TRANSITION_INSERT, [fields_of(_first_transition(row)) for row in rows])
     ids = [row.id for row in rows]
-    details: dict[str, object] = {"sku": request.sku.name, "gpus": request.gpu_count}
+    details: dict[str, object] = {"sku": claimed.sku.name, "gpus": claimed.gpu_count}
     if body.ssh_key_ids:
         wanted = NewGrants(tenant_id, project_id, ids, tx.actor.id, body.ssh_key_ids)
         await allocation_hooks().grant_stored_keys(tx, wanted)
@@ -58,14 +51,13 @@ async def allocation_create(
     await record(tx, *(AuditEntry("allocation_create", i, tenant_id, project_id, details=details) for i in ids))
     await emit(tx, *(allocation_event("allocation.requested", row) for row in rows))
     leases.enqueue_new(tx, WORK, ids, tenant_id)
-    capacity.count_against_quota(tx, request, settings.quota_unproven_gpus, given_back)
+    capacity.count_against_quota(tx, claimed, settings.quota_unproven_gpus, given_back)
     metrics.allocations_ended.labels("requested").inc(len(ids))
     return AllocationBatch(items=[_fresh(document, caller) for document in documents])
 
 
-def _new_rows(
-    tx: Tx, request: PlacementRequest, name: str | None, claimed: Sequence[tuple[str, Placement]]
-) -> list[NewAllocation]:
+def _new_rows(tx: Tx, claimed: Claim, name: str | None) -> list[NewAllocation]:
+    request, sku = claimed.request, claimed.sku
     batch_id = new_id("bat") if request.count > 1 else None
     names = [name] if request.count == 1 else [f"{name}-{n + 1}" if name else None for n in range(request.count)]
     return [
@@ -76,18 +68,18 @@ def _new_rows(
             tenant_id=request.tenant_id,
             project_id=request.project_id,
             batch_id=batch_id,
-            sku_id=request.sku.id,
-            sku_name=request.sku.name,
-            shape=request.sku.shape,
-            gpu_model=request.sku.gpu_model,
-            gpu_count=request.gpu_count,
+            sku_id=sku.id,
+            sku_name=sku.name,
+            shape=sku.shape,
+            gpu_model=sku.gpu_model,
+            gpu_count=claimed.gpu_count,
             state="requested",
             state_since=tx.now,
             created_by=tx.actor.id,
             correlation_id=tx.actor.correlation_id,
             created_at=tx.now,
         )
-        for (allocation_id, placement), own_name in zip(claimed, names, strict=True)
+        for (allocation_id, placement), own_name in zip(claimed.placements, names, strict=True)
     ]
 
 

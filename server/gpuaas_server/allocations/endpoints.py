@@ -48,10 +48,10 @@ async def allocation_create(
     """Ask for GPUs. The claim is made now; provisioning follows: watch the events or the timeline."""
     tenant_id, settings = call.caller.tenant_id, call.platform.settings
     call.count_changes(body.count - 1)
-    return await call.change_asking(
-        lambda tx: creation.allocation_ask(tx, tenant_id, body),
-        lambda tx, query: creation.allocation_create(tx, settings, query, call.caller, tenant_id, project_id, body),
+    return await call.change(
+        lambda tx: creation.allocation_create(tx, settings, call.caller, tenant_id, project_id, body),
         status=201,
+        verb_checks_replay=True,
     )
 
 

@@ -3,7 +3,6 @@
 from gpuaas_server.allocations import creation, service
 from gpuaas_server.allocations.schemas import Allocation, AllocationCreate, AllocationRelease
 from gpuaas_server.audit.service import AuditEntry, record
-from gpuaas_server.capacity import service as capacity
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.errors import Problem
@@ -28,9 +27,8 @@ async def allocation_replace(
     if row.host_lost_since is not None:
         await service.change(tx, released, {"counted": False}, None)
         given_back = row.gpu_count
-    query = await capacity.send_query(tx, row.tenant_id, wanted.sku, wanted.gpu_count, wanted.count)
     made = await creation.allocation_create(
-        tx, settings, query, caller, row.tenant_id, project_id, wanted, given_back=given_back
+        tx, settings, caller, row.tenant_id, project_id, wanted, given_back=given_back
     )
     replacement = made.items[0]
     details: dict[str, object] = {"replacement": replacement.id}

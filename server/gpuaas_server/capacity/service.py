@@ -5,15 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import orjson
-from psycopg import AsyncCursor
 
 from gpuaas_server.audit.service import AuditEntry, record
-from gpuaas_server.capacity import queries, quota_queries, scheduler, sku_queries
+from gpuaas_server.capacity import queries, quota_queries
+from gpuaas_server.capacity.placement import Claim, PlacementRequest, claim, count_against_quota
 from gpuaas_server.capacity.quotas import ArtifactUse, artifact_bytes_exceeded, count_artifacts
-from gpuaas_server.capacity.rows import ClaimedSlot, OfferedSlot, RequestedSku, SkuRow, SlotRow
+from gpuaas_server.capacity.rows import ClaimedSlot, SlotRow
 from gpuaas_server.capacity.scheduler import Placement
 from gpuaas_server.capacity.schemas import HostGpu, MappedSlot, Slot, SlotApprove, SlotList
-from gpuaas_server.capacity.skus import sku_choose
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.identity import service as identity
 from gpuaas_server.kernel.caller import NOBODY, Caller
@@ -22,15 +21,13 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.rows import fields_of
-from gpuaas_server.kernel.wipe_grades import INSPECTED, required_grade
 
 __all__ = [
-    "PATIENCE",
     "ArtifactUse",
+    "Claim",
     "ClaimedSlot",
     "DiscoveredSlot",
     "Placement",
-    "PlacementQuery",
     "PlacementRequest",
     "SlotSummary",
     "artifact_bytes_exceeded",
@@ -46,8 +43,6 @@ __all__ = [
     "node_wipe_grade_set",
     "nodes_with_slots",
     "quota_move",
-    "read_request",
-    "send_query",
     "slot_approve",
     "slot_disable",
     "slot_enable",
@@ -59,9 +54,6 @@ __all__ = [
 ]
 
 log = logging.getLogger(__name__)
-
-
-PATIENCE = 20  # looks before a request is refused while others keep changing the nodes that would fit
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,35 +77,6 @@ class SlotSummary:
     total: int = 0
     by_status: dict[str, int] = field(default_factory=dict)
     claimed: bool = False  # somebody lives there, even where the GPUs are gone from the inventory
-
-
-@dataclass(frozen=True, slots=True)
-class PlacementRequest:
-    """What a project asks for: `count` allocations of `gpu_count` GPUs each, all or nothing."""
-
-    tenant_id: str
-    project_id: str
-    sku: SkuRow
-    gpu_count: int
-    count: int
-    tenant_grade: str = INSPECTED  # what the tenant requires of the wipes of whole hosts
-
-    @property
-    def kind(self) -> tuple[str, str, str]:
-        """GPU model, shape, and the grade that the wipe will have to reach."""
-        grade = required_grade(self.sku.shape, self.sku.wipe_grade, self.tenant_grade)
-        return (self.sku.gpu_model, self.sku.shape, grade)
-
-
-@dataclass(frozen=True, slots=True)
-class PlacementQuery:
-    """A request in its caller's words, whose first statements have been sent: the SKU's, and that for offers of nodes."""
-
-    sku: str
-    gpu_count: int | None
-    count: int
-    requested_sku: AsyncCursor[RequestedSku]
-    offers: AsyncCursor[OfferedSlot]
 
 
 async def inventory_apply(tx: Tx, node_id: str, slots: Sequence[DiscoveredSlot]) -> bool:
@@ -269,93 +232,6 @@ def _possible_actions(status: str) -> list[str]:
     if status == "disabled":
         return ["slot_enable"]
     return [] if status in ("claimed", "cleaning", "cleanup_blocked") else ["slot_disable"]
-
-
-async def send_query(tx: Tx, tenant_id: str, sku: str, gpu_count: int | None, count: int) -> PlacementQuery:
-    """Send a request's first statements. They change nothing and wait for no lock, so nobody needs to know yet whether the
-    request will be granted; their answers come with those to whatever else the transaction sent. From here until the claim
-    the transaction may change nothing: offers that are given up take it back.
-    """
-    requested_sku = await sku_queries.sku_ask(tx.connection, sku, tenant_id)
-    await queries.offers_begin(tx.connection)
-    offers = await queries.offers_ask_by_sku(tx.connection, sku, gpu_count, count, tenant_id)
-    return PlacementQuery(sku, gpu_count, count, requested_sku, offers)
-
-
-async def read_request(query: PlacementQuery, tenant_id: str, project_id: str) -> PlacementRequest:
-    """The request in the terms of the SKU; or the problem with it."""
-    row = await query.requested_sku.fetchone()
-    sku, gpu_count = sku_choose(row, query.sku, query.gpu_count)
-    return PlacementRequest(tenant_id, project_id, sku, gpu_count, query.count, sku.tenant_grade)
-
-
-async def claim(tx: Tx, request: PlacementRequest, query: PlacementQuery) -> list[tuple[str, Placement]]:
-    """New allocation ids with their placements, claimed; or the problem that says why not. Quotas included."""
-    placements = await _place(tx, request, query.offers)
-    claimed = [(new_id("alc"), placement) for placement in placements]
-    exclusive = request.sku.shape == "baremetal"
-    queries.claims_insert(tx.later, request.tenant_id, claimed, exclusive, tx.now)
-    return claimed
-
-
-async def _place(tx: Tx, request: PlacementRequest, first: AsyncCursor[OfferedSlot]) -> list[Placement]:
-    """Try what nobody else has locked; then, before the refusal, wait for locks. Others' changes make it look again.
-
-    Before it waits it unlocks everything, also after a look that found nothing: a node whose fit went away at that moment
-    is locked all the same.
-    """
-    patient = False
-    cursor: AsyncCursor[OfferedSlot] | None = first
-    for _ in range(PATIENCE):
-        if cursor is None:
-            cursor = await queries.offers_ask(tx.connection, request.kind, request.gpu_count, request.count, patient)
-        offered, cursor = await queries.offers_read(cursor, request.gpu_count), None
-        placements = scheduler.place(offered.nodes, request.gpu_count, request.count)
-        if placements is not None:
-            if offered.misfits:
-                await _heal(tx, offered.misfits)
-            return placements
-        await queries.offers_unlock(tx.connection)
-        if offered.misfits:
-            await _heal(tx, offered.misfits)
-            await queries.offers_begin(tx.connection)  # what is healed must outlast the next unlock
-            continue
-        if patient and not offered.stale:
-            break
-        # What we waited for was taken: look at what is free by now, or those who never wait would always be ahead of us.
-        patient = not patient
-    raise await _refusal(tx, request)
-
-
-async def _refusal(tx: Tx, request: PlacementRequest) -> Problem:
-    shortage = await queries.shortage(tx.connection, request.kind, request.gpu_count, request.count)
-    details: dict[str, object] = {"sku": request.sku.name, "gpu_count": request.gpu_count, "count": request.count}
-    detail = scheduler.refusal_detail(shortage)
-    if shortage.below_grade:
-        details["wipe_grade"] = grade = request.kind[-1]
-        by = f"SKU {request.sku.name}" if request.sku.wipe_grade == grade else "tenant"
-        detail = f"Hosts are free, but their agents can not prove a wipe as {grade}, which the {by} requires."
-    return Problem(scheduler.refusal(shortage), detail, details)
-
-
-async def _heal(tx: Tx, node_ids: Sequence[str]) -> None:
-    """The index offers what these nodes do not have: it must not send us, or whoever comes next, there again."""
-    log.warning("the scheduler's index was wrong, rebuilding it", extra={"nodes": list(node_ids)})
-    await queries.nodes_lock(tx.connection, node_ids)
-    await queries.refit(tx.connection, node_ids)
-
-
-def count_against_quota(tx: Tx, request: PlacementRequest, unproven_most: int, given_back: int = 0) -> None:
-    """Count it with the last statement, since that locks the quota's row: two scopes, always in the same order.
-    `given_back` is the number of GPUs of the same scopes that the transaction gives back: only the rest must fit.
-
-    Nobody waits for the answer: a quota that is used up fails the transaction as `quota_exceeded`; so does, as
-    `unproven_releases`, a tenant with that many GPUs (or its own limit of them) that are not proven clean.
-    """
-    scopes = ((request.project_id, "project"), (request.tenant_id, "tenant"))
-    quota_queries.gpus_take(
-        tx.later, scopes, request.tenant_id, request.gpu_count * request.count - given_back, unproven_most
-    )
 
 
 async def claimed_slots(connection: Connection, allocation_ids: Sequence[str]) -> dict[str, list[ClaimedSlot]]:

@@ -1,6 +1,6 @@
 """What a running process holds (`Platform`), who acts (`Actor`), and one unit of change (`Tx`)."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -44,6 +44,17 @@ class Tx:
     audited: bool = False
     later: Later = field(default_factory=Later)
     site: str = ""
+    replay_check: Callable[[], Awaitable[None]] | None = None  # not done yet
+
+    async def check_replay(self) -> None:
+        """End the transaction here when its request was answered before.
+
+        For most verbs this is done before they begin. One that sends statements ahead calls it itself, before it reads an
+        answer or changes anything, so that the answers to all of them come together.
+        """
+        if self.replay_check is not None:
+            check, self.replay_check = self.replay_check, None
+            await check()
 
     async def flush(self) -> None:
         """Write now what was left for later: for who reads it back, and at the end."""

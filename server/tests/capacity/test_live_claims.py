@@ -12,7 +12,7 @@ from gpuaas_server.kernel.database import PLATFORM, Scope
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.ids import new_id
 from tests_support.capacity_checks import assert_consistent, rows
-from tests_support.fleet import ACTOR, TENANT, Fleet, claim, claim_in, eight_gpus, give_back, make_fleet
+from tests_support.fleet import ACTOR, TENANT, Fleet, claim, eight_gpus, give_back, make_fleet
 
 WRONG = (
     "INSERT INTO node_fits (node_id, gpu_model, shape, size, leftover, spread)"
@@ -24,7 +24,8 @@ async def claim_as(platform: Platform, fleet: Fleet, size: int, whole: bool = Fa
     """A claim in the scope of a tenant of its own, who sees nobody else's rows."""
     tenant = new_id("tnt")
     async with platform.transaction(Scope(tenant), ACTOR) as tx:
-        ((allocation_id, _),) = await claim_in(tx, replace(fleet.request(size, 1, whole), tenant_id=tenant))
+        claimed = await service.claim(tx, replace(fleet.request(size, 1, whole), tenant_id=tenant))
+    ((allocation_id, _),) = claimed.placements
     return allocation_id
 
 
@@ -37,12 +38,12 @@ async def test_a_sku_edit_waits_for_who_is_taking_the_node(platform: Platform) -
     """Without the node's lock it would write down as free what the other session has just taken."""
     fleet = await make_fleet(platform, 1)
     async with platform.transaction(PLATFORM, ACTOR) as tx:
-        await claim_in(tx, fleet.request(8))
+        claimed = await service.claim(tx, fleet.request(8))
         await queries.live_claims(tx.connection, fleet.nodes[0])  # the claim has reached the database
         edit = asyncio.create_task(sku_edit(platform, fleet))
         done, _ = await asyncio.wait([edit], timeout=0.5)
         assert not done
-        service.count_against_quota(tx, fleet.request(8), 1000)
+        service.count_against_quota(tx, claimed, 1000)
     await edit
     assert await rows(platform, "SELECT * FROM node_fits") == []
     await assert_consistent(platform)
@@ -109,7 +110,7 @@ async def test_a_claim_that_the_constraints_refuse_is_a_refusal(platform: Platfo
 
     async def claim_the_same_twice() -> None:
         async with platform.transaction(PLATFORM, ACTOR) as tx:
-            ((_, placement),) = await claim_in(tx, fleet.request(1))
+            ((_, placement),) = (await service.claim(tx, fleet.request(1))).placements
             queries.claims_insert(tx.later, TENANT, [(new_id("alc"), placement)], False, tx.now)
 
     with pytest.raises(Problem) as refused:

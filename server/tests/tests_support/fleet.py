@@ -3,11 +3,9 @@
 from dataclasses import dataclass
 
 from gpuaas_server.capacity import service, skus
-from gpuaas_server.capacity.rows import SkuRow
-from gpuaas_server.capacity.scheduler import Placement
 from gpuaas_server.capacity.schemas import Sku, SkuCreate, SlotApprove
 from gpuaas_server.capacity.service import DiscoveredSlot, PlacementRequest
-from gpuaas_server.kernel.context import Platform, Tx, system_actor
+from gpuaas_server.kernel.context import Platform, system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.ids import new_id
 
@@ -25,9 +23,7 @@ class Fleet:
 
     def request(self, gpu_count: int, count: int = 1, whole: bool = False, restarted: bool = False) -> PlacementRequest:
         sku = self.whole_sku if whole else self.slice_sku
-        return PlacementRequest(
-            TENANT, PROJECT, SkuRow(**dict(self.restarted_sku if restarted else sku)), gpu_count, count
-        )
+        return PlacementRequest(TENANT, PROJECT, (self.restarted_sku if restarted else sku).id, gpu_count, count)
 
 
 def eight_gpus() -> list[DiscoveredSlot]:
@@ -57,7 +53,7 @@ async def make_fleet(platform: Platform, nodes: int) -> Fleet:
             tx, SkuCreate(name="h100-slice", shape="gpu_slice", gpu_counts=[1, 2, 3, 4, 5, 6, 7, 8], **price)
         )
         whole = await skus.sku_create(
-            tx, SkuCreate(name="h100-node", shape="baremetal", gpu_counts=[8], wipe_grade="inspected", **price)
+            tx, SkuCreate(name="h100-node", shape="baremetal", gpu_counts=[4, 5, 7, 8], wipe_grade="inspected", **price)
         )
         restarted = await skus.sku_create(
             tx, SkuCreate(name="h100-restarted", shape="baremetal", gpu_counts=[8], wipe_grade="rebooted", **price)
@@ -65,18 +61,12 @@ async def make_fleet(platform: Platform, nodes: int) -> Fleet:
     return Fleet(ids, part, whole, restarted)
 
 
-async def claim_in(tx: Tx, request: PlacementRequest) -> list[tuple[str, Placement]]:
-    """As a request does it: ask first, then claim."""
-    query = await service.send_query(tx, request.tenant_id, request.sku.id, request.gpu_count, request.count)
-    return await service.claim(tx, request, query)
-
-
 async def claim(platform: Platform, request: PlacementRequest) -> list[tuple[str, list[int]]]:
     """(allocation id, slot indexes) of each placement."""
     async with platform.transaction(PLATFORM, ACTOR) as tx:
-        placed = await claim_in(tx, request)
-        service.count_against_quota(tx, request, 1000)
-    return [(allocation, [slot.slot_index for slot in placement.slots]) for allocation, placement in placed]
+        claimed = await service.claim(tx, request)
+        service.count_against_quota(tx, claimed, 1000)
+    return [(allocation, [slot.slot_index for slot in placement.slots]) for allocation, placement in claimed.placements]
 
 
 async def give_back(platform: Platform, allocation_id: str, gpus: int) -> None:

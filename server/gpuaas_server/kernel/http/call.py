@@ -7,6 +7,7 @@ return await call.change(lambda tx: service.allocation_create(tx, body), status=
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, Protocol, TypeVar
 
 from fastapi import Depends, Header, Request
@@ -24,7 +25,6 @@ from gpuaas_server.kernel.http.streams import StreamLimits, StreamOwner, ended_b
 from gpuaas_server.kernel.http.tenant_pace import TenantPaces
 
 Result = TypeVar("Result", bound=BaseModel)
-Answers = TypeVar("Answers")
 DEADLOCK_TRIES = 3
 
 
@@ -76,41 +76,39 @@ class Call:
         async with self.platform.database.connection(self.admission.scope) as connection:
             return reply(await verb(connection))
 
-    async def change(self, verb: Callable[[Tx], Awaitable[BaseModel | None]], status: int = 200) -> Response:
-        """Run a changing verb in one transaction, with idempotent replay, and insist on its audit row."""
-        return await self.change_asking(_nothing, lambda tx, _: verb(tx), status)
-
-    async def change_asking(
+    async def change(
         self,
-        ask: Callable[[Tx], Awaitable[Answers]],
-        verb: Callable[[Tx, Answers], Awaitable[BaseModel | None]],
+        verb: Callable[[Tx], Awaitable[BaseModel | None]],
         status: int = 200,
+        *,
+        verb_checks_replay: bool = False,
     ) -> Response:
-        """As `change`, for a verb in a hurry: `ask` sends its first questions, which change nothing and wait for no lock,
-        so that they travel with ours about the key; the verb runs only when the key is new.
+        """Run a changing verb in one transaction, with idempotent replay, and insist on its audit row.
 
-        Two that lock the same things in another order lose nothing but time: the one that PostgreSQL ends runs again.
+        A verb that sends statements ahead checks for the replay itself (`Tx.check_replay`). Two that lock the same things in
+        another order lose nothing but time: the one that PostgreSQL ends runs again.
         """
         for _ in range(DEADLOCK_TRIES - 1):
             with suppress(DeadlockDetected):
-                return await self._change(ask, verb, status)
-        return await self._change(ask, verb, status)
+                return await self._change(verb, status, verb_checks_replay)
+        return await self._change(verb, status, verb_checks_replay)
 
     async def _change(
-        self,
-        ask: Callable[[Tx], Awaitable[Answers]],
-        verb: Callable[[Tx, Answers], Awaitable[BaseModel | None]],
-        status: int,
+        self, verb: Callable[[Tx], Awaitable[BaseModel | None]], status: int, verb_checks_replay: bool
     ) -> Response:
         async with self.platform.transaction(self.admission.scope, self.actor) as tx:
             key = None if self.keyed is None else await self.keyed.identity()
-            lookup = None if key is None else await idempotency.ask(tx, key)
-            asked = await ask(tx)
-            if lookup is not None:
-                stored = await idempotency.recall(tx, lookup, self.platform.sealer)
-                if stored is not None:
-                    return idempotency.replay(stored)
-            result = await verb(tx, asked)
+            if key is not None:
+                lookup = await idempotency.ask(tx, key)
+                tx.replay_check = partial(idempotency.end_replay, tx, lookup, self.platform.sealer)
+            try:
+                if not verb_checks_replay:
+                    await tx.check_replay()
+                result = await verb(tx)
+            except idempotency.Replayed as replayed:
+                return idempotency.replay(replayed.answer)
+            if tx.replay_check is not None:
+                raise RuntimeError("the verb did not check for a replay: call tx.check_replay in it")
             if not tx.audited:
                 raise RuntimeError("a change must be audited: call audit.service.record in the verb")
             answer = _answer(result, status)
@@ -162,10 +160,6 @@ class Call:
         """Refuse a change that was prepared against another generation (If-Match)."""
         if self.if_match not in (None, "*", f'"{generation}"'):
             raise Problem("precondition_failed", f"The current generation is {generation}.")
-
-
-async def _nothing(tx: Tx) -> None:
-    """What most verbs ask beforehand."""
 
 
 def _etag(result: BaseModel | None) -> str | None:

@@ -129,6 +129,21 @@ async def recall(tx: Tx, lookup: KeyLookup, sealer: Sealer) -> StoredAnswer | No
     return StoredAnswer(stored.status, sealer.open(stored.body, _PURPOSE), stored.etag)
 
 
+class Replayed(Exception):
+    """The request was answered before: its transaction ends, and the caller gets that answer."""
+
+    def __init__(self, answer: StoredAnswer) -> None:
+        super().__init__("answered before")
+        self.answer = answer
+
+
+async def end_replay(tx: Tx, lookup: KeyLookup, sealer: Sealer) -> None:
+    """Raise `Replayed` when there is a stored answer."""
+    stored = await recall(tx, lookup, sealer)
+    if stored is not None:
+        raise Replayed(stored)
+
+
 def remember(tx: Tx, key: IdempotencyKey, answer: StoredAnswer, sealer: Sealer, hours: int) -> None:
     row: dict[str, object] = {
         "owner_id": key.owner_id,

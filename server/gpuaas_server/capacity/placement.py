@@ -1,0 +1,135 @@
+"""Claims GPUs for new allocations: what a project asks for, where it fits, and what it counts against."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from psycopg import AsyncCursor
+
+from gpuaas_server.capacity import queries, quota_queries, scheduler, sku_queries
+from gpuaas_server.capacity.rows import OfferedSlot, RequestedSku
+from gpuaas_server.capacity.scheduler import Placement
+from gpuaas_server.capacity.skus import sku_choose
+from gpuaas_server.kernel.context import Tx
+from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.wipe_grades import required_grade
+
+log = logging.getLogger(__name__)
+
+PATIENCE = 20  # looks before a request is refused while others keep changing the nodes that would fit
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementRequest:
+    """What a project asks for: `count` allocations of `gpu_count` GPUs each, all or nothing."""
+
+    tenant_id: str
+    project_id: str
+    sku: str  # its id or name
+    gpu_count: int | None  # a SKU with one count needs none named
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A request in the terms of its SKU."""
+
+    sku: RequestedSku
+    gpu_count: int
+    count: int
+
+    @property
+    def kind(self) -> tuple[str, str, str]:
+        """GPU model, shape, and the grade that the wipe will have to reach."""
+        grade = required_grade(self.sku.shape, self.sku.wipe_grade, self.sku.tenant_grade)
+        return (self.sku.gpu_model, self.sku.shape, grade)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a transaction has claimed for a request: a placement for each new allocation id."""
+
+    request: PlacementRequest
+    sku: RequestedSku
+    gpu_count: int
+    placements: Sequence[tuple[str, Placement]]
+
+
+async def claim(tx: Tx, request: PlacementRequest) -> Claim:
+    """Claim GPUs for new allocations, or raise the problem that says why not. The caller counts them against the quota.
+
+    The first statements change nothing and wait for no lock. They are sent before the transaction knows whether its request
+    was answered before, and all the answers come in one round trip.
+    """
+    asked_sku = await sku_queries.sku_ask(tx.connection, request.sku, request.tenant_id)
+    await queries.offers_begin(tx.connection)
+    offers = await queries.offers_ask_by_sku(
+        tx.connection, request.sku, request.gpu_count, request.count, request.tenant_id
+    )
+    await tx.check_replay()
+    sku, gpu_count = sku_choose(await asked_sku.fetchone(), request.sku, request.gpu_count)
+    placements = await _place(tx, _Wanted(sku, gpu_count, request.count), offers)
+    claimed = [(new_id("alc"), placement) for placement in placements]
+    queries.claims_insert(tx.later, request.tenant_id, claimed, sku.shape == "baremetal", tx.now)
+    return Claim(request, sku, gpu_count, claimed)
+
+
+async def _place(tx: Tx, wanted: _Wanted, first: AsyncCursor[OfferedSlot]) -> list[Placement]:
+    """Try what nobody else has locked; then, before the refusal, wait for locks. Others' changes make it look again.
+
+    Before it waits it unlocks everything, also after a look that found nothing: a node whose fit went away at that moment
+    is locked all the same.
+    """
+    patient = False
+    cursor: AsyncCursor[OfferedSlot] | None = first
+    for _ in range(PATIENCE):
+        if cursor is None:
+            cursor = await queries.offers_ask(tx.connection, wanted.kind, wanted.gpu_count, wanted.count, patient)
+        offered, cursor = await queries.offers_read(cursor, wanted.gpu_count), None
+        placements = scheduler.place(offered.nodes, wanted.gpu_count, wanted.count)
+        if placements is not None:
+            if offered.misfits:
+                await _heal(tx, offered.misfits)
+            return placements
+        await queries.offers_unlock(tx.connection)
+        if offered.misfits:
+            await _heal(tx, offered.misfits)
+            await queries.offers_begin(tx.connection)  # what is healed must outlast the next unlock
+            continue
+        if patient and not offered.stale:
+            break
+        # What we waited for was taken: look at what is free by now, or those who never wait would always be ahead of us.
+        patient = not patient
+    raise await _refusal(tx, wanted)
+
+
+async def _refusal(tx: Tx, wanted: _Wanted) -> Problem:
+    shortage = await queries.shortage(tx.connection, wanted.kind, wanted.gpu_count, wanted.count)
+    details: dict[str, object] = {"sku": wanted.sku.name, "gpu_count": wanted.gpu_count, "count": wanted.count}
+    detail = scheduler.refusal_detail(shortage)
+    if shortage.below_grade:
+        details["wipe_grade"] = grade = wanted.kind[-1]
+        by = f"SKU {wanted.sku.name}" if wanted.sku.wipe_grade == grade else "tenant"
+        detail = f"Hosts are free, but their agents can not prove a wipe as {grade}, which the {by} requires."
+    return Problem(scheduler.refusal(shortage), detail, details)
+
+
+async def _heal(tx: Tx, node_ids: Sequence[str]) -> None:
+    """The index offers what these nodes do not have: it must not send us, or whoever comes next, there again."""
+    log.warning("the scheduler's index was wrong, rebuilding it", extra={"nodes": list(node_ids)})
+    await queries.nodes_lock(tx.connection, node_ids)
+    await queries.refit(tx.connection, node_ids)
+
+
+def count_against_quota(tx: Tx, claimed: Claim, unproven_most: int, given_back: int = 0) -> None:
+    """Count it with the last statement, since that locks the quota's row: two scopes, always in the same order.
+    `given_back` is the number of GPUs of the same scopes that the transaction gives back: only the rest must fit.
+
+    Nobody waits for the answer: a quota that is used up fails the transaction as `quota_exceeded`; so does, as
+    `unproven_releases`, a tenant with that many GPUs (or its own limit of them) that are not proven clean.
+    """
+    request = claimed.request
+    scopes = ((request.project_id, "project"), (request.tenant_id, "tenant"))
+    gpus = claimed.gpu_count * request.count - given_back
+    quota_queries.gpus_take(tx.later, scopes, request.tenant_id, gpus, unproven_most)
