@@ -16,7 +16,7 @@ from gpuaas_server.identity.policy_document import render_policy
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.database import Database
 from gpuaas_server.kernel.errors import CATALOGUE
-from gpuaas_server.kernel.sealing import Sealer
+from gpuaas_server.kernel.sealer import Sealer
 from gpuaas_server.kernel.settings import Settings, settings_reference
 from gpuaas_server.kernel.wakeups import Wakeups
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from gpuaas_server.kernel.logs import configure_logs
 from gpuaas_server.kernel.settings import Settings, settings_reference
-from gpuaas_server.kernel.start import told_failures
+from gpuaas_server.kernel.start import report_failures
 from gpuaas_server.processes.file_limit import raise_file_limit
 
 # Who waits for an answer goes first: when both want the same core, steps that nobody watches can wait for milliseconds.
@@ -231,7 +231,7 @@ def main() -> None:
     arguments = _parser().parse_args()
     configure_logs("INFO")  # until the settings say otherwise: what is wrong with them is told in the same form
     raise_file_limit()
-    with told_failures():
+    with report_failures():
         sys.exit(arguments.run(arguments))
 
 

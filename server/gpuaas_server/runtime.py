@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.database import NOBODY, Database
 from gpuaas_server.kernel.database_health import DatabaseHealth
-from gpuaas_server.kernel.sealing import Sealer, load_or_make_master_key
+from gpuaas_server.kernel.sealer import Sealer, load_or_make_master_key
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.kernel.start import StartFailed
 from gpuaas_server.kernel.wakeups import Wakeups

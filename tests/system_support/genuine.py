@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from gpuaas_server.identity.tokens import Claims, sign
-from gpuaas_server.kernel.sealing import Sealer, load_or_make_master_key
+from gpuaas_server.kernel.sealer import Sealer, load_or_make_master_key
 from gpuaas_server.secrets.envelope import SecretRef, open_sealed
 from system_support.ledger import Ledger
 from system_support.server import RunningServer

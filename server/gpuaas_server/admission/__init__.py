@@ -1,1 +1,1 @@
-"""The gate that every call passes: who is it, where do they want to go, may they. Refusals are written down."""
+"""The gate that every call passes: it authenticates the caller, asks the policy, and records refusals."""

@@ -1,7 +1,7 @@
-"""What the gate remembers between calls: verified tokens, signing keys, callers, sessions in browsers, and places.
+"""What the gate caches between calls: verified tokens, signing keys, principals, browser sessions, tenants and projects.
 
-A change of any of them wakes the topic `identity`, which empties the memory of every process at once; a lost
-wake-up is made good by the 10 s after which anything is read again.
+A change of any of them wakes the topic `identity`, which empties the cache of every process; a lost wake-up is made up for
+by the 10 s after which anything is read again.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.tasks import stop
 from gpuaas_server.projects import service as projects
-from gpuaas_server.projects.service import ProjectPlace
+from gpuaas_server.projects.service import AccessScope
 
 REMEMBERED_SECONDS = 10.0
 MOST_REMEMBERED = 10_000
@@ -29,8 +29,8 @@ UNKNOWN_KEY_PAUSE = 1.0
 Value = TypeVar("Value")
 
 
-class Memory(Generic[Value]):
-    """Values for a while. What was read before the last `forget` is never kept."""
+class Cache(Generic[Value]):
+    """Keeps values for a while. A value that was read before the last `forget` is never kept."""
 
     def __init__(self, read: Callable[[str], Awaitable[Value | None]]) -> None:
         self._read = read
@@ -60,10 +60,10 @@ class Memory(Generic[Value]):
 class Directory:
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
-        self.principals = Memory(self._read_principal)
-        self.projects = Memory(self._read_project)
-        self.tenants = Memory(self._read_tenant)
-        self.sessions = Memory(self._read_session)  # by the digest of the cookie's secret, in hexadecimal
+        self.principals = Cache(self._read_principal)
+        self.projects = Cache(self._read_project)
+        self.tenants = Cache(self._read_tenant)
+        self.sessions = Cache(self._read_session)  # by the digest of the cookie's secret, in hexadecimal
         self._tokens: dict[str, Claims] = {}
         self._keys: dict[str, tuple[Ed25519PublicKey, datetime | None]] = {}
         self._keys_read_at = -REMEMBERED_SECONDS
@@ -95,7 +95,7 @@ class Directory:
         self._keys_read_at = -REMEMBERED_SECONDS
 
     async def claims(self, token: str) -> Claims:
-        """The claims of a genuine token; a signature is checked once. Expiry is for the caller to look at."""
+        """The claims of a genuine token. A signature is checked once; the caller checks the expiry."""
         claims = self._tokens.get(token)
         if claims is not None and time.monotonic() - self._keys_read_at < REMEMBERED_SECONDS:
             return claims
@@ -107,7 +107,7 @@ class Directory:
         return claims
 
     async def _key(self, key_id: str) -> Ed25519PublicKey:
-        """An unknown key may be one that another replica just made: look again, though not at any rate."""
+        """The key of this id. An unknown one may have been made by another replica just now: read again, at a bounded rate."""
         age = time.monotonic() - self._keys_read_at
         if age >= REMEMBERED_SECONDS or (key_id not in self._keys and age >= UNKNOWN_KEY_PAUSE):
             await self._read_keys()
@@ -128,14 +128,14 @@ class Directory:
         async with self._platform.database.connection(PLATFORM) as connection:
             return await read_principal(connection, principal_id)
 
-    async def _read_project(self, project_id: str) -> ProjectPlace | None:
+    async def _read_project(self, project_id: str) -> AccessScope | None:
         async with self._platform.database.connection(PLATFORM) as connection:
-            return await projects.project_place(connection, project_id)
+            return await projects.project_scope(connection, project_id)
 
     async def _read_session(self, digest: str) -> BrowserSessionRow | None:
         async with self._platform.database.connection(PLATFORM) as connection:
             return await session_read(connection, bytes.fromhex(digest))
 
-    async def _read_tenant(self, tenant_id: str) -> ProjectPlace | None:
+    async def _read_tenant(self, tenant_id: str) -> AccessScope | None:
         async with self._platform.database.connection(PLATFORM) as connection:
-            return await projects.tenant_place(connection, tenant_id)
+            return await projects.tenant_scope(connection, tenant_id)

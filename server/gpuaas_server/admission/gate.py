@@ -1,6 +1,6 @@
-"""The gate that every call passes: who is it, where do they want to go, may they. Refusals are written down.
+"""The gate that every call passes: it authenticates the caller, asks the policy, and records refusals.
 
-With everything remembered (see directory.py) an admission is a few dictionary look-ups and no query.
+With everything cached (see directory.py) an admission is a few dictionary look-ups and no query.
 """
 
 from collections.abc import AsyncIterator
@@ -35,14 +35,14 @@ from gpuaas_server.kernel.http.edge import anonymous_actor, client_address
 from gpuaas_server.kernel.http.origin import cookie_source, user_agent
 from gpuaas_server.kernel.http.tenant_pace import TenantPaces
 from gpuaas_server.kernel.ids import is_id
-from gpuaas_server.projects.service import ProjectPlace
+from gpuaas_server.projects.service import AccessScope
 
 _READS = ("GET", "HEAD")
-_NOWHERE = ProjectPlace(tenant_id="")
+_NOWHERE = AccessScope(tenant_id="")
 
 
 class IdentityGate:
-    """`agent_gate` admits the actions of node agents, which have keys of their own."""
+    """Admits calls of people and programs. `agent_gate` admits the actions of node agents, which have keys of their own."""
 
     def __init__(self, platform: Platform, agent_gate: Gate | None = None) -> None:
         self._platform = platform
@@ -53,7 +53,7 @@ class IdentityGate:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """While calls are served: there is a key to sign with, and changes elsewhere are heard of."""
+        """Run while calls are served: ensure that there is a signing key, and follow changes by other processes."""
         await ensure_signing_key(self._platform)
         await self._directory.open()
         try:
@@ -74,7 +74,7 @@ class IdentityGate:
             await self._refusals.by_verb(request, admitted, problem)
 
     async def admit_again(self, request: Request, action: str) -> Admission:
-        """For what goes on for long: as `admit`, though the token that was shown at the beginning may have expired since."""
+        """As `admit`, for a call that goes on for long: the token that it began with may have expired since."""
         return await self._admission(request, action, again=True)
 
     async def _admission(self, request: Request, action: str, again: bool = False) -> Admission:
@@ -87,8 +87,8 @@ class IdentityGate:
             return await self._agent_gate.admit(request, action)
         principal = await self._principal(request, action, again)
         mark_authenticated(request)
-        place = await self._place(request, rule)
-        return await self._admit(request, action, principal, place)
+        scope = await self._requested_scope(request, rule)
+        return await self._admit(request, action, principal, scope)
 
     async def _principal(self, request: Request, action: str, again: bool = False) -> Principal:
         header = request.headers.get("authorization")
@@ -108,7 +108,7 @@ class IdentityGate:
             raise
 
     async def _by_cookie(self, request: Request, secret: CookieSecret) -> Principal:
-        """The person whose session the browser holds, if it was our own page that had it send the request."""
+        """The user of the browser session, if one of our own pages made the browser send the request."""
         refuse_forged(request, secret, self._platform.settings.public_url)
         name, now, sessions = secret.digest.hex(), self._platform.clock(), self._directory.sessions
         session = await sessions.get(name)
@@ -128,9 +128,9 @@ class IdentityGate:
         return await self._believe(token, shown)
 
     async def _believe(self, token: str, shown: ShownCertificate, again: bool = False) -> Principal:
-        """The principal a token stands for, if the token is genuine and nothing has ended it since.
+        """The principal of a token, if the token is genuine and nothing has ended it since.
 
-        `again`: it was believed before, in time; that its own time is over since then is no end of it.
+        `again`: it was accepted before it expired, so its expiry alone does not end it.
         """
         claims = await self._directory.claims(token)
         now = self._platform.clock()
@@ -155,7 +155,7 @@ class IdentityGate:
             principal.certificates.check_token(claims.certificate, shown, now)
         return principal
 
-    async def _place(self, request: Request, rule: Rule) -> ProjectPlace | None:
+    async def _requested_scope(self, request: Request, rule: Rule) -> AccessScope | None:
         """The project or tenant in the path, or None. A malformed id never reaches the database."""
         if rule.level is Level.PROJECT:
             project_id = request.path_params.get("project_id", "")
@@ -165,36 +165,34 @@ class IdentityGate:
             return await self._directory.tenants.get(tenant_id) if is_id("tnt", tenant_id) else None
         return _NOWHERE
 
-    async def _admit(
-        self, request: Request, action: str, principal: Principal, place: ProjectPlace | None
-    ) -> Admission:
+    async def _admit(self, request: Request, action: str, principal: Principal, scope: AccessScope | None) -> Admission:
         actor = request.scope["state"]["caller"] = _actor(request, principal)
-        if place is None:
+        if scope is None:
             if principal.platform_roles:
                 raise Problem("not_found")  # they see everything, so there is none; nothing was refused
             raise await self._refusals.denied(request, actor, action, Verdict.HIDDEN, None)
-        verdict = decide(principal, action, place.tenant_id or None, place.project_id)
+        verdict = decide(principal, action, scope.tenant_id or None, scope.project_id)
         if verdict is not Verdict.ALLOWED:
-            raise await self._refusals.denied(request, actor, action, verdict, place)
+            raise await self._refusals.denied(request, actor, action, verdict, scope)
         if request.method not in _READS:
-            if place.deleting and not RULES[action].while_disabled:
-                raise await self._refusals.place_deleting(request, actor, action, place)
-            if place.disabled and not _may_while_disabled(principal, action):
-                raise await self._refusals.place_disabled(request, actor, action, place)
-            if place.tenant_id and not _may_while_disabled(principal, action):
+            if scope.deleting and not RULES[action].while_disabled:
+                raise await self._refusals.scope_deleting(request, actor, action, scope)
+            if scope.disabled and not _may_while_disabled(principal, action):
+                raise await self._refusals.scope_disabled(request, actor, action, scope)
+            if scope.tenant_id and not _may_while_disabled(principal, action):
                 # What ends something waits for nothing: a revocation must not.
-                await self.paces.changes.wait_turn(place.tenant_id)
-        return Admission(actor, principal.database_scope, _caller(principal, place))
+                await self.paces.changes.wait_turn(scope.tenant_id)
+        return Admission(actor, principal.database_scope, _caller(principal, scope))
 
 
 def _may_while_disabled(principal: Principal, action: str) -> bool:
     return bool(principal.platform_roles) or RULES[action].while_disabled
 
 
-def _caller(principal: Principal, place: ProjectPlace) -> Caller:
-    held = principal.roles_at(place.tenant_id, place.project_id) if place.tenant_id else principal.everywhere
-    roles_in = partial(principal.roles_at, place.tenant_id or None)
-    return Caller(principal.id, place.tenant_id, place.project_id or "", held, principal.apps, roles_in)
+def _caller(principal: Principal, scope: AccessScope) -> Caller:
+    held = principal.roles_at(scope.tenant_id, scope.project_id) if scope.tenant_id else principal.everywhere
+    roles_in = partial(principal.roles_at, scope.tenant_id or None)
+    return Caller(principal.id, scope.tenant_id, scope.project_id or "", held, principal.apps, roles_in)
 
 
 def _actor(request: Request, principal: Principal) -> Actor:

@@ -1,4 +1,4 @@
-"""Refusals become audit rows of their own, in the caller's tenant: nobody reads about other tenants there."""
+"""Refused calls get audit rows of their own, in the caller's tenant: nobody reads about other tenants there."""
 
 import re
 
@@ -10,7 +10,7 @@ from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.context import Actor, Platform
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http.call import Admitted
-from gpuaas_server.projects.service import ProjectPlace
+from gpuaas_server.projects.service import AccessScope
 
 _ID = re.compile(r"[a-z]{2,3}_[0-9a-z]{26}")
 
@@ -20,51 +20,51 @@ class Refusals:
         self._denials = Denials(platform)
 
     async def denied(
-        self, request: Request, actor: Actor, action: str, verdict: Verdict, place: ProjectPlace | None
+        self, request: Request, actor: Actor, action: str, verdict: Verdict, scope: AccessScope | None
     ) -> Problem:
-        await self._write(request, actor, action, place, verdict.name.lower())
+        await self._write(request, actor, action, scope, verdict.name.lower())
         if verdict is Verdict.HIDDEN:
             return Problem("not_found")
         return Problem("forbidden", details={"needs": needs(action)})
 
-    async def place_disabled(self, request: Request, actor: Actor, action: str, place: ProjectPlace) -> Problem:
-        await self._write(request, actor, action, place, "disabled")
+    async def scope_disabled(self, request: Request, actor: Actor, action: str, scope: AccessScope) -> Problem:
+        await self._write(request, actor, action, scope, "disabled")
         return Problem(
             "forbidden",
-            f"The {place.disabled} is disabled; nothing in it can be changed.",
-            {"disabled": place.disabled},
+            f"The {scope.disabled} is disabled; nothing in it can be changed.",
+            {"disabled": scope.disabled},
         )
 
-    async def place_deleting(self, request: Request, actor: Actor, action: str, place: ProjectPlace) -> Problem:
-        await self._write(request, actor, action, place, "deleting")
-        said = f"The {place.deleting} is to be deleted; nothing in it can be changed."
-        return Problem("deletion_scheduled", said, {"deleting": place.deleting})
+    async def scope_deleting(self, request: Request, actor: Actor, action: str, scope: AccessScope) -> Problem:
+        await self._write(request, actor, action, scope, "deleting")
+        said = f"The {scope.deleting} is to be deleted; nothing in it can be changed."
+        return Problem("deletion_scheduled", said, {"deleting": scope.deleting})
 
     async def token_refused(self, actor: Actor, action: str, code: str) -> None:
         metrics.auth_refusals.labels(code).inc()
         await self._denials.write(actor, AuditEntry(action), code)
 
     async def by_verb(self, request: Request, admitted: Admitted, problem: Problem) -> None:
-        """What an admitted caller was refused after all: somebody else's thing, named in a place of their own.
+        """Record that an admitted caller was refused by the verb: they named a resource that is not theirs.
 
-        Who has a platform role sees everything, so to them an absent thing is just absent.
+        A platform role sees everything, so for its holder an absent resource is just absent.
         """
         admission = admitted.admission
         if problem.code == "not_found" and admission.caller.roles & PLATFORM_ROLES:
             return
         if problem.code in ("not_found", "forbidden"):
-            place = ProjectPlace(admission.caller.tenant_id, request.path_params.get("project_id"))
-            await self._write(request, admission.actor, admitted.action, place, problem.code, problem.target)
+            scope = AccessScope(admission.caller.tenant_id, request.path_params.get("project_id"))
+            await self._write(request, admission.actor, admitted.action, scope, problem.code, problem.target)
 
     async def _write(
-        self, request: Request, actor: Actor, action: str, place: ProjectPlace | None, why: str, target: str = ""
+        self, request: Request, actor: Actor, action: str, scope: AccessScope | None, why: str, target: str = ""
     ) -> None:
-        own = not actor.tenant_id or (place is not None and place.tenant_id == actor.tenant_id)
+        own = not actor.tenant_id or (scope is not None and scope.tenant_id == actor.tenant_id)
         entry = AuditEntry(
             action,
             resource_id=target if _ID.fullmatch(target) else _asked_for(request),
             tenant_id=actor.tenant_id or None,
-            project_id=place.project_id if place is not None and own else None,
+            project_id=scope.project_id if scope is not None and own else None,
         )
         await self._denials.write(actor, entry, why)
 

@@ -2,17 +2,17 @@
 
 from gpuaas_server.admission.gate import IdentityGate
 from gpuaas_server.identity.service import RULES, Principal, Verdict, decide
-from gpuaas_server.projects.service import ProjectPlace
+from gpuaas_server.projects.service import AccessScope
 
 __all__ = ["IdentityGate", "may"]
 
 
-def may(principal: Principal, action: str, place: ProjectPlace) -> bool:
-    """Whether the policy would admit the action there; in a disabled place, or one that is to be deleted, only what ends
+def may(principal: Principal, action: str, scope: AccessScope) -> bool:
+    """Whether the policy admits the action there. In a scope that is disabled, or to be deleted, it admits only what ends
     something.
     """
-    if place.deleting and not RULES[action].while_disabled:
+    if scope.deleting and not RULES[action].while_disabled:
         return False
-    if place.disabled and not RULES[action].while_disabled and not principal.platform_roles:
+    if scope.disabled and not RULES[action].while_disabled and not principal.platform_roles:
         return False
-    return decide(principal, action, place.tenant_id, place.project_id) is Verdict.ALLOWED
+    return decide(principal, action, scope.tenant_id, scope.project_id) is Verdict.ALLOWED

@@ -52,7 +52,7 @@ AUDIT_INSERT = recordset_insert("audit_records", AuditRow)
 
 
 async def audit_list(connection: Connection, wanted: AuditFilter, after: str | None, limit: int) -> list[AuditRow]:
-    """Newest first. The filter's columns are fixed names of ours; values travel as parameters."""
+    """The matching rows, newest first. The filter's columns are fixed names of ours; values are parameters."""
     clauses, values = ["true"], list[object]()
     for column in AuditFilter.__slots__:
         value = getattr(wanted, column)
@@ -76,7 +76,9 @@ async def audit_list(connection: Connection, wanted: AuditFilter, after: str | N
 
 
 async def audit_delete_before(connection: Connection, before: datetime, portion: int) -> int:
-    """The oldest first, over the primary key (ids sort by time). Says to the database from when on rows are kept."""
+    """Delete a portion of the oldest rows, by the primary key (ids sort by time). A setting tells the trigger from when on
+    rows are kept.
+    """
     await connection.execute("SELECT set_config('gpuaas.audit_kept_from', %s, true)", (before.isoformat(),))
     removed = await rows_removed(
         connection,

@@ -11,7 +11,7 @@ from gpuaas_server.kernel.logs import redact
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """`details` says before and after where that helps; secrets are struck out on the way in."""
+    """One change, for the audit trail. `details` says before and after where that helps; secrets are removed from it."""
 
     action: str
     resource_id: str | None = None

@@ -28,5 +28,5 @@ async def audit_list(connection: Connection, wanted: AuditFilter, after: str | N
 
 
 async def forget_before(tx: Tx, before: datetime, portion: int) -> int:
-    """Retention, the one thing that removes audit rows (see docs/decisions/0012). How many went."""
+    """Delete a portion of old audit rows, which only retention does (docs/decisions/0012). The answer is how many went."""
     return await queries.audit_delete_before(tx.connection, before, portion)

@@ -1,7 +1,7 @@
 """An export: everything that the platform holds on a tenant or a project, one JSON object a line, page by page.
 
 No page holds a connection while the caller reads, and no more than a page is in memory. It is no snapshot: what changes
-meanwhile may be in it as it was or as it is.
+meanwhile may be in it in its old or its new state.
 """
 
 from collections import Counter

@@ -15,7 +15,7 @@ from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.projects import service as projects
 from gpuaas_server.projects.schemas import Project, Tenant
-from gpuaas_server.projects.service import DeletablePlace, RequireMatch
+from gpuaas_server.projects.service import DeletionTarget, RequireMatch
 from gpuaas_server.work import leases
 
 WORK = "deletion"
@@ -49,38 +49,38 @@ async def projects_of(connection: Connection, tenant_id: str, project_id: str | 
     return [project_id] if project_id else await queries.project_ids(connection, tenant_id)
 
 
-async def _schedule(tx: Tx, settings: Settings, place: DeletablePlace, require_match: RequireMatch) -> None:
+async def _schedule(tx: Tx, settings: Settings, target: DeletionTarget, require_match: RequireMatch) -> None:
     """Schedule the deletion. A repeated request changes nothing, not even the date."""
-    require_match(place.generation)
-    if place.delete_after is not None:
+    require_match(target.generation)
+    if target.delete_after is not None:
         tx.audited = True
         return
-    of_place = await projects_of(tx.connection, place.tenant_id, place.project_id)
-    left = await queries.leftovers(tx.connection, of_place)
+    of_target = await projects_of(tx.connection, target.tenant_id, target.project_id)
+    left = await queries.leftovers(tx.connection, of_target)
     if left:
         details: dict[str, object] = {"left": [{"what": one.what, "count": one.count} for one in left]}
-        raise Problem("not_empty", describe(place.noun, left), details)
+        raise Problem("not_empty", describe(target.noun, left), details)
     moment = tx.now + timedelta(days=settings.deletion_grace_days)
-    deletion = NewDeletion(new_id("del"), place.tenant_id, place.project_id, tx.actor.id, tx.now)
-    await projects.set_delete_after(tx, place, moment)
+    deletion = NewDeletion(new_id("del"), target.tenant_id, target.project_id, tx.actor.id, tx.now)
+    await projects.set_delete_after(tx, target, moment)
     await queries.deletion_insert(tx.connection, deletion)
-    await leases.enqueue(tx, WORK, [deletion.id], run_at=moment, flow=place.tenant_id)
-    await _announce(tx, place, f"{place.noun}_delete", "deletion_scheduled", {"delete_after": moment.isoformat()})
+    await leases.enqueue(tx, WORK, [deletion.id], run_at=moment, flow=target.tenant_id)
+    await _announce(tx, target, f"{target.noun}_delete", "deletion_scheduled", {"delete_after": moment.isoformat()})
 
 
-async def _undo(tx: Tx, place: DeletablePlace, require_match: RequireMatch) -> None:
-    require_match(place.generation)
-    deletion = await queries.deletion_lock_live(tx.connection, place.tenant_id, place.project_id)
+async def _undo(tx: Tx, target: DeletionTarget, require_match: RequireMatch) -> None:
+    require_match(target.generation)
+    deletion = await queries.deletion_lock_live(tx.connection, target.tenant_id, target.project_id)
     if deletion is None:
-        raise Problem("conflict", f"Nobody has asked for the deletion of this {place.noun}.")
+        raise Problem("conflict", f"Nobody has asked for the deletion of this {target.noun}.")
     if not can_undo(deletion.state):
-        raise Problem("conflict", f"The grace period is over: the {place.noun} is being removed.")
+        raise Problem("conflict", f"The grace period is over: the {target.noun} is being removed.")
     await queries.deletion_ended(tx.connection, deletion.id, "undone", tx.now)
-    await projects.set_delete_after(tx, place, None)
-    await _announce(tx, place, f"{place.noun}_undelete", "deletion_undone", {})
+    await projects.set_delete_after(tx, target, None)
+    await _announce(tx, target, f"{target.noun}_undelete", "deletion_undone", {})
 
 
-async def _announce(tx: Tx, place: DeletablePlace, action: str, event: str, details: dict[str, object]) -> None:
-    where = (place.id, place.tenant_id, place.project_id)
+async def _announce(tx: Tx, target: DeletionTarget, action: str, event: str, details: dict[str, object]) -> None:
+    where = (target.id, target.tenant_id, target.project_id)
     await record(tx, AuditEntry(action, *where, details=details))
-    await emit(tx, NewEvent(f"{place.noun}.{event}", *where, details))
+    await emit(tx, NewEvent(f"{target.noun}.{event}", *where, details))

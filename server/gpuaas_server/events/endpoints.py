@@ -5,9 +5,9 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Query
 from starlette.responses import Response
 
-from gpuaas_server.events import service, streaming
+from gpuaas_server.events import service, streams
 from gpuaas_server.events.schemas import EventPage
-from gpuaas_server.events.service import EventFilter, Place
+from gpuaas_server.events.service import EventFilter, EventPosition
 from gpuaas_server.kernel.http.call import Call, admitted, reply
 from gpuaas_server.kernel.http.problems import problem_responses
 from gpuaas_server.kernel.http.streams import LimitedStream
@@ -72,10 +72,10 @@ async def _events(
 ) -> Response:
     if tail is not None:
         return reply(await service.event_tail(call.platform, call.admission.scope, wanted, tail))
-    place = service.parse_cursor(after) or Place()
+    position = service.parse_cursor(after) or EventPosition()
     scope = call.admission.scope
     if "text/event-stream" in call.request.headers.get("accept", ""):
-        stream = streaming.event_stream(call.platform, scope, wanted, place, call.is_still_admitted)
+        stream = streams.event_stream(call.platform, scope, wanted, position, call.is_still_admitted)
         return LimitedStream(stream, "text/event-stream", call.stream_limits, call.stream_owner, "watch")
     async with call.waiting(wait):
-        return reply(await service.event_page(call.platform, scope, wanted, place, wait, limit))
+        return reply(await service.event_page(call.platform, scope, wanted, position, wait, limit))

@@ -1,7 +1,7 @@
 """All SQL of the event log.
 
 Concurrent transactions commit in another order than they drew their sequence numbers, so a reader that remembers only the
-highest number would skip rows. A place is therefore (transaction id, sequence), and a reader sees only transactions below
+highest number would skip rows. A position is therefore (transaction id, sequence), and a reader sees only transactions below
 the oldest one still running: nothing can appear behind a cursor.
 """
 
@@ -15,7 +15,7 @@ _SETTLED = "transaction_id < pg_snapshot_xmin(pg_current_snapshot())::text::bigi
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class EventPosition:
     transaction_id: int = 0
     sequence: int = 0
 
@@ -25,7 +25,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class InsertedEvent:
-    """The columns that the writer of an event gives; the database adds its place in the log."""
+    """The columns that the writer of an event gives; the database adds its position in the log."""
 
     id: str
     time: datetime
@@ -49,7 +49,7 @@ class EventFilter:
     subject: str | None = None
 
     def clauses(self) -> tuple[list[str], list[object]]:
-        """Conditions in SQL, always with the one that keeps unsettled transactions out, and their values."""
+        """The conditions in SQL with their values; one of them always excludes unsettled transactions."""
         chosen = {name: getattr(self, name) for name in self.__slots__ if getattr(self, name) is not None}
         return [_SETTLED, *(f"{name} = %s" for name in chosen)], list(chosen.values())
 
@@ -57,7 +57,7 @@ class EventFilter:
 EVENT_INSERT = recordset_insert("events", InsertedEvent)
 
 
-async def event_list(connection: Connection, wanted: EventFilter, after: Place, limit: int) -> list[EventRow]:
+async def event_list(connection: Connection, wanted: EventFilter, after: EventPosition, limit: int) -> list[EventRow]:
     clauses, values = wanted.clauses()
     clauses.append("(transaction_id, sequence) > (%s, %s)")
     values += [after.transaction_id, after.sequence]
@@ -83,9 +83,11 @@ async def event_tail(connection: Connection, wanted: EventFilter, count: int) ->
     return newest[::-1]
 
 
-async def event_unsettled(connection: Connection, wanted: EventFilter, after: Place) -> bool:
-    """Whether there is an event after the place, settled or not: for a reader who has just found none, which then looks again
-    soon. An event that waited for an older transaction may have been settled since, and nobody is woken for that.
+async def event_unsettled(connection: Connection, wanted: EventFilter, after: EventPosition) -> bool:
+    """Whether there is an event after the position, settled or not.
+
+    A reader that has found none looks again soon if there is: an event that waited for an older transaction may have been
+    settled since, and no wake-up tells of that.
     """
     clauses, values = wanted.clauses()
     clauses[0] = "(transaction_id, sequence) > (%s, %s)"
@@ -98,18 +100,18 @@ async def event_unsettled(connection: Connection, wanted: EventFilter, after: Pl
     return bool(waiting)
 
 
-async def event_end(connection: Connection) -> Place:
-    """The place just before whatever comes next."""
+async def event_end(connection: Connection) -> EventPosition:
+    """The position just before the next event."""
     last = await fetch_optional(
         connection,
-        Place,
-        f"SELECT {columns_of(Place)} FROM events WHERE {_SETTLED} ORDER BY transaction_id DESC, sequence DESC LIMIT 1",
+        EventPosition,
+        f"SELECT {columns_of(EventPosition)} FROM events WHERE {_SETTLED} ORDER BY transaction_id DESC, sequence DESC LIMIT 1",
     )
-    return last or Place()
+    return last or EventPosition()
 
 
 async def event_delete_before(connection: Connection, before: datetime, portion: int) -> int:
-    """The oldest first."""
+    """Delete a portion of the oldest events."""
     return await rows_removed(
         connection,
         "DELETE FROM events WHERE id = ANY(ARRAY(SELECT id FROM events WHERE time < %s ORDER BY time LIMIT %s))",
@@ -117,18 +119,18 @@ async def event_delete_before(connection: Connection, before: datetime, portion:
     )
 
 
-async def consumer_place(connection: Connection, name: str) -> Place:
+async def consumer_position(connection: Connection, name: str) -> EventPosition:
     return await fetch_one(
         connection,
-        Place,
+        EventPosition,
         "INSERT INTO outbox_consumers AS c (name, transaction_id, sequence) VALUES (%s, 0, 0)"
-        f" ON CONFLICT (name) DO UPDATE SET name = c.name RETURNING {columns_of(Place)}",
+        f" ON CONFLICT (name) DO UPDATE SET name = c.name RETURNING {columns_of(EventPosition)}",
         (name,),
     )
 
 
-async def consumer_advance(connection: Connection, name: str, place: Place) -> None:
+async def consumer_advance(connection: Connection, name: str, position: EventPosition) -> None:
     await connection.execute(
         "UPDATE outbox_consumers SET transaction_id = %s, sequence = %s WHERE name = %s",
-        (place.transaction_id, place.sequence, name),
+        (position.transaction_id, position.sequence, name),
     )

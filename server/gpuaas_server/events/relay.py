@@ -1,6 +1,6 @@
 """The outbox relay: hands every event of the log, in order and at least once, to a sink outside the database.
 
-A sink's place in the log is kept in the database and moves only after the sink has the events for good.
+A sink's position in the log is kept in the database and moves only after the sink has the events for good.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ class JsonLinesSink:
 
 
 def _cut_torn_line(file: BinaryIO) -> None:
-    """What a killed writer left of a line: its event was not delivered, so it comes again, whole."""
+    """Remove the incomplete last line of a killed writer. Its event was not delivered, so it comes again."""
     end = file.seek(0, os.SEEK_END)
     while end > 0:
         start = max(0, end - 65_536)
@@ -61,7 +61,7 @@ def _cut_torn_line(file: BinaryIO) -> None:
 
 
 async def relay(platform: Platform, sink: Sink) -> None:
-    """Until cancelled. One relay per sink at a time: the others wait for its lock, and take over when it dies."""
+    """Pass events on until cancelled. A sink has one relay at a time: others wait for its lock, and take over when it dies."""
     while True:
         try:
             connection = await platform.database.health.connect(
@@ -79,10 +79,10 @@ async def relay(platform: Platform, sink: Sink) -> None:
 
 async def _pass_on(platform: Platform, sink: Sink) -> None:
     async with platform.database.connection(PLATFORM) as connection:
-        place = await queries.consumer_place(connection, sink.name)
-    page = await service.event_page(platform, PLATFORM, EventFilter(), place, 30.0, 500)
+        position = await queries.consumer_position(connection, sink.name)
+    page = await service.event_page(platform, PLATFORM, EventFilter(), position, 30.0, 500)
     if page.items:
         await asyncio.to_thread(sink.deliver, page.items)
-        reached = service.parse_cursor(page.next_cursor) or place
+        reached = service.parse_cursor(page.next_cursor) or position
         async with platform.database.connection(PLATFORM) as connection:
             await queries.consumer_advance(connection, sink.name, reached)

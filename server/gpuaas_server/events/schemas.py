@@ -14,7 +14,7 @@ class Event(BaseModel):
     type: str = Field(examples=["allocation.active"])
     subject: str = Field(description="The id of what it is about.")
     time: datetime
-    cursor: str = Field(description="The place in the log: send as `after` (or Last-Event-ID) to go on from here.")
+    cursor: str = Field(description="The position in the log: send as `after` (or Last-Event-ID) to go on from here.")
     tenant_id: str | None = Field(description="Null: of the platform.")
     project_id: str | None = Field(description="Null: of the tenant, or of the platform.")
     correlation_id: CorrelationId

@@ -1,10 +1,10 @@
-"""Emit events inside a change, and read them: once, or waiting; streaming.py makes a stream of it."""
+"""Emit events inside a change, and read them: once, or waiting; streams.py makes a stream of it."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from gpuaas_server.events import queries
-from gpuaas_server.events.queries import EventFilter, EventRow, InsertedEvent, Place
+from gpuaas_server.events.queries import EventFilter, EventPosition, EventRow, InsertedEvent
 from gpuaas_server.events.schemas import Event, EventPage
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Connection, Scope
@@ -45,28 +45,28 @@ async def emit(tx: Tx, *news: NewEvent) -> None:
     tx.wakeups.update(f"{ALL}:{about}" for new in news for about in (new.project_id, new.subject) if about)
 
 
-def parse_cursor(text: str | None) -> Place | None:
+def parse_cursor(text: str | None) -> EventPosition | None:
     if text is None:
         return None
     transaction, dot, sequence = text.partition(".")
     if not (dot and transaction.isdigit() and sequence.isdigit() and len(text) <= 40):
         raise Problem("invalid_cursor")
-    place = Place(int(transaction), int(sequence))
-    if max(place.transaction_id, place.sequence) >= 2**63:
+    position = EventPosition(int(transaction), int(sequence))
+    if max(position.transaction_id, position.sequence) >= 2**63:
         raise Problem("invalid_cursor")
-    return place
+    return position
 
 
 def topic_of(wanted: EventFilter) -> str:
-    """What wakes those who wait for such events: who watches one thing sleeps through what happens to the others."""
+    """The topic that wakes readers of such events: a reader of one subject is not woken for others."""
     about = wanted.subject or wanted.project_id
     return f"{ALL}:{about}" if about else ALL
 
 
 async def event_page(
-    platform: Platform, scope: Scope, wanted: EventFilter, after: Place, wait: float, limit: int
+    platform: Platform, scope: Scope, wanted: EventFilter, after: EventPosition, wait: float, limit: int
 ) -> EventPage:
-    """Events after the place; when there are none, wait up to `wait` seconds for the first."""
+    """Events after the position; when there are none, wait up to `wait` seconds for the first."""
 
     async def look() -> Look[list[Event]]:
         async with platform.database.connection(scope) as connection:
@@ -75,26 +75,28 @@ async def event_page(
     return _page(await platform.wakeups.first(topic_of(wanted), look, wait), after)
 
 
-async def event_look(connection: Connection, wanted: EventFilter, after: Place, limit: int) -> Look[list[Event]]:
+async def event_look(
+    connection: Connection, wanted: EventFilter, after: EventPosition, limit: int
+) -> Look[list[Event]]:
     rows = await queries.event_list(connection, wanted, after, limit)
     unsettled = not rows and await queries.event_unsettled(connection, wanted, after)
     return Look([_event(row) for row in rows], bool(rows), UNSETTLED_PAUSE if unsettled else LONGEST_PAUSE)
 
 
 async def event_tail(platform: Platform, scope: Scope, wanted: EventFilter, count: int) -> EventPage:
-    """The last `count` events; its cursor goes on from now, whether or not there were any."""
+    """The last `count` events. The cursor of the answer continues from now, also when there were none."""
     async with platform.database.connection(scope) as connection:
         end = await queries.event_end(connection)
         rows = await queries.event_tail(connection, wanted, count) if count else []
     return _page([_event(row) for row in rows], end)
 
 
-def _page(items: list[Event], after: Place) -> EventPage:
+def _page(items: list[Event], after: EventPosition) -> EventPage:
     return EventPage(items=items, next_cursor=items[-1].cursor if items else str(after))
 
 
 def _event(row: EventRow) -> Event:
-    return Event(cursor=str(Place(row.transaction_id, row.sequence)), **fields_of(row))
+    return Event(cursor=str(EventPosition(row.transaction_id, row.sequence)), **fields_of(row))
 
 
 async def forget_before(tx: Tx, before: datetime, portion: int) -> int:
@@ -103,8 +105,8 @@ async def forget_before(tx: Tx, before: datetime, portion: int) -> int:
 
 __all__ = [
     "EventFilter",
+    "EventPosition",
     "NewEvent",
-    "Place",
     "emit",
     "event_look",
     "event_page",

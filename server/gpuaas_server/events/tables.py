@@ -1,4 +1,4 @@
-"""events: (transaction_id, sequence) is the place in the log; see queries.py for why not the sequence alone."""
+"""events: (transaction_id, sequence) is the position in the log; see queries.py for why not the sequence alone."""
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB

@@ -37,7 +37,7 @@ async def auth_session_create(body: PasswordGrant, call: Annotated[Call, admitte
     cookies.refuse_foreign_origin(call.request, public_url)
     held = CookieSecret.of(call.request)
     session, secret = await browser_sessions.auth_session_create(call.platform, call.actor, body, held)
-    return cookies.hand_over(reply(session), secret, cookies.is_secure(call.request, public_url))
+    return cookies.set_cookie(reply(session), secret, cookies.is_secure(call.request, public_url))
 
 
 @router.get("/auth/session", response_model=BrowserSession, responses=problem_responses("session_ended"))

@@ -89,7 +89,7 @@ def is_secure(connection: HTTPConnection, public_url: str) -> bool:
     return connection.scope["scheme"] in ("https", "wss") or public_url.lower().startswith("https://")
 
 
-def hand_over(response: Response, secret: CookieSecret, secure: bool) -> Response:
+def set_cookie(response: Response, secret: CookieSecret, secure: bool) -> Response:
     """For as long as the browser runs: when the session ends is the server's to say."""
     response.set_cookie(COOKIE, secret.text, path="/", secure=secure, httponly=True, samesite="strict")
     return response

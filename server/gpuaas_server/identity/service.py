@@ -13,7 +13,7 @@ from gpuaas_server.identity.certificates import (
 )
 from gpuaas_server.identity.cookies import CookieSecret, refuse_forged
 from gpuaas_server.identity.logins import account_token
-from gpuaas_server.identity.members import Place, member_list, member_remove, member_set
+from gpuaas_server.identity.members import RoleScope, member_list, member_remove, member_set
 from gpuaas_server.identity.policy import (
     RULES,
     allowed_actions,
@@ -56,10 +56,10 @@ __all__ = [
     "Level",
     "Member",
     "NewCertificate",
-    "Place",
     "Principal",
     "ProjectMemberSet",
     "RateLimit",
+    "RoleScope",
     "Rule",
     "TenantMemberSet",
     "Verdict",

@@ -9,7 +9,7 @@ from typing import Any
 from gpuaas_server.kernel.clock import Clock, utc_now
 from gpuaas_server.kernel.database import Connection, Database, Scope
 from gpuaas_server.kernel.later import Later
-from gpuaas_server.kernel.sealing import Sealer
+from gpuaas_server.kernel.sealer import Sealer
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.kernel.wakeups import Wakeups
 

@@ -13,7 +13,7 @@ class StartFailed(RuntimeError):
 
 
 @contextmanager
-def told_failures() -> Iterator[None]:
+def report_failures() -> Iterator[None]:
     """End the process with a line of JSON and a code that is not zero, whatever kept it from running."""
     try:
         yield

@@ -64,9 +64,9 @@ _PROJECT_VERBS = (
 
 
 @dataclass(frozen=True, slots=True)
-class ProjectPlace:
-    """Where a call goes: a project of a tenant, or a tenant. `disabled` names which of the two is, if any; `deleting` which
-    of them is to be deleted.
+class AccessScope:
+    """The project or tenant that a call is about. `disabled` names which of the two is disabled, if any; `deleting` which is
+    to be deleted.
     """
 
     tenant_id: str
@@ -75,13 +75,13 @@ class ProjectPlace:
     deleting: str = ""
 
 
-async def project_place(connection: Connection, project_id: str) -> ProjectPlace | None:
+async def project_scope(connection: Connection, project_id: str) -> AccessScope | None:
     row = await queries.project_state(connection, project_id)
     if row is None:
         return None
     disabled = "tenant" if row.tenant_disabled else "project" if row.project_disabled else ""
     deleting = "tenant" if row.tenant_deleting else "project" if row.project_deleting else ""
-    return ProjectPlace(row.tenant_id, project_id, disabled, deleting)
+    return AccessScope(row.tenant_id, project_id, disabled, deleting)
 
 
 async def project_facts(connection: Connection, tenant_id: str, project_ids: Sequence[str]) -> dict[str, ProjectFacts]:
@@ -90,12 +90,12 @@ async def project_facts(connection: Connection, tenant_id: str, project_ids: Seq
     return {row.id: row for row in rows}
 
 
-async def tenant_place(connection: Connection, tenant_id: str) -> ProjectPlace | None:
+async def tenant_scope(connection: Connection, tenant_id: str) -> AccessScope | None:
     row = await queries.tenant_show(connection, tenant_id)
     if row is None:
         return None
     deleting = "tenant" if row.delete_after is not None else ""
-    return ProjectPlace(tenant_id, None, "tenant" if row.disabled else "", deleting)
+    return AccessScope(tenant_id, None, "tenant" if row.disabled else "", deleting)
 
 
 async def tenant_create(tx: Tx, body: TenantCreate, caller: Caller) -> Tenant:
@@ -136,7 +136,7 @@ async def tenant_update(
 
 
 async def project_create(tx: Tx, tenant_id: str, body: ProjectCreate, caller: Caller) -> Project:
-    """Nobody becomes a member: the tenant's administrators act in all its projects and appoint the rest."""
+    """Create a project without members: the tenant's administrators act in all its projects and appoint the rest."""
     row = await queries.project_insert(tx.connection, new_id("prj"), tenant_id, body.slug, body.name, tx.now)
     if row is None:
         raise Problem("already_exists", f"The tenant has a project {body.slug}.")
@@ -181,7 +181,7 @@ async def project_update(
 
 
 @dataclass(frozen=True, slots=True)
-class DeletablePlace:
+class DeletionTarget:
     """What a deletion must know of its tenant or project, whose row is locked."""
 
     tenant_id: str
@@ -198,22 +198,22 @@ class DeletablePlace:
         return "project" if self.project_id else "tenant"
 
 
-async def lock_tenant(tx: Tx, tenant_id: str) -> DeletablePlace:
+async def lock_tenant(tx: Tx, tenant_id: str) -> DeletionTarget:
     row = _present(await queries.tenant_lock(tx.connection, tenant_id), "tenant", tenant_id)
-    return DeletablePlace(tenant_id, None, row.delete_after, row.generation)
+    return DeletionTarget(tenant_id, None, row.delete_after, row.generation)
 
 
-async def lock_project(tx: Tx, project_id: str) -> DeletablePlace:
+async def lock_project(tx: Tx, project_id: str) -> DeletionTarget:
     row = _present(await queries.project_lock(tx.connection, project_id), "project", project_id)
-    return DeletablePlace(row.tenant_id, project_id, row.delete_after, row.generation)
+    return DeletionTarget(row.tenant_id, project_id, row.delete_after, row.generation)
 
 
-async def set_delete_after(tx: Tx, place: DeletablePlace, moment: datetime | None) -> None:
+async def set_delete_after(tx: Tx, target: DeletionTarget, moment: datetime | None) -> None:
     """Set or clear the date. The gates of all processes look again: what people may do in the place changes with it."""
-    if place.project_id is None:
-        await queries.tenant_delete_after(tx.connection, place.tenant_id, moment)
+    if target.project_id is None:
+        await queries.tenant_delete_after(tx.connection, target.tenant_id, moment)
     else:
-        await queries.project_delete_after(tx.connection, place.project_id, moment)
+        await queries.project_delete_after(tx.connection, target.project_id, moment)
     tx.wakeups.add(identity.TOPIC)
 
 

@@ -11,7 +11,7 @@ from cryptography.exceptions import InvalidTag
 from gpuaas_server.kernel.context import Platform, Tx, system_actor
 from gpuaas_server.kernel.database import PLATFORM, Connection
 from gpuaas_server.kernel.ids import new_id
-from gpuaas_server.kernel.sealing import Sealer
+from gpuaas_server.kernel.sealer import Sealer
 from gpuaas_server.secrets import queries
 from gpuaas_server.secrets.envelope import SecretRef, unreadable
 from gpuaas_server.secrets.openbao import OpenBao

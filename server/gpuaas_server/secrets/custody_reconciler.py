@@ -18,7 +18,7 @@ from gpuaas_server.secrets.private_keys import PreparedPrivateKey
 
 @dataclass(frozen=True, slots=True)
 class SealedKey:
-    """A private key under the master key."""
+    """A private key that is sealed under the master key."""
 
     id: str
     purpose: str
@@ -27,7 +27,7 @@ class SealedKey:
 
 @dataclass(frozen=True, slots=True)
 class KeySource:
-    """A table with such keys: which there are, and how one is marked as moved (False: somebody was faster)."""
+    """A table with such keys: lists them, and marks one as moved (False: another worker was faster)."""
 
     list_sealed: Callable[[Connection], Awaitable[list[SealedKey]]]
     mark_moved: Callable[[Connection, str], Awaitable[bool]]
@@ -40,7 +40,7 @@ class CustodySnapshot:
 
 
 class KeyCustodyMachine:
-    """The subject is the name of a source."""
+    """Moves the keys of one source, which the subject names."""
 
     kind = "key_custody"
 

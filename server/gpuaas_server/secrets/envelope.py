@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from cryptography.exceptions import InvalidTag
 
 from gpuaas_server.kernel.errors import Problem
-from gpuaas_server.kernel.sealing import Sealer
+from gpuaas_server.kernel.sealer import Sealer
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class SecretRef:
 
     @property
     def value_purpose(self) -> str:
-        """A sealed value opens only as the version that it is: rows cannot be exchanged for each other."""
+        """What the sealed value is bound to: it opens only as this version, so rows cannot be exchanged."""
         return f"secret-value:{self.secret_id}:{self.version}"
 
     @property

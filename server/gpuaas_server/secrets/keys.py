@@ -21,7 +21,7 @@ async def secret_key_list(connection: Connection, after: str | None, limit: int)
 
 
 async def external_rotation(platform: Platform) -> int | None:
-    """The new version of a key that lives in the external store; made there, before the transaction."""
+    """Rotate the key in the external store, before the transaction. The answer is its new version; None for a built-in key."""
     if platform.settings.custody_backend != "openbao":
         return None
     await backends.current_key(platform)  # what there was before gets its row, so that it is seen to retire
@@ -29,7 +29,7 @@ async def external_rotation(platform: Platform) -> int | None:
 
 
 async def secret_key_rotate(tx: Tx, platform: Platform, external_version: int | None, reason: str) -> SecretKey:
-    """New secrets go under the new key at once; the worker wraps all others anew, then destroys the old key."""
+    """Make a new wrapping key. New secrets use it from now on; the worker wraps all others anew, then destroys the old key."""
     await queries.keys_lock(tx.connection)
     made = await backends.key_create(tx, platform, external_version)
     await leases.enqueue(tx, REWRAP, [SUBJECT])

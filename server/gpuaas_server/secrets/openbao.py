@@ -1,6 +1,6 @@
-"""OpenBao (or Vault) as the store: transit wraps data keys, KV v2 keeps sealed values. Only this file speaks to it.
+"""OpenBao (or Vault) as the secret store: transit wraps data keys, KV v2 keeps sealed values. Only this module calls it.
 
-What comes back wrong is an answer with a code; what it was exactly is for the log. Neither ever holds a value or a token.
+A failure becomes a problem with a code; its cause goes to the log. Neither ever holds a value or a token.
 """
 
 import base64
@@ -41,7 +41,7 @@ class OpenBao:
         return str(answer["data"]["ciphertext"]).encode()
 
     async def unwrap(self, wrapped: bytes, purpose: str) -> bytes | None:
-        """None when it was not wrapped by this key for this purpose."""
+        """The data key; None when it was not wrapped by this key for this purpose."""
         body = {"ciphertext": wrapped.decode(), "associated_data": _text(purpose.encode())}
         answer = await self._send("POST", self._transit("decrypt"), body, none_at=400)
         return base64.b64decode(answer["data"]["plaintext"]) if answer else None
@@ -54,7 +54,7 @@ class OpenBao:
         return base64.b64decode(answer["data"]["data"]["sealed"]) if answer else None
 
     async def erase(self, name: str) -> None:
-        """With all that the store remembers of it."""
+        """Delete the value with all of its versions and metadata."""
         await self._send("DELETE", self._kv("metadata", name), none_at=404)
 
     def _transit(self, verb: str) -> str:
@@ -83,7 +83,7 @@ class OpenBao:
             raise _unavailable(type(error).__name__) from None  # its text may quote what was sent
 
     def _client(self) -> AbstractAsyncContextManager["httpx.AsyncClient"]:
-        """The token is read for every call: an agent of the store renews the file, and nobody has to restart us."""
+        """A client with a fresh token: it is read for every call, since an agent of the store renews the file."""
         token_file, url = self.settings.openbao_token_file, self.settings.openbao_url
         if token_file is None or not url:
             raise _unavailable("openbao_url or openbao_token_file is not set")
@@ -97,7 +97,7 @@ class OpenBao:
 
 
 class _Outage:
-    """One line in the log when the store stops answering (or answers otherwise wrong), and one when it answers again."""
+    """Logs one line when the store stops answering correctly, and one when it answers again."""
 
     def __init__(self) -> None:
         self._why = ""

@@ -33,7 +33,7 @@ class PreparedPrivateKey:
 
 @dataclass(frozen=True, slots=True)
 class Custody:
-    """What protects a private key, as administrators are told."""
+    """What protects a private key, as administrators see it."""
 
     backend: Literal["builtin", "openbao", "master_key", "destroyed"]
     secret_key_id: str | None
@@ -68,18 +68,18 @@ async def private_key_open(platform: Platform, connection: Connection, owner_id:
 
 
 async def private_keys_destroy(tx: Tx, owner_ids: Sequence[str]) -> None:
-    """At the commit nobody can open them any more."""
+    """Destroy private keys. From the commit on nobody can open them."""
     await private_key_queries.private_keys_delete(tx.connection, owner_ids)
 
 
 async def custody_of(connection: Connection, owner_ids: Sequence[str]) -> dict[str, Custody]:
-    """What protects each of these keys; absent: it is not in custody (yet, or any more)."""
+    """What protects each of these keys. A key that is not in custody (yet, or any more) is absent."""
     found = await private_key_queries.custody_of(connection, owner_ids)
     return {row.id: Custody(row.backend, row.key_id) for row in found}
 
 
 async def await_store(open_keys: Callable[[], Awaitable[None]]) -> None:
-    """At start: return when `open_keys` was done. An external store that is away is waited for, and that is said once."""
+    """Call `open_keys` until it succeeds, at start. While the external store is away this waits, and logs that once."""
     waiting = False
     while True:
         try:

@@ -75,7 +75,7 @@ async def key_list(connection: Connection, after: str | None, limit: int) -> lis
 
 
 async def key_share(connection: Connection, key_id: str) -> bool:
-    """Whether the key is alive, and it stays so until the transaction ends."""
+    """Whether the key is alive; if so it stays alive until the transaction ends."""
     cursor = await connection.execute(
         "SELECT id FROM secret_keys WHERE id = %s AND retired_at IS NULL FOR SHARE", (key_id,)
     )
@@ -83,10 +83,10 @@ async def key_share(connection: Connection, key_id: str) -> bool:
 
 
 async def keys_retire_unused(connection: Connection, current_id: str, now: datetime) -> list[str]:
-    """Destroy the keys that protect nothing any more, all but the current one; the ids of those.
+    """Destroy the keys that protect nothing any more, except the current one. The answer has their ids.
 
-    Two statements: who stores a secret under a key holds its row, so the second one's snapshot, taken when all are held by
-    us, shows every secret that will ever be under them.
+    It takes two statements: whoever stores a secret under a key locks its row, so the snapshot of the second statement, taken
+    when all these rows are locked here, shows every secret that will ever be under them.
     """
     locked = await fetch_values(
         connection,

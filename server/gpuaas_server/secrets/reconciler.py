@@ -1,4 +1,4 @@
-"""What the worker does for secrets: wrap data keys anew after a rotation, erase destroyed values in the external store."""
+"""The worker wraps data keys anew after a rotation, and erases destroyed values in the external store."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -36,7 +36,7 @@ class RewrapStep:
 
 
 class SecretRewrapMachine:
-    """Repeats until everything is under the current key. Killed anywhere, it goes on: each row changes by itself."""
+    """Wraps data keys anew until all are under the current key. It can be killed at any point: each row changes by itself."""
 
     kind = REWRAP
 
@@ -104,7 +104,7 @@ class Erasure:
 
 
 class SecretEraseMachine:
-    """The subject is the secret. Fails, and is tried again, while the external store is away."""
+    """Erases destroyed versions; the subject is the secret. It fails, and is tried again, while the external store is away."""
 
     kind = ERASE
 

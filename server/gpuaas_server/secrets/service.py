@@ -70,7 +70,7 @@ class SecretOwner:
 
 @dataclass(frozen=True, slots=True)
 class PreparedSecret:
-    """Sealed and, with the external store, already there; it becomes a secret when a transaction stores it."""
+    """A sealed secret, which the external store may have already. It counts from the transaction that stores it."""
 
     ref: SecretRef
     owner: SecretOwner
@@ -83,7 +83,7 @@ class PreparedSecret:
 async def secret_prepare(
     platform: Platform, owner: SecretOwner, clear: bytes, ref: SecretRef | None = None
 ) -> PreparedSecret:
-    """A new secret, or (with `ref`) a further version of one."""
+    """Seal a new secret, or (with `ref`) a further version of one."""
     ref = ref or SecretRef(new_id("sec"), 1)
     key, data_key = await backends.current_key(platform), envelope.new_data_key()
     sealed = envelope.seal(data_key, ref, clear)
@@ -147,7 +147,7 @@ async def _open(platform: Platform, ref: SecretRef, row: SecretVersion, key: Wra
 
 
 async def secret_destroy(tx: Tx, secret_id: str, up_to_version: int) -> None:
-    """At the commit nobody can open these versions any more; what is left in the external store goes right after."""
+    """Destroy versions: from the commit on nobody can open them. What the external store has is erased right after."""
     gone = await queries.versions_destroy(tx.connection, secret_id, up_to_version, tx.now)
     if any(row.kept_in == "openbao" for row in gone):
         await leases.enqueue(tx, ERASE, [secret_id])

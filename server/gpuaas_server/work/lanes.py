@@ -12,7 +12,7 @@ from enum import IntEnum
 
 
 class Lane(IntEnum):
-    """In the order of urgency: of two wishes for one row the smaller number counts."""
+    """Lanes in the order of urgency: of two requests for one row, the smaller number wins."""
 
     SAFETY = 0  # what takes access away, gives hosts back, or sees that one is lost
     INTERACTIVE = 1  # what somebody waits for
@@ -56,7 +56,7 @@ def lane_of(kind: str) -> Lane:
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """The slots of one worker: those of one lane alone, those that the short lanes share, and how many one flow may hold."""
+    """The slots of one worker: those of one lane alone, those that the short lanes share, and how many one flow may use."""
 
     reserved: Mapping[Lane, int]
     shared: int
@@ -64,15 +64,15 @@ class Capacity:
 
     @classmethod
     def of(cls, short: int, bulk: int) -> "Capacity":
-        """`short` is for safety and interactive work together, `bulk` for bulk work. One tenant's long work takes at most
-        half of the bulk slots: short work gives its slots back soon, long work does not.
+        """Divide a worker's slots: `short` is for safety and interactive work together, `bulk` for bulk work. One tenant's long
+        work takes at most half of the bulk slots: short work gives its slots back soon, long work does not.
         """
         own = short // RESERVED_PART
         reserved = {Lane.SAFETY: own, Lane.INTERACTIVE: own, Lane.BULK: bulk}
         return cls(reserved, short - 2 * own, {Lane.BULK: (bulk + 1) // 2})
 
     def free(self, running: Mapping[Lane, int]) -> dict[Lane, int]:
-        """How many rows each lane could take now, if it alone took any."""
+        """The number of rows that each lane could take now, if no other lane took any."""
         lent = sum(max(0, running.get(lane, 0) - self.reserved[lane]) for lane in SHORT)
         shared = max(0, self.shared - lent)
         return {
@@ -82,8 +82,8 @@ class Capacity:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
-    """A row that is due, and that nobody has leased."""
+class DueRow:
+    """A work row that is due and not leased."""
 
     id: str
     lane: Lane
@@ -91,7 +91,7 @@ class Waiting:
     run_at: datetime
 
     def __post_init__(self) -> None:
-        """The database says a lane by its number."""
+        """Accept the number by which the database stores a lane."""
         object.__setattr__(self, "lane", Lane(self.lane))
 
 
@@ -103,20 +103,20 @@ def per_lane(running: Mapping[tuple[Lane, str], int]) -> Counter[Lane]:
 
 
 def choose(
-    waiting: Iterable[Waiting],
+    waiting: Iterable[DueRow],
     running: Mapping[tuple[Lane, str], int],
     capacity: Capacity,
     last_turns: Mapping[tuple[Lane, str], int] = NO_TURNS,
-) -> dict[Lane, list[Waiting]]:
-    """What to run next, lane by lane. In a lane it is the turn of the flow that runs least; of two, the one whose last turn
-    (a number that grows) is longer ago; and of its oldest row.
+) -> dict[Lane, list[DueRow]]:
+    """Choose what runs next, lane by lane. In a lane the flow that runs least goes first; of two such flows, the one whose
+    last turn (a number that grows) is longer ago; of a flow, its oldest row.
     """
     busy, lanes, turns = Counter(running), per_lane(running), Counter(last_turns)
     newest = max(turns.values(), default=0)
-    queues: dict[Lane, dict[str, list[Waiting]]] = {lane: {} for lane in Lane}
+    queues: dict[Lane, dict[str, list[DueRow]]] = {lane: {} for lane in Lane}
     for row in sorted(waiting, key=lambda row: (row.run_at, row.id), reverse=True):
         queues[row.lane].setdefault(row.flow, []).append(row)  # the oldest at the end
-    chosen: dict[Lane, list[Waiting]] = {}
+    chosen: dict[Lane, list[DueRow]] = {}
     for lane in Lane:
         for _ in range(capacity.free(lanes)[lane]):
             turn = _next_row(queues[lane], lane, capacity, busy, turns)
@@ -131,12 +131,12 @@ def choose(
 
 
 def _next_row(
-    queues: Mapping[str, list[Waiting]],
+    queues: Mapping[str, list[DueRow]],
     lane: Lane,
     capacity: Capacity,
     busy: Counter[tuple[Lane, str]],
     turns: Counter[tuple[Lane, str]],
-) -> Waiting | None:
+) -> DueRow | None:
     most = capacity.flow_limit.get(lane)
     able = [flow for flow, rows in queues.items() if rows and (most is None or not flow or busy[lane, flow] < most)]
     if not able:
@@ -145,7 +145,7 @@ def _next_row(
     return queues[turn].pop()
 
 
-def left_behind(waiting: Sequence[Waiting], chosen: Mapping[Lane, Sequence[Waiting]]) -> set[Lane]:
-    """The lanes in which something is due that finds no slot."""
+def lanes_without_slot(waiting: Sequence[DueRow], chosen: Mapping[Lane, Sequence[DueRow]]) -> set[Lane]:
+    """The lanes in which a due row finds no slot."""
     taken = {row.id for rows in chosen.values() for row in rows}
     return {row.lane for row in waiting if row.id not in taken}

@@ -10,7 +10,7 @@ from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.rows import execute_scalar, fetch_all, fetch_value
-from gpuaas_server.work.lanes import Lane, Waiting, lane_of
+from gpuaas_server.work.lanes import DueRow, Lane, lane_of
 
 TOPIC = "work"
 
@@ -31,13 +31,13 @@ class Lease:
     flow: str = ""
 
     def __post_init__(self) -> None:
-        """The database says a lane by its number."""
+        """Accept the number by which the database stores a lane."""
         object.__setattr__(self, "lane", Lane(self.lane))
 
 
 @dataclass(frozen=True, slots=True)
 class _PassedFlow:
-    """A flow that was looked at, with a row of it that is due; without one, the other columns are NULL."""
+    """A flow that was visited, with one due row of it; without a due row, the other columns are NULL."""
 
     passed: str
     id: str | None
@@ -54,7 +54,7 @@ class _LaneBacklog:
 
 
 class LeaseLost(Exception):
-    """Another owner took over: drop the result, change nothing."""
+    """Another worker took the lease over: drop the result, change nothing."""
 
 
 # Whose share of the slots a row uses: the tenant that is said, else that of the transaction's scope; the platform's is empty.
@@ -70,9 +70,10 @@ async def enqueue(
     lane: Lane | None = None,
     flow: str | None = None,
 ) -> None:
-    """Ask for attention, now or at `run_at`. Asking twice is one row; asking during a lease makes it run again.
+    """Ask for work on the subjects, now or at `run_at`. A second request makes no second row; one during a lease makes the row
+    run again.
 
-    A row that is there stays with its flow, and in the more urgent of the two lanes.
+    A row that exists keeps its flow, and stays in the more urgent of the two lanes.
     """
     tx.wakeups.add(TOPIC)
     await tx.connection.execute(
@@ -103,7 +104,7 @@ _NEW = (
 
 
 def enqueue_new(tx: Tx, kind: str, subjects: Sequence[str], flow: str | None = None) -> None:
-    """As `enqueue`, for subjects that this transaction makes: nobody can have asked for them before."""
+    """As `enqueue`, for subjects that this transaction creates: no other request can name them yet."""
     tx.wakeups.add(TOPIC)
     same: dict[str, object] = {
         "kind": kind,
@@ -119,13 +120,13 @@ _FREE = "run_at <= %(now)s AND kind = ANY(%(kinds)s) AND (lease_until IS NULL OR
 FLOWS_AT_ONCE = 32  # so many flows are looked at in one round, whatever the number of tenants
 
 
-async def waiting(
+async def due_rows(
     connection: Connection, kinds: Sequence[str], now: datetime, most: Mapping[Lane, int]
-) -> list[Waiting]:
-    """The oldest rows of each lane that are due, at most so many."""
+) -> list[DueRow]:
+    """The oldest due rows of each lane, at most `most` of a lane."""
     return await fetch_all(
         connection,
-        Waiting,
+        DueRow,
         "SELECT w.id, w.lane, w.flow, w.run_at FROM unnest(%(lanes)s::smallint[], %(most)s::int[]) AS l(lane, most)"
         " CROSS JOIN LATERAL (SELECT id, lane, flow, run_at FROM work_items"
         f"   WHERE lane = l.lane AND {_FREE} ORDER BY run_at LIMIT l.most) w",
@@ -133,12 +134,12 @@ async def waiting(
     )
 
 
-async def waiting_by_flow(
+async def due_rows_by_flow(
     connection: Connection, kinds: Sequence[str], now: datetime, lane: Lane, most: int, first: str
-) -> tuple[list[Waiting], str]:
+) -> tuple[list[DueRow], str]:
     """The oldest due rows of each flow of a crowded lane, from the flow `first` on; and the flow to begin with next time.
 
-    It goes from flow to flow in the index, past all that they have waiting: the cost does not grow with the backlog.
+    The statement steps from flow to flow in the index: the cost does not grow with the backlog.
     """
     rows = await fetch_all(
         connection,
@@ -161,7 +162,7 @@ async def waiting_by_flow(
     )
     passed = sorted({row.passed for row in rows})
     again = passed[-1] if len(passed) == FLOWS_AT_ONCE else ""
-    return [Waiting(row.id, Lane(row.lane), row.flow, row.run_at) for row in rows if row.id is not None], again
+    return [DueRow(row.id, Lane(row.lane), row.flow, row.run_at) for row in rows if row.id is not None], again
 
 
 _TAKE = (
@@ -181,7 +182,7 @@ async def take(
     limit: int,
     lanes: Sequence[Lane] = tuple(Lane),
 ) -> list[Lease]:
-    """Lease the oldest that are due, whosever they are."""
+    """Lease the oldest due rows, of whichever flow."""
     return await fetch_all(
         connection,
         Lease,
@@ -202,7 +203,7 @@ async def take(
 async def take_chosen(
     connection: Connection, kinds: Sequence[str], owner: str, now: datetime, seconds: float, chosen: Sequence[str]
 ) -> list[Lease]:
-    """Lease these rows; those that another worker was quicker to take are not in the answer."""
+    """Lease these rows. Rows that another worker leased first are not in the answer."""
     return await fetch_all(
         connection,
         Lease,
@@ -229,7 +230,7 @@ async def renew(connection: Connection, lease: Lease, until: datetime) -> None:
 
 
 async def guard(tx: Tx, taken: Sequence[Lease]) -> AsyncCursor[str]:
-    """First statement of every apply: locks the rows, so that nobody can take over before we commit.
+    """Lock the leased rows, so that no other worker can take them over before the commit: the first statement of every apply.
 
     Its answer, the rows that are still ours, travels with that of the next statement; `ours` reads it.
     """
@@ -247,9 +248,9 @@ async def ours(guarded: AsyncCursor[str]) -> set[str]:
 
 
 async def finish(tx: Tx, ends: Sequence[tuple[Lease, datetime | None]]) -> AsyncCursor[datetime]:
-    """Release leases. None: the work is done, and the row goes unless somebody asked again meanwhile.
+    """Release leases. A lease without a time is done: its row goes, unless work was asked for again meanwhile.
 
-    The answer, to be read after the commit, has the times at which the rows that stay are due.
+    The answer, to be read after the commit, has the times at which the remaining rows are due.
     """
     done = [lease for lease, again_at in ends if again_at is None]
     if done:
@@ -286,7 +287,7 @@ async def fail(connection: Connection, lease: Lease, error: str, again_at: datet
 async def next_due(
     connection: Connection, kinds: Sequence[str], lanes: Sequence[Lane] = tuple(Lane)
 ) -> datetime | None:
-    """When the next row becomes due: unleased ones at run_at, leased ones when their lease lapses."""
+    """The time at which the next row becomes due: an unleased one at run_at, a leased one when its lease lapses."""
     return await fetch_value(
         connection,
         datetime,
@@ -301,7 +302,7 @@ MOST_COUNTED = 1000  # of what waits in a lane, so that counting costs little wh
 
 
 async def backlog(connection: Connection, now: datetime) -> dict[Lane, tuple[int, float]]:
-    """Of each lane: how many rows are due and wait for a slot (`MOST_COUNTED` at most), and the seconds of the oldest."""
+    """For each lane, how many due rows wait for a slot (`MOST_COUNTED` at most), and for how many seconds the oldest has."""
     rows = await fetch_all(
         connection,
         _LaneBacklog,

@@ -25,7 +25,7 @@ from gpuaas_server.kernel.database import PLATFORM, Connection
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.logs import correlation_id
 from gpuaas_server.work import lanes, leases
-from gpuaas_server.work.lanes import Capacity, Lane, Waiting
+from gpuaas_server.work.lanes import Capacity, DueRow, Lane
 from gpuaas_server.work.leases import Lease, LeaseLost
 
 log = logging.getLogger(__name__)
@@ -44,7 +44,7 @@ IDLE_LOOK = 30.0  # a wake-up may be lost with a killed process; look anyway
 
 
 class Machine(Protocol, Generic[Snapshot, Decision]):
-    """What a noun's machine.py offers to the worker."""
+    """What a noun's reconciler offers to the worker."""
 
     kind: str
 
@@ -55,16 +55,16 @@ class Machine(Protocol, Generic[Snapshot, Decision]):
 
 @runtime_checkable
 class ActingMachine(Machine[Snapshot, Decision], Protocol):
-    """One that has to do something that no transaction can take back."""
+    """A machine that does something outside the database, which no transaction can take back."""
 
     async def act(self, platform: Platform, snapshot: Snapshot, decision: Decision) -> Decision: ...
 
 
 @runtime_checkable
 class ManyMachine(Machine[Snapshot, Decision], Protocol):
-    """One whose rows are many and small: it loads what it needs for all of them at once.
+    """A machine with many small rows: it loads what it needs for all of them in one statement.
 
-    They are stored in the order of the answer, so that a machine decides in which order it locks what they share.
+    The rows are stored in the order of the answer, so that the machine decides in which order it locks what they share.
     """
 
     async def load_many(self, connection: Connection, subjects: Sequence[str]) -> dict[str, Snapshot]: ...
@@ -90,7 +90,7 @@ class Worker:
         self._next_look = platform.clock()
 
     async def run(self) -> None:
-        """Until cancelled. Waits for a wake-up, the next due time, or a free hand; never spins."""
+        """Run until cancelled. The loop waits for a wake-up, the next due time, or a free slot; it never spins."""
         async with self._platform.wakeups.waiting(leases.TOPIC) as self._woken:
             while not self._stopping:
                 self._woken.clear()
@@ -103,19 +103,19 @@ class Worker:
                 await self._rest(wait)
 
     async def stop(self) -> None:
-        """Take nothing new, let what runs end."""
+        """Take nothing new, and let running work end."""
         self._stopping = True
         if self._running:
             await asyncio.wait(self._running, timeout=10)
 
     async def _round(self) -> float:
-        """Lease what is due and start it; the answer is how long there is nothing to do."""
+        """Lease what is due and start it. The answer is for how long there is nothing to do."""
         self._freed, begun = False, time.monotonic()
         kinds, now = list(self._machines), self._platform.clock()
         async with self._platform.database.connection(PLATFORM) as connection:
             waiting = await self._waiting(connection, kinds, now)
             chosen = lanes.choose(waiting, self._busy(), self._capacity, self._turns)
-            crowded = lanes.left_behind(waiting, chosen) | self._full_lanes()
+            crowded = lanes.lanes_without_slot(waiting, chosen) | self._full_lanes()
             taken = await self._take(connection, kinds, now, chosen, crowded)
             idle = [lane for lane in Lane if lane not in crowded]
             due = await leases.next_due(connection, kinds, idle)  # also when some are taken: they may leave no row
@@ -128,13 +128,13 @@ class Worker:
             return 0.0  # a slot is free again, or another worker took what we chose
         return IDLE_LOOK if due is None else min(IDLE_LOOK, max(0.001, (due - now).total_seconds()))
 
-    async def _waiting(self, connection: Connection, kinds: list[str], now: datetime) -> list[Waiting]:
-        """What is due in the lanes that have free slots: all of it where it fits, else some of each flow."""
+    async def _waiting(self, connection: Connection, kinds: list[str], now: datetime) -> list[DueRow]:
+        """The due rows of the lanes that have free slots: all of them where they fit, else some of each flow."""
         free = {lane: slots for lane, slots in self._capacity.free(lanes.per_lane(self._busy())).items() if slots}
-        oldest = await leases.waiting(connection, kinds, now, {lane: slots + 1 for lane, slots in free.items()})
+        oldest = await leases.due_rows(connection, kinds, now, {lane: slots + 1 for lane, slots in free.items()})
         found = {row.id: row for row in oldest}
-        for lane in lanes.left_behind(oldest, lanes.choose(oldest, self._busy(), self._capacity)):
-            others, self._next_flow[lane] = await leases.waiting_by_flow(
+        for lane in lanes.lanes_without_slot(oldest, lanes.choose(oldest, self._busy(), self._capacity)):
+            others, self._next_flow[lane] = await leases.due_rows_by_flow(
                 connection, kinds, now, lane, free[lane], self._next_flow[lane]
             )
             found |= {row.id: row for row in others}
@@ -145,10 +145,10 @@ class Worker:
         connection: Connection,
         kinds: list[str],
         now: datetime,
-        chosen: dict[Lane, list[Waiting]],
+        chosen: dict[Lane, list[DueRow]],
         crowded: set[Lane],
     ) -> list[Lease]:
-        """In a lane where all that is due has a slot, whatever is oldest, past what another worker locks at the moment."""
+        """Lease the chosen rows. Where everything due has a slot, lease the oldest, past rows that another worker locks."""
         seconds, taken = self._platform.settings.work_lease_seconds, list[Lease]()
         for lane, rows in chosen.items():
             if lane in crowded:
@@ -202,8 +202,8 @@ class Worker:
             metrics.work_oldest_seconds.labels(lane.name.lower()).set(seconds)
 
     def _shares(self, taken: Iterable[Lease]) -> list[list[Lease]]:
-        """What is done in one transaction: all of a kind, lane and flow whose machine can load many, else each by itself.
-        Not of two tenants: one would wait for the locks of the other's rows.
+        """Group leases that one transaction handles: all of a kind, lane and flow if their machine can load many, else each by
+        itself. Two tenants are never in one group: one would wait for the locks of the other's rows.
         """
         together: dict[tuple[object, ...], list[Lease]] = {}
         for lease in taken:
@@ -212,7 +212,7 @@ class Worker:
         return list(together.values())
 
     def _look_by(self, due: datetime) -> None:
-        """This process has left a row that is due then. Others find it by their own clocks, should we die before."""
+        """Remember that this process has left a row that is due then. Other workers find it by their own clocks."""
         if due < self._next_look:
             self._next_look = due
             self._woken.set()
@@ -239,7 +239,7 @@ class Worker:
             await self._fail(lease, error)
 
     async def _advance(self, *taken: Lease) -> None:
-        """The step of one lease, or of several of a kind, in one transaction."""
+        """Take the next step of one lease, or of several of a kind, in one transaction."""
         kind = taken[0].kind
         acted = await self._act(self._acting[kind], taken[0]) if kind in self._acting else None
         async with self._platform.transaction(PLATFORM, system_actor(f"worker/{kind}")) as tx:
@@ -287,7 +287,7 @@ class Worker:
             heartbeat.cancel()
 
     async def _heartbeat(self, lease: Lease) -> None:
-        """Until cancelled, or until the lease is not ours any more, which the apply finds out by itself."""
+        """Renew the lease until cancelled, or until it is lost; the apply finds that out by itself."""
         seconds = self._platform.settings.work_lease_seconds
         while True:
             await asyncio.sleep(seconds / 3)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from gpuaas_server.events import queries, service, streaming
+from gpuaas_server.events import queries, service, streams
 from gpuaas_server.events.relay import JsonLinesSink, relay
 from gpuaas_server.events.schemas import Event
-from gpuaas_server.events.service import EventFilter, NewEvent, Place
+from gpuaas_server.events.service import EventFilter, EventPosition, NewEvent
 from gpuaas_server.kernel.context import Platform, system_actor
 from gpuaas_server.kernel.database import PLATFORM, Scope
 from gpuaas_server.kernel.errors import Problem
@@ -30,30 +30,30 @@ async def emit(platform: Platform, *subjects: str) -> None:
         await service.emit(tx, *(news(subject) for subject in subjects))
 
 
-async def read(platform: Platform, after: Place, wait: float = 0.0) -> tuple[list[str], Place]:
+async def read(platform: Platform, after: EventPosition, wait: float = 0.0) -> tuple[list[str], EventPosition]:
     page = await service.event_page(platform, PLATFORM, EventFilter(PROJECT), after, wait, 100)
-    place = service.parse_cursor(page.next_cursor)
-    assert place is not None
-    return [event.subject for event in page.items], place
+    position = service.parse_cursor(page.next_cursor)
+    assert position is not None
+    return [event.subject for event in page.items], position
 
 
 async def test_a_reader_skips_nothing_when_an_older_transaction_commits_later(platform: Platform) -> None:
-    """The slow transaction drew its place first; the quick one must not be shown before it, or it would be skipped."""
+    """The slow transaction drew its position first; the quick one must not be shown before it, or it would be skipped."""
     async with platform.transaction(PLATFORM, ACTOR) as slow:
         await service.emit(slow, news("first"))
         await slow.flush()
         cursor = await slow.connection.execute("SELECT 1 AS sent")
         await cursor.fetchone()  # the insert has been executed, and is not committed
         await emit(platform, "second")
-        seen, place = await read(platform, Place())
+        seen, position = await read(platform, EventPosition())
         assert seen == []
-    seen, place = await read(platform, place)
+    seen, position = await read(platform, position)
     assert seen == ["first", "second"]
 
 
 async def test_a_reader_looks_again_soon_for_what_is_settled_while_it_looks(platform: Platform) -> None:
     """The older transaction ends between the reader's two questions. It concerns somebody else, so nobody is woken."""
-    wanted, place = EventFilter(PROJECT), Place()
+    wanted, position = EventFilter(PROJECT), EventPosition()
     async with platform.transaction(PLATFORM, ACTOR) as slow:
         await service.emit(slow, news("elsewhere", OTHER))
         await slow.flush()
@@ -61,9 +61,9 @@ async def test_a_reader_looks_again_soon_for_what_is_settled_while_it_looks(plat
         await cursor.fetchone()
         await emit(platform, "mine")
         async with platform.database.connection(PLATFORM) as connection:
-            assert await queries.event_list(connection, wanted, place, 10) == []
+            assert await queries.event_list(connection, wanted, position, 10) == []
     async with platform.database.connection(PLATFORM) as connection:
-        assert await queries.event_unsettled(connection, wanted, place)
+        assert await queries.event_unsettled(connection, wanted, position)
 
 
 async def test_what_others_have_not_settled_keeps_no_reader_looking(platform: Platform) -> None:
@@ -75,7 +75,7 @@ async def test_what_others_have_not_settled_keeps_no_reader_looking(platform: Pl
         async with platform.transaction(PLATFORM, ACTOR) as quick:
             await service.emit(quick, news("elsewhere too", OTHER))
         async with platform.database.connection(PLATFORM) as connection:
-            look = await service.event_look(connection, EventFilter(PROJECT), Place(), 10)
+            look = await service.event_look(connection, EventFilter(PROJECT), EventPosition(), 10)
         assert (look.enough, look.again) == (False, service.LONGEST_PAUSE)
 
 
@@ -86,10 +86,10 @@ async def test_many_writers_and_a_reader_agree_on_every_event(platform: Platform
 
     writing = asyncio.gather(*(write(writer) for writer in range(6)))
     seen: list[str] = []
-    place = Place()
+    position = EventPosition()
     async with asyncio.timeout(30):
         while len(seen) < 120:
-            found, place = await read(platform, place, wait=1)
+            found, position = await read(platform, position, wait=1)
             seen += found
     await writing
     assert len(set(seen)) == 120
@@ -100,7 +100,7 @@ async def test_many_writers_and_a_reader_agree_on_every_event(platform: Platform
 
 async def test_a_waiting_reader_wakes_for_an_event_of_another_process(platform: Platform, settings: Settings) -> None:
     async with running_platform(settings) as other:
-        waiting = asyncio.create_task(read(platform, Place(), wait=20))
+        waiting = asyncio.create_task(read(platform, EventPosition(), wait=20))
         await asyncio.sleep(0.2)
         await emit(other, "news")
         seen, _ = await asyncio.wait_for(waiting, 10)
@@ -111,9 +111,9 @@ async def test_a_reader_sees_its_own_tenant_and_project_only(platform: Platform)
     async with platform.transaction(PLATFORM, ACTOR) as tx:
         await service.emit(tx, news("ours"), news("theirs", OTHER))
     foreign = Scope(tenant_id=new_id("tnt"))
-    page = await service.event_page(platform, foreign, EventFilter(PROJECT), Place(), 0, 10)
+    page = await service.event_page(platform, foreign, EventFilter(PROJECT), EventPosition(), 0, 10)
     assert page.items == []
-    own = await service.event_page(platform, Scope(TENANT), EventFilter(PROJECT), Place(), 0, 10)
+    own = await service.event_page(platform, Scope(TENANT), EventFilter(PROJECT), EventPosition(), 0, 10)
     assert [event.subject for event in own.items] == ["ours"]
 
 
@@ -123,7 +123,7 @@ async def test_the_tail_ends_where_the_future_begins(platform: Platform) -> None
     assert [event.subject for event in tail.items] == ["b", "c"]
     end = await service.event_tail(platform, PLATFORM, EventFilter(PROJECT), 0)
     await emit(platform, "d")
-    seen, _ = await read(platform, service.parse_cursor(end.next_cursor) or Place())
+    seen, _ = await read(platform, service.parse_cursor(end.next_cursor) or EventPosition())
     assert seen == ["d"]
 
 
@@ -138,18 +138,18 @@ async def test_a_stream_ends_when_its_reader_may_no_longer_read(platform: Platfo
     async def until_revoked() -> bool:
         return next(answers)
 
-    stream = streaming.event_stream(platform, PLATFORM, EventFilter(PROJECT), Place(), until_revoked)
+    stream = streams.event_stream(platform, PLATFORM, EventFilter(PROJECT), EventPosition(), until_revoked)
     assert len([chunk async for chunk in stream]) == 2  # the opening and the one event
 
 
 async def test_a_stream_resumes_after_the_last_event_id(platform: Platform) -> None:
     await emit(platform, "a", "b")
-    stream = streaming.event_stream(platform, PLATFORM, EventFilter(PROJECT), Place(), allowed)
+    stream = streams.event_stream(platform, PLATFORM, EventFilter(PROJECT), EventPosition(), allowed)
     chunks = [await anext(stream) for _ in range(2)]
     await stream.aclose()  # type: ignore[attr-defined]
     last = chunks[1].split(b"\n")[0].removeprefix(b"id: ").decode()
-    resumed = streaming.event_stream(
-        platform, PLATFORM, EventFilter(PROJECT), service.parse_cursor(last) or Place(), allowed
+    resumed = streams.event_stream(
+        platform, PLATFORM, EventFilter(PROJECT), service.parse_cursor(last) or EventPosition(), allowed
     )
     assert await anext(resumed) == b": stream open\n\n"
     assert b'"subject":"b"' in await anext(resumed)

@@ -6,9 +6,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from gpuaas_server.events import service, streaming
+from gpuaas_server.events import service, streams
 from gpuaas_server.events.schemas import Event
-from gpuaas_server.events.service import EventFilter, NewEvent, Place
+from gpuaas_server.events.service import EventFilter, EventPosition, NewEvent
 from gpuaas_server.kernel.context import Platform, system_actor
 from gpuaas_server.kernel.database import PLATFORM, Connection, Scope
 from gpuaas_server.kernel.errors import Problem
@@ -32,7 +32,7 @@ async def allowed() -> bool:
 async def subjects(platform: Platform, scope: Scope, count: int) -> list[str]:
     """Of the first so many events that a stream of the project brings."""
     seen: list[str] = []
-    stream = streaming.event_stream(platform, scope, EventFilter(PROJECT), Place(), allowed)
+    stream = streams.event_stream(platform, scope, EventFilter(PROJECT), EventPosition(), allowed)
     async for chunk in stream:
         frames = [frame for frame in chunk.split(b"\n\n") if frame.startswith(b"id: ")]
         seen += [Event.model_validate_json(frame.partition(b"data: ")[2]).subject for frame in frames]
@@ -60,7 +60,9 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> list[EventFilter]:
     asked: list[EventFilter] = []
     real = service.event_look
 
-    async def counted(connection: Connection, wanted: EventFilter, after: Place, limit: int) -> Look[list[Event]]:
+    async def counted(
+        connection: Connection, wanted: EventFilter, after: EventPosition, limit: int
+    ) -> Look[list[Event]]:
         asked.append(wanted)
         return await real(connection, wanted, after, limit)
 
@@ -80,7 +82,7 @@ async def test_who_watches_one_thing_sleeps_while_others_change_and_wakes_for_it
     platform: Platform, looks: list[EventFilter]
 ) -> None:
     mine = EventFilter(PROJECT, "mine")
-    waiting = asyncio.create_task(service.event_page(platform, Scope(TENANT), mine, Place(), 20, 10))
+    waiting = asyncio.create_task(service.event_page(platform, Scope(TENANT), mine, EventPosition(), 20, 10))
     await asyncio.sleep(0.3)
     before = len(looks)
     await emit(platform, *(f"other-{number}" for number in range(20)))

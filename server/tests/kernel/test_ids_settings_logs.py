@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from gpuaas_server.kernel.ids import is_id, new_id
 from gpuaas_server.kernel.logs import JsonFormatter, redact
-from gpuaas_server.kernel.sealing import Sealer, load_or_make_master_key
+from gpuaas_server.kernel.sealer import Sealer, load_or_make_master_key
 from gpuaas_server.kernel.settings import Settings, settings_reference
 from gpuaas_server.kernel.start import StartFailed
 

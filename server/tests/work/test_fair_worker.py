@@ -107,8 +107,8 @@ async def test_a_flow_is_found_past_any_backlog_and_many_flows_a_few_at_a_time(p
         await ask(platform, "errand", f"f{flow:03}", *(f"{flow}-{n}" for n in range(3)))
     async with platform.database.connection(PLATFORM) as connection:
         now = utc_now() + timedelta(seconds=1)
-        some, again = await leases.waiting_by_flow(connection, ["errand"], now, Lane.INTERACTIVE, 2, "")
-        rest, end = await leases.waiting_by_flow(connection, ["errand"], now, Lane.INTERACTIVE, 2, again)
+        some, again = await leases.due_rows_by_flow(connection, ["errand"], now, Lane.INTERACTIVE, 2, "")
+        rest, end = await leases.due_rows_by_flow(connection, ["errand"], now, Lane.INTERACTIVE, 2, again)
     assert {row.flow for row in some} | {row.flow for row in rest} == {
         f"f{flow:03}" for flow in range(leases.FLOWS_AT_ONCE + 5)
     }
@@ -132,8 +132,8 @@ async def test_the_cost_of_a_look_does_not_grow_with_the_backlog(platform: Platf
     async with platform.transaction(PLATFORM, ACTOR) as tx:
         connection = tx.connection
         before = await _rows_read(connection)
-        oldest = await leases.waiting(connection, ["errand"], now, {Lane.INTERACTIVE: 9})
-        of_each, _ = await leases.waiting_by_flow(connection, ["errand"], now, Lane.INTERACTIVE, 8, "")
+        oldest = await leases.due_rows(connection, ["errand"], now, {Lane.INTERACTIVE: 9})
+        of_each, _ = await leases.due_rows_by_flow(connection, ["errand"], now, Lane.INTERACTIVE, 8, "")
         read = await _rows_read(connection) - before
     assert (len(oldest), len(of_each)) == (9, 9)
     assert 0 < read < 500, "a look read the backlog of 2,000"

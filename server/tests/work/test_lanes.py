@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.processes.worker import build_worker
-from gpuaas_server.work.lanes import LANE_OF_KIND, SHORT, Capacity, Lane, Waiting, choose, left_behind, per_lane
+from gpuaas_server.work.lanes import LANE_OF_KIND, SHORT, Capacity, DueRow, Lane, choose, lanes_without_slot, per_lane
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 CAPACITY = Capacity.of(10, 2)
 PAGE = Path(__file__).parents[3] / "docs/explanation/fairness.md"
 
 
-def row(number: int, lane: Lane, flow: str, seconds: int = 0) -> Waiting:
-    return Waiting(f"w{number}", lane, flow, NOON - timedelta(seconds=seconds))
+def row(number: int, lane: Lane, flow: str, seconds: int = 0) -> DueRow:
+    return DueRow(f"w{number}", lane, flow, NOON - timedelta(seconds=seconds))
 
 
 lanes_ = st.sampled_from(list(Lane))
@@ -38,7 +38,7 @@ def running_of(draw: st.DrawFn, capacity: Capacity) -> Counter[tuple[Lane, str]]
 
 @given(st.data(), sizes, rows)
 def test_no_lane_takes_more_than_its_own_and_the_shared_slots(
-    data: st.DataObject, capacity: Capacity, waiting: list[Waiting]
+    data: st.DataObject, capacity: Capacity, waiting: list[DueRow]
 ) -> None:
     running = data.draw(running_of(capacity))
     chosen = choose(waiting, running, capacity)
@@ -50,18 +50,18 @@ def test_no_lane_takes_more_than_its_own_and_the_shared_slots(
 
 @given(st.data(), sizes, rows)
 def test_a_reserved_slot_is_never_idle_while_its_lane_waits(
-    data: st.DataObject, capacity: Capacity, waiting: list[Waiting]
+    data: st.DataObject, capacity: Capacity, waiting: list[DueRow]
 ) -> None:
     running = data.draw(running_of(capacity))
     chosen = choose(waiting, running, capacity)
     after = per_lane(running) + Counter({lane: len(some) for lane, some in chosen.items()})
-    for lane in SHORT & left_behind(waiting, chosen):
+    for lane in SHORT & lanes_without_slot(waiting, chosen):
         assert after[lane] >= capacity.reserved[lane]
 
 
 @given(st.data(), sizes, rows)
 def test_nobody_takes_a_slot_while_another_tenant_that_has_fewer_waits(
-    data: st.DataObject, capacity: Capacity, waiting: list[Waiting]
+    data: st.DataObject, capacity: Capacity, waiting: list[DueRow]
 ) -> None:
     running = data.draw(running_of(capacity))
     chosen = choose(waiting, running, capacity)

@@ -18,7 +18,7 @@ from gpuaas_server.kernel.context import Actor, Platform, Tx
 from gpuaas_server.kernel.database import NOBODY, rows_removed
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.rows import columns_of, execute, execute_scalar
-from gpuaas_server.kernel.sealing import Sealer
+from gpuaas_server.kernel.sealer import Sealer
 
 PROBLEM_TYPE = "application/problem+json"
 _PURPOSE = "idempotent-answer"

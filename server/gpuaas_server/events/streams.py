@@ -1,4 +1,4 @@
-"""Server-sent events. Thousands may watch the same thing: they share one look at the log, and the bytes it becomes."""
+"""Server-sent events. Thousands of readers may watch the same subject: they share one query and its encoded bytes."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from gpuaas_server.events import service
-from gpuaas_server.events.queries import EventFilter, Place
+from gpuaas_server.events.queries import EventFilter, EventPosition
 from gpuaas_server.events.schemas import Event
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.database import Database, Scope
@@ -19,40 +19,40 @@ PORTION = 200
 
 @dataclass(frozen=True, slots=True)
 class Portion:
-    """What comes after a place in the log, as it goes over the wire, and the place that it ends at."""
+    """Encoded events after a position in the log, and the position of the last one."""
 
     text: bytes
-    end: Place
+    end: EventPosition
 
 
 # The same rows for the same question: what the database shows is decided by the scope, which is part of it.
-_Question = tuple[Database, Scope, EventFilter, Place]
+_Question = tuple[Database, Scope, EventFilter, EventPosition]
 _coming: dict[_Question, asyncio.Task[Look[Portion]]] = {}
 
 
 async def event_stream(
-    platform: Platform, scope: Scope, wanted: EventFilter, after: Place, allowed: Callable[[], Awaitable[bool]]
+    platform: Platform, scope: Scope, wanted: EventFilter, after: EventPosition, allowed: Callable[[], Awaitable[bool]]
 ) -> AsyncIterator[bytes]:
-    """A comment every 15 s keeps the connection alive. Resume with Last-Event-ID.
+    """Stream events. A comment every 15 s keeps the connection alive; Last-Event-ID resumes it.
 
-    It ends with the caller's token or role: `allowed` is asked again before each look.
+    The stream ends with the caller's token or role: `allowed` is asked before each query.
     """
     yield b": stream open\n\n"
-    place = after
+    position = after
 
     async def look() -> Look[Portion]:
-        return await _shared(platform.database, scope, wanted, place)
+        return await _shared(platform.database, scope, wanted, position)
 
     with suppress(*away):  # it ends; the watcher comes again with its last cursor, and is told then
         while not platform.wakeups.ending and await allowed():
             portion = await platform.wakeups.first(service.topic_of(wanted), look, QUIET_SECONDS)
             yield portion.text or b": still here\n\n"
-            place = portion.end
+            position = portion.end
             await asyncio.sleep(0)  # first everybody gets what there is, then everybody waits for the next
 
 
-async def _shared(database: Database, scope: Scope, wanted: EventFilter, after: Place) -> Look[Portion]:
-    """One question for all who ask it at this moment; nobody takes the answer with them when they leave."""
+async def _shared(database: Database, scope: Scope, wanted: EventFilter, after: EventPosition) -> Look[Portion]:
+    """Share one query between all readers that ask the same at this moment. A reader that leaves does not cancel it."""
     question = (database, scope, wanted, after)
     task = _coming.get(question)
     if task is None:
@@ -73,12 +73,12 @@ async def _ask(question: _Question) -> Look[Portion]:
 
 
 def _close(question: _Question) -> None:
-    """Nobody joins this task any more; whoever asks the same by now has a task of their own, which stays open."""
+    """Let nobody else join this task. A reader that asks the same from now on starts a task of its own."""
     if _coming.get(question) is asyncio.current_task():
         del _coming[question]
 
 
-def _portion(events: list[Event], after: Place) -> Portion:
+def _portion(events: list[Event], after: EventPosition) -> Portion:
     end = service.parse_cursor(events[-1].cursor) if events else None
     return Portion(b"".join(map(_frame, events)), end or after)
 
