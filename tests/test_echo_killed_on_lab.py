@@ -13,7 +13,7 @@ import pytest
 from gpuaas_echo.controller import Echo
 from gpuaas_sdk import Operation
 from gpuaas_sdk.errors import ServerFailed, Unreachable
-from gpuaas_sdk.testing import MOMENTS, as_replica, mortal
+from gpuaas_sdk.testing import CRASH_POINTS, as_replica, crashing_replica
 from system_support.echo_ground import Ground, at_work, echo_ground, every_verb
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(900)]
@@ -36,32 +36,35 @@ def ground(whole_ground: Ground) -> Iterator[Ground]:
     whole_ground.clear()
 
 
-def every_verb_with_deaths(ground: Ground, folder: Path, moment: str) -> None:
-    """Two replicas share the work. Who has it dies at this moment of every step, and goes on under its name."""
+def every_verb_with_crashes(ground: Ground, folder: Path, point: str) -> None:
+    """Two replicas share the work. Who has it dies at this point of every step, and goes on under its name."""
     settings = ground.controller("one")
     other = as_replica(settings, "two")
-    with mortal(PLACE, settings, folder, at=[moment]) as one, mortal(PLACE, other, folder, at=[moment]) as two:
-        done = every_verb(ground, f"dies-{moment}", ground.succeeds)
-        deaths = [*one.deaths, *two.deaths]
-    assert {one.kind for one in deaths} == VERBS == {one.kind for one in done}
-    if moment in ("begun", "worked", "told"):  # once at each step of each operation, and everything came to its end
-        assert len(deaths) == sum(len(one.steps) for one in done)
-    if moment != "ended":
-        assert sum(one.attempt - 1 for one in done) == len(deaths)
+    with (
+        crashing_replica(PLACE, settings, folder, at=[point]) as one,
+        crashing_replica(PLACE, other, folder, at=[point]) as two,
+    ):
+        done = every_verb(ground, f"dies-{point}", ground.succeeds)
+        crashes = [*one.crashes, *two.crashes]
+    assert {one.kind for one in crashes} == VERBS == {one.kind for one in done}
+    if point in ("step_started", "step_done", "step_reported"):  # once in each step
+        assert len(crashes) == sum(len(one.steps) for one in done)
+    if point != "ended":
+        assert sum(one.attempt - 1 for one in done) == len(crashes)
 
 
 def test_every_verb_does_what_it_says_with_its_controller_killed_after_the_work_of_every_step(
     ground: Ground, tmp_path: Path
 ) -> None:
-    every_verb_with_deaths(ground, tmp_path, "worked")
+    every_verb_with_crashes(ground, tmp_path, "step_done")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("moment", [one for one in MOMENTS if one != "worked"])
+@pytest.mark.parametrize("point", [one for one in CRASH_POINTS if one != "step_done"])
 def test_every_verb_does_what_it_says_with_its_controller_killed_at_every_other_moment(
-    ground: Ground, tmp_path: Path, moment: str
+    ground: Ground, tmp_path: Path, point: str
 ) -> None:
-    every_verb_with_deaths(ground, tmp_path, moment)
+    every_verb_with_crashes(ground, tmp_path, point)
 
 
 class Victims:
@@ -123,9 +126,9 @@ def test_another_replica_takes_over_when_the_lease_of_the_dead_one_lapses_and_me
     with at_work(Echo(), settings):
         quiet, deploy = ground.deploy("quiet", [("hub", ground.places[1])], greeting="hi")
         ground.succeeds(deploy)
-    with mortal(PLACE, as_replica(settings, "gone"), tmp_path) as gone:
+    with crashing_replica(PLACE, as_replica(settings, "gone"), tmp_path) as gone:
         taken, deploy = ground.deploy("taken", [("hub", ground.places[0])], greeting="hi")
-        ground.world.admin.wait_for(lambda: gone.deaths, 30, "the death of the first")
+        ground.world.admin.wait_for(lambda: gone.crashes, 30, "the crash of the first")
     stop = ground.world.admin.instances.operate(ground.project_id, quiet, "stop", deadline_seconds=30).operation
     expired = ground.ended(stop)
     assert (expired.status, expired.failure and expired.failure.code) == ("expired", "deadline_exceeded")

@@ -11,7 +11,7 @@ import pytest
 from gpuaas_echo.controller import Echo
 from gpuaas_sdk import InstanceMember
 from gpuaas_sdk.controller import Context
-from gpuaas_sdk.testing import proving
+from gpuaas_sdk.testing import interrupting_replicas
 from system_support.echo_ground import NEW, OLD, RELAY, Ground, at_work, echo_ground, says
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
@@ -169,7 +169,7 @@ def test_an_operation_that_is_cancelled_between_two_steps_ends_there_and_can_be_
 async def test_handlers_interrupted_after_every_step_and_run_twice_leave_what_one_quiet_run_leaves(
     ground: Ground,
 ) -> None:
-    async with proving(Echo(), ground.controller()) as interruptions:
+    async with interrupting_replicas(Echo(), ground.controller()) as interruptions:
         instance, deploy = await asyncio.to_thread(ground.hub, "proof")
         await asyncio.to_thread(ground.succeeds, deploy)
         assert interruptions.seen == ["install", "start"]
@@ -205,7 +205,7 @@ class Litterer(Echo):
 
     async def start(self, ctx: Context) -> None:
         await super().start(ctx)
-        for member in ctx.of("hub"):
+        for member in ctx.members_of("hub"):
             forgotten = "setsid sleep 9999 >/dev/null 2>&1 </dev/null &"
             await (await ctx.host(member)).sudo(["sh", "-c", forgotten])
 

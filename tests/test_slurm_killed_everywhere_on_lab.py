@@ -1,6 +1,6 @@
 """Every verb of a Slurm cluster with kill -9 of its controller at every step.
 
-The ordinary run has the hardest moment of a step, the work done and nothing said; the slow tier has every other one.
+The ordinary run has the hardest point of a step, the work done and nothing said; the slow tier has every other one.
 """
 
 from collections.abc import Iterator
@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from gpuaas_sdk import NewInstance, Operation, Placement
-from gpuaas_sdk.testing import MOMENTS, as_replica, mortal
+from gpuaas_sdk.testing import CRASH_POINTS, as_replica, crashing_replica
 from system_support.slurm_ground import MANIFEST, Ground, packages, slurm_ground, traces
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(1200)]
 APP = "gpuaas_slurm.controller:Slurm"
 OLD, NEW = "0.1.0", "0.2.0"
-HARDEST = "worked"
+HARDEST = "step_done"
 VERBS = {
     *("deploy", "add", "drain", "recover", "replace", "upgrade", "rollback", "restart"),
     *("reconcile", "repair", "stop", "start", "remove", "decommission"),
@@ -67,19 +67,22 @@ def every_verb(ground: Ground, name: str) -> list[Operation]:
 
 
 @pytest.mark.parametrize(
-    "moment", [pytest.param(one, marks=() if one == HARDEST else pytest.mark.slow) for one in MOMENTS]
+    "point", [pytest.param(one, marks=() if one == HARDEST else pytest.mark.slow) for one in CRASH_POINTS]
 )
 def test_every_verb_does_what_it_says_with_its_controller_killed_at_every_step(
-    ground: Ground, tmp_path: Path, moment: str
+    ground: Ground, tmp_path: Path, point: str
 ) -> None:
-    """Two replicas share the work. Who has it dies at this moment of every step, and goes on under its name."""
+    """Two replicas share the work. Who has it dies at this point of every step, and goes on under its name."""
     settings = ground.controller("one")
     other = as_replica(settings, "two")
-    with mortal(APP, settings, tmp_path, at=[moment]) as one, mortal(APP, other, tmp_path, at=[moment]) as two:
-        done = every_verb(ground, f"dies-{moment}")
-        deaths = [*one.deaths, *two.deaths]
-    assert {death.kind for death in deaths} == {operation.kind for operation in done} == VERBS
-    if moment in ("begun", "worked", "told"):
+    with (
+        crashing_replica(APP, settings, tmp_path, at=[point]) as one,
+        crashing_replica(APP, other, tmp_path, at=[point]) as two,
+    ):
+        done = every_verb(ground, f"dies-{point}")
+        crashes = [*one.crashes, *two.crashes]
+    assert {death.kind for death in crashes} == {operation.kind for operation in done} == VERBS
+    if point in ("step_started", "step_done", "step_reported"):
         steps = {(operation.kind, step.name) for operation in done for step in operation.steps}
-        assert {(death.kind, death.step) for death in deaths} == steps
+        assert {(death.kind, death.step) for death in crashes} == steps
     assert [traces(host) for host in ground.hosts] == [[], [], []]

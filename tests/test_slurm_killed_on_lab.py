@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gpuaas_sdk import NewInstance, Operation, Placement
-from gpuaas_sdk.testing import as_replica, mortal
+from gpuaas_sdk.testing import as_replica, crashing_replica
 from gpuaas_slurm.controller import Slurm
 from system_support.echo_ground import at_work
 from system_support.slurm_ground import MANIFEST, USER, Ground, packages, slurm_ground, traces
@@ -84,8 +84,8 @@ def test_a_controller_that_dies_at_every_step_that_brings_or_takes_packages_goes
     ground: Ground, tmp_path: Path
 ) -> None:
     """Every verb dies in test_slurm_killed_everywhere_on_lab.py; here those for which bytes come to bare hosts, or go."""
-    settings = as_replica(ground.controller(), "mortal")
-    with mortal(APP, settings, tmp_path, at=("worked",)) as replica:
+    settings = as_replica(ground.controller(), "crashing")
+    with crashing_replica(APP, settings, tmp_path, at=("step_done",)) as replica:
         instance, deployed = launch_old(ground, "killed")
         done = [deployed, ground.succeeds(ground.add(instance, 1))]
         assert len(set(ground.as_user("srun", "-Q", "--input=none", "-N2", "hostname").split())) == 2
@@ -93,7 +93,7 @@ def test_a_controller_that_dies_at_every_step_that_brings_or_takes_packages_goes
         done += [ground.succeeds(upgrade.operation), ground.succeeds(ground.change(instance, "remove", 1))]
         assert ground.as_user("srun", "-Q", "--input=none", "hostname") == ground.hosts[0].name
         done += [ground.torn_down(instance), *ground.rotations(instance)]
-        died = {(death.kind, death.step) for death in replica.deaths}
+        died = {(crash.kind, crash.step) for crash in replica.crashes}
     assert died == {(operation.kind, step.name) for operation in done for step in operation.steps}
     assert bare(ground) == [[], []]
 

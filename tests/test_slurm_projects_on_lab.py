@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gpuaas_sdk import Event, NewAllocation, NewMemberOperation, wait_for
-from gpuaas_sdk.testing import as_replica, mortal
+from gpuaas_sdk.testing import as_replica, crashing_replica
 from gpuaas_slurm.controller import Slurm
 from system_support.echo_ground import at_work
 from system_support.lab_site import lab_site
@@ -169,11 +169,11 @@ def test_nothing_is_lost_or_doubled_when_the_controller_is_killed_at_every_step_
     shared.run_and_accounted(shared.home_account)
     shared.at_work.close()
     theirs, everybody = shared.accounted(shared.account), shared.accounted()
-    settings = as_replica(ground.controller("killed"), "mortal")
-    with mortal("gpuaas_slurm.controller:Slurm", settings, tmp_path, at=("worked",)) as replica:
+    settings = as_replica(ground.controller("killed"), "crashing")
+    with crashing_replica("gpuaas_slurm.controller:Slurm", settings, tmp_path, at=("step_done",)) as replica:
         gone = calls.decommission(ground.project_id, shared.instance).operation
         ground.succeeds(gone)
-        assert "usage" in {death.step for death in replica.deaths}
+        assert "usage" in {crash.step for crash in replica.crashes}
     wait_for(lambda: shared.totals(shared.other)["jobs"] == theirs + 1 or None, 30, what="the other project's usage")
     assert shared.totals(ground.project_id)["jobs"] == everybody - theirs
     assert traces(ground.hosts[0]) == []

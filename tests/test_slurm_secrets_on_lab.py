@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gpuaas_lab import Host
-from gpuaas_sdk.testing import as_replica, mortal
+from gpuaas_sdk.testing import as_replica, crashing_replica
 from gpuaas_slurm import layout
 from gpuaas_slurm.controller import Slurm
 from system_support.echo_ground import at_work
@@ -84,12 +84,12 @@ def unproven(ground: Ground, instance: str) -> None:
 
 
 def test_a_controller_that_dies_at_every_step_of_a_rotation_ends_with_one_key(ground: Ground, tmp_path: Path) -> None:
-    settings = as_replica(ground.controller(), "mortal")
-    with mortal(APP, settings, tmp_path, at=("worked",)) as replica:
+    settings = as_replica(ground.controller(), "crashing")
+    with crashing_replica(APP, settings, tmp_path, at=("step_done",)) as replica:
         instance = ground.launched("dies", [0, 1], packages="host")
-        before, lived = keys(ground), len(replica.deaths)
+        before, lived = keys(ground), len(replica.crashes)
         rotated = ground.verb(instance, "reconcile", secrets="rotate")
-        died = [death.step for death in replica.deaths[lived:]]
+        died = [crash.step for crash in replica.crashes[lived:]]
         after = keys(ground)
         assert set(died) == {step.name for step in rotated.steps}
         assert (after[0] == after[1], after[0] != before[0]) == (True, True)

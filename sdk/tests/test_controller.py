@@ -8,9 +8,18 @@ from dataclasses import dataclass, field
 import pytest
 
 from gpuaas_sdk import NewMemberOperation, Operation
-from gpuaas_sdk.controller import AppController, Context, Failed, Health, Line, Replica, Watched, connect
+from gpuaas_sdk.controller import (
+    AppController,
+    Context,
+    ControllerClient,
+    Failed,
+    Health,
+    InstanceSnapshot,
+    Replica,
+    connect,
+)
 from gpuaas_sdk.controller.failures import Interrupted
-from gpuaas_sdk.testing import Stage, World, as_replica, proving, running
+from gpuaas_sdk.testing import Stage, World, as_replica, interrupting_replicas, running_replica
 
 MANIFEST = """\
 manifest: 1
@@ -44,21 +53,21 @@ class Notes(AppController):
             self.began.set()
             if self.hold is not None:
                 await self.hold.wait()
-        await ctx.once("once", self._once)
+        await ctx.run_once("once", self._once)
         async with ctx.step("second"):
             if self.trouble is not None:
                 raise self.trouble
             self.done.append("second")
         for member in ctx.members:
-            ctx.member(member, "ready", detail={"seen": True})
-        ctx.runtime(version=ctx.version.runtime_version)
-        ctx.access(talk="nc somewhere 7")
+            ctx.set_member_status(member, "ready", detail={"seen": True})
+        ctx.set_runtime(version=ctx.version.runtime_version)
+        ctx.set_access(talk="nc somewhere 7")
 
     async def _once(self) -> None:
         self.done.append("once")
 
     async def add(self, ctx: Context) -> None:
-        async with ctx.step("join", ctx.coming):
+        async with ctx.step("join", ctx.new_member):
             self.done.append(f"join {[one.component_key for one in ctx.members]}")
 
     async def stop(self, ctx: Context) -> None:
@@ -69,10 +78,10 @@ class Notes(AppController):
         async with ctx.step("go"):
             self.done.append("go")
 
-    async def health(self, watched: Watched) -> Health:
+    async def health(self, snapshot: InstanceSnapshot) -> Health:
         health = Health()
-        for member in watched.members:
-            health.member(member, "it hums" if member.component_key == "head" else None)
+        for member in snapshot.members:
+            health.add_member(member, "it hums" if member.component_key == "head" else None)
         return health
 
 
@@ -114,7 +123,7 @@ def _put_away(stage: Stage, instance_id: str) -> None:
         live = stage.instance(instance_id).operation_id
         if live is not None:
             stage.world.admin.operations.cancel(stage.project_id, live)
-        async with running(app, stage.controller("away")):
+        async with running_replica(app, stage.controller("away")):
             if live is not None:
                 await ended(stage, stage.world.admin.operations.show(stage.project_id, live))
             operation = await asyncio.to_thread(stage.operate, instance_id, "decommission")
@@ -132,7 +141,7 @@ Begin = Callable[[], tuple[str, Operation]]
 
 async def test_what_a_handler_does_and_says_is_there_when_the_operation_has_ended(stage: Stage, begin: Begin) -> None:
     app = Notes(stage.slug)
-    async with running(app, stage.controller()) as replica:
+    async with running_replica(app, stage.controller()) as replica:
         instance, operation = await asyncio.to_thread(begin)
         done = await ended(stage, operation)
         assert (done.status, done.attempt, done.failure) == ("succeeded", 1, None)
@@ -160,10 +169,10 @@ async def test_a_handler_has_the_bytes_that_were_published_and_the_mark_of_its_i
 ) -> None:
     class Reads(Notes):
         async def bootstrap(self, ctx: Context) -> None:
-            self.done = [(await ctx.artifact()).decode(), *ctx.environment.values()]
+            self.done = [(await ctx.fetch_artifact()).decode(), *ctx.environment.values()]
 
     app = Reads(stage.slug)
-    async with running(app, stage.controller()):
+    async with running_replica(app, stage.controller()):
         instance, operation = await asyncio.to_thread(begin)
         assert (await ended(stage, operation)).status == "succeeded"
     assert app.done == ["what the controller is made of", instance]
@@ -171,7 +180,7 @@ async def test_a_handler_has_the_bytes_that_were_published_and_the_mark_of_its_i
 
 async def test_a_failure_that_the_handler_names_reaches_the_person_who_asked(stage: Stage, begin: Begin) -> None:
     trouble = Failed("disk_full", "There is no room on /data.", next_step="Make room.", retryable=True)
-    async with running(Notes(stage.slug, trouble=trouble), stage.controller()):
+    async with running_replica(Notes(stage.slug, trouble=trouble), stage.controller()):
         _, operation = await asyncio.to_thread(begin)
         done = await ended(stage, operation)
     assert done.status == "failed"
@@ -182,7 +191,7 @@ async def test_a_failure_that_the_handler_names_reaches_the_person_who_asked(sta
 
 
 async def test_the_text_of_an_error_that_nobody_foresaw_stays_in_the_log(stage: Stage, begin: Begin) -> None:
-    async with running(Notes(stage.slug, trouble=KeyError("hunter2")), stage.controller()):
+    async with running_replica(Notes(stage.slug, trouble=KeyError("hunter2")), stage.controller()):
         _, operation = await asyncio.to_thread(begin)
         done = await ended(stage, operation)
     assert done.failure is not None
@@ -195,7 +204,7 @@ async def test_a_replica_that_ends_gives_its_work_back_and_another_begins_anew(s
     settings = stage.controller()
     hold = asyncio.Event()
     first, second = Notes(stage.slug, hold=hold), Notes(stage.slug)
-    async with running(first, settings) as replica:
+    async with running_replica(first, settings) as replica:
         _, operation = await asyncio.to_thread(begin)
         await asyncio.wait_for(first.began.wait(), 10)
         ending = asyncio.create_task(replica.stop())
@@ -203,7 +212,7 @@ async def test_a_replica_that_ends_gives_its_work_back_and_another_begins_anew(s
         hold.set()
         await ending
     assert first.done == ["first"]  # it came to the end of its step, and not into the next one
-    async with running(second, as_replica(settings, "replica-2")):
+    async with running_replica(second, as_replica(settings, "replica-2")):
         done = await ended(stage, operation)
     assert (done.status, done.attempt, done.replica) == ("succeeded", 2, "replica-2")
     assert second.done == ["first", "once", "second"]
@@ -213,15 +222,15 @@ async def test_what_is_to_be_done_once_is_not_repeated_when_it_was_reported_done
     settings, again = stage.controller(), Notes(stage.slug)
     stopped: list[asyncio.Task[None]] = []
 
-    def gate(step: str) -> None:
+    def hook(step: str) -> None:
         if step == "second":
             stopped.append(asyncio.create_task(first.stop()))
             raise Interrupted
 
-    async with running(Notes(stage.slug), settings, gate) as first:
+    async with running_replica(Notes(stage.slug), settings, hook) as first:
         _, operation = await asyncio.to_thread(begin)
         await until(lambda: bool(stopped))
-    async with running(again, as_replica(settings, "replica-2")):
+    async with running_replica(again, as_replica(settings, "replica-2")):
         assert (await ended(stage, operation)).status == "succeeded"
     assert again.done == ["first", "second"]
 
@@ -230,14 +239,14 @@ async def test_a_replica_that_died_goes_on_with_its_own_work_when_it_is_back_und
     stage: Stage, begin: Begin
 ) -> None:
     settings, dying = stage.controller("same-name"), Notes(stage.slug, hold=asyncio.Event())
-    async with connect(settings, dying) as client:  # no `running`: that one would give its lease back
-        dead = Replica(dying, Line(client, settings.project_id, settings.replica))
+    async with connect(settings, dying) as client:  # no `running_replica`: that one would give its lease back
+        dead = Replica(dying, ControllerClient(client, settings.project_id, settings.replica))
         work = asyncio.create_task(dead.run())
         _, operation = await asyncio.to_thread(begin)
         await asyncio.wait_for(dying.began.wait(), 10)
     work.cancel()  # without its connection it can say nothing more
     back = Notes(stage.slug)
-    async with running(back, settings):
+    async with running_replica(back, settings):
         done = await ended(stage, operation)
     assert (done.status, done.attempt) == ("succeeded", 2)
     await dead.stop(grace=0)
@@ -246,7 +255,7 @@ async def test_a_replica_that_died_goes_on_with_its_own_work_when_it_is_back_und
 async def test_a_cancelled_operation_ends_between_two_steps(stage: Stage, begin: Begin) -> None:
     hold = asyncio.Event()
     app = Notes(stage.slug, hold=hold)
-    async with running(app, stage.controller()):
+    async with running_replica(app, stage.controller()):
         _, operation = await asyncio.to_thread(begin)
         await asyncio.wait_for(app.began.wait(), 10)
         await asyncio.to_thread(stage.world.admin.operations.cancel, stage.project_id, operation.id)
@@ -259,7 +268,7 @@ async def test_a_verb_that_is_made_of_others_runs_them_and_one_that_is_missing_s
     stage: Stage, begin: Begin
 ) -> None:
     app = Notes(stage.slug)
-    async with running(app, stage.controller()):
+    async with running_replica(app, stage.controller()):
         instance, operation = await asyncio.to_thread(begin)
         await ended(stage, operation)
         app.done.clear()
@@ -275,7 +284,7 @@ async def test_a_member_operation_sees_its_own_member_and_knows_of_the_others(
     stage: Stage, begin: Begin, places: list[str]
 ) -> None:
     app = Notes(stage.slug)
-    async with running(app, stage.controller()):
+    async with running_replica(app, stage.controller()):
         instance, operation = await asyncio.to_thread(begin)
         await ended(stage, operation)
         change = NewMemberOperation(kind="add", component_key="leaf", allocation_ids=[places[1]])
@@ -285,7 +294,7 @@ async def test_a_member_operation_sees_its_own_member_and_knows_of_the_others(
 
 
 async def test_health_is_told_on_the_controllers_own_schedule(stage: Stage, begin: Begin) -> None:
-    async with running(Notes(stage.slug), stage.controller()):
+    async with running_replica(Notes(stage.slug), stage.controller()):
         instance, operation = await asyncio.to_thread(begin)
         await ended(stage, operation)
         await until(lambda: stage.instance(instance).health == "degraded")
@@ -295,7 +304,7 @@ async def test_health_is_told_on_the_controllers_own_schedule(stage: Stage, begi
 async def test_two_replicas_share_the_work_and_no_operation_is_done_twice(stage: Stage, places: list[str]) -> None:
     settings, apps = stage.controller(), [Notes(stage.slug), Notes(stage.slug)]
     second = as_replica(settings, "replica-2")
-    async with running(apps[0], settings), running(apps[1], second):
+    async with running_replica(apps[0], settings), running_replica(apps[1], second):
         begun = [
             await asyncio.to_thread(stage.deploy, f"shared-{n}", [("head", place)]) for n, place in enumerate(places)
         ]
@@ -308,7 +317,7 @@ async def test_two_replicas_share_the_work_and_no_operation_is_done_twice(stage:
 
 async def test_the_kit_interrupts_after_every_step_and_runs_the_handler_twice(stage: Stage, begin: Begin) -> None:
     app = Notes(stage.slug)
-    async with proving(app, stage.controller()) as interruptions:
+    async with interrupting_replicas(app, stage.controller()) as interruptions:
         _, operation = await asyncio.to_thread(begin)
         done = await ended(stage, operation)
     assert (done.status, done.attempt) == ("succeeded", 4)
@@ -327,7 +336,7 @@ class Fetching(AppController):
 
     async def bootstrap(self, ctx: Context) -> None:
         for member in ctx.members:
-            await ctx.once("fetch", self._fetch, member)
+            await ctx.run_once("fetch", self._fetch, member)
         async with ctx.step("unpack"):
             self.done.append("unpack")
         async with ctx.step("start"):
@@ -339,7 +348,7 @@ class Fetching(AppController):
 
 async def test_the_proof_reaches_the_steps_after_one_that_is_not_repeated(stage: Stage, begin: Begin) -> None:
     app = Fetching(stage.slug)
-    async with proving(app, stage.controller()) as interruptions:
+    async with interrupting_replicas(app, stage.controller()) as interruptions:
         _, operation = await asyncio.to_thread(begin)
         done = await ended(stage, operation)
     members = len({step.member_id for step in done.steps if step.name == "fetch"})
@@ -354,7 +363,7 @@ async def test_a_handler_that_works_longer_than_a_lease_keeps_its_lease(stage: S
     hold = asyncio.Event()
     app = Notes(stage.slug, hold=hold)
     settings = stage.controller()
-    async with running(app, settings), running(Notes(stage.slug), as_replica(settings, "replica-2")):
+    async with running_replica(app, settings), running_replica(Notes(stage.slug), as_replica(settings, "replica-2")):
         _, operation = await asyncio.to_thread(begin)
         await asyncio.sleep(70)
         hold.set()
@@ -365,7 +374,7 @@ async def test_a_handler_that_works_longer_than_a_lease_keeps_its_lease(stage: S
 @pytest.mark.slow
 async def test_a_handler_whose_operation_was_ended_by_somebody_else_is_stopped(stage: Stage, begin: Begin) -> None:
     app = Notes(stage.slug, hold=asyncio.Event())
-    async with running(app, stage.controller()) as replica:
+    async with running_replica(app, stage.controller()) as replica:
         _, operation = await asyncio.to_thread(begin)
         await asyncio.wait_for(app.began.wait(), 10)
         operations = stage.world.admin.operations

@@ -1,4 +1,4 @@
-"""The way to hosts, against real SSH servers in this process: who is let in, whom we believe, and what arrives."""
+"""Connections to hosts, against real SSH servers in this process: authentication both ways, and what arrives."""
 
 import asyncio
 import os
@@ -18,8 +18,8 @@ import pytest
 
 from gpuaas_sdk import MachineAccess, SshCertificate, SshTarget, UnreachableAllocation
 from gpuaas_sdk.controller import CommandFailed, Failed, HostUnreachable
-from gpuaas_sdk.controller.doors import Doors
-from gpuaas_sdk.controller.line import Lease
+from gpuaas_sdk.controller.connections import HostConnections
+from gpuaas_sdk.controller.lease import Lease
 
 ALLOCATION = "alc_one"
 
@@ -34,7 +34,7 @@ class Authority:
     asked: int = 0
     life: timedelta = timedelta(minutes=60)
 
-    async def machine_access(self, public_key: str) -> MachineAccess:
+    async def request_machine_access(self, public_key: str) -> MachineAccess:
         self.asked += 1
         key = asyncssh.import_public_key(public_key)
         signed = self.users.generate_user_certificate(key, "operation", principals=[ALLOCATION])
@@ -48,9 +48,9 @@ class Authority:
         until = datetime.now(UTC) + self.life
         return MachineAccess(operation_id="op", valid_before=until, certificates=[certificate], unreachable=[gone])
 
-    def doors(self) -> Doors:
-        lease: Lease = self  # type: ignore[assignment]  # of a lease, the doors use this one call
-        return Doors(lease, {"GPUAAS_INSTANCE": "ins_one"})
+    def connect(self) -> HostConnections:
+        lease: Lease = self  # type: ignore[assignment]  # connections use only this call of a lease
+        return HostConnections(lease, {"GPUAAS_INSTANCE": "ins_one"})
 
 
 @pytest.fixture
@@ -65,19 +65,19 @@ async def feed(said: "asyncssh.SSHReader[str]", child: subprocess.Popen[bytes]) 
 
 
 async def carry(source: IO[bytes] | None, sink: "asyncssh.SSHWriter[str]") -> None:
-    """To its end: what a child says as its last is not lost."""
+    """Copies to the end: the last words of a child must not be lost."""
     while source and (word := await asyncio.to_thread(os.read, source.fileno(), 1 << 16)):
         sink.write(word.decode())
 
 
 @asynccontextmanager
 async def host(authority: Authority, certified_for: str | None) -> AsyncIterator[list[str]]:
-    """An SSH server that runs what it is told with this machine's own shell, and keeps what it was told."""
-    told: list[str] = []
+    """An SSH server that runs each command with this machine's own shell, and keeps the list of commands."""
+    commands: list[str] = []
     running: dict[asyncio.Task[None], subprocess.Popen[bytes]] = {}
 
     async def serve(process: asyncssh.SSHServerProcess[str]) -> None:
-        told.append(process.command or "")
+        commands.append(process.command or "")
         words = ["sh", "-c", process.command or ""]
         done = await asyncio.to_thread(
             subprocess.Popen, words, bufsize=0, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True
@@ -114,165 +114,167 @@ async def host(authority: Authority, certified_for: str | None) -> AsyncIterator
     )
     authority.port = listener.get_port()
     try:
-        yield told
+        yield commands
     finally:
         listener.close()
         for child in running.values():
             if child.poll() is None:
-                os.killpg(child.pid, signal.SIGKILL)  # with what it waits for, which holds its output open
+                os.killpg(child.pid, signal.SIGKILL)  # with its children, which hold its output open
         if running:
             await asyncio.wait(running, timeout=10)
 
 
 async def test_an_argument_list_arrives_as_it_is_whatever_is_in_it(authority: Authority) -> None:
     words = ["printf", "%s|", "a b", "$HOME", "`id`", "'", '"', "; false", "*", ""]
-    async with host(authority, ALLOCATION) as told:
-        doors = authority.doors()
-        ran = await (await doors.open(ALLOCATION)).run(words)
-        await doors.close()
-    assert ran.out == "".join(f"{word}|" for word in words[2:])
-    assert shlex.split(told[0]) == ["env", "GPUAAS_INSTANCE=ins_one", *words]
+    async with host(authority, ALLOCATION) as commands:
+        connections = authority.connect()
+        result = await (await connections.get_host(ALLOCATION)).run(words)
+        await connections.close()
+    assert result.out == "".join(f"{word}|" for word in words[2:])
+    assert shlex.split(commands[0]) == ["env", "GPUAAS_INSTANCE=ins_one", *words]
 
 
-async def test_what_is_run_carries_the_mark_of_its_instance_also_as_root(authority: Authority) -> None:
-    async with host(authority, ALLOCATION) as told:
-        doors = authority.doors()
-        machine = await doors.open(ALLOCATION)
+async def test_commands_carry_the_mark_of_their_instance_also_as_root(authority: Authority) -> None:
+    async with host(authority, ALLOCATION) as commands:
+        connections = authority.connect()
+        machine = await connections.get_host(ALLOCATION)
         assert (await machine.run(["sh", "-c", "echo $GPUAAS_INSTANCE"])).out == "ins_one\n"
         await machine.sudo(["true"], check=False)
-        await doors.close()
-    assert shlex.split(told[1]) == ["sudo", "-n", "--", "env", "GPUAAS_INSTANCE=ins_one", "true"]
+        await connections.close()
+    assert shlex.split(commands[1]) == ["sudo", "-n", "--", "env", "GPUAAS_INSTANCE=ins_one", "true"]
 
 
 async def test_an_error_status_is_an_error_unless_it_is_expected(authority: Authority) -> None:
     async with host(authority, ALLOCATION):
-        doors = authority.doors()
-        machine = await doors.open(ALLOCATION)
+        connections = authority.connect()
+        machine = await connections.get_host(ALLOCATION)
         assert (await machine.run(["sh", "-c", "exit 3"], check=False)).status == 3
         with pytest.raises(CommandFailed, match="ended with 1"):
             await machine.run(["cat", "/nowhere/at/all"], stdin="hunter2")
         assert (await machine.run(["cat"], stdin="hunter2")).out == "hunter2"
-        assert (await machine.run(["cat"], timeout=5)).out == ""  # nobody will say anything more
-        await doors.close()
+        assert (await machine.run(["cat"], timeout=5)).out == ""  # it gets end-of-file
+        await connections.close()
 
 
-COUNTS = ["sh", "-c", 'while read -r word; do echo "$$ $word"; done']  # says who it is, and what it was asked
+COUNTS = ["sh", "-c", 'while read -r word; do echo "$$ $word"; done']  # answers with its process id and the line
 
 
 @pytest.fixture
 def sudo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Root as it is here: whoever runs the tests."""
+    """A stand-in for sudo that runs the command as the user who runs the tests."""
     (tmp_path / "sudo").write_text('#!/bin/sh\nshift 2\nexec "$@"\n')
     (tmp_path / "sudo").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
 
 
 @pytest.mark.usefixtures("sudo")
-async def test_a_program_that_stays_is_started_once_and_is_gone_when_the_way_is_closed(authority: Authority) -> None:
-    async with host(authority, ALLOCATION) as told:
-        doors = authority.doors()
-        machine = await doors.open(ALLOCATION)
-        answers = [(await machine.ask(COUNTS, word)).split() for word in ("one", "two", "three")]
+async def test_a_program_that_stays_is_started_once_and_is_gone_when_the_host_is_closed(authority: Authority) -> None:
+    async with host(authority, ALLOCATION) as commands:
+        connections = authority.connect()
+        machine = await connections.get_host(ALLOCATION)
+        answers = [(await machine.request(COUNTS, word)).split() for word in ("one", "two", "three")]
         assert [word for _, word in answers] == ["one", "two", "three"]
         [pid] = {who for who, _ in answers}
-        await doors.close()
+        await connections.close()
         assert pid not in os.listdir("/proc")
-    assert len(told) == 1
+    assert len(commands) == 1
 
 
 @pytest.mark.usefixtures("sudo")
-async def test_a_program_that_is_busy_makes_nobody_else_wait(authority: Authority) -> None:
+async def test_a_busy_program_does_not_block_other_requests(authority: Authority) -> None:
     slow = ["sh", "-c", 'while read -r word; do sleep "$word"; echo "$$"; done']
     async with host(authority, ALLOCATION):
-        doors = authority.doors()
-        machine = await doors.open(ALLOCATION)
-        busy = asyncio.create_task(machine.ask(slow, "30"))
-        first = await machine.ask(slow, "0", timeout=10)
-        assert await machine.ask(slow, "0", timeout=10) == first
+        connections = authority.connect()
+        machine = await connections.get_host(ALLOCATION)
+        busy = asyncio.create_task(machine.request(slow, "30"))
+        first = await machine.request(slow, "0", timeout=10)
+        assert await machine.request(slow, "0", timeout=10) == first
         assert not busy.done()
         busy.cancel()
-        await doors.close()
+        await connections.close()
 
 
 @pytest.mark.usefixtures("sudo")
-async def test_a_program_that_stayed_away_with_its_answer_is_not_asked_again(authority: Authority) -> None:
+async def test_a_program_that_timed_out_is_not_used_again(authority: Authority) -> None:
     slow = ["sh", "-c", 'while read -r word; do sleep "$word"; echo "$word"; done']
-    async with host(authority, ALLOCATION) as told:
-        doors = authority.doors()
-        machine = await doors.open(ALLOCATION)
-        assert await machine.ask(slow, "0") == "0\n"  # it runs: what takes too long is its answer
+    async with host(authority, ALLOCATION) as commands:
+        connections = authority.connect()
+        machine = await connections.get_host(ALLOCATION)
+        assert await machine.request(slow, "0") == "0\n"  # the program is running: only its next answer is late
         with pytest.raises(TimeoutError):
-            await machine.ask(slow, "30", timeout=0.3)
-        assert await machine.ask(slow, "0") == "0\n"
-        await doors.close()
-    assert len(told) == 2
+            await machine.request(slow, "30", timeout=0.3)
+        assert await machine.request(slow, "0") == "0\n"
+        await connections.close()
+    assert len(commands) == 2
 
 
 @pytest.mark.usefixtures("sudo")
-async def test_of_a_program_that_ended_instead_of_answering_it_is_said_how(authority: Authority) -> None:
+async def test_a_program_that_ends_without_an_answer_fails_with_its_status(authority: Authority) -> None:
     async with host(authority, ALLOCATION):
-        doors = authority.doors()
+        connections = authority.connect()
         with pytest.raises(CommandFailed, match="ended with 3: no more"):
-            await (await doors.open(ALLOCATION)).ask(["sh", "-c", "read -r word; echo no more >&2; exit 3"], "one")
-        await doors.close()
+            await (await connections.get_host(ALLOCATION)).request(
+                ["sh", "-c", "read -r word; echo no more >&2; exit 3"], "one"
+            )
+        await connections.close()
 
 
 @pytest.mark.parametrize("certified_for", [None, "alc_other"], ids=["a bare key", "another allocation's certificate"])
-async def test_a_host_that_does_not_prove_itself_is_not_spoken_to(
+async def test_a_host_without_a_valid_certificate_gets_no_command(
     authority: Authority, certified_for: str | None
 ) -> None:
-    async with host(authority, certified_for) as told:
-        doors = authority.doors()
-        machine = await doors.open(ALLOCATION)
+    async with host(authority, certified_for) as commands:
+        connections = authority.connect()
+        machine = await connections.get_host(ALLOCATION)
         with pytest.raises(HostUnreachable):
             await machine.run(["true"])
-        await doors.close()
-    assert told == []
+        await connections.close()
+    assert commands == []
 
 
 async def test_a_host_that_is_silent_is_unreachable_and_a_program_that_does_not_end_is_not(
     authority: Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gpuaas_sdk.controller.doors.LOGIN_SECONDS", 0.2)
+    monkeypatch.setattr("gpuaas_sdk.controller.connections.LOGIN_SECONDS", 0.2)
     silent = await asyncio.start_server(lambda reader, writer: None, "127.0.0.1", 0)
     authority.port = silent.sockets[0].getsockname()[1]
     with pytest.raises(HostUnreachable):
-        await (await authority.doors().open(ALLOCATION)).run(["true"])
+        await (await authority.connect().get_host(ALLOCATION)).run(["true"])
     silent.close()
     monkeypatch.undo()
     async with host(authority, ALLOCATION):
-        doors = authority.doors()
+        connections = authority.connect()
         with pytest.raises(TimeoutError):
-            await (await doors.open(ALLOCATION)).run(["sleep", "5"], timeout=0.5)
-        await doors.close()
+            await (await connections.get_host(ALLOCATION)).run(["sleep", "5"], timeout=0.5)
+        await connections.close()
 
 
 async def test_certificates_are_asked_for_once_and_again_when_they_are_about_to_end(authority: Authority) -> None:
     async with host(authority, ALLOCATION):
-        doors = authority.doors()
+        connections = authority.connect()
         for _ in range(2):
-            await (await doors.open(ALLOCATION)).run(["true"])
+            await (await connections.get_host(ALLOCATION)).run(["true"])
         assert authority.asked == 1
         authority.life = timedelta(minutes=1)
-        short = authority.doors()
-        await (await short.open(ALLOCATION)).run(["true"])
+        short = authority.connect()
+        await (await short.get_host(ALLOCATION)).run(["true"])
         assert authority.asked > 2
-        await doors.close()
+        await connections.close()
         await short.close()
 
 
-async def test_there_is_no_way_into_an_allocation_that_has_ended_or_is_not_of_the_operation(
+async def test_there_is_no_access_to_an_allocation_that_ended_or_is_not_in_the_operation(
     authority: Authority,
 ) -> None:
-    doors = authority.doors()
-    for allocation, why in (("alc_two", "released"), ("alc_stranger", "not of this operation")):
+    connections = authority.connect()
+    for allocation, why in (("alc_two", "released"), ("alc_stranger", "it does not belong to this operation")):
         with pytest.raises(Failed, match=why):
-            await doors.open(allocation)
+            await connections.get_host(allocation)
 
 
 def test_the_key_of_an_operation_is_its_own(authority: Authority) -> None:
-    public: Callable[[Doors], bytes] = lambda doors: doors._key.export_public_key()  # noqa: E731
-    assert public(authority.doors()) != public(authority.doors())
+    public: Callable[[HostConnections], bytes] = lambda connections: connections._key.export_public_key()  # noqa: E731
+    assert public(authority.connect()) != public(authority.connect())
 
 
 @pytest.mark.parametrize(("refusals", "reached"), [(2, True), (1000, False)], ids=["for a moment", "for good"])
@@ -282,8 +284,8 @@ async def test_a_host_that_refuses_connections_for_a_moment_is_reached(
     monkeypatch.setattr("gpuaas_sdk.controller.hosts.REFUSAL_PAUSE", 0.01)
     left = [ConnectionRefusedError()] * refusals
     async with host(authority, ALLOCATION):
-        doors = authority.doors()
-        machine = await doors.open(ALLOCATION)
+        connections = authority.connect()
+        machine = await connections.get_host(ALLOCATION)
         connect = machine._connect
 
         async def refused_first() -> asyncssh.SSHClientConnection:
@@ -297,4 +299,4 @@ async def test_a_host_that_refuses_connections_for_a_moment_is_reached(
         else:
             with pytest.raises(HostUnreachable):
                 await machine.run(["true"])
-        await doors.close()
+        await connections.close()

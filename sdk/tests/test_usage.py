@@ -1,4 +1,4 @@
-"""Usage that a controller tells: in batches, again after a crash, and not kept back by what can never be taken."""
+"""Usage reports of a controller: in batches, repeated after a crash, and not blocked by records that are refused."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -8,22 +8,22 @@ from typing import cast
 
 import pytest
 
-from gpuaas_sdk.controller import AppController, Health, Line, UsageReport, Watched
-from gpuaas_sdk.controller.rounds import health_round
+from gpuaas_sdk.controller import AppController, ControllerClient, Health, InstanceSnapshot, UsageReport
+from gpuaas_sdk.controller.health_checks import check_instances
 from gpuaas_sdk.controller.usage import BATCH, report_usage
 from gpuaas_sdk.errors import Conflict, Problem, ServerFailed
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
-def used(key: str, quantity: int = 1) -> UsageReport:
+def usage_record(key: str, quantity: int = 1) -> UsageReport:
     what = {"metric": "echoes", "unit": "count", "project_id": "prj_1"}
     return UsageReport(source_key=key, quantity=quantity, started_at=NOON, ended_at=NOON, **what)
 
 
 @dataclass
 class Platform:
-    """As the server answers: each key once, another content under it refused by name, a batch whole or not at all."""
+    """Answers as the server does: each key counts once, other content under it is refused, a batch is all or nothing."""
 
     known: dict[str, UsageReport] = field(default_factory=dict)
     batches: list[int] = field(default_factory=list)
@@ -42,27 +42,27 @@ class Platform:
         return SimpleNamespace(recorded=len(fresh))
 
     @property
-    def line(self) -> Line:
-        return Line(cast("object", SimpleNamespace(controller=self)), "prj_1", "replica-1")  # type: ignore[arg-type]
+    def client(self) -> ControllerClient:
+        return ControllerClient(cast("object", SimpleNamespace(controller=self)), "prj_1", "replica-1")  # type: ignore[arg-type]
 
 
 async def test_many_records_go_in_batches_and_again_they_add_nothing() -> None:
-    platform, records = Platform(), [used(str(n)) for n in range(BATCH + 1)]
-    assert await report_usage(platform.line, "ins_1", records) == BATCH + 1
+    platform, records = Platform(), [usage_record(str(n)) for n in range(BATCH + 1)]
+    assert await report_usage(platform.client.api, "prj_1", "ins_1", records) == BATCH + 1
     assert platform.batches == [BATCH, 1]
-    assert await report_usage(platform.line, "ins_1", records) == 0
+    assert await report_usage(platform.client.api, "prj_1", "ins_1", records) == 0
 
 
-async def test_what_can_never_be_taken_does_not_keep_the_others_back() -> None:
-    platform = Platform(known={str(n): used(str(n), 7) for n in range(30)})
-    records = [*(used(str(n)) for n in range(30)), used("new")]
-    assert await report_usage(platform.line, "ins_1", records) == 1
+async def test_a_refused_record_does_not_block_the_others() -> None:
+    platform = Platform(known={str(n): usage_record(str(n), 7) for n in range(30)})
+    records = [*(usage_record(str(n)) for n in range(30)), usage_record("new")]
+    assert await report_usage(platform.client.api, "prj_1", "ins_1", records) == 1
     assert platform.known["3"].quantity == 7
 
 
-async def test_a_platform_that_is_away_is_the_callers_business() -> None:
+async def test_an_unavailable_platform_is_reported_to_the_caller() -> None:
     with pytest.raises(ServerFailed):
-        await report_usage(Platform(down=True).line, "ins_1", [used("1")])
+        await report_usage(Platform(down=True).client.api, "prj_1", "ins_1", [usage_record("1")])
 
 
 @dataclass
@@ -74,10 +74,10 @@ class Pages:
 
 
 @dataclass
-class Watching(Platform):
-    """A platform with instances at rest; `told` is what it heard of their runtime."""
+class PlatformWithInstances(Platform):
+    """A platform with running instances; `runtimes` has the runtime of each health report."""
 
-    told: list[object] = field(default_factory=list)
+    runtimes: list[object] = field(default_factory=list)
     ids: tuple[str, ...] = ("ins_1",)
 
     def list(self, *place: object, **wanted: object) -> Pages:
@@ -92,42 +92,42 @@ class Watching(Platform):
     def _instance(self, instance_id: str) -> object:
         return SimpleNamespace(id=instance_id, operation_id=None, generation=1)
 
-    async def report_health(self, *place: object, **said: object) -> None:
-        self.told.append(said["runtime"])
+    async def report_health(self, *place: object, **report: object) -> None:
+        self.runtimes.append(report["runtime"])
 
     @property
-    def line(self) -> Line:
-        client = SimpleNamespace(controller=self, instances=self)
-        return Line(cast("object", client), "prj_1", "replica-1")  # type: ignore[arg-type]
+    def client(self) -> ControllerClient:
+        api = SimpleNamespace(controller=self, instances=self)
+        return ControllerClient(cast("object", api), "prj_1", "replica-1")  # type: ignore[arg-type]
 
 
 @dataclass
 class Counts(AppController):
     last: Health | None = None
 
-    async def health(self, watched: Watched) -> Health:
-        self.last = Health(usage=[used("1")], runtime={"from": 7})
+    async def health(self, snapshot: InstanceSnapshot) -> Health:
+        self.last = Health(usage=[usage_record("1")], runtime={"from": 7})
         return self.last
 
 
-async def test_how_far_usage_was_told_is_told_only_when_it_was_recorded() -> None:
-    platform, app = Watching(down=True), Counts()
+async def test_the_usage_position_is_reported_only_when_the_usage_was_recorded() -> None:
+    platform, app = PlatformWithInstances(down=True), Counts()
     for down, runtime, recorded in ((True, None, False), (False, {"from": 7}, True)):
         platform.down = down
-        assert await health_round(app, platform.line) == 1
+        assert await check_instances(app, platform.client) == 1
         assert app.last is not None
-        assert (platform.told[-1], app.last.recorded) == (runtime, recorded)
+        assert (platform.runtimes[-1], app.last.usage_recorded) == (runtime, recorded)
     assert list(platform.known) == ["1"]
 
 
-class Shy(Counts):
-    """Of the first nothing can be said yet."""
+class PartialCounts(Counts):
+    """It cannot say anything about the first instance yet."""
 
-    async def health(self, watched: Watched) -> Health | None:
-        return None if watched.instance.id == "ins_1" else await super().health(watched)
+    async def health(self, snapshot: InstanceSnapshot) -> Health | None:
+        return None if snapshot.instance.id == "ins_1" else await super().health(snapshot)
 
 
-async def test_an_instance_of_which_nothing_can_be_said_keeps_no_other_from_being_looked_at() -> None:
-    platform = Watching(ids=("ins_1", "ins_2"))
-    assert await health_round(Shy(), platform.line) == 1
+async def test_an_instance_without_a_result_does_not_block_the_others() -> None:
+    platform = PlatformWithInstances(ids=("ins_1", "ins_2"))
+    assert await check_instances(PartialCounts(), platform.client) == 1
     assert list(platform.known) == ["1"]

@@ -16,7 +16,7 @@ from chaos.history import History
 from chaos.platform import START_SECONDS, TESTS, Part, Platform
 from chaos.watchers import StreamWatcher, Watcher
 from gpuaas_sdk import Client, NewSku, PasswordCredentials
-from gpuaas_sdk.controller import AppController, Context, ControllerSettings, Line, Replica, connect
+from gpuaas_sdk.controller import AppController, Context, ControllerClient, ControllerSettings, Replica, connect
 from system_support.little_app import LittleApp
 
 MODEL = "NVIDIA H100 80GB HBM3"
@@ -39,7 +39,7 @@ class Little(AppController):
         for member in ctx.members:
             async with ctx.step("install", member):
                 await asyncio.sleep(0.2)
-            ctx.member(member, "ready", detail={"seen": True})
+            ctx.set_member_status(member, "ready", detail={"seen": True})
 
     async def teardown(self, ctx: Context) -> None:
         for member in ctx.members:
@@ -161,7 +161,9 @@ class Cast:
         while True:
             try:
                 async with connect(settings, app) as client:
-                    await Replica(app, Line(client, settings.project_id, settings.replica), concurrency=4).run()
+                    await Replica(
+                        app, ControllerClient(client, settings.project_id, settings.replica), concurrency=4
+                    ).run()
             except asyncio.CancelledError:
                 raise
             except Exception as error:

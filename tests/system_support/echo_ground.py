@@ -11,9 +11,9 @@ from importlib.resources import files
 from gpuaas_echo.controller import Echo
 from gpuaas_sdk import InstanceMember, NewInstance, NewMemberOperation, Operation, Placement, ReplaceTarget
 from gpuaas_sdk.controller import AppController, ControllerSettings
-from gpuaas_sdk.controller.context import Gate
-from gpuaas_sdk.controller.replica import open_gate
-from gpuaas_sdk.testing import running
+from gpuaas_sdk.controller.context import StepHook
+from gpuaas_sdk.controller.replica import no_step_hook
+from gpuaas_sdk.testing import running_replica
 from system_support.lab_site import LabStage, lab_site
 
 HUB, RELAY = 7007, 7008
@@ -112,13 +112,13 @@ def says(address: str, port: int, line: str) -> str:
 
 
 @contextmanager
-def at_work(app: AppController, settings: ControllerSettings, gate: Gate = open_gate) -> Iterator[None]:
+def at_work(app: AppController, settings: ControllerSettings, step_hook: StepHook = no_step_hook) -> Iterator[None]:
     """A replica in an event loop of its own, so that a test reads as what its users do, one thing after the other."""
     ready, end = threading.Event(), asyncio.Event()
     loop = asyncio.new_event_loop()
 
     async def work() -> None:
-        async with running(app, settings, gate):
+        async with running_replica(app, settings, step_hook):
             ready.set()
             await end.wait()
 

@@ -3,7 +3,7 @@
 import asyncio
 
 from gpuaas_echo import workload
-from gpuaas_sdk.controller import AppController, Context, ControllerMember, Failed, Health, Watched, main
+from gpuaas_sdk.controller import AppController, Context, ControllerMember, Failed, Health, InstanceSnapshot, main
 
 
 class Echo(AppController):
@@ -12,10 +12,10 @@ class Echo(AppController):
 
     async def bootstrap(self, ctx: Context) -> None:
         """Members come in the manifest's order: relays are of no use before their hub."""
-        program = (await ctx.artifact()).decode()  # what was published and checked is what is put on the hosts
-        for member in (*ctx.of("hub"), *ctx.of("relay")):
+        program = (await ctx.fetch_artifact()).decode()  # what was published and checked is what is put on the hosts
+        for member in (*ctx.members_of("hub"), *ctx.members_of("relay")):
             await self._bring_up(ctx, member, program)
-        if ctx.of("hub"):
+        if ctx.members_of("hub"):
             await self._describe(ctx)
 
     # Whatever was there before, and whichever members this is about: afterwards they are what they should be.
@@ -25,15 +25,15 @@ class Echo(AppController):
         for member in ctx.members:
             async with ctx.step("drain", member):
                 await workload.drain(await ctx.host(member), member.component_key)
-            ctx.member(member, "drained")
+            ctx.set_member_status(member, "drained")
 
     async def stop(self, ctx: Context) -> None:
-        for member in (*ctx.of("relay"), *ctx.of("hub")):
+        for member in (*ctx.members_of("relay"), *ctx.members_of("hub")):
             async with ctx.step("stop", member):
                 await workload.stop(await ctx.host(member), member.component_key)
 
     async def remove(self, ctx: Context) -> None:
-        for member in (*ctx.of("relay"), *ctx.of("hub")):
+        for member in (*ctx.members_of("relay"), *ctx.members_of("hub")):
             async with ctx.step("stop", member):
                 await workload.stop(await ctx.host(member), member.component_key)
             async with ctx.step("remove", member):
@@ -41,12 +41,12 @@ class Echo(AppController):
 
     teardown = remove
 
-    async def health(self, watched: Watched) -> Health:
+    async def health(self, snapshot: InstanceSnapshot) -> Health:
         health = Health()
-        for member in watched.members:
+        for member in snapshot.members:
             place = member.adapter_detail or {}
             problem = await silence(str(place.get("address")), workload.PORTS[member.component_key])
-            health.member(member, problem)
+            health.add_member(member, problem)
         return health
 
     async def _bring_up(self, ctx: Context, member: ControllerMember, program: str) -> None:
@@ -59,18 +59,18 @@ class Echo(AppController):
         async with ctx.step("start", member):
             # A drained relay runs, but no longer listens.
             await workload.start(host, role, afresh=member.status in ("joining", "drained", "failed"))
-        ctx.member(member, "ready", detail={"address": host.address})
+        ctx.set_member_status(member, "ready", detail={"address": host.address})
 
     async def _describe(self, ctx: Context) -> None:
         address, port = (await hub_place(ctx)).split(":")
-        ctx.runtime(version=ctx.version.version, hub=f"{address}:{port}")
-        ctx.access(talk=f"nc {address} {port}", health=f"nc -z {address} {port}")
+        ctx.set_runtime(version=ctx.version.version, hub=f"{address}:{port}")
+        ctx.set_access(talk=f"nc {address} {port}", health=f"nc -z {address} {port}")
 
 
 async def hub_place(ctx: Context) -> str:
     """An operation on a relay alone has no way into the hub's host: what the hub's own said is in the runtime."""
     known = (ctx.instance.runtime or {}).get("hub")
-    for hub in ctx.of("hub"):
+    for hub in ctx.members_of("hub"):
         return f"{(await ctx.host(hub)).address}:{workload.PORTS['hub']}"
     if known is None:
         raise Failed("no_hub", "The hub has not been deployed.", next_step="Deploy the instance first.")

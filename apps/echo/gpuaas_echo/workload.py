@@ -41,11 +41,11 @@ async def install(host: Host, role: str, setup: Setup) -> None:
     if not (await host.run(["id", "-u", USER], check=False)).ok:
         await host.sudo(["useradd", "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", USER])
     files = (PROGRAM, setup.program, 0o755), (f"{UNIT_FILES}/{unit(role)}", unit_text(role, setup), 0o644)
-    if not all([await host.has(*file) for file in files]):
+    if not all([await host.has_file(*file) for file in files]):
         # Stopped first: a controller that dies between two files leaves nothing that runs from what is no longer there.
         await host.sudo(["systemctl", "stop", unit(role)], check=False)
     for file in files:
-        await host.put(*file)
+        await host.put_file(*file)
     await host.sudo(["systemctl", "daemon-reload"])
 
 

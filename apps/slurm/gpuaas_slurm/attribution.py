@@ -30,9 +30,11 @@ async def tell_usage(cluster: Cluster) -> None:
     async with cluster.ctx.step("usage", cluster.head):
         jobs = await _ended(cluster, usage.since(runtime))
         books = Books.of(cluster.inputs.cluster_name, cluster.ctx.instance.projects, runtime)
-        await cluster.ctx.used(usage.records(books, jobs or ()))
+        await cluster.ctx.report_usage(usage.records(books, jobs or ()))
     if jobs is None:
-        await cluster.ctx.progress(15, "The accounting does not answer: what ended since the last look is not recorded")
+        await cluster.ctx.report_progress(
+            15, "The accounting does not answer: what ended since the last look is not recorded"
+        )
 
 
 async def _ended(cluster: Cluster, since: int) -> list[EndedJob] | None:
@@ -54,7 +56,7 @@ def known_so_far(cluster: Cluster) -> dict[str, object]:
 def doors(cluster: Cluster, without: Sequence[ControllerMember] = ()) -> list[ProjectDoor]:
     """Each project's people come in by a machine of their own, where the cluster has one; else by the controller's."""
     head, leaving = place_of(cluster.head), {one.id for one in without}
-    staying = [one for one in cluster.ctx.everybody if one.id not in leaving and not one.host_gone]
+    staying = [one for one in cluster.ctx.all_members if one.id not in leaving and not one.host_gone]
     machines = {one.allocation.project_id: one.allocation.id for one in staying if one.allocation}
     return [
         ProjectDoor(one.slug, one.account, head if one.home else machines.get(one.project_id, head))

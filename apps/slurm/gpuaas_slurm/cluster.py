@@ -46,19 +46,19 @@ class Cluster:
 
     @property
     def head(self) -> ControllerMember:
-        for member in self.ctx.everybody:
+        for member in self.ctx.all_members:
             if member.component_key == "controller" and not member.host_gone:
                 return member
         raise Failed("no_controller", "The cluster's controller has no host.", next_step="Decommission the cluster.")
 
     @property
     def has_head(self) -> bool:
-        return any(one.component_key == "controller" and not one.host_gone for one in self.ctx.everybody)
+        return any(one.component_key == "controller" and not one.host_gone for one in self.ctx.all_members)
 
     @property
     def workers(self) -> list[ControllerMember]:
         """Those that this operation works on, and that have a host."""
-        return self.ctx.of("worker")
+        return self.ctx.members_of("worker")
 
     async def scheduler(self) -> Scheduler:
         return Scheduler(await self.ctx.host(self.head))
@@ -123,7 +123,7 @@ class Cluster:
     def shares_host(self, member: ControllerMember) -> bool:
         """Whether another member of the cluster stays on the same host."""
         place = place_of(member)
-        return any(one.id != member.id and place_of(one) == place for one in self.ctx.everybody if not one.host_gone)
+        return any(one.id != member.id and place_of(one) == place for one in self.ctx.all_members if not one.host_gone)
 
 
 def new_key() -> str:

@@ -10,7 +10,7 @@ from gpuaas_sdk.controller import (
     Failed,
     Health,
     HostUnreachable,
-    Watched,
+    InstanceSnapshot,
     main,
 )
 from gpuaas_slurm import attribution, clearing, head_host, installing, leaving, rotation, usage, worker_host
@@ -57,7 +57,7 @@ class Slurm(AppController):
             await _describe(cluster)
             return
         await self.bootstrap(ctx)
-        members = {node_name(one.ordinal) for one in ctx.everybody if one.component_key == "worker"}
+        members = {node_name(one.ordinal) for one in ctx.all_members if one.component_key == "worker"}
         async with ctx.step("forget-strays"):
             for name in sorted(set(await (await cluster.scheduler()).nodes()) - members):
                 await _forget(cluster, name)
@@ -65,14 +65,14 @@ class Slurm(AppController):
     async def replace(self, ctx: Context) -> None:
         """Of one whose machine is gone, too, the cluster must forget the node."""
         await super().replace(ctx)
-        if ctx.leaving is not None and ctx.leaving.host_gone:
-            await self.remove(ctx.only(ctx.leaving))
+        if ctx.old_member is not None and ctx.old_member.host_gone:
+            await self.remove(ctx.for_members(ctx.old_member))
 
     async def add(self, ctx: Context) -> None:
         """A worker that failed to join, was drained, or lost its power comes back the same way."""
         cluster = Cluster.of(ctx, self._heads)
         _require_mode(cluster)
-        if ctx.of("controller"):
+        if ctx.members_of("controller"):
             await self.bootstrap(ctx)
             return
         async with self._heads.ways.lent(cluster.id, await ctx.host(cluster.head)):
@@ -91,15 +91,17 @@ class Slurm(AppController):
         _refuse_controller(ctx, "drained")
         for member in cluster.workers:
             await leaving.drain(cluster, member, patience)
-            ctx.member(member, "drained")
+            ctx.set_member_status(member, "drained")
 
     async def remove(self, ctx: Context) -> None:
         """The cluster lets go first, so that a host that cannot be reached any more is at least forgotten."""
         cluster, patience = Cluster.of(ctx, self._heads), Patience.of(ctx.options, jobs="requeue")
         _refuse_controller(ctx, "removed")
-        mine = [one for one in ctx.everybody if one.concerned and (ctx.narrowed is None or one.id in ctx.narrowed)]
+        mine = [
+            one for one in ctx.all_members if one.concerned and (ctx.member_ids is None or one.id in ctx.member_ids)
+        ]
         if not ctx.operation.parameters.get("release_of"):  # a machine that is going takes its worker with it
-            require_worker(ctx.everybody, without=mine)
+            require_worker(ctx.all_members, without=mine)
         async with ctx.step("look-for-jobs"):
             await leaving.spare_pending(cluster, mine, patience)
         for member in mine:
@@ -134,34 +136,34 @@ class Slurm(AppController):
     async def teardown(self, ctx: Context) -> None:
         cluster = Cluster.of(ctx, self._heads)
         keep = ctx.options.get("packages") == "keep"
-        if ctx.of("controller"):
+        if ctx.members_of("controller"):
             with suppress(HostUnreachable):  # then jobs end with their hosts, and whose host it is will be said below
                 await _cancel_jobs(cluster)
                 await attribution.tell_usage(cluster)
         await together(_one_a_host(_workers_first(ctx)), lambda member: _clear_host(cluster, member, keep))
 
-    async def health(self, watched: Watched) -> Health | None:
-        place = (watched.instance.runtime or {}).get("controller")
+    async def health(self, snapshot: InstanceSnapshot) -> Health | None:
+        place = (snapshot.instance.runtime or {}).get("controller")
         address = place.get("address") if isinstance(place, dict) else None
         if address is None:
             return None
-        runtime = watched.instance.runtime or {}
+        runtime = snapshot.instance.runtime or {}
         since = usage.since(runtime) if runtime.get("accounting") else None
         status = await status_at(str(address), place.get("status_key") if isinstance(place, dict) else None, since)
-        health = judge(watched.members, status)
+        health = judge(snapshot.members, status)
         health.runtime = counted(runtime, status)
         if not isinstance(status, str) and status.ended is not None and since is not None:
-            self._told.next(watched.instance, health, status.ended, since)
-        health.mode = at_rest(watched.members, watched.instance.inputs)
+            self._told.next(snapshot.instance, health, status.ended, since)
+        health.mode = at_rest(snapshot.members, snapshot.instance.inputs)
         return health
 
 
 def _require_mode(cluster: Cluster) -> None:
-    require_mode(cluster.inputs.mode, mode_of(at_work(cluster.ctx.everybody)))
+    require_mode(cluster.inputs.mode, mode_of(at_work(cluster.ctx.all_members)))
 
 
 def _say_mode(cluster: Cluster, without: Sequence[ControllerMember] = ()) -> None:
-    cluster.ctx.mode(described(at_work(cluster.ctx.everybody, without), cluster.inputs.mode))
+    cluster.ctx.set_mode(described(at_work(cluster.ctx.all_members, without), cluster.inputs.mode))
 
 
 async def _prepare(cluster: Cluster, member: ControllerMember) -> None:
@@ -184,7 +186,7 @@ async def _bring_up_head(cluster: Cluster) -> None:
     async with cluster.ctx.step("controller", head):
         await head_host.bring_up(cluster, host)
     detail = {"address": host.address, "allocation": place_of(head)}
-    cluster.ctx.member(head, "ready", detail=detail)
+    cluster.ctx.set_member_status(head, "ready", detail=detail)
 
 
 async def _join(cluster: Cluster, member: ControllerMember, afresh: bool = False) -> None:
@@ -193,7 +195,7 @@ async def _join(cluster: Cluster, member: ControllerMember, afresh: bool = False
         await installing.name_on_head(cluster, member)
         await worker_host.bring_up(cluster, member, afresh)
         await worker_host.joined(cluster, member)
-    cluster.ctx.member(member, "ready", detail={"address": host.address, "node": name})
+    cluster.ctx.set_member_status(member, "ready", detail={"address": host.address, "node": name})
 
 
 async def _prove(cluster: Cluster, workers: list[ControllerMember]) -> None:
@@ -207,7 +209,7 @@ async def _describe(cluster: Cluster) -> None:
     host = await ctx.host(head)
     facts = await cluster.host_facts(head)
     _say_mode(cluster)
-    ctx.runtime(
+    ctx.set_runtime(
         app_version=ctx.version.version,
         slurm_version=facts.slurm_version,
         package_version=facts.package_version,
@@ -227,7 +229,7 @@ async def _tell_doors(cluster: Cluster, without: Sequence[ControllerMember] = ()
     host = await cluster.ctx.host(cluster.head)
     user = (await host.run(["id", "-un"])).out.strip()
     door, doors = Door(place_of(cluster.head), host.address, user), attribution.doors(cluster, without)
-    cluster.ctx.access(**access_bundle(cluster.inputs, door, cluster.ctx.instance.name, doors))
+    cluster.ctx.set_access(**access_bundle(cluster.inputs, door, cluster.ctx.instance.name, doors))
 
 
 async def _let_go(cluster: Cluster, member: ControllerMember, patience: Patience) -> None:
@@ -281,11 +283,13 @@ async def _cancel_jobs(cluster: Cluster) -> None:
     async with cluster.ctx.step("cancel-jobs"):
         left = await (await cluster.scheduler()).cancel_all()
     if left:
-        await cluster.ctx.progress(10, f"Jobs that did not end by themselves end with their hosts: {', '.join(left)}")
+        await cluster.ctx.report_progress(
+            10, f"Jobs that did not end by themselves end with their hosts: {', '.join(left)}"
+        )
 
 
 def _refuse_controller(ctx: Context, what: str) -> None:
-    if ctx.of("controller"):
+    if ctx.members_of("controller"):
         raise Failed(
             "controller_stays",
             f"The controller cannot be {what}: without it there is no cluster.",
@@ -302,7 +306,7 @@ def _one_a_host(members: list[ControllerMember]) -> list[ControllerMember]:
 
 
 def _workers_first(ctx: Context) -> list[ControllerMember]:
-    return [*ctx.of("worker"), *ctx.of("controller")]
+    return [*ctx.members_of("worker"), *ctx.members_of("controller")]
 
 
 def run() -> None:

@@ -74,9 +74,9 @@ def judge(members: Sequence[InstanceMember], status: Status | str) -> Health:
     silent = status if isinstance(status, str) else None if status.answers else "slurmctld does not answer"
     for member in members:
         if member.component_key == "controller":
-            health.member(member, silent)
+            health.add_member(member, silent)
         elif isinstance(status, Status) and status.answers and member.status not in RESTING:
-            health.member(member, problem_of(member, status.nodes.get(layout.node_name(member.ordinal))))
+            health.add_member(member, problem_of(member, status.nodes.get(layout.node_name(member.ordinal))))
     if silent is not None:
         health.status = "unhealthy"
     return health

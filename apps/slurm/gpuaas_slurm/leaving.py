@@ -63,7 +63,7 @@ async def _waited(cluster: Cluster, member: ControllerMember, scheduler: Schedul
         if not runs:
             return True
         if runs != told:  # the same again is nobody's news
-            await cluster.ctx.progress(10, f"{name} is not free yet: {runs}")
+            await cluster.ctx.report_progress(10, f"{name} is not free yet: {runs}")
             told = runs
     return False
 
@@ -89,7 +89,7 @@ async def spare_pending(cluster: Cluster, leaving: list[ControllerMember], patie
         return
     numbers = ", ".join(job.number for job in stranded)
     if cluster.ctx.operation.parameters.get("release_of"):  # the machine goes whatever we say
-        await cluster.ctx.progress(10, f"Wait for a worker that is not there any more: {numbers}")
+        await cluster.ctx.report_progress(10, f"Wait for a worker that is not there any more: {numbers}")
         return
     if patience.pending != "cancel":
         raise Failed(
@@ -98,7 +98,7 @@ async def spare_pending(cluster: Cluster, leaving: list[ControllerMember], patie
             next_step="Let them run or cancel them first, or ask again with pending=cancel.",
         )
     await scheduler.cancel(stranded)
-    await cluster.ctx.progress(10, f"Cancelled, since they could run nowhere else: {numbers}")
+    await cluster.ctx.report_progress(10, f"Cancelled, since they could run nowhere else: {numbers}")
 
 
 def stranded_by(pending: Sequence[Job], nodes: Sequence[Node], leaving: set[str]) -> list[Job]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from gpuaas_sdk import InstanceMember
-from gpuaas_sdk.controller import Closed, ControllerMember, Failed, Mode
+from gpuaas_sdk.controller import ClosedOperation, ControllerMember, Failed, Mode
 
 SINGLE, SPLIT, MULTI = "single-node", "split", "multi-node"
 MEANINGS = {
@@ -13,26 +13,26 @@ MEANINGS = {
 }
 # In every form: without its controller there is no cluster.
 CONTROLLER_STAYS = tuple(
-    Closed(kind, f"The controller cannot be {done}: without it there is no cluster.", step, "controller")
+    ClosedOperation(kind, f"The controller cannot be {done}: without it there is no cluster.", step, "controller")
     for kind, done, step in (
         ("drain", "drained", "Drain its workers."),
         ("remove", "removed", "Decommission the cluster, or recover the controller."),
         ("replace", "replaced", "Launch another cluster and decommission this one, or recover the controller."),
     )
 )
-LAST_WORKER = Closed(
+LAST_WORKER = ClosedOperation(
     "remove",
     "It is the only worker, and a cluster that runs nothing is no cluster.",
     "Add or replace a worker first, or decommission the cluster.",
     "worker",
 )
-ON_THE_CONTROLLER = Closed(
+ON_THE_CONTROLLER = ClosedOperation(
     "replace",
     "The only worker is on the controller's own allocation.",
     "Add a worker on the other allocation, then remove this one.",
     "worker",
 )
-FIXED = Closed(
+FIXED = ClosedOperation(
     "add",
     "The cluster was launched to be single-node.",
     "Launch another one without mode=single-node, and decommission this one.",

@@ -50,7 +50,7 @@ class Packages:
     async def _send(self, host: Host) -> None:
         async with self._lock:
             if self._bytes is None:
-                self._bytes = await self.ctx.artifact()
+                self._bytes = await self.ctx.fetch_artifact()
         await host.sudo(["install", "-d", "-m", "700", layout.PACKAGES])
         text = base64.b64encode(self._bytes).decode()
         await host.sudo(

@@ -27,7 +27,9 @@ async def rotate(cluster: Cluster) -> None:
     async with ctx.step("prove"):
         await prove(cluster, [node_name(one.ordinal) for one in reached if one.status == "ready"])
     for member in silent:
-        ctx.member(member, "degraded", message="Its host did not answer when the cluster got another key: recover it.")
+        ctx.set_member_status(
+            member, "degraded", message="Its host did not answer when the keys were replaced: recover it."
+        )
 
 
 async def _write(cluster: Cluster, member: ControllerMember, key: str, silent: list[ControllerMember]) -> None:

@@ -123,7 +123,7 @@ class Told:
         """Those of the found that are not known to be recorded; what the last report has recorded, now is."""
         known = self._keys.setdefault(instance_id, {})
         last = self._last.pop(instance_id, None)
-        if last is not None and last.recorded:
+        if last is not None and last.usage_recorded:
             known |= {one.source_key: int(one.ended_at.timestamp()) for one in last.usage}
         self._keys[instance_id] = {key: ended for key, ended in known.items() if ended >= looked_since}
         return [one for one in found if one.source_key not in known]

@@ -21,7 +21,7 @@ class Here:
     def __init__(self, path: str = os.environ["PATH"]) -> None:
         self._path, self.questions = path, 0
 
-    async def ask(self, argv: Sequence[str], line: str, *, timeout: float) -> str:
+    async def request(self, argv: Sequence[str], line: str, *, timeout: float) -> str:
         self.questions += 1
         environment = {**os.environ, "PATH": self._path}
         child = await asyncio.create_subprocess_exec(*argv, env=environment, stdin=PIPE, stdout=PIPE, stderr=PIPE)

@@ -57,5 +57,5 @@ def test_what_is_known_to_be_recorded_is_not_sent_at_every_look_and_what_is_not_
     for recorded, sent in ((False, 3), (True, 3), (True, 0)):
         sending = told.fresh("ins_1", found, 0)
         assert len(sending) == sent
-        told.sent("ins_1", Health(usage=sending, recorded=recorded))
+        told.sent("ins_1", Health(usage=sending, usage_recorded=recorded))
     assert told.fresh("ins_1", usage.records(BOOKS, [job("8")]), 3000) != []

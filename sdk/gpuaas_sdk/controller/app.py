@@ -1,7 +1,8 @@
-"""What an app team writes: one class, a handler for each thing that can be asked of the app.
+"""The class that an app team writes: one handler for each kind of operation.
 
-Every handler may be run again at any time, from its beginning, by another replica on another machine: it looks at what is
-there and makes it what it should be. So most verbs are already made of others here; write the ones that differ.
+The framework may run every handler again at any time, from its beginning, on another replica and another machine. A handler
+therefore looks at what is there and brings it to the wanted state. Some handlers have a default that calls others; write
+those that differ.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -14,13 +15,16 @@ from gpuaas_sdk.generated.models import Instance, InstanceMember, UsageReport
 from gpuaas_sdk.wire import Document
 
 Handler = Callable[[Context], Awaitable[None]]
-# Two kinds go by the name of what they do on the hosts.
-NAMES = {"deploy": "bootstrap", "decommission": "teardown"}
+# The handlers of these two kinds are named after what they do on the hosts.
+HANDLER_NAMES = {"deploy": "bootstrap", "decommission": "teardown"}
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
-    """An instance at rest, as the health check finds it. There is no way into its hosts: ask them as its users do."""
+class InstanceSnapshot:
+    """An instance that no operation works on, as the health check gets it.
+
+    A health check has no SSH access to the hosts: it checks the app the way its users reach it.
+    """
 
     instance: Instance
     members: Sequence[InstanceMember]
@@ -28,19 +32,20 @@ class Watched:
 
 @dataclass(slots=True)
 class Health:
-    """`status` is healthy, degraded or unhealthy; say why when it is not the first."""
+    """The result of a health check. `status` is healthy, degraded or unhealthy; give `reasons` unless it is healthy."""
 
     status: str = "healthy"
     reasons: list[Document] = field(default_factory=list)
     members: list[Document] = field(default_factory=list)
-    runtime: Document | None = None  # what takes the place of the instance's, where the look has found something new
-    # What was used since: recorded before the rest is told, so that `runtime` may say how far that is. If it cannot be
-    # recorded now, `runtime` is not told either, and the next look finds the same again.
+    runtime: Document | None = None  # replaces the instance's runtime when the check found something new
+    # Usage since the last check. The framework records it before it reports the rest, so `runtime` may hold the position
+    # up to which usage is recorded. If recording fails, `runtime` is not reported either, and the next check repeats both.
     usage: list[UsageReport] = field(default_factory=list)
-    recorded: bool = False  # set once it is
-    mode: Mode | None = None  # the form that it has now
+    usage_recorded: bool = False  # set by the framework
+    mode: Mode | None = None  # the mode that the instance is in now
 
-    def member(self, member: InstanceMember, problem: str | None) -> None:
+    def add_member(self, member: InstanceMember, problem: str | None) -> None:
+        """Report a member as ready, or as degraded when there is a problem."""
         if problem is None:
             self.members.append({"member_id": member.id, "status": "ready"})
             return
@@ -50,38 +55,43 @@ class Health:
 
 
 class AppController:
+    """Subclass this, set `slug`, and write the handlers that the app supports."""
+
     slug: str = ""
     components: Sequence[str] = ()
-    health_seconds: float = 30.0  # between two looks at an instance
+    health_seconds: float = 30.0  # pause between two health checks
 
     async def bootstrap(self, ctx: Context) -> None:
-        """Deploy: the app, on all members, from nothing or from wherever an earlier attempt ended."""
-        raise _absent("deploy")
+        """Deploy the app on all members, from nothing or from wherever an earlier attempt ended."""
+        raise _not_supported("deploy")
 
     async def add(self, ctx: Context) -> None:
-        raise _absent("add")
+        """Bring up the new members."""
+        raise _not_supported("add")
 
     async def drain(self, ctx: Context) -> None:
-        raise _absent("drain")
+        """Let the members finish their work and take no more."""
+        raise _not_supported("drain")
 
     async def remove(self, ctx: Context) -> None:
-        """Nothing of the member may be left on its host: it is looked at."""
-        raise _absent("remove")
+        """Remove the members from their hosts. The platform then checks that nothing of them is left."""
+        raise _not_supported("remove")
 
     async def stop(self, ctx: Context) -> None:
-        """Nothing may run any more, and nothing may start it again: the hosts are looked at. Data stays."""
-        raise _absent("stop")
+        """Stop everything, so that nothing starts it again, and keep the data. The platform then checks the hosts."""
+        raise _not_supported("stop")
 
     async def start(self, ctx: Context) -> None:
-        raise _absent("start")
+        """Start what `stop` stopped."""
+        raise _not_supported("start")
 
     async def teardown(self, ctx: Context) -> None:
-        """Decommission: nothing may be left on any host."""
-        raise _absent("decommission")
+        """Decommission: remove the app from all hosts. The platform then checks that nothing is left."""
+        raise _not_supported("decommission")
 
     async def upgrade(self, ctx: Context) -> None:
-        """To `ctx.version`."""
-        raise _absent("upgrade")
+        """Bring all members to `ctx.version`."""
+        raise _not_supported("upgrade")
 
     async def restart(self, ctx: Context) -> None:
         await self.stop(ctx)
@@ -100,22 +110,22 @@ class AppController:
         await self.add(ctx)
 
     async def replace(self, ctx: Context) -> None:
-        """The new one first, so that the app does not shrink meanwhile."""
-        if ctx.coming is not None:
-            await self.add(ctx.only(ctx.coming))
-        if ctx.leaving is not None and not ctx.leaving.host_gone:
-            await self.remove(ctx.only(ctx.leaving))
+        """Add the new member first, so that the app does not shrink in between; then remove the old one."""
+        if ctx.new_member is not None:
+            await self.add(ctx.for_members(ctx.new_member))
+        if ctx.old_member is not None and not ctx.old_member.host_gone:
+            await self.remove(ctx.for_members(ctx.old_member))
 
-    async def health(self, watched: Watched) -> Health | None:
-        """None: nothing can be said of this one now."""
+    async def health(self, snapshot: InstanceSnapshot) -> Health | None:
+        """Check an instance. Return None when nothing can be said about it now."""
         return None
 
     def handler(self, kind: str) -> Handler:
-        found: Handler | None = getattr(self, NAMES.get(kind, kind), None)
+        found: Handler | None = getattr(self, HANDLER_NAMES.get(kind, kind), None)
         if found is None:
-            raise _absent(kind)
+            raise _not_supported(kind)
         return found
 
 
-def _absent(kind: str) -> Failed:
-    return Failed("not_supported", f"This app does not know {kind}.", next_step="Ask for something that it knows.")
+def _not_supported(kind: str) -> Failed:
+    return Failed("not_supported", f"This app does not support {kind}.", next_step="Request an operation it supports.")

@@ -1,11 +1,11 @@
-"""The bytes that an operation's version names: pulled with a secret made for this operation, checked by their digest."""
+"""Pulls the artifact of an operation's version: with a secret made for this operation, checked by its digest."""
 
 import json
 
 import httpx
 
 from gpuaas_sdk.controller.failures import Failed
-from gpuaas_sdk.controller.line import Lease
+from gpuaas_sdk.controller.lease import Lease
 from gpuaas_sdk.digests import digest_of, is_digest
 from gpuaas_sdk.generated.models import RuntimeSecret, SealedBox
 from gpuaas_sdk.sealed import RecipientKey
@@ -13,33 +13,34 @@ from gpuaas_sdk.sealed import RecipientKey
 BUCKET_SECONDS = 60.0
 
 
-async def pulled(lease: Lease) -> bytes:
-    """A blob, whole: for programs and scripts. What is too large for this memory, the hosts pull themselves."""
-    mine = RecipientKey.new()
-    secret = await lease.pull_secret(mine.public)
+async def pull_artifact(lease: Lease) -> bytes:
+    """Reads a whole blob into memory, for programs and scripts. Let the hosts pull what is larger themselves."""
+    key = RecipientKey.new()
+    secret = await lease.request_pull_secret(key.public)
     if secret.kind != "blob":
         raise Failed("not_a_blob", f"{secret.digest} is an image.", next_step="Let the hosts pull it.")
-    content = await _content(lease, _opened(mine, secret))
+    content = await _download(lease, _unseal(key, secret))
     if not is_digest(secret.digest) or digest_of(content) != secret.digest:
-        raise Failed("digest_mismatch", f"Other bytes came than {secret.digest}.", next_step="Tell the operators.")
+        message = f"The downloaded bytes do not have the digest {secret.digest}."
+        raise Failed("digest_mismatch", message, next_step="Tell the platform's operators.")
     return content
 
 
-def _opened(mine: RecipientKey, secret: RuntimeSecret) -> dict[str, str]:
+def _unseal(key: RecipientKey, secret: RuntimeSecret) -> dict[str, str]:
     box = SealedBox(format=secret.format, info=f"runtime-secret:{secret.id}", box=secret.sealed)
-    told: dict[str, str] = json.loads(mine.open(box))
-    return told
+    pull: dict[str, str] = json.loads(key.open(box))
+    return pull
 
 
-async def _content(lease: Lease, told: dict[str, str]) -> bytes:
-    url, name, password = told["url"], told["username"], told["password"]
-    if told["authorization"] == "basic":
-        return await lease.line.client.artifacts.pull(url, name, password)
-    try:  # a bucket's own URL: nothing of ours goes along, our token least of all
+async def _download(lease: Lease, pull: dict[str, str]) -> bytes:
+    url, name, password = pull["url"], pull["username"], pull["password"]
+    if pull["authorization"] == "basic":
+        return await lease.api.artifacts.pull(url, name, password)
+    try:  # the URL of a bucket: send it no header of ours, least of all our token
         async with httpx.AsyncClient(timeout=BUCKET_SECONDS) as bucket:
             answer = await bucket.get(url)
             answer.raise_for_status()
             return answer.content
     except httpx.HTTPError as error:
-        why = f"The bucket does not give the artifact: {type(error).__name__}."
-        raise Failed("storage_unavailable", why, next_step="Ask again in a moment.", retryable=True) from error
+        message = f"The bucket did not return the artifact: {type(error).__name__}."
+        raise Failed("storage_unavailable", message, next_step="Try again in a moment.", retryable=True) from error

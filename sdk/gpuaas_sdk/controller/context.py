@@ -1,14 +1,14 @@
-"""What a handler gets: the operation, the instance and its members, the way to the hosts, and its voice."""
+"""What a handler gets: the operation, the instance and its members, access to the hosts, and ways to report."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
-from gpuaas_sdk.controller.artifact import pulled
-from gpuaas_sdk.controller.doors import Doors
-from gpuaas_sdk.controller.failures import Failed, Interrupted, failure_of, line
-from gpuaas_sdk.controller.hosts import Host, mark_of
-from gpuaas_sdk.controller.line import Lease
+from gpuaas_sdk.controller.artifact import pull_artifact
+from gpuaas_sdk.controller.connections import HostConnections
+from gpuaas_sdk.controller.failures import Failed, Interrupted, failure_of, one_line
+from gpuaas_sdk.controller.hosts import Host, instance_environment
+from gpuaas_sdk.controller.lease import Lease
 from gpuaas_sdk.controller.modes import Mode
 from gpuaas_sdk.controller.usage import report_usage
 from gpuaas_sdk.generated.models import (
@@ -20,27 +20,27 @@ from gpuaas_sdk.generated.models import (
 )
 from gpuaas_sdk.wire import Document
 
-# Asked between the work of a step and the word that it is done: the moment at which a crash hurts most.
-Gate = Callable[[str], None]
+# Called with a step's name after its work and before its report: the moment at which a crash does the most harm.
+StepHook = Callable[[str], None]
 
 
 @dataclass
-class Said:
-    """What the handler has reported so far; it is sent with the end of the operation."""
+class OperationReport:
+    """What the handler has reported so far. The framework sends it when the operation ends."""
 
     members: dict[str, dict[str, object]] = field(default_factory=dict)
     runtime: Document | None = None
     access_bundle: Document | None = None
-    done: set[tuple[str, str | None]] = field(default_factory=set)  # steps, by name and member, of this attempt
+    done: set[tuple[str, str | None]] = field(default_factory=set)  # steps of this attempt, by name and member
 
 
 @dataclass(frozen=True)
 class Context:
     lease: Lease
-    doors: Doors
-    gate: Gate
-    said: Said = field(default_factory=Said)
-    narrowed: frozenset[str] | None = None  # ids of the members that this handler works on
+    connections: HostConnections
+    step_hook: StepHook
+    report: OperationReport = field(default_factory=OperationReport)
+    member_ids: frozenset[str] | None = None  # the members that this handler works on; None: those of the operation
 
     @property
     def operation(self) -> Operation:
@@ -56,18 +56,18 @@ class Context:
 
     @property
     def options(self) -> Mapping[str, object]:
-        """What was said with the request, as the manifest's `options` for this kind of operation take it."""
-        said = self.operation.parameters.get("options")
-        return said if isinstance(said, Mapping) else {}
+        """The options of the request, checked against the manifest's `options` for this kind of operation."""
+        options = self.operation.parameters.get("options")
+        return options if isinstance(options, Mapping) else {}
 
     @property
     def rotates_secrets(self) -> bool:
-        """Of a `reconcile` that the platform asks for after somebody has left: make other secrets, and nothing else."""
+        """True for a `reconcile` that the platform requests after a member left: replace shared secrets, nothing else."""
         return self.operation.parameters.get("rotate_secrets") is True
 
     @property
     def version(self) -> ControllerVersion:
-        """What is to run: of an upgrade or rollback, the version to go to."""
+        """The version to run; in an upgrade or rollback, the target version."""
         return self.lease.claimed.target_version or self.instance.version
 
     @property
@@ -75,126 +75,131 @@ class Context:
         return self.version.manifest
 
     @property
-    def everybody(self) -> list[ControllerMember]:
-        """All living members of the instance, also those that this operation does not work on."""
+    def all_members(self) -> list[ControllerMember]:
+        """All current members of the instance, including those that this operation does not work on."""
         return self.lease.claimed.members
 
     @property
     def members(self) -> list[ControllerMember]:
-        """Those to work on. One whose host is gone is not among them: there is nothing to do for it."""
-        mine = [one for one in self.everybody if one.concerned and not one.host_gone]
-        return mine if self.narrowed is None else [one for one in mine if one.id in self.narrowed]
+        """The members to work on. Members whose host is gone are left out: there is nothing to do for them."""
+        mine = [one for one in self.all_members if one.concerned and not one.host_gone]
+        return mine if self.member_ids is None else [one for one in mine if one.id in self.member_ids]
 
-    def of(self, component_key: str) -> list[ControllerMember]:
-        """In their order, those of a component that this operation works on."""
+    def members_of(self, component_key: str) -> list[ControllerMember]:
+        """The members of one component that this operation works on, by ordinal."""
         return sorted((one for one in self.members if one.component_key == component_key), key=lambda one: one.ordinal)
 
     @property
-    def leaving(self) -> ControllerMember | None:
-        """Of `replace`: the one whose place is taken."""
-        return self._named(self.operation.member_id) if self.operation.kind == "replace" else None
+    def old_member(self) -> ControllerMember | None:
+        """In `replace`, the member that is replaced."""
+        return self._find_member(self.operation.member_id) if self.operation.kind == "replace" else None
 
     @property
-    def coming(self) -> ControllerMember | None:
-        """Of `add` and `replace`: the one that joins."""
-        return self._named(self.operation.new_member_id or self.operation.member_id)
+    def new_member(self) -> ControllerMember | None:
+        """In `add` and `replace`, the member that joins."""
+        return self._find_member(self.operation.new_member_id or self.operation.member_id)
 
-    def only(self, *members: ControllerMember) -> "Context":
-        """The same operation for some of its members, so that one handler can be made of others."""
-        return replace(self, narrowed=frozenset(one.id for one in members))
+    def for_members(self, *members: ControllerMember) -> "Context":
+        """The same operation, restricted to these members. Use it to call one handler from another."""
+        return replace(self, member_ids=frozenset(one.id for one in members))
 
     async def host(self, member: ControllerMember) -> Host:
+        """The host of a member. It connects when the first command runs."""
         if member.host_gone or member.allocation is None:
             raise Failed("host_gone", f"The allocation of {member.id} has ended.", next_step="Remove the member.")
-        return await self.doors.open(member.allocation.id)
+        return await self.connections.get_host(member.allocation.id)
 
     @property
     def environment(self) -> dict[str, str]:
-        """For what a handler leaves running, such as a unit: by this mark the platform knows it again, and its children.
-        `host.run` and `host.sudo` set it for what they start.
+        """The variables that mark a process as part of this instance. Set them in everything that a handler leaves
+        running, such as a systemd unit; the platform finds it and its children by them. `host.run` and `host.sudo` set
+        them for what they start.
         """
-        return mark_of(self.instance.id)
+        return instance_environment(self.instance.id)
 
-    async def artifact(self) -> bytes:
-        """The published bytes of `version`, where they are a blob: what was checked is what runs."""
-        return await pulled(self.lease)
+    async def fetch_artifact(self) -> bytes:
+        """The published bytes of `version`, if the artifact is a blob. Their digest is checked."""
+        return await pull_artifact(self.lease)
 
     @asynccontextmanager
     async def step(self, name: str, member: ControllerMember | None = None) -> AsyncIterator[None]:
         """`async with ctx.step("install"):`. A step must be repeatable: after a crash it runs again, from its beginning."""
-        self._pause()
-        await self._tell(name, member, "running")
-        self._pause()
+        self._check_interrupted()
+        await self._report_step(name, member, "running")
+        self._check_interrupted()
         try:
             yield
-            self.gate(name)
+            self.step_hook(name)
         except Exception as error:
-            await self._tell(name, member, "failed", failure_of(error).message)
+            await self._report_step(name, member, "failed", failure_of(error).message)
             raise
-        self.lease.note(_step(name, member, "succeeded"))
-        self.said.done.add(_place(name, member))
+        self.lease.queue_step(_step(name, member, "succeeded"))
+        self.report.done.add(_step_key(name, member))
 
-    async def once(
+    async def run_once(
         self, name: str, work: Callable[[], Awaitable[object]], member: ControllerMember | None = None
     ) -> None:
-        """`await ctx.once("fetch", fetch)`: a step that is not run again when this operation has seen it done, for what
-        takes long and stays. It must be repeatable all the same: a crash may fall between its end and the word of it.
+        """`await ctx.run_once("fetch", fetch)`: a step that is skipped when an attempt at this operation has reported it
+        done. Use it for slow work whose result stays. It must be repeatable all the same: a crash may fall between the
+        end of the work and its report.
         """
         if not self._is_done(name, member):
             async with self.step(name, member):
                 await work()
             return
-        self._pause()
-        self.gate(name)  # the attempt has come this far, as if it had run
+        self._check_interrupted()
+        self.step_hook(name)  # the attempt has reached this step, as if it had run
 
-    async def progress(self, percent: int, message: str | None = None) -> None:
-        told: dict[str, object] = {"percent": percent}
-        await self.lease.tell(progress=told if message is None else told | {"message": line(message)})
+    async def report_progress(self, percent: int, message: str | None = None) -> None:
+        progress: dict[str, object] = {"percent": percent}
+        await self.lease.report(progress=progress if message is None else progress | {"message": one_line(message)})
 
-    def member(
+    def set_member_status(
         self, member: ControllerMember, status: str, *, message: str | None = None, detail: Document | None = None
     ) -> None:
-        """ready, degraded, drained or failed; `detail` is opaque to the platform, for debugging."""
-        told: dict[str, object] = {"member_id": member.id, "status": status}
+        """`status` is ready, degraded, drained or failed. `detail` is for debugging; the platform does not interpret it."""
+        reported: dict[str, object] = {"member_id": member.id, "status": status}
         if message is not None:
-            told["message"] = line(message)
+            reported["message"] = one_line(message)
         if detail is not None:
-            told["adapter_detail"] = detail
-        self.said.members[member.id] = told
+            reported["adapter_detail"] = detail
+        self.report.members[member.id] = reported
 
-    def runtime(self, **runtime: object) -> None:
-        """Versions, endpoints, detail of what runs now; the next operation and the health check read it."""
-        self.said.runtime = runtime
+    def set_runtime(self, **runtime: object) -> None:
+        """Describe what runs now: versions, endpoints, details. The next operation and the health check read it."""
+        self.report.runtime = runtime
 
-    async def used(self, records: Sequence[UsageReport]) -> int:
-        """What was used, recorded now: for what is gone when this operation is over. How many records were new."""
-        return await report_usage(self.lease.line, self.instance.id, records)
+    async def report_usage(self, records: Sequence[UsageReport]) -> int:
+        """Record usage now, for example before its source is removed. Returns how many of the records were new."""
+        return await report_usage(self.lease.api, self.lease.project_id, self.instance.id, records)
 
-    def access(self, **bundle: object) -> None:
-        """Exact commands and endpoints for people. Never a secret."""
-        self.said.access_bundle = bundle
+    def set_access(self, **bundle: object) -> None:
+        """Give people exact commands and endpoints. Never put a secret here."""
+        self.report.access_bundle = bundle
 
-    def mode(self, mode: Mode) -> None:
-        """The form that the instance has now. What is closed in it is refused when somebody asks, not when you work on it."""
+    def set_mode(self, mode: Mode) -> None:
+        """Set the mode that the instance is in. The platform refuses operations that are closed in it when requested."""
         self.lease.mode = mode.document()
 
-    def _pause(self) -> None:
-        """Between two steps is where it is safe to end."""
+    def _check_interrupted(self) -> None:
+        """A handler stops only between two steps."""
         if self.lease.interrupted:
             raise Interrupted
         if self.lease.cancel_requested:
-            raise Failed("cancelled", "It was cancelled.", next_step="Ask for it again when it is wanted.")
+            raise Failed("cancelled", "The operation was cancelled.", next_step="Request it again when you need it.")
 
     def _is_done(self, name: str, member: ControllerMember | None) -> bool:
-        """In this attempt, or in an earlier one: the platform keeps what those have reported."""
+        """Whether this attempt or an earlier one has reported the step done."""
         before = {(one.name, one.member_id) for one in self.operation.steps if one.status == "succeeded"}
-        return _place(name, member) in before | self.said.done
+        return _step_key(name, member) in before | self.report.done
 
-    async def _tell(self, name: str, member: ControllerMember | None, status: str, message: str | None = None) -> None:
-        await self.lease.tell([_step(name, member, status, message)])
+    async def _report_step(
+        self, name: str, member: ControllerMember | None, status: str, message: str | None = None
+    ) -> None:
+        await self.lease.report([_step(name, member, status, message)])
 
-    def _named(self, member_id: str | None) -> ControllerMember | None:
-        return next((one for one in self.everybody if one.id == member_id), None)
+    def _find_member(self, member_id: str | None) -> ControllerMember | None:
+        return next((one for one in self.all_members if one.id == member_id), None)
 
 
 def _step(name: str, member: ControllerMember | None, status: str, message: str | None = None) -> Document:
@@ -202,9 +207,9 @@ def _step(name: str, member: ControllerMember | None, status: str, message: str 
     if member is not None:
         step["member_id"] = member.id
     if message is not None:
-        step["message"] = line(message)
+        step["message"] = one_line(message)
     return step
 
 
-def _place(name: str, member: ControllerMember | None) -> tuple[str, str | None]:
+def _step_key(name: str, member: ControllerMember | None) -> tuple[str, str | None]:
     return name, None if member is None else member.id

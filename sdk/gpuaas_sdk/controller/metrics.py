@@ -1,4 +1,4 @@
-"""What a replica counts, as Prometheus reads it, on this machine's own address only."""
+"""The counters of a replica, in Prometheus format, served on the loopback address only."""
 
 import asyncio
 from collections import Counter
@@ -14,16 +14,16 @@ _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\nConnecti
 class Metrics:
     claims: Counter[str] = field(default_factory=Counter)
     ends: Counter[tuple[str, str]] = field(default_factory=Counter)
-    waited_seconds: float = 0.0  # from the wish to the claim, first attempts only
+    waited_seconds: float = 0.0  # from request to claim, first attempts only
     waited_count: int = 0
 
-    def claimed(self, operation: Operation) -> None:
+    def count_claim(self, operation: Operation) -> None:
         self.claims[operation.kind] += 1
         if operation.attempt == 1 and operation.created_at is not None:
             self.waited_seconds += max(0.0, (datetime.now(UTC) - operation.created_at).total_seconds())
             self.waited_count += 1
 
-    def ended(self, kind: str, outcome: str) -> None:
+    def count_end(self, kind: str, outcome: str) -> None:
         self.ends[kind, outcome] += 1
 
     @property
@@ -43,7 +43,7 @@ class Metrics:
         return "\n".join(lines) + "\n"
 
     async def serve(self, port: int) -> asyncio.Server:
-        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        async def respond(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             try:
                 async with asyncio.timeout(5):
                     await reader.readuntil(b"\r\n\r\n")
@@ -55,4 +55,4 @@ class Metrics:
             finally:
                 writer.close()
 
-        return await asyncio.start_server(answer, "127.0.0.1", port)
+        return await asyncio.start_server(respond, "127.0.0.1", port)

@@ -1,4 +1,4 @@
-"""The form that an instance has, in the app's own words, and what the app does not take in it."""
+"""The mode of an instance, named by its app, and the operations that are closed in that mode."""
 
 from dataclasses import asdict, dataclass
 
@@ -6,8 +6,11 @@ from gpuaas_sdk.wire import Document
 
 
 @dataclass(frozen=True, slots=True)
-class Closed:
-    """A kind of operation that would come to nothing, and what to ask for instead. Without a component: for all."""
+class ClosedOperation:
+    """A kind of operation that the app cannot do in this mode, and what to request instead.
+
+    Without `component_key` it is closed for all components.
+    """
 
     kind: str
     message: str
@@ -19,7 +22,7 @@ class Closed:
 class Mode:
     name: str
     meaning: str
-    closed: tuple[Closed, ...] = ()
+    closed: tuple[ClosedOperation, ...] = ()
 
     def document(self) -> Document:
         return {"name": self.name, "meaning": self.meaning, "closed": [asdict(one) for one in self.closed]}

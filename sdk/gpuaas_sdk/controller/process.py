@@ -1,4 +1,4 @@
-"""A controller as a process of its own: settings from the environment, and an end in good order on SIGTERM."""
+"""Runs a controller as a process: settings from the environment, and a graceful shutdown on SIGTERM."""
 
 import asyncio
 import logging
@@ -11,17 +11,17 @@ from pathlib import Path
 
 from gpuaas_sdk.aio import AsyncClient
 from gpuaas_sdk.controller.app import AppController
-from gpuaas_sdk.controller.line import Line
+from gpuaas_sdk.controller.client import ControllerClient
 from gpuaas_sdk.controller.replica import Replica
 from gpuaas_sdk.credentials import ClientCertificate, ServiceAccountCredentials
 from gpuaas_sdk.retries import RetryPolicy
 
-PATIENT = RetryPolicy(attempts=8)  # a restart of the api in the middle of a step is nothing that a person need hear of
+CONTROLLER_RETRIES = RetryPolicy(attempts=8)  # enough to outlast a restart of the API in the middle of a step
 
 
 @dataclass(frozen=True, slots=True)
 class ControllerSettings:
-    """From GPUAAS_URL, _PROJECT, _CLIENT_ID, _CLIENT_SECRET_FILE, _CA_FILE, _CERTIFICATE_FILE, _CERTIFICATE_KEY_FILE,
+    """Read from GPUAAS_URL, _PROJECT, _CLIENT_ID, _CLIENT_SECRET_FILE, _CA_FILE, _CERTIFICATE_FILE, _CERTIFICATE_KEY_FILE,
     _REPLICA, _CONCURRENCY, _METRICS_PORT."""
 
     url: str
@@ -36,12 +36,12 @@ class ControllerSettings:
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> "ControllerSettings":
-        wanted = ("GPUAAS_URL", "GPUAAS_PROJECT", "GPUAAS_CLIENT_ID", "GPUAAS_CLIENT_SECRET_FILE")
-        missing = [name for name in wanted if not environ.get(name)]
+        required = ("GPUAAS_URL", "GPUAAS_PROJECT", "GPUAAS_CLIENT_ID", "GPUAAS_CLIENT_SECRET_FILE")
+        missing = [name for name in required if not environ.get(name)]
         if missing:
-            raise SystemExit(f"not set: {', '.join(missing)}")
-        # The secret comes as a file: an environment shows in crash reports, and children inherit it.
-        url, project, client_id, secret_file = (environ[name] for name in wanted)
+            raise SystemExit(f"These variables are not set: {', '.join(missing)}")
+        # The secret is a file: environment variables show up in crash reports, and children inherit them.
+        url, project, client_id, secret_file = (environ[name] for name in required)
         port = environ.get("GPUAAS_METRICS_PORT")
         certificate, key = environ.get("GPUAAS_CERTIFICATE_FILE"), environ.get("GPUAAS_CERTIFICATE_KEY_FILE")
         return cls(
@@ -64,22 +64,22 @@ def connect(settings: ControllerSettings, app: AppController) -> AsyncClient:
         credentials=credentials,
         ca_file=settings.ca_file,
         certificate=settings.certificate,
-        retry=PATIENT,
+        retry=CONTROLLER_RETRIES,
         user_agent=f"gpuaas-controller/{app.slug}",
     )
 
 
 async def serve(app: AppController, settings: ControllerSettings) -> None:
-    async with connect(settings, app) as client:
-        line = Line(client, settings.project_id, settings.replica)
-        replica = Replica(app, line, concurrency=settings.concurrency)
+    async with connect(settings, app) as api:
+        client = ControllerClient(api, settings.project_id, settings.replica)
+        replica = Replica(app, client, concurrency=settings.concurrency)
         metrics = None if settings.metrics_port is None else await replica.metrics.serve(settings.metrics_port)
-        loop, told = asyncio.get_running_loop(), asyncio.Event()
+        loop, signalled = asyncio.get_running_loop(), asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, told.set)
-        running, ending = asyncio.create_task(replica.run()), asyncio.create_task(told.wait())
-        await asyncio.wait({running, ending}, return_when=asyncio.FIRST_COMPLETED)
-        ending.cancel()
+            loop.add_signal_handler(number, signalled.set)
+        running, stopping = asyncio.create_task(replica.run()), asyncio.create_task(signalled.wait())
+        await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
         await replica.stop()
         await running
         if metrics is not None:
@@ -90,6 +90,6 @@ def main(app: AppController) -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     for noisy in ("httpx", "asyncssh"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
-    # An account that a service manager makes up, or a bare number in a container, has no home; the SSH library asks for one.
+    # A dynamic user of systemd, or a bare user id in a container, has no home; the SSH library needs one.
     os.environ.setdefault("HOME", "/")
     asyncio.run(serve(app, ControllerSettings.from_environment()))

@@ -1,6 +1,6 @@
-"""A running replica of an app's controller: waits for work, works on several operations at once, and looks at health.
+"""A running replica of an app's controller: it polls for operations, runs several at a time, and checks health.
 
-Any number of replicas share the work: the platform gives each operation to one of them, and to another when it ends.
+Any number of replicas share the work: the platform gives each operation to one of them, and to another if that one ends.
 """
 
 import asyncio
@@ -9,46 +9,48 @@ from collections.abc import Coroutine
 from dataclasses import dataclass, field
 
 from gpuaas_sdk.controller.app import AppController
-from gpuaas_sdk.controller.context import Gate
-from gpuaas_sdk.controller.line import Lease, Line
+from gpuaas_sdk.controller.client import ControllerClient
+from gpuaas_sdk.controller.context import StepHook
+from gpuaas_sdk.controller.health_checks import check_instances
+from gpuaas_sdk.controller.lease import Lease
 from gpuaas_sdk.controller.metrics import Metrics
-from gpuaas_sdk.controller.rounds import health_round
-from gpuaas_sdk.controller.runner import carry_out
+from gpuaas_sdk.controller.operation_runner import run_operation
 from gpuaas_sdk.errors import Denied, GpuaasError, NotFound, Unauthenticated
 from gpuaas_sdk.generated.models import WorkItem
 
-FIRST_PAUSE, LONGEST_PAUSE = 0.1, 10.0
+FIRST_PAUSE, MAX_PAUSE = 0.1, 10.0
 log = logging.getLogger(__name__)
 
 
-def open_gate(step: str) -> None:
-    """Nothing happens between a step and the word that it is done, outside of tests."""
+def no_step_hook(step: str) -> None:
+    """Does nothing. Only tests use a step hook."""
 
 
 @dataclass
 class Replica:
     app: AppController
-    line: Line
+    client: ControllerClient
     concurrency: int = 8
-    gate: Gate = open_gate
+    step_hook: StepHook = no_step_hook
     metrics: Metrics = field(default_factory=Metrics)
     _running: dict[asyncio.Task[None], Lease] = field(default_factory=dict)
     _stopping: asyncio.Event = field(default_factory=asyncio.Event)
     _pause: float = FIRST_PAUSE
 
     async def run(self) -> None:
-        """Until `stop`, or until the platform no longer accepts this service account."""
-        for operation_id in await self.line.own():
-            await self._begin(operation_id)
-        rounds = asyncio.create_task(self._health_rounds())
+        """Work until `stop` is called, or until the platform no longer accepts this service account."""
+        for operation_id in await self.client.list_own_operations():
+            await self._start(operation_id)
+        health_checks = asyncio.create_task(self._check_health_forever())
         try:
             while not self._stopping.is_set():
-                await self._take_turn()
+                await self._poll_once()
         finally:
-            rounds.cancel()
+            health_checks.cancel()
+            await asyncio.wait({health_checks})
 
     async def stop(self, grace: float = 30.0) -> None:
-        """No new work; what runs goes on to the end of its step, then back to the platform for another replica."""
+        """Claim nothing new. Running operations finish their current step and go back to the platform for another replica."""
         self._stopping.set()
         for lease in self._running.values():
             lease.interrupted = True
@@ -60,76 +62,74 @@ class Replica:
         if late:
             await asyncio.wait(late)
 
-    async def _take_turn(self) -> None:
+    async def _poll_once(self) -> None:
         if len(self._running) >= self.concurrency:
-            await self._unless_stopping(_first_of(set(self._running)))
+            await self._wait_unless_stopping(_first_of(set(self._running)))
             return
         try:
-            found = await self._unless_stopping(self.line.work())
+            found = await self._wait_unless_stopping(self.client.poll())
         except (Unauthenticated, Denied, NotFound):
-            raise  # trying again would not help
+            raise  # a retry would not help
         except GpuaasError as error:
-            log.warning("no answer about work: %s", error)
-            await self._wait_a_moment()
+            log.warning("The poll for operations failed: %s", error)
+            await self._back_off()
             return
         if found:
-            await self._begin_some(found)
+            await self._start_some(found)
 
-    async def _begin_some(self, found: "list[WorkItem]") -> None:
+    async def _start_some(self, found: "list[WorkItem]") -> None:
         free = self.concurrency - len(self._running)
-        begun = [await self._begin(item.id) for item in found[:free]]
-        if any(begun):
+        started = [await self._start(item.id) for item in found[:free]]
+        if any(started):
             self._pause = FIRST_PAUSE
-        else:  # others were faster; what they took leaves the list in a moment
-            await self._wait_a_moment()
+        else:  # other replicas claimed them first; they leave the list in a moment
+            await self._back_off()
 
-    async def _begin(self, operation_id: str) -> bool:
+    async def _start(self, operation_id: str) -> bool:
         try:
-            lease = await self.line.claim(operation_id)
+            lease = await self.client.claim(operation_id)
         except GpuaasError as error:
-            log.warning("%s not claimed: %s", operation_id, error)
+            log.warning("%s was not claimed: %s", operation_id, error)
             return False
         if lease is None:
             return False
-        self.metrics.claimed(lease.claimed.operation)
-        task = asyncio.create_task(self._carry_out(lease))
+        self.metrics.count_claim(lease.claimed.operation)
+        task = asyncio.create_task(self._run_operation(lease))
         self._running[task] = lease
         task.add_done_callback(lambda ended: self._running.pop(ended, None))
         return True
 
-    async def _carry_out(self, lease: Lease) -> None:
+    async def _run_operation(self, lease: Lease) -> None:
         kind = lease.claimed.operation.kind
         log.info("%s %s of %s", kind, lease.operation_id, lease.claimed.instance.id)
-        outcome = await carry_out(self.app, lease, self.gate)
-        self.metrics.ended(kind, outcome)
+        outcome = await run_operation(self.app, lease, self.step_hook)
+        self.metrics.count_end(kind, outcome)
         log.info("%s %s: %s", kind, lease.operation_id, outcome)
 
-    async def _health_rounds(self) -> None:
+    async def _check_health_forever(self) -> None:
         while True:
             try:
-                await health_round(self.app, self.line)
+                await check_instances(self.app, self.client)
             except GpuaasError as error:
-                log.warning("health not told: %s", error)
+                log.warning("Health was not reported: %s", error)
             except Exception:
-                log.exception("the health check failed")
+                log.exception("The health check failed")
             await asyncio.sleep(self.app.health_seconds)
 
-    async def _wait_a_moment(self) -> None:
-        await self._unless_stopping(asyncio.sleep(self._pause))
-        self._pause = min(LONGEST_PAUSE, self._pause * 2)
+    async def _back_off(self) -> None:
+        await self._wait_unless_stopping(asyncio.sleep(self._pause))
+        self._pause = min(MAX_PAUSE, self._pause * 2)
 
-    async def _unless_stopping(self, wanted: "Coroutine[object, object, object]") -> "list[WorkItem]":
-        """The answer, or nothing when this replica is told to end before it comes."""
-        asked, told = asyncio.ensure_future(wanted), asyncio.ensure_future(self._stopping.wait())
+    async def _wait_unless_stopping(self, call: "Coroutine[object, object, object]") -> "list[WorkItem]":
+        """The answer of the call, or an empty list when this replica is stopped first."""
+        answer, stopping = asyncio.ensure_future(call), asyncio.ensure_future(self._stopping.wait())
         try:
-            await asyncio.wait({asked, told}, return_when=asyncio.FIRST_COMPLETED)
-            if not asked.done():
-                return []
-            answer = asked.result()
-            return answer if isinstance(answer, list) else []
+            await asyncio.wait({answer, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            found = answer.result() if answer.done() else None
+            return found if isinstance(found, list) else []
         finally:
-            asked.cancel()
-            told.cancel()
+            answer.cancel()
+            stopping.cancel()
 
 
 async def _first_of(tasks: set[asyncio.Task[None]]) -> None:

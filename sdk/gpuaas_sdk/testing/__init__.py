@@ -1,29 +1,29 @@
-"""A real platform for an app team's tests: server, fleet, catalogue and controllers. Nothing in here is a fake.
+"""A real platform for an app team's tests: server, fleet, catalogue and controllers. Nothing here is a fake.
 
 Needs `gpuaas-server` (and, for the simulated fleet, `gpuaas-agent`) in the same environment; they run as processes.
 """
 
 from gpuaas_sdk.testing.agents import SimulatedAgents
-from gpuaas_sdk.testing.mortal import MOMENTS, Death, Mortal, mortal
+from gpuaas_sdk.testing.crashes import CRASH_POINTS, Crash, CrashingReplica, crashing_replica
+from gpuaas_sdk.testing.interruptions import Interruptions, interrupting_replicas
 from gpuaas_sdk.testing.ports import free_port
-from gpuaas_sdk.testing.repeatable import Interruptions, proving
-from gpuaas_sdk.testing.replicas import running
+from gpuaas_sdk.testing.replicas import running_replica
 from gpuaas_sdk.testing.server import RunningServer
 from gpuaas_sdk.testing.stage import Stage, as_replica
 from gpuaas_sdk.testing.world import World
 
 __all__ = [
-    "MOMENTS",
-    "Death",
+    "CRASH_POINTS",
+    "Crash",
+    "CrashingReplica",
     "Interruptions",
-    "Mortal",
     "RunningServer",
     "SimulatedAgents",
     "Stage",
     "World",
     "as_replica",
+    "crashing_replica",
     "free_port",
-    "mortal",
-    "proving",
-    "running",
+    "interrupting_replicas",
+    "running_replica",
 ]

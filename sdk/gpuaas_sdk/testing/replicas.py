@@ -1,20 +1,22 @@
-"""Replicas of a controller inside a test's own event loop, against a real server."""
+"""Runs a controller replica inside a test's own event loop, against a real server."""
 
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
-from gpuaas_sdk.controller import AppController, ControllerSettings, Line, Replica, connect
-from gpuaas_sdk.controller.context import Gate
-from gpuaas_sdk.controller.replica import open_gate
+from gpuaas_sdk.controller import AppController, ControllerClient, ControllerSettings, Replica, connect
+from gpuaas_sdk.controller.context import StepHook
+from gpuaas_sdk.controller.replica import no_step_hook
 
 
 @asynccontextmanager
-async def running(app: AppController, settings: ControllerSettings, gate: Gate = open_gate) -> AsyncIterator[Replica]:
-    """A replica at work until the block ends; then it stops in good order."""
-    async with connect(settings, app) as client:
-        line = Line(client, settings.project_id, settings.replica)
-        replica = Replica(app, line, concurrency=settings.concurrency, gate=gate)
+async def running_replica(
+    app: AppController, settings: ControllerSettings, step_hook: StepHook = no_step_hook
+) -> AsyncIterator[Replica]:
+    """Runs a replica until the block ends; then stops it gracefully."""
+    async with connect(settings, app) as api:
+        client = ControllerClient(api, settings.project_id, settings.replica)
+        replica = Replica(app, client, concurrency=settings.concurrency, step_hook=step_hook)
         work = asyncio.create_task(replica.run())
         try:
             yield replica

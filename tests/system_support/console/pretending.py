@@ -6,7 +6,7 @@ The framework, the leases, the reports and the receipts are real; only the work 
 import asyncio
 from collections.abc import Sequence
 
-from gpuaas_sdk.controller import AppController, Context, Failed, Health, Watched
+from gpuaas_sdk.controller import AppController, Context, Failed, Health, InstanceSnapshot
 
 STEP_SECONDS = 0.05
 
@@ -29,9 +29,9 @@ class Pretending(AppController):
                     await asyncio.sleep(STEP_SECONDS)
                     if trouble is not None and step == self._steps[-1]:
                         raise trouble
-            ctx.member(member, "ready")
-        ctx.runtime(**self._runtime)
-        ctx.access(**self._access)
+            ctx.set_member_status(member, "ready")
+        ctx.set_runtime(**self._runtime)
+        ctx.set_access(**self._access)
 
     add = reconcile = upgrade = start = bootstrap
 
@@ -39,7 +39,7 @@ class Pretending(AppController):
         for member in ctx.members:
             async with ctx.step("wait-for-jobs", member):
                 await asyncio.sleep(STEP_SECONDS)
-            ctx.member(member, "drained")
+            ctx.set_member_status(member, "drained")
 
     async def remove(self, ctx: Context) -> None:
         for member in ctx.members:
@@ -48,8 +48,8 @@ class Pretending(AppController):
 
     stop = teardown = remove
 
-    async def health(self, watched: Watched) -> Health:
-        found, said = Health(), self.ailing.get(watched.instance.name)
-        for number, member in enumerate(watched.members, 1):
-            found.member(member, said if number == len(watched.members) else None)
+    async def health(self, snapshot: InstanceSnapshot) -> Health:
+        found, said = Health(), self.ailing.get(snapshot.instance.name)
+        for number, member in enumerate(snapshot.members, 1):
+            found.add_member(member, said if number == len(snapshot.members) else None)
         return found

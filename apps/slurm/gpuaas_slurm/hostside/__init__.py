@@ -26,7 +26,9 @@ async def ask(host: Host, program: str, told: Told, timeout: float = SECONDS) ->
 async def ask_in_turn(host: Host, *asked: tuple[str, Told], timeout: float = SECONDS) -> list[dict[str, object]]:
     """Several programs, one after the other, by one question: each way to a host costs more than most of them do."""
     given = [{"name": program, "text": _text(program), "told": told} for program, told in asked]
-    said = json.loads(await host.ask([PYTHON, "-I", "-S", "-c", _text("in_turn")], json.dumps(given), timeout=timeout))
+    said = json.loads(
+        await host.request([PYTHON, "-I", "-S", "-c", _text("in_turn")], json.dumps(given), timeout=timeout)
+    )
     answers: list[dict[str, object]] = said["answers"]
     if said["failed"] is not None:
         program = asked[len(answers)][0]

@@ -1,5 +1,7 @@
-"""The way into an operation's machines: a key made for it alone, certificates from the platform, and hosts that prove
-themselves to the platform's host CA. Nothing is written to a disk, and no other key or known host counts.
+"""SSH connections to the hosts of one operation.
+
+The key pair is made for this operation and never written to disk. The platform signs it, and a host is accepted only with a
+certificate of the platform's host CA; no other key or known host counts.
 """
 
 import asyncio
@@ -10,15 +12,15 @@ import asyncssh
 
 from gpuaas_sdk.controller.failures import Failed
 from gpuaas_sdk.controller.hosts import Host
-from gpuaas_sdk.controller.line import Lease
+from gpuaas_sdk.controller.lease import Lease
 from gpuaas_sdk.generated.models import MachineAccess, SshCertificate
 from gpuaas_sdk.host_text import UnsafeTarget, check_target
 
-CONNECT_SECONDS, LOGIN_SECONDS = 10.0, 20.0  # a host that answers at all may be slow
+CONNECT_SECONDS, LOGIN_SECONDS = 10.0, 20.0  # a reachable host may be slow
 RENEW_BEFORE = timedelta(minutes=5)
 
 
-class Doors:
+class HostConnections:
     def __init__(self, lease: Lease, environment: Mapping[str, str]) -> None:
         self._lease = lease
         self._environment = environment
@@ -27,9 +29,9 @@ class Doors:
         self._hosts: dict[str, Host] = {}
         self._lock = asyncio.Lock()
 
-    async def open(self, allocation_id: str) -> Host:
-        """The machine of an allocation; connected when the first command is run."""
-        certificate = await self._certificate(allocation_id)
+    async def get_host(self, allocation_id: str) -> Host:
+        """The host of an allocation. It connects when the first command runs."""
+        certificate = await self._get_certificate(allocation_id)
         if allocation_id not in self._hosts:
             address = certificate.ssh.address
             self._hosts[allocation_id] = Host(address, lambda: self._connect(allocation_id), self._environment)
@@ -39,15 +41,15 @@ class Doors:
         await asyncio.gather(*(host.close() for host in self._hosts.values()))
 
     async def _connect(self, allocation_id: str) -> asyncssh.SSHClientConnection:
-        given = await self._certificate(allocation_id)
-        known = "".join(f"@cert-authority * {key}\n" for key in given.host_ca_keys)
+        certificate = await self._get_certificate(allocation_id)
+        known = "".join(f"@cert-authority * {key}\n" for key in certificate.host_ca_keys)
         return await asyncssh.connect(
-            given.ssh.address,
-            given.ssh.port,
-            username=given.ssh.user,
-            client_keys=[(self._key, asyncssh.import_certificate(given.certificate))],
+            certificate.ssh.address,
+            certificate.ssh.port,
+            username=certificate.ssh.user,
+            client_keys=[(self._key, asyncssh.import_certificate(certificate.certificate))],
             known_hosts=asyncssh.import_known_hosts(known),
-            host_key_alias=allocation_id,  # the name that the host's certificate is for
+            host_key_alias=allocation_id,  # the principal of the host's certificate
             config=None,
             agent_path=None,
             preferred_auth="publickey",
@@ -56,36 +58,36 @@ class Doors:
             keepalive_interval=15,
         )
 
-    async def _certificate(self, allocation_id: str) -> SshCertificate:
+    async def _get_certificate(self, allocation_id: str) -> SshCertificate:
         async with self._lock:
-            if self._access is None or _ends_soon(self._access):
+            if self._access is None or _expires_soon(self._access):
                 public = self._key.export_public_key("openssh").decode().strip()
-                self._access = await self._lease.machine_access(public)
+                self._access = await self._lease.request_machine_access(public)
             access = self._access
         for one in access.certificates:
             if one.principal == allocation_id:
-                return _safe(one)
-        closed = {one.allocation_id: one.state for one in access.unreachable}.get(
-            allocation_id, "not of this operation"
+                return _check_address(one)
+        reason = {one.allocation_id: one.state for one in access.unreachable}.get(
+            allocation_id, "it does not belong to this operation"
         )
         raise Failed(
             "host_closed",
-            f"There is no way into {allocation_id}: {closed}.",
-            next_step="Look at the allocation.",
+            f"There is no access to {allocation_id}: {reason}.",
+            next_step="Check the allocation.",
             retryable=True,
         )
 
 
-def _safe(given: SshCertificate) -> SshCertificate:
-    """Its address also goes into configuration files and into what people are told to type."""
+def _check_address(certificate: SshCertificate) -> SshCertificate:
+    """The address also ends up in configuration files and in commands that people type."""
     try:
-        check_target(given.ssh)
+        check_target(certificate.ssh)
     except UnsafeTarget as error:
         raise Failed(
-            "ssh_target_refused", f"{given.principal}: {error}.", next_step="Look at the allocation."
+            "ssh_target_refused", f"{certificate.principal}: {error}.", next_step="Check the allocation."
         ) from error
-    return given
+    return certificate
 
 
-def _ends_soon(access: MachineAccess) -> bool:
+def _expires_soon(access: MachineAccess) -> bool:
     return access.valid_before is not None and access.valid_before - datetime.now(UTC) < RENEW_BEFORE

@@ -1,11 +1,11 @@
-"""The helper that kills a controller at chosen moments: it does, once at each, and the work comes to its end."""
+"""The helper that kills a controller at chosen points: it crashes once at each, and the operation still succeeds."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from gpuaas_sdk.testing import MOMENTS, Death, RunningServer, Stage, World, mortal
+from gpuaas_sdk.testing import CRASH_POINTS, Crash, RunningServer, Stage, World, crashing_replica
 
 MANIFEST = """\
 manifest: 1
@@ -42,30 +42,30 @@ def stage(server: RunningServer) -> Iterator[Stage]:
         yield stage
 
 
-def test_a_controller_dies_once_at_every_moment_and_the_operation_still_succeeds(
+def test_a_controller_dies_once_at_every_point_and_the_operation_still_succeeds(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "steps_app.py").write_text(APP.replace("{slug}", stage.slug))
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     [place] = stage.allocate(1)
     settings = stage.controller("phoenix")
-    with mortal("steps_app:Steps", settings, tmp_path) as replica:
+    with crashing_replica("steps_app:Steps", settings, tmp_path) as replica:
         _, deploy = stage.deploy("steps", [("head", place)])
         done = stage.ended(deploy, 60)
-        stage.world.admin.wait_for(lambda: len(replica.deaths) == 9, 20, "the death after the end")
-        deaths = replica.deaths
+        stage.world.admin.wait_for(lambda: len(replica.crashes) == 9, 20, "the crash after the end")
+        crashes = replica.crashes
     assert (done.status, done.attempt, done.replica) == ("succeeded", 9, "phoenix")
-    for moment in MOMENTS:
-        steps = ("one", "two") if moment in ("begun", "worked", "told") else ("",)
-        assert [one for one in deaths if one.moment == moment] == [Death("deploy", moment, step) for step in steps]
+    for point in CRASH_POINTS:
+        steps = ("one", "two") if point in ("step_started", "step_done", "step_reported") else ("",)
+        assert [one for one in crashes if one.point == point] == [Crash("deploy", point, step) for step in steps]
     worked = (tmp_path / "phoenix.log").read_text().split()
     assert set(worked) >= {"one", "two"}
     assert worked.count("one") > worked.count("two") > 1  # from its beginning, each time
 
 
-def test_a_moment_that_there_is_not_is_refused(stage: Stage, tmp_path: Path) -> None:
+def test_an_unknown_crash_point_is_refused(stage: Stage, tmp_path: Path) -> None:
     with (
-        pytest.raises(ValueError, match="no such moment: noon"),
-        mortal("a:B", stage.controller(), tmp_path, at=["noon"]),
+        pytest.raises(ValueError, match="no such crash point: noon"),
+        crashing_replica("a:B", stage.controller(), tmp_path, at=["noon"]),
     ):
         pass

@@ -1,5 +1,5 @@
-"""The proof that handlers may be repeated: each is interrupted after every one of its steps, resumed by another replica,
-and at last run twice in a row. What then is there must be what one quiet run leaves; the test says how to see that.
+"""Proves that handlers are repeatable: each is interrupted after every step, resumed by another replica, and finally run
+twice in a row. The result must be the same as after one quiet run; the test checks that.
 """
 
 from collections.abc import AsyncIterator
@@ -10,16 +10,16 @@ from gpuaas_sdk.controller import AppController, ControllerSettings
 from gpuaas_sdk.controller.app import Handler
 from gpuaas_sdk.controller.context import Context
 from gpuaas_sdk.controller.failures import Interrupted
-from gpuaas_sdk.testing.replicas import running
+from gpuaas_sdk.testing.replicas import running_replica
 from gpuaas_sdk.testing.stage import as_replica
 
 
 @dataclass
 class Interruptions:
-    """Lets each attempt at an operation come one step further than the last one.
+    """Lets each attempt at an operation finish one more step than the last one.
 
-    The interruption falls between the work of a step and the word that it is done, where a crash hurts most: the step has
-    happened, and nobody knows.
+    It interrupts between the work of a step and its report, where a crash does the most harm: the step has happened, and
+    no report says so.
     """
 
     operation_id: str = ""
@@ -32,7 +32,7 @@ class Interruptions:
         if operation_id != self.operation_id:
             self.operation_id, self.allowed, self.seen = operation_id, 0, []
 
-    def gate(self, step: str) -> None:
+    def interrupt(self, step: str) -> None:
         self.passed += 1
         if self.passed > self.allowed:
             self.allowed += 1
@@ -40,8 +40,8 @@ class Interruptions:
             raise Interrupted
 
 
-class Repeated(AppController):
-    """The app under proof: every handler that came through runs once more before its operation ends."""
+class RepeatingApp(AppController):
+    """Wraps an app: every handler that came through runs once more before its operation ends."""
 
     def __init__(self, app: AppController, interruptions: Interruptions) -> None:
         self._app, self._interruptions = app, interruptions
@@ -49,24 +49,24 @@ class Repeated(AppController):
         self.health = app.health  # type: ignore[method-assign]
 
     def handler(self, kind: str) -> Handler:
-        inner = self._app.handler(kind)
+        handler = self._app.handler(kind)
 
-        async def twice(ctx: Context) -> None:
+        async def run_twice(ctx: Context) -> None:
             self._interruptions.begin(ctx.operation.id)
-            await inner(ctx)
+            await handler(ctx)
             self._interruptions.allowed = 1_000_000  # it came through: the second run is not interrupted any more
-            await inner(ctx)
+            await handler(ctx)
 
-        return twice
+        return run_twice
 
 
 @asynccontextmanager
-async def proving(app: AppController, settings: ControllerSettings) -> AsyncIterator[Interruptions]:
-    """Two replicas that hand every operation to and fro. Ask for operations in the block, one after the other; `seen` says
-    where the last one was interrupted.
+async def interrupting_replicas(app: AppController, settings: ControllerSettings) -> AsyncIterator[Interruptions]:
+    """Runs two replicas that pass every operation back and forth. Request operations in the block, one at a time; `seen`
+    has the steps after which the last one was interrupted.
     """
     interruptions = Interruptions()
-    under_proof = Repeated(app, interruptions)
-    first, second = as_replica(settings, "proof-1"), as_replica(settings, "proof-2")
-    async with running(under_proof, first, interruptions.gate), running(under_proof, second, interruptions.gate):
+    repeating, hook = RepeatingApp(app, interruptions), interruptions.interrupt
+    first, second = as_replica(settings, "interrupted-1"), as_replica(settings, "interrupted-2")
+    async with running_replica(repeating, first, hook), running_replica(repeating, second, hook):
         yield interruptions
