@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gpuaas_agent import identity, signing
+from gpuaas_agent import identity, signatures
 from gpuaas_agent.node_key import NEXT
 from gpuaas_sdk import Client
 from system_support.agent_process import POINTS, AgentProcess
@@ -60,7 +60,7 @@ class Node:
         (self.agent.state / "node.json").write_text(json.dumps(aged))
 
     def key_on_disk(self) -> bytes:
-        return signing.raw_public_key(identity.load_or_make_key(self.agent.state))
+        return signatures.raw_public_key(identity.load_or_make_key(self.agent.state))
 
     def wait_settled(self, generation: int) -> None:
         """Until the server has the agent's key as its newest, and the agent has no other one and knows its life."""

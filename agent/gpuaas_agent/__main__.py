@@ -36,11 +36,11 @@ def _run(settings: config.Config) -> int:
     # A stopped agent does not wait for its tasks: every task is safe to run again.
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
     try:
-        who = agent.enrol_when_needed(settings)
+        known = agent.enrol_if_needed(settings)
     except (identity.EnrolmentFailed, wire.Refused, OSError) as problem:
         log.error("enrolment_failed", message=str(problem))
         return 1
-    agent.Agent(settings, who).run()
+    agent.Agent(settings, known).run()
     return 0
 
 

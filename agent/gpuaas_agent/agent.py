@@ -17,12 +17,12 @@ from gpuaas_agent.drivers.registry import DriverRegistry
 from gpuaas_agent.drivers.seam import TaskContext
 from gpuaas_agent.failures import TaskFailure
 from gpuaas_agent.host import processes, sshd
-from gpuaas_agent.identity import HostFacts, Identity, Trust
+from gpuaas_agent.identity import HostFacts, Identity, Trust, stored_form
 from gpuaas_agent.loop import Backoff, TaskLoop
 from gpuaas_agent.node_key import NodeKeyRenewal
 from gpuaas_agent.own_state import OwnState
 from gpuaas_agent.state import TaskJournal
-from gpuaas_agent.terminals.desk import TerminalDesk
+from gpuaas_agent.terminals.registry import TerminalRegistry
 from gpuaas_agent.trusted_anchors import TrustedAnchors
 
 HEARTBEAT_SECONDS = 60.0
@@ -31,17 +31,19 @@ _CERTIFICATE_TRIES = 6
 
 
 class Agent:
-    def __init__(self, config: Config, who: Identity) -> None:
+    def __init__(
+        self, config: Config, identity: Identity, certificate_schedule: CertificateSchedule | None = None
+    ) -> None:
         self._config = config
-        self._who = who
-        self._wire = who.open_wire()
-        self._anchors = TrustedAnchors(config.state_dir, who.anchors, self._wire)
-        self._key = NodeKeyRenewal(config.state_dir, who.node_id, self._wire)
+        self._identity = identity
+        self._wire = identity.open_wire()
+        self._anchors = TrustedAnchors(config.state_dir, identity.anchors, self._wire)
+        self._key = NodeKeyRenewal(config.state_dir, identity.node_id, self._wire)
         self._ledger = AllocationLedger(config.state_dir)
         self._claims = HostClaims(config.source)
-        self._certificates = CertificateSchedule()
+        self._certificates = certificate_schedule or CertificateSchedule()
         self._drivers = DriverRegistry(config, self._ledger)
-        terminals = TerminalDesk(config.state_dir, self._wire.openings)
+        terminals = TerminalRegistry(config.state_dir, self._wire.stream_requests)
         journal = TaskJournal(config.state_dir)
         executor = tasks.TaskExecutor(
             config,
@@ -53,25 +55,26 @@ class Agent:
             own_state=OwnState(config, self._ledger, journal, self._identity_in_memory),
         )
         self.loop = TaskLoop(
-            who.node_id,
-            who.trust,
+            identity.node_id,
+            identity.trust,
             self._wire,
             journal,
             executor,
             self._heartbeat,
-            poll_wait_seconds=who.poll_wait_seconds,
+            poll_wait_seconds=identity.poll_wait_seconds,
             workers=config.workers,
         )
 
     def run(self) -> None:
-        log.event("agent_started", node_id=self._who.node_id, version=__version__)
-        self._introduce_until_answered()
+        log.event("agent_started", node_id=self._identity.node_id, version=__version__)
+        self._start_up_until_answered()
         self.loop.resume()
         threading.Thread(target=self._upkeep, name="upkeep", daemon=True).start()
         threading.Thread(target=self._prepare_when_idle, name="idle", daemon=True).start()
         self.loop.run()
 
-    def _introduce(self) -> None:
+    def start_up(self) -> None:
+        """Report the host to the platform and prepare its drivers; calls may fail and are then repeated by the caller."""
         self._key.finish_pending()
         self.loop.trust = self._heartbeat()
         self._ledger.confirm(self.loop.verify_stored)
@@ -88,11 +91,11 @@ class Agent:
         if all_certified:
             self._certificates.done()
 
-    def _introduce_until_answered(self) -> None:
+    def _start_up_until_answered(self) -> None:
         backoff = Backoff()
         while not self.loop.stop.is_set():
             try:
-                self._introduce()
+                self.start_up()
                 return
             except wire.Unreachable as problem:
                 log.warning("server_unreachable", message=str(problem))
@@ -104,7 +107,7 @@ class Agent:
 
     def _identity_in_memory(self) -> dict[str, object]:
         """Who this node is and whom it trusts now, as it belongs into node.json."""
-        return identity.stored_form(self._who, self.loop.trust, self._anchors.known)
+        return stored_form(self._identity, self.loop.trust, self._anchors.known)
 
     def _heartbeat(self) -> Trust:
         facts = host_facts(self._config)
@@ -134,7 +137,7 @@ class Agent:
             with contextlib.suppress(wire.Unreachable, wire.Refused, OSError):
                 key = sshd.SshFiles(sshd.ROOT).host_public_key()
                 late = time.monotonic() - said[1] > HEARTBEAT_SECONDS
-                if key != said[0] or late or self._anchors.unsaid:
+                if key != said[0] or late or self._anchors.unconfirmed:
                     self.loop.trust = self._heartbeat()
                     said = (key, time.monotonic())
                     inventory = discover(self._config.hw_root)
@@ -236,7 +239,7 @@ def host_facts(config: Config) -> HostFacts:
     )
 
 
-def enrol_when_needed(config: Config) -> Identity:
+def enrol_if_needed(config: Config) -> Identity:
     """The stored identity, or a new one from the bundle, which is removed once it has served."""
     known = identity.load(config.state_dir)
     if known is None:

@@ -11,11 +11,12 @@ import threading
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 
 from gpuaas_agent import durable, log, protocol, specs
 from gpuaas_agent.failures import SpecInvalid, TaskFailure
-from gpuaas_agent.protocol import SignedTask
+from gpuaas_agent.protocol import Envelope, SignedTask
 from gpuaas_agent.specs import AccessSpec, Grant, Shape
 from gpuaas_agent.state import Verify, task_from_disk
 
@@ -31,7 +32,7 @@ class Marker:
     paths: tuple[str, ...]
 
     @property
-    def is_sound(self) -> bool:
+    def is_valid(self) -> bool:
         """Whether the agent could have chosen it: a record on disk must not lead a later write anywhere else."""
         places = (path.rpartition("/") for path in self.paths)
         return _MARKER_TEXT.fullmatch(self.text) is not None and all(
@@ -62,11 +63,19 @@ class AllocationRecord:
     drives: tuple[str, ...] = ()
     proofs: tuple[SignedTask, ...] = ()  # the signed provision, and the last signed change of access
 
+    @cached_property
+    def envelopes(self) -> tuple[Envelope | None, ...]:
+        """The envelope of each proof, in the same order. A damaged proof has none and proves nothing."""
+        return tuple(_parse_envelope(proof) for proof in self.proofs)
+
     def with_proof(self, task: SignedTask | None) -> AllocationRecord:
-        """With a newer task in the place of the earlier one of its kind."""
+        """Return the record with this task instead of the earlier one of its kind."""
         if task is None:
             return self
-        others = (proof for proof in self.proofs if _kind(proof) not in (None, _kind(task)))
+        newer = _parse_envelope(task)
+        kind = newer.kind if newer is not None else None
+        pairs = zip(self.proofs, self.envelopes, strict=True)
+        others = (proof for proof, envelope in pairs if envelope is not None and envelope.kind != kind)
         return replace(self, proofs=(*others, task))
 
     def with_access(self, access: AccessSpec, task: SignedTask | None) -> AllocationRecord:
@@ -191,10 +200,10 @@ class AllocationLedger:
         return self._folder / f"{allocation_id}.json"
 
 
-def _kind(proof: SignedTask) -> str | None:
-    """None: whoever wrote the file has damaged it, and nothing can be proven with it."""
+def _parse_envelope(proof: SignedTask) -> Envelope | None:
+    """Return None for a proof that was damaged on disk."""
     try:
-        return protocol.parse_envelope(proof.envelope).kind
+        return protocol.parse_envelope(proof.envelope)
     except protocol.EnvelopeInvalid:
         return None
 
@@ -214,20 +223,22 @@ def stored_grants(grants: Iterable[Grant]) -> tuple[StoredGrant, ...]:
     )
 
 
-def keys_taken_back(record: AllocationRecord, grants: Iterable[Grant]) -> list[str]:
+def revoked_keys(record: AllocationRecord, grants: Iterable[Grant]) -> list[str]:
     """Public keys that had a grant, and have none among these."""
     return sorted({grant.public_key for grant in record.grants} - {grant.public_key for grant in grants})
 
 
-def is_taken_back_anew(record: AllocationRecord, access: AccessSpec) -> bool:
+def revokes_access(record: AllocationRecord, access: AccessSpec) -> bool:
     """Whether somebody loses a way in by this who had it by the last signed word about it."""
-    try:
-        told = [protocol.parse_envelope(proof.envelope) for proof in record.proofs]
-        last = max(told, key=lambda envelope: envelope.generation, default=None)
-        before = specs.parse_access(last.spec).revoked_serials if last is not None else ()
-    except (protocol.EnvelopeInvalid, SpecInvalid):
+    envelopes = [envelope for envelope in record.envelopes if envelope is not None]
+    if len(envelopes) < len(record.proofs):
         return True
-    return bool(set(access.revoked_serials) - set(before)) or bool(keys_taken_back(record, access.grants))
+    last = max(envelopes, key=lambda envelope: envelope.generation, default=None)
+    try:
+        before = specs.parse_access(last.spec).revoked_serials if last is not None else ()
+    except SpecInvalid:
+        return True
+    return bool(set(access.revoked_serials) - set(before)) or bool(revoked_keys(record, access.grants))
 
 
 def live_grants(record: AllocationRecord, now: datetime) -> list[Grant]:
@@ -284,7 +295,7 @@ def _record(raw: dict[str, object]) -> AllocationRecord:
     marker, grants, proofs = raw.get("marker"), raw.get("grants"), raw.get("proofs")
     if isinstance(marker, dict):
         known = Marker(str(marker["text"]), tuple(str(path) for path in marker["paths"]))
-        values["marker"] = known if known.is_sound else None
+        values["marker"] = known if known.is_valid else None
     if isinstance(grants, list):
         values["grants"] = tuple(StoredGrant(**grant) for grant in grants)
     values["drives"] = ()

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from gpuaas_agent import signing
+from gpuaas_agent import signatures
 
 SIGNATURE_PREFIX = b"gpuaas-tls-anchors-v1\n"
 _END = "-----END CERTIFICATE-----"
@@ -59,7 +59,7 @@ def read_statement(statement: object, task_keys: dict[str, bytes]) -> Anchors:
         raise AnchorsInvalid("the key that signed it is not known yet")
     document = str(statement.get("document"))
     try:
-        signature = signing.decode_base64(str(statement.get("signature")))
+        signature = signatures.decode_base64(str(statement.get("signature")))
         Ed25519PublicKey.from_public_bytes(public).verify(signature, SIGNATURE_PREFIX + document.encode())
         said = json.loads(document)
         pems = tuple(str(pem) for pem in said["anchors"])

@@ -16,7 +16,7 @@ from pathlib import Path
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from gpuaas_agent import __version__, anchors, durable, signing, wire
+from gpuaas_agent import __version__, anchors, durable, signatures, wire
 from gpuaas_agent.anchors import Anchors
 
 BUNDLE_PREFIX = "gpuaas-enrol.v1."
@@ -54,7 +54,7 @@ class Trust:
         keys = answer.get("task_keys")
         return Trust(
             task_keys={
-                str(entry["kid"]): signing.decode_base64(str(entry["public_key"]))
+                str(entry["kid"]): signatures.decode_base64(str(entry["public_key"]))
                 for entry in (keys if isinstance(keys, list) else [])
             },
             user_ca_keys=_lines(answer.get("user_ca_keys")),
@@ -81,7 +81,7 @@ def parse_bundle(text: str) -> Bundle:
     if not text.startswith(BUNDLE_PREFIX):
         raise EnrolmentFailed("the enrolment bundle has an unknown form")
     try:
-        raw = json.loads(signing.decode_base64(text[len(BUNDLE_PREFIX) :]))
+        raw = json.loads(signatures.decode_base64(text[len(BUNDLE_PREFIX) :]))
         bundle = Bundle([str(url) for url in raw["urls"]], str(raw.get("ca_sha256") or ""), raw["token"])
     except (ValueError, KeyError, TypeError) as problem:
         raise EnrolmentFailed("the enrolment bundle cannot be read") from problem
@@ -158,7 +158,7 @@ def tls_context(ca_pem: str) -> ssl.SSLContext | None:
 def enrol_request(token: str, key: Ed25519PrivateKey, facts: HostFacts) -> dict[str, object]:
     return {
         "token": token,
-        "public_key": base64.b64encode(signing.raw_public_key(key)).decode(),
+        "public_key": base64.b64encode(signatures.raw_public_key(key)).decode(),
         "hostname": facts.hostname,
         "address": facts.address,
         "ssh_host_public_key": facts.ssh_host_public_key,

@@ -14,14 +14,14 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
-from gpuaas_agent import log, protocol, signing, tasks, wire
+from gpuaas_agent import log, protocol, signatures, tasks, wire
 from gpuaas_agent.identity import Trust
 from gpuaas_agent.protocol import Envelope, SignedTask
 from gpuaas_agent.state import TaskJournal
 
 _LONGEST_BACKOFF = 30.0
 # Openings at a time, twice what one allocation may have: a shell that does not answer holds its thread for 20 seconds.
-_OPENINGS = 16
+_TERMINAL_THREADS = 16
 
 
 class Backoff:
@@ -64,16 +64,16 @@ class TaskLoop:
         self._wait = poll_wait_seconds
         self._pool = ThreadPoolExecutor(max_workers=workers, thread_name_prefix="task")
         # Of their own: tenants open terminals as they like, and no release or host of somebody else waits behind them.
-        self._openings = ThreadPoolExecutor(max_workers=_OPENINGS, thread_name_prefix="opening")
+        self._terminal_pool = ThreadPoolExecutor(max_workers=_TERMINAL_THREADS, thread_name_prefix="opening")
         self._lock = threading.Lock()
-        self._in_hand: set[str] = set()
-        self._turn: dict[str, list[tuple[SignedTask, Envelope]]] = {}
+        self._accepted: set[str] = set()
+        self._queues: dict[str, list[tuple[SignedTask, Envelope]]] = {}
 
     def resume(self) -> None:
         """After a restart: report what was finished, run again what was not; both only as far as they are signed."""
         self._journal.recover(self.verify_stored)
         for _, stored in self._journal.open_tasks():
-            self._take(stored.task, self.verify_stored(stored.task))
+            self._enqueue(stored.task, self.verify_stored(stored.task))
 
     def run(self) -> None:
         backoff = Backoff()
@@ -88,12 +88,12 @@ class TaskLoop:
                 log.warning("poll_refused", code=refusal.code, status=refusal.status)
             backoff.pause(self.stop)
         self._pool.shutdown(wait=False)
-        self._openings.shutdown(wait=False)
+        self._terminal_pool.shutdown(wait=False)
 
     def poll_once(self) -> bool:
         """One long poll. False when the answer had nothing in it that could be used."""
         with self._lock:
-            have = sorted(self._in_hand)[:200]
+            have = sorted(self._accepted)[:200]
         query = {"wait": str(self._wait)}
         if have:
             query["have"] = ",".join(have)
@@ -112,39 +112,39 @@ class TaskLoop:
         except (KeyError, TypeError, protocol.EnvelopeInvalid) as problem:
             log.error("task_not_believed", message=str(problem))
             return False
-        self._take(task, envelope)
+        self._enqueue(task, envelope)
         return True
 
     def verify_stored(self, task: SignedTask) -> Envelope:
         """A task that was found on disk, judged as one that came over the wire; EnvelopeInvalid when it is not good."""
-        return signing.verify_task(task, self.trust.task_keys, self._node_id)
+        return signatures.verify_task(task, self.trust.task_keys, self._node_id)
 
     def _verified(self, task: SignedTask) -> Envelope:
         if task.kid not in self.trust.task_keys:
             with contextlib.suppress(wire.Unreachable, wire.Refused):
                 self.trust = self._renew_trust()
-        return signing.verify_task(task, self.trust.task_keys, self._node_id)
+        return signatures.verify_task(task, self.trust.task_keys, self._node_id)
 
-    def _take(self, task: SignedTask, envelope: Envelope) -> None:
+    def _enqueue(self, task: SignedTask, envelope: Envelope) -> None:
         """Queue behind other tasks of the same resource; a thread works the queue off."""
         with self._lock:
-            if envelope.task_id in self._in_hand:
+            if envelope.task_id in self._accepted:
                 return
-            self._in_hand.add(envelope.task_id)
+            self._accepted.add(envelope.task_id)
         fresh = self._journal.accept(task, envelope)
         if not fresh:
             log.event("task_stale", task_id=envelope.task_id, generation=envelope.generation)
         with self._lock:
-            queue = self._turn.setdefault(envelope.resource_id, [])
+            queue = self._queues.setdefault(envelope.resource_id, [])
             queue.append((task, envelope))
             if len(queue) == 1:
-                pool = self._openings if envelope.kind == "terminal" else self._pool
-                pool.submit(self._work_off, envelope.resource_id)
+                pool = self._terminal_pool if envelope.kind == "terminal" else self._pool
+                pool.submit(self._drain_queue, envelope.resource_id)
 
-    def _work_off(self, resource_id: str) -> None:
+    def _drain_queue(self, resource_id: str) -> None:
         while True:
             with self._lock:
-                queue = self._turn[resource_id]
+                queue = self._queues[resource_id]
                 task, envelope = min(queue, key=lambda pair: pair[1].generation)
             log.correlation_id.set(envelope.correlation_id)
             try:
@@ -154,9 +154,9 @@ class TaskLoop:
                 self.stop.wait(1.0)
             with self._lock:
                 queue.remove((task, envelope))
-                self._in_hand.discard(envelope.task_id)
+                self._accepted.discard(envelope.task_id)
                 if not queue:
-                    del self._turn[resource_id]
+                    del self._queues[resource_id]
                     return
 
     def _finish(self, task: SignedTask, envelope: Envelope) -> None:

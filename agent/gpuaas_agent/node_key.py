@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from gpuaas_agent import durable, log, signing, wire
+from gpuaas_agent import durable, log, signatures, wire
 from gpuaas_agent.key_store import NEXT, FileKeyStore, KeyStore, SigningKey
 
 __all__ = ["NEXT", "KeyLife", "NodeKeyRenewal", "life_from_answer", "rotate_request"]
@@ -38,7 +38,7 @@ class KeyLife:
 
 def rotate_request(new: SigningKey, node_id: str) -> dict[str, object]:
     return {
-        "public_key": base64.b64encode(signing.raw_public_key(new)).decode(),
+        "public_key": base64.b64encode(signatures.raw_public_key(new)).decode(),
         "proof": base64.b64encode(new.sign(POSSESSION_PREFIX + node_id.encode())).decode(),
     }
 

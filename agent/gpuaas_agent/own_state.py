@@ -46,13 +46,13 @@ class OwnState:
             self._write_configuration(restore)
             self.journal.keep_only({allocation_id, *(record.allocation_id for record in self.ledger.served())})
             self.ledger.keep_only(allocation_id)
-            removed = sum(self._mend(path, why) for path, why in self._strange(blobs))
+            removed = sum(self._repair(path, why) for path, why in self._foreign(blobs))
         return f"{removed} entries removed"
 
-    def strangers(self, blobs: Collection[str], baseline_sha256: str) -> tuple[int, list[str]]:
+    def foreign_entries(self, blobs: Collection[str], baseline_sha256: str) -> tuple[int, list[str]]:
         """(how many entries there are, what the agent did not write or what does not say what it wrote)"""
         with durable.WRITING:
-            found = [f"{why} {path}" for path, why in self._strange(blobs)]
+            found = [f"{why} {path}" for path, why in self._foreign(blobs)]
             for folder, files in (("resources", self.journal.files()), ("allocations", self.ledger.files())):
                 found += [
                     f"changed {self._root / folder / name}"
@@ -89,7 +89,7 @@ class OwnState:
             _clear_for_file(self.config.source)
             durable.write_bytes(self.config.source, text.encode(), 0o600)
 
-    def _mend(self, path: str, why: str) -> bool:
+    def _repair(self, path: str, why: str) -> bool:
         """Whether it was removed. What is the agent's own, and has only another owner or mode, gets its own back."""
         if path == str(self._root):
             return False
@@ -99,7 +99,7 @@ class OwnState:
         os.chmod(path, 0o700 if os.path.isdir(path) else 0o600)
         return False
 
-    def _strange(self, blobs: Collection[str]) -> list[tuple[str, str]]:
+    def _foreign(self, blobs: Collection[str]) -> list[tuple[str, str]]:
         """(path, why) of every entry, at any depth, that the agent has not written, or not like this."""
         files = {*_FILES, *(f"baseline/blobs/{name}" for name in blobs)}
         files |= {f"resources/{name}" for name in self.journal.files()}

@@ -16,7 +16,7 @@ from gpuaas_agent.failures import DeadlineExceeded, Superseded, TaskFailure
 from gpuaas_agent.own_state import OwnState
 from gpuaas_agent.phases import PhaseRunner, Step
 from gpuaas_agent.protocol import Envelope, Failure, Phase, Result, SignedTask
-from gpuaas_agent.terminals.desk import TerminalDesk
+from gpuaas_agent.terminals.registry import TerminalRegistry
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class TaskExecutor:
     drivers: DriverRegistry
     certify_host: CertifyHost
     now: Callable[[], float]
-    terminals: TerminalDesk
+    terminals: TerminalRegistry
     rotate_node_key: Callable[[], str | None] = lambda: None
     own_state: OwnState | None = None
 
@@ -92,8 +92,8 @@ class TaskExecutor:
         return driver.verify(release, context)
 
     def _terminal(self, spec: specs.TerminalSpec, deadline: Deadline) -> Plan:
-        way_in = self.drivers.for_shape(spec.shape).way_in(spec.allocation_id)
-        return Plan(steps=[Step("open", lambda: self.terminals.open(spec, way_in, deadline))])
+        ssh_target = self.drivers.for_shape(spec.shape).ssh_target(spec.allocation_id)
+        return Plan(steps=[Step("open", lambda: self.terminals.open(spec, ssh_target, deadline))])
 
     def _discover(self) -> Plan:
         plan = Plan()

@@ -16,7 +16,7 @@ class TrustedAnchors:
         self._wire = connection
         self._lock = threading.Lock()
         self._asked = False  # whether this platform wants to be told: an older one refuses what it does not know
-        self.unsaid = False  # something was learnt that no heartbeat has confirmed yet
+        self.unconfirmed = False  # something was learnt that no heartbeat has confirmed yet
 
     @property
     def known(self) -> Anchors:
@@ -26,7 +26,7 @@ class TrustedAnchors:
         """For a heartbeat: what is trusted now."""
         if not self._asked:
             return {}
-        self.unsaid = False
+        self.unconfirmed = False
         return {"tls_anchors": self._known.digests}
 
     def learn(self, answer: dict[str, object], task_keys: dict[str, bytes]) -> None:
@@ -35,7 +35,7 @@ class TrustedAnchors:
         if statement is None:
             return
         if not self._asked:
-            self._asked = self.unsaid = True
+            self._asked = self.unconfirmed = True
         if not self._known.pems:
             return  # plain HTTP on loopback
         try:
@@ -54,5 +54,5 @@ class TrustedAnchors:
         identity.store_anchors(self._state_dir, said)
         self._wire.use_context(context)
         self._known = said
-        self.unsaid = True
+        self.unconfirmed = True
         log.event("tls_anchors_changed", anchors=said.digests)

@@ -16,7 +16,7 @@ import urllib.parse
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gpuaas_agent import signing
+from gpuaas_agent import signatures
 from gpuaas_agent.signing_key import SigningKey
 
 API = "/api/v1/agent"
@@ -64,7 +64,7 @@ class Signer:
 
 
 @dataclass(frozen=True)
-class Opening:
+class StreamRequest:
     """Where a connection that outlives a call goes, and its signed first request."""
 
     url: str
@@ -165,7 +165,7 @@ class Wire:
         self, method: str, path: str, body: bytes, timeout: float, signer: Signer | None
     ) -> dict[str, object]:
         while True:
-            url, channel = self._take()
+            url, channel = self._enqueue()
             reused = channel.reused
             full_path = channel.path(path)
             try:
@@ -200,13 +200,15 @@ class Wire:
         else:
             channel.close()
 
-    def openings(self, path: str) -> list[Opening]:
+    def stream_requests(self, path: str) -> list[StreamRequest]:
         """For a WebSocket: one to each server, the preferred first, signed as any GET without a body."""
         found = []
         for number in range(len(self._urls)):
             url = self._urls[(self._preferred + number) % len(self._urls)]
             full_path = Channel(url, self._context).path(path)
-            found.append(Opening(url, self._context, full_path, self._headers("GET", full_path, b"", self._signer)))
+            found.append(
+                StreamRequest(url, self._context, full_path, self._headers("GET", full_path, b"", self._signer))
+            )
         return found
 
     def _headers(self, method: str, path: str, body: bytes, signer: Signer | None) -> dict[str, str]:
@@ -214,12 +216,12 @@ class Wire:
         if body:
             headers["Content-Type"] = "application/json"
         if signer is not None:
-            headers["Authorization"] = signing.authorization(
+            headers["Authorization"] = signatures.authorization(
                 signer.key, signer.node_id, method, path, body, self.clock.now_ms()
             )
         return headers
 
-    def _take(self) -> tuple[str, Channel]:
+    def _enqueue(self) -> tuple[str, Channel]:
         try:
             return self._idle.get_nowait()
         except queue.Empty:

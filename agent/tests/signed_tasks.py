@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from gpuaas_agent import signing
+from gpuaas_agent import signatures
 from gpuaas_agent.protocol import TASK_SIGNATURE_PREFIX, Envelope, SignedTask
 
 NODE = "nod_1"
@@ -43,4 +43,4 @@ class TaskSigner:
         return SignedTask(text, "k1", base64.b64encode(signature).decode())
 
     def verify(self, task: SignedTask) -> Envelope:
-        return signing.verify_task(task, {"k1": signing.raw_public_key(self.key)}, NODE)
+        return signatures.verify_task(task, {"k1": signatures.raw_public_key(self.key)}, NODE)

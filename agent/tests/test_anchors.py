@@ -11,12 +11,12 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from little_pki import make_ca
 
-from gpuaas_agent import anchors, durable, identity, signing, wire
+from gpuaas_agent import anchors, durable, identity, signatures, wire
 from gpuaas_agent.anchors import Anchors, AnchorsInvalid
 from gpuaas_agent.trusted_anchors import TrustedAnchors
 
 KEY = Ed25519PrivateKey.generate()
-KNOWN = {"k1": signing.raw_public_key(KEY)}
+KNOWN = {"k1": signatures.raw_public_key(KEY)}
 
 
 def pem() -> str:
@@ -74,9 +74,9 @@ def test_a_new_ca_is_on_disk_and_confirmed_by_the_next_heartbeat(tmp_path: Path)
     trusted = agent_with(tmp_path, Anchors((old,)))
     assert trusted.confirmation() == {}, "an older platform would refuse the field"
     trusted.learn({"tls_anchors": statement(new, old)}, KNOWN)
-    assert trusted.unsaid
+    assert trusted.unconfirmed
     assert trusted.confirmation() == {"tls_anchors": [anchors.digest(new), anchors.digest(old)]}
-    assert not trusted.unsaid
+    assert not trusted.unconfirmed
     stored = identity.load(tmp_path)
     assert stored is not None
     assert stored.anchors == Anchors((new, old), 1)

@@ -1,4 +1,4 @@
-"""What an inspection finds in a place, and whose it takes a process for."""
+"""What an inspection finds in a target, and whose it takes a process for."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from gpuaas_agent.commands import Deadline
 from gpuaas_agent.footprint import Footprint
 from gpuaas_agent.host import app_processes, inspection, processes
-from gpuaas_agent.host.inspection import Depth, Inspection, Look, wire
+from gpuaas_agent.host.inspection import Depth, Inspection, InspectionCheck, wire
 from gpuaas_agent.host.mounts import Mount
 from gpuaas_agent.host.processes import Process
 from gpuaas_agent.host.rooted import RootedFiles
@@ -24,40 +24,40 @@ ACCOUNTS = "root:x:0:0::/root:/bin/sh\ngpu:x:1000:1000::/home/gpu:/bin/sh\necho:
 
 
 @dataclass
-class Remembered:
+class SmallBaseline:
     paths: set[str] = field(default_factory=set)
     users: set[str] = field(default_factory=lambda: {"root"})
     endpoints: set[str] = field(default_factory=set)
     unit_names: set[str] = field(default_factory=set)
 
-    def process(self, process: Process) -> bool:
+    def has_process(self, process: Process) -> bool:
         return process.pid < 100
 
-    def port(self, endpoint: str) -> bool:
+    def has_port(self, endpoint: str) -> bool:
         return endpoint in self.endpoints
 
-    def unit(self, unit: str) -> bool:
+    def has_unit(self, unit: str) -> bool:
         return unit in self.unit_names
 
-    def mount(self, mount: Mount) -> bool:
+    def has_mount(self, mount: Mount) -> bool:
         return mount.point == "/"
 
-    def path(self, path: str) -> bool:
+    def has_path(self, path: str) -> bool:
         return path in self.paths
 
-    def same_file(self, path: str) -> bool:
+    def has_same_file(self, path: str) -> bool:
         return path in self.paths
 
-    def user(self, name: str) -> bool:
+    def has_user(self, name: str) -> bool:
         return name in self.users
 
 
 @dataclass
-class SmallPlace:
+class SmallTarget:
     """Files are real, below a folder; what runs is told."""
 
     root: Path
-    before: Remembered = field(default_factory=Remembered)
+    baseline: SmallBaseline = field(default_factory=SmallBaseline)
     running: list[Process] = field(default_factory=list)
     endpoints: set[str] = field(default_factory=set)
     loaded: set[str] = field(default_factory=set)
@@ -90,20 +90,20 @@ class SmallPlace:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> SmallPlace:
-    made = SmallPlace(tmp_path)
+def target(tmp_path: Path) -> SmallTarget:
+    made = SmallTarget(tmp_path)
     made.write("/etc/passwd", ACCOUNTS)
     return made
 
 
-def look(
-    place: SmallPlace, name: str, footprint: Footprint, depth: Depth = "gone", serials: tuple[int, ...] = ()
-) -> Look:
-    found = Inspection(place, footprint, depth, "ins_1", "gpu", serials).looks()
+def run_check(
+    target: SmallTarget, name: str, footprint: Footprint, depth: Depth = "gone", serials: tuple[int, ...] = ()
+) -> InspectionCheck:
+    found = Inspection(target, footprint, depth, "ins_1", "gpu", serials).run_checks()
     return next(one for one in found if one.name == name)
 
 
-def left(found: Look) -> list[str]:
+def left(found: InspectionCheck) -> list[str]:
     return [one.item for one in found.found if not one.known]
 
 
@@ -120,99 +120,99 @@ def process(pid: int, **fields: object) -> Process:
     return Process(pid=pid, started=pid, **{**values, **fields})  # type: ignore[arg-type]
 
 
-def test_a_unit_is_left_by_its_state_and_when_all_must_be_gone_by_its_file(place: SmallPlace) -> None:
+def test_a_unit_is_left_by_its_state_and_when_all_must_be_gone_by_its_file(target: SmallTarget) -> None:
     footprint = Footprint(units=("echo@*.service", "ssh.service"))
-    place.loaded = {"echo@1.service", "ssh.service", "own.service"}
-    place.before.unit_names = {"ssh.service"}
-    place.write("/etc/systemd/system/echo@.service")
-    place.write("/etc/systemd/system/multi-user.target.wants/echo@2.service")
-    stopped = look(place, "units", footprint, "stopped")
+    target.loaded = {"echo@1.service", "ssh.service", "own.service"}
+    target.baseline.unit_names = {"ssh.service"}
+    target.write("/etc/systemd/system/echo@.service")
+    target.write("/etc/systemd/system/multi-user.target.wants/echo@2.service")
+    stopped = run_check(target, "units", footprint, "stopped")
     assert left(stopped) == ["echo@1.service is loaded"]
     assert stopped.noted == ["own.service"]
-    gone = left(look(place, "units", footprint))
+    gone = left(run_check(target, "units", footprint))
     assert "/etc/systemd/system/echo@.service" in gone
     assert "/etc/systemd/system/multi-user.target.wants/echo@2.service" in gone
 
 
-def test_a_path_that_was_there_before_is_known_and_what_is_new_in_it_is_left(place: SmallPlace) -> None:
+def test_a_path_that_was_there_before_is_known_and_what_is_new_in_it_is_left(target: SmallTarget) -> None:
     for path in ("/opt/echo/bin", "/srv/shared/old", "/srv/shared/new", "/run/echo-1.sock"):
-        place.write(path)
-    place.before.paths = {"/srv/shared", "/srv/shared/old"}
-    found = look(place, "paths", Footprint(paths=("/opt/echo", "/srv/shared", "/run/echo-*.sock", "/none")))
+        target.write(path)
+    target.baseline.paths = {"/srv/shared", "/srv/shared/old"}
+    found = run_check(target, "paths", Footprint(paths=("/opt/echo", "/srv/shared", "/run/echo-*.sock", "/none")))
     assert left(found) == ["/opt/echo", "/srv/shared/new", "/run/echo-1.sock"]
 
 
-def test_a_link_in_the_place_of_a_path_is_left_and_not_followed(place: SmallPlace) -> None:
-    (place.root / "opt").mkdir()
-    (place.root / "opt/echo").symlink_to("/none")
-    assert left(look(place, "paths", Footprint(paths=("/opt/echo",)))) == ["/opt/echo"]
+def test_a_link_in_the_place_of_a_path_is_left_and_not_followed(target: SmallTarget) -> None:
+    (target.root / "opt").mkdir()
+    (target.root / "opt/echo").symlink_to("/none")
+    assert left(run_check(target, "paths", Footprint(paths=("/opt/echo",)))) == ["/opt/echo"]
 
 
-def test_an_account_of_the_app_is_left_with_its_keys_while_the_tenants_are_only_noted(place: SmallPlace) -> None:
+def test_an_account_of_the_app_is_left_with_its_keys_while_the_tenants_are_only_noted(target: SmallTarget) -> None:
     footprint = Footprint(users=("echo", "root", "gpu"))
-    place.write("/var/lib/echo/.ssh/authorized_keys")
-    place.write("/home/gpu/.ssh/authorized_keys")
-    assert left(look(place, "users", footprint)) == ["echo (/var/lib/echo)"]
-    keys = look(place, "authorized_keys", footprint)
+    target.write("/var/lib/echo/.ssh/authorized_keys")
+    target.write("/home/gpu/.ssh/authorized_keys")
+    assert left(run_check(target, "users", footprint)) == ["echo (/var/lib/echo)"]
+    keys = run_check(target, "authorized_keys", footprint)
     assert left(keys) == ["/var/lib/echo/.ssh/authorized_keys"]
     assert keys.noted == ["/home/gpu/.ssh/authorized_keys"]
 
 
-def test_a_new_cron_table_is_left_when_it_is_named_or_mentions_the_app(place: SmallPlace) -> None:
-    place.write("/etc/cron.d/echo", "* * * * * root true\n")
-    place.write("/etc/cron.hourly/sneaky", "#!/bin/sh\n/opt/echo/bin/again --password hunter2\n")
-    place.write("/var/spool/cron/crontabs/echo", "* * * * * true\n")
-    place.write("/etc/cron.d/own", "* * * * * root true\n")
-    found = look(place, "cron", Footprint(cron=("echo",), paths=("/opt/echo",), users=("echo",)), "stopped")
+def test_a_new_cron_table_is_left_when_it_is_named_or_mentions_the_app(target: SmallTarget) -> None:
+    target.write("/etc/cron.d/echo", "* * * * * root true\n")
+    target.write("/etc/cron.hourly/sneaky", "#!/bin/sh\n/opt/echo/bin/again --password hunter2\n")
+    target.write("/var/spool/cron/crontabs/echo", "* * * * * true\n")
+    target.write("/etc/cron.d/own", "* * * * * root true\n")
+    found = run_check(target, "cron", Footprint(cron=("echo",), paths=("/opt/echo",), users=("echo",)), "stopped")
     assert left(found) == ["/etc/cron.d/echo", "/etc/cron.hourly/sneaky", "/var/spool/cron/crontabs/echo"]
     assert found.noted == ["/etc/cron.d/own"]
     assert "hunter2" not in json.dumps(wire([found], 1))
 
 
-def test_a_port_is_left_by_number_and_protocol(place: SmallPlace) -> None:
-    place.endpoints = {"tcp 0.0.0.0:7777", "udp [::]:7777", "tcp 0.0.0.0:22", "tcp 127.0.0.1:9999"}
-    place.before.endpoints = {"tcp 0.0.0.0:22"}
-    found = look(place, "ports", Footprint(ports=("7777/tcp", "22/tcp")))
+def test_a_port_is_left_by_number_and_protocol(target: SmallTarget) -> None:
+    target.endpoints = {"tcp 0.0.0.0:7777", "udp [::]:7777", "tcp 0.0.0.0:22", "tcp 127.0.0.1:9999"}
+    target.baseline.endpoints = {"tcp 0.0.0.0:22"}
+    found = run_check(target, "ports", Footprint(ports=("7777/tcp", "22/tcp")))
     assert left(found) == ["tcp 0.0.0.0:7777"]
     assert found.noted == ["tcp 127.0.0.1:9999", "udp [::]:7777"]
 
 
-def test_a_mount_is_left_when_it_is_named_or_lies_in_a_path_of_the_app(place: SmallPlace) -> None:
-    place.mounted = [
+def test_a_mount_is_left_when_it_is_named_or_lies_in_a_path_of_the_app(target: SmallTarget) -> None:
+    target.mounted = [
         Mount(point, "/", "tmpfs", "t", False) for point in ("/", "/mnt/echo/a", "/opt/echo/b", "/mnt/own")
     ]
-    found = look(place, "mounts", Footprint(mounts=("/mnt/echo",), paths=("/opt/echo",)))
+    found = run_check(target, "mounts", Footprint(mounts=("/mnt/echo",), paths=("/opt/echo",)))
     assert left(found) == ["/mnt/echo/a", "/opt/echo/b"]
     assert found.noted == ["/mnt/own"]
 
 
-def test_a_stopped_container_may_stay_when_an_app_only_stops(place: SmallPlace) -> None:
+def test_a_stopped_container_may_stay_when_an_app_only_stops(target: SmallTarget) -> None:
     records = [{"id": "aa11", "names": ["echo-1"]}, {"id": "bb22", "names": ["echo-2"]}]
-    place.write("/var/lib/containers/storage/overlay-containers/containers.json", json.dumps(records))
-    place.write("/var/lib/docker/containers/cc33/config.v2.json", json.dumps({"Name": "/echo-3"}))
-    place.running = [process(200, group="/machine.slice/libpod-bb22.scope")]
+    target.write("/var/lib/containers/storage/overlay-containers/containers.json", json.dumps(records))
+    target.write("/var/lib/docker/containers/cc33/config.v2.json", json.dumps({"Name": "/echo-3"}))
+    target.running = [process(200, group="/machine.slice/libpod-bb22.scope")]
     footprint = Footprint(containers=("echo-*",))
-    assert left(look(place, "containers", footprint, "stopped")) == ["echo-2 (running)"]
-    assert len(left(look(place, "containers", footprint))) == 3
+    assert left(run_check(target, "containers", footprint, "stopped")) == ["echo-2 (running)"]
+    assert len(left(run_check(target, "containers", footprint))) == 3
 
 
-def test_a_certificate_that_is_not_on_the_revocation_list_is_left(place: SmallPlace) -> None:
-    place.refused = [(5, 7)]
-    assert left(look(place, "credentials", Footprint(), "stopped", (5, 7, 9))) == ["certificate 9 still opens"]
+def test_a_certificate_that_is_not_on_the_revocation_list_is_left(target: SmallTarget) -> None:
+    target.refused = [(5, 7)]
+    assert left(run_check(target, "credentials", Footprint(), "stopped", (5, 7, 9))) == ["certificate 9 still opens"]
 
 
-def test_a_check_that_cannot_look_says_so_and_the_others_go_on(place: SmallPlace) -> None:
-    (place.root / "etc/passwd").unlink()
-    os.mkfifo(place.root / "etc/passwd")
-    looks = Inspection(place, Footprint(users=("echo",)), "gone", "ins_1", "gpu").looks()
-    problems = {one.name for one in looks if one.problem}
+def test_a_check_that_cannot_look_says_so_and_the_others_go_on(target: SmallTarget) -> None:
+    (target.root / "etc/passwd").unlink()
+    os.mkfifo(target.root / "etc/passwd")
+    checks = Inspection(target, Footprint(users=("echo",)), "gone", "ins_1", "gpu").run_checks()
+    problems = {one.name for one in checks if one.problem}
     assert problems == {"processes", "containers", "users", "authorized_keys"}
-    assert not any(one.settled for one in looks if one.problem)
+    assert not any(one.settled for one in checks if one.problem)
 
 
-def test_whose_a_process_is(place: SmallPlace) -> None:
-    place.before.users = {"root"}
-    place.running = [
+def test_whose_a_process_is(target: SmallTarget) -> None:
+    target.baseline.users = {"root"}
+    target.running = [
         process(200, executable="/usr/bin/echo-server"),
         process(201, parent=200),
         process(202, parent=201),
@@ -230,7 +230,7 @@ def test_whose_a_process_is(place: SmallPlace) -> None:
         paths=("/opt/echo",),
         users=("echo", "root"),
     )
-    found = look(place, "processes", footprint, "stopped")
+    found = run_check(target, "processes", footprint, "stopped")
     assert [int(one.split()[1]) for one in left(found)] == [200, 201, 202, 203, 204, 205, 206, 208]
     assert [one.item.split()[1] for one in found.found if one.known] == ["50"]
     assert [one.split()[1] for one in found.noted] == ["207"]
@@ -248,38 +248,38 @@ def orphan() -> Iterator[int]:
     os.kill(pid, 9)
 
 
-def test_an_orphaned_child_is_known_by_the_mark_that_it_inherited(place: SmallPlace, orphan: int) -> None:
+def test_an_orphaned_child_is_known_by_the_mark_that_it_inherited(target: SmallTarget, orphan: int) -> None:
     deadline = time.monotonic() + 60
     while True:
-        place.running = [one for one in processes.snapshot() if one.pid == orphan]
-        found = look(place, "processes", Footprint(), "stopped")
+        target.running = [one for one in processes.snapshot() if one.pid == orphan]
+        found = run_check(target, "processes", Footprint(), "stopped")
         if found.found or time.monotonic() > deadline:
             break
         time.sleep(0.01)
     assert [one.why for one in found.found] == ["carries the instance's mark"]
-    assert app_processes.belonging(place.running, Footprint(), frozenset(), "ins_2") == {}
+    assert app_processes.find_app_processes(target.running, Footprint(), frozenset(), "ins_2") == {}
 
 
-def test_a_process_that_needs_a_moment_to_end_is_waited_for(place: SmallPlace) -> None:
+def test_a_process_that_needs_a_moment_to_end_is_waited_for(target: SmallTarget) -> None:
     dying = subprocess.Popen(["sleep", "0.6"])
 
     @dataclass
-    class Living(SmallPlace):
+    class RealProcesses(SmallTarget):
         def processes(self) -> list[Process]:
             dying.poll()
             return [one for one in processes.snapshot() if one.pid == dying.pid]
 
-    living = Living(place.root)
-    looks, times = Inspection(living, Footprint(processes=("sleep",)), "stopped", "ins_1", "gpu").until_settled(
+    real = RealProcesses(target.root)
+    checks, times = Inspection(real, Footprint(processes=("sleep",)), "stopped", "ins_1", "gpu").run_until_settled(
         Deadline.after(10)
     )
     assert times > 1
-    assert all(one.settled for one in looks)
+    assert all(one.settled for one in checks)
 
 
-def test_evidence_is_bounded_and_never_hides_what_counts(place: SmallPlace) -> None:
-    place.running = [process(pid, executable="/usr/bin/echo-server" + "x" * 400) for pid in range(1, 400)]
-    found = look(place, "processes", Footprint(processes=("echo-server*",)), "stopped")
+def test_evidence_is_bounded_and_never_hides_what_counts(target: SmallTarget) -> None:
+    target.running = [process(pid, executable="/usr/bin/echo-server" + "x" * 400) for pid in range(1, 400)]
+    found = run_check(target, "processes", Footprint(processes=("echo-server*",)), "stopped")
     told = wire([found], 1)["checks"][0]  # type: ignore[index]
     assert told["left"] == 300
     assert len(told["found"]) == 20
@@ -287,23 +287,23 @@ def test_evidence_is_bounded_and_never_hides_what_counts(place: SmallPlace) -> N
     assert all(len(one["item"]) <= 200 for one in told["found"])
 
 
-def test_a_name_that_would_play_with_a_terminal_is_told_in_plain_text(place: SmallPlace) -> None:
-    (place.root / "etc/cron.d").mkdir()
-    (place.root / b"etc/cron.d/echo\x1b]0;owned\x07\xff".decode(errors="surrogateescape")).write_text("x")
-    told = wire([look(place, "cron", Footprint(cron=("echo*",)))], 1)
+def test_a_name_that_would_play_with_a_terminal_is_told_in_plain_text(target: SmallTarget) -> None:
+    (target.root / "etc/cron.d").mkdir()
+    (target.root / b"etc/cron.d/echo\x1b]0;owned\x07\xff".decode(errors="surrogateescape")).write_text("x")
+    told = wire([run_check(target, "cron", Footprint(cron=("echo*",)))], 1)
     text = json.dumps(told, ensure_ascii=False)
     text.encode()  # no lone surrogate
     assert "echo?]0;owned??" in text
 
 
 def test_an_old_folder_that_is_too_large_to_walk_is_not_called_clean(
-    place: SmallPlace, monkeypatch: pytest.MonkeyPatch
+    target: SmallTarget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(inspection, "_MOST_WALKED", 10)
     names = [f"/srv/shared/{number}" for number in range(20)]
     for name in names:
-        place.write(name)
-    place.before.paths = {"/srv/shared", *names}
-    found = look(place, "paths", Footprint(paths=("/srv/shared",)))
+        target.write(name)
+    target.baseline.paths = {"/srv/shared", *names}
+    found = run_check(target, "paths", Footprint(paths=("/srv/shared",)))
     assert "too much" in found.problem
     assert not found.settled

@@ -27,7 +27,7 @@ from gpuaas_agent.loop import TaskLoop
 from gpuaas_agent.protocol import Envelope, Result
 from gpuaas_agent.state import TaskJournal
 from gpuaas_agent.tasks import TaskExecutor
-from gpuaas_agent.terminals.desk import TerminalDesk
+from gpuaas_agent.terminals.registry import TerminalRegistry
 
 FACTS = HostFacts("host-1", "10.0.0.1", "ssh-ed25519 AAAA")
 
@@ -37,7 +37,7 @@ def make_loop(platform: LittlePlatform, state_dir: Path, hw_root: Path) -> TaskL
     config = Config(state_dir=state_dir, hw_root=hw_root, bare_metal_driver="none")
     connection = who.open_wire()
     registry = DriverRegistry(config, AllocationLedger(state_dir))
-    terminals = TerminalDesk(state_dir, connection.openings)
+    terminals = TerminalRegistry(state_dir, connection.stream_requests)
     executor = TaskExecutor(config, registry, lambda *_: "", connection.clock.now, terminals)
     return TaskLoop(
         who.node_id,

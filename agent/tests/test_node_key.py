@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from gpuaas_agent import durable, identity, signing, wire
+from gpuaas_agent import durable, identity, signatures, wire
 from gpuaas_agent.node_key import NEXT, KeyLife, NodeKeyRenewal
 
 LIFE = {"server_time": "2026-01-01T00:00:00Z", "key_expires_at": "2026-01-31T00:00:00Z"}
@@ -38,7 +38,7 @@ class LittleWire:
         self, method: str, path: str, payload: dict[str, object], *, signer: wire.Signer | None = None
     ) -> dict[str, object]:
         self.asked.append(payload)
-        self.asked_by.append(None if signer is None else signing.raw_public_key(signer.key))
+        self.asked_by.append(None if signer is None else signatures.raw_public_key(signer.key))
         answer = self._answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
@@ -49,7 +49,7 @@ class LittleWire:
 
 
 def key_on_disk(folder: Path) -> bytes:
-    return signing.raw_public_key(identity.load_or_make_key(folder))
+    return signatures.raw_public_key(identity.load_or_make_key(folder))
 
 
 def renewal(folder: Path, connection: LittleWire) -> NodeKeyRenewal:
@@ -79,7 +79,7 @@ def test_the_new_key_takes_the_old_ones_place_and_signs(folder: Path) -> None:
     connection = LittleWire(LATE, [{"key_generation": 2, "key_expires_at": "2026-02-23T00:00:00Z"}])
     renewal(folder, connection).renew_when_due()
     assert connection.signer is not None
-    assert key_on_disk(folder) == signing.raw_public_key(connection.signer.key) != old
+    assert key_on_disk(folder) == signatures.raw_public_key(connection.signer.key) != old
     assert not (folder / NEXT).exists()
     renewal(folder, connection).renew_when_due()
     assert len(connection.asked) == 1, "it was renewed a moment ago"
@@ -117,7 +117,7 @@ def test_a_platform_that_knows_only_the_next_key_is_met_with_it(folder: Path) ->
     pending: Ed25519PrivateKey = identity.load_or_make_key(folder, NEXT)
     assert not renewal(folder, connection).recover(wire.Refused(403, "node_key_expired", "", {}))
     assert renewal(folder, connection).recover(refusal)
-    assert key_on_disk(folder) == signing.raw_public_key(pending)
+    assert key_on_disk(folder) == signatures.raw_public_key(pending)
 
 
 def test_a_platform_of_an_older_release_is_asked_once(folder: Path) -> None:

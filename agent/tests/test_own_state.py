@@ -236,11 +236,11 @@ def test_everything_that_the_agent_did_not_write_is_named_and_then_removed(own_s
     (state / "node.json").symlink_to("/etc/passwd")
     (state / f"baseline/blobs/{'0' * 64}").write_text("another content")
     (state / "agent.key.next").mkdir()
-    _, found = own_state.strangers({"0" * 64}, BASELINE)
+    _, found = own_state.foreign_entries({"0" * 64}, BASELINE)
     named = {line.rpartition("/")[2] for line in found}
     assert {"evil", "alc_evil.json", ".x.new", "node.json", "0" * 64, "agent.key.next", "baseline"} <= named
     own_state.rewrite("alc_1", Restore(), {"0" * 64})
-    assert own_state.strangers({"0" * 64}, BASELINE)[1] == []
+    assert own_state.foreign_entries({"0" * 64}, BASELINE)[1] == []
     assert json.loads((state / "node.json").read_text())["node_id"] == NODE
     assert (state / "baseline/baseline.json").read_bytes() == b"{}"
 
@@ -250,10 +250,10 @@ def test_a_record_that_was_changed_on_disk_is_named_and_written_anew_from_memory
     path = own_state.config.state_dir / "allocations/alc_1.json"
     path.write_text(path.read_text().replace("gpu", "evil"))
     (own_state.config.state_dir / "baseline").chmod(0o700)
-    assert own_state.strangers((), BASELINE)[1] == [f"changed {path}"]
-    assert own_state.strangers((), "0" * 64)[1][-1].startswith("changed ")
+    assert own_state.foreign_entries((), BASELINE)[1] == [f"changed {path}"]
+    assert own_state.foreign_entries((), "0" * 64)[1][-1].startswith("changed ")
     own_state.rewrite("alc_1", Restore(), ())
-    assert own_state.strangers((), BASELINE)[1] == []
+    assert own_state.foreign_entries((), BASELINE)[1] == []
 
 
 def test_identity_and_configuration_are_what_the_platform_sent(own_state: OwnState) -> None:

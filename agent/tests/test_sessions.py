@@ -37,10 +37,10 @@ def certificate(serial: int, key: Ed25519PrivateKey | RSAPrivateKey | EllipticCu
 
 def test_a_certificate_is_known_by_its_serial_and_a_key_by_itself() -> None:
     mine = key_text(Ed25519PrivateKey.generate())
-    assert sessions.is_by(f"publickey {certificate(7)}", {7}, ())
-    assert not sessions.is_by(f"publickey {certificate(8)}", {7}, ())
-    assert sessions.is_by(f"publickey {mine}", (), [f"{mine} a comment"])
-    assert not sessions.is_by(f"publickey {key_text(Ed25519PrivateKey.generate())}", (), [mine])
+    assert sessions.is_authenticated_by(f"publickey {certificate(7)}", {7}, ())
+    assert not sessions.is_authenticated_by(f"publickey {certificate(8)}", {7}, ())
+    assert sessions.is_authenticated_by(f"publickey {mine}", (), [f"{mine} a comment"])
+    assert not sessions.is_authenticated_by(f"publickey {key_text(Ed25519PrivateKey.generate())}", (), [mine])
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_the_serial_is_read_from_certificates_of_every_kind_of_key(
     "line", ["", "password", "publickey", "publickey ssh-ed25519", "publickey ssh-ed25519-cert-v01@openssh.com AAAA"]
 )
 def test_a_line_that_says_nothing_ends_nothing(line: str) -> None:
-    assert not sessions.is_by(line, {0, 7}, ["ssh-ed25519 AAAA"])
+    assert not sessions.is_authenticated_by(line, {0, 7}, ["ssh-ed25519 AAAA"])
 
 
 def process(pid: int, parent: int, command: str, name: str = "sshd") -> Process:
@@ -91,7 +91,7 @@ def program(pid: int, parent: int, command: str = "-bash", name: str = "bash") -
 
 
 def silent(processes: list[Process], *told: int, scope: SessionScope | None = None) -> list[int]:
-    found = sessions.silent_connections(processes, scope or SessionScope("gpu"), lambda pid: pid in told)
+    found = sessions.unidentified_connections(processes, scope or SessionScope("gpu"), lambda pid: pid in told)
     return [one.pid for one in found]
 
 
@@ -146,7 +146,7 @@ def test_what_sshd_told_is_read_and_a_tenant_who_points_us_elsewhere_keeps_nobod
     ) as stranger:
         assert stranger.stdout is not None
         assert stranger.stdout.readline() == b"up\n"
-        assert sessions.ways_in(stranger.pid) == ([line] if kind == "file" else [])
+        assert sessions.auth_info_lines(stranger.pid) == ([line] if kind == "file" else [])
         assert sessions.end_sessions({7}, ()) == 0  # it is under no sshd
         assert stranger.poll() is None
         stranger.communicate(timeout=10)

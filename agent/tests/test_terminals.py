@@ -21,12 +21,12 @@ from websockets.datastructures import Headers
 from websockets.http11 import Request
 
 from gpuaas_agent import wire
-from gpuaas_agent.drivers.seam import WayIn
+from gpuaas_agent.drivers.seam import SshTarget
 from gpuaas_agent.specs import TerminalSpec
 from gpuaas_agent.terminals.login import LoginFiles
 from gpuaas_agent.terminals.session import Session, _connect
 from gpuaas_agent.terminals.shell import Shell
-from gpuaas_agent.terminals.websocket import SocketGone, WebSocket, masked
+from gpuaas_agent.terminals.websocket import SocketClosed, WebSocket, masked
 
 pytestmark = pytest.mark.skipif(shutil.which("setpriv") is None and "CI" not in os.environ, reason="needs util-linux")
 SECONDS = 60.0  # a guard against hanging
@@ -56,7 +56,7 @@ async def test_a_program_has_a_terminal_of_its_own_with_the_size_it_was_given() 
 async def test_what_it_complains_about_is_not_on_the_screen() -> None:
     shell = await Shell.start(["sh", "-c", "echo one >&2; echo 'two \033[1m' >&2; exit 255"], 80, 24)
     assert await shell.read() == b""
-    assert (await shell.exit_status(), await shell.complaint()) == (255, "two [1m")
+    assert (await shell.exit_status(), await shell.last_error()) == (255, "two [1m")
     await shell.end()
 
 
@@ -137,8 +137,8 @@ def test_a_killed_agent_takes_the_program_along() -> None:
     assert gone(command)
 
 
-def opening(port: int, path: str = "/") -> wire.Opening:
-    return wire.Opening(f"http://127.0.0.1:{port}", None, path, {"Authorization": "GPUAAS-AGENT x"})
+def request(port: int, path: str = "/") -> wire.StreamRequest:
+    return wire.StreamRequest(f"http://127.0.0.1:{port}", None, path, {"Authorization": "GPUAAS-AGENT x"})
 
 
 async def echo(connection: ServerConnection) -> None:
@@ -150,7 +150,7 @@ async def echo(connection: ServerConnection) -> None:
 @pytest.mark.parametrize("length", [0, 1, 125, 126, 65535, 65536, 200_000])
 async def test_messages_of_every_length_come_back_as_they_went(length: int) -> None:
     async with serve(echo, "127.0.0.1", 0) as server, asyncio.timeout(SECONDS):
-        socket = await WebSocket.open(opening(server.sockets[0].getsockname()[1]))
+        socket = await WebSocket.open(request(server.sockets[0].getsockname()[1]))
         data = os.urandom(length)
         await socket.send(data)
         assert await socket.receive() == data
@@ -161,7 +161,7 @@ async def test_messages_of_every_length_come_back_as_they_went(length: int) -> N
 
 async def test_a_server_whose_machine_is_gone_is_noticed_by_the_kernel() -> None:
     async with serve(echo, "127.0.0.1", 0) as server, asyncio.timeout(SECONDS):
-        line = await WebSocket.open(opening(server.sockets[0].getsockname()[1]))
+        line = await WebSocket.open(request(server.sockets[0].getsockname()[1]))
         connection = line._writer.get_extra_info("socket")
         assert connection.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
         idle, between, count = (
@@ -179,8 +179,8 @@ async def test_a_server_that_does_not_answer_is_passed_over(monkeypatch: pytest.
         full.listen(0)
         with socket.create_connection(full.getsockname()):
             async with serve(echo, "127.0.0.1", 0) as server, asyncio.timeout(SECONDS):
-                there = opening(server.sockets[0].getsockname()[1])
-                line = await _connect([opening(full.getsockname()[1]), there])
+                there = request(server.sockets[0].getsockname()[1])
+                line = await _connect([request(full.getsockname()[1]), there])
                 await line.send(b"x")
                 assert await line.receive() == b"x"
                 await line.close()
@@ -188,10 +188,10 @@ async def test_a_server_that_does_not_answer_is_passed_over(monkeypatch: pytest.
 
 async def test_to_hang_up_on_a_session_leaves_nothing_of_it_running(tmp_path: Path) -> None:
     async with serve(echo, "127.0.0.1", 0) as server, asyncio.timeout(SECONDS):
-        line = await WebSocket.open(opening(server.sockets[0].getsockname()[1]))
+        line = await WebSocket.open(request(server.sockets[0].getsockname()[1]))
         shell = await Shell.start(["sh", "-c", "echo hello; sleep 60"], 80, 24)
-        way_in = WayIn("127.0.0.1", 22, "ann", "ssh-ed25519 AAAA")
-        session = Session(TerminalSpec("trm_1", "alc_1", "baremetal"), way_in, tmp_path)
+        ssh_target = SshTarget("127.0.0.1", 22, "ann", "ssh-ed25519 AAAA")
+        session = Session(TerminalSpec("trm_1", "alc_1", "baremetal"), ssh_target, tmp_path)
         before = asyncio.all_tasks()
         carried = asyncio.create_task(session._carry(line, shell, LoginFiles(tmp_path / "trm_1")))
         await session.opened
@@ -207,8 +207,8 @@ async def test_a_server_that_hangs_up_is_noticed() -> None:
         await connection.close()
 
     async with serve(leave, "127.0.0.1", 0) as server, asyncio.timeout(SECONDS):
-        socket = await WebSocket.open(opening(server.sockets[0].getsockname()[1]))
-        with pytest.raises(SocketGone):
+        socket = await WebSocket.open(request(server.sockets[0].getsockname()[1]))
+        with pytest.raises(SocketClosed):
             await socket.receive()
         await socket.close()
 
@@ -220,13 +220,13 @@ async def test_a_refusal_is_told_with_its_code() -> None:
 
     async with serve(echo, "127.0.0.1", 0, process_request=refuse) as server, asyncio.timeout(SECONDS):
         with pytest.raises(wire.Refused) as refused:
-            await WebSocket.open(opening(server.sockets[0].getsockname()[1]))
+            await WebSocket.open(request(server.sockets[0].getsockname()[1]))
     assert (refused.value.status, refused.value.code) == (403, "node_retired")
 
 
 async def test_a_server_that_is_not_there_is_unreachable() -> None:
     with pytest.raises(wire.Unreachable):
-        await WebSocket.open(opening(1))
+        await WebSocket.open(request(1))
 
 
 @given(st.binary(max_size=100), st.binary(min_size=4, max_size=4))
@@ -237,10 +237,10 @@ def test_a_mask_is_taken_off_by_the_same_mask(data: bytes, key: bytes) -> None:
 
 async def test_a_server_that_is_away_is_passed_over() -> None:
     async with serve(echo, "127.0.0.1", 0) as server, asyncio.timeout(SECONDS):
-        there = opening(server.sockets[0].getsockname()[1])
-        socket = await _connect([opening(1), there])
+        there = request(server.sockets[0].getsockname()[1])
+        socket = await _connect([request(1), there])
         await socket.send(b"x")
         assert await socket.receive() == b"x"
         await socket.close()
     with pytest.raises(wire.Unreachable):
-        await _connect([opening(1), opening(1)])
+        await _connect([request(1), request(1)])

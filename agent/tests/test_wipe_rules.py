@@ -15,7 +15,7 @@ import pytest
 from gpuaas_agent import program
 from gpuaas_agent.expectations import canonical_sha256, parse_terms
 from gpuaas_agent.failures import SpecInvalid, TaskFailure
-from gpuaas_agent.host import kernel_state, living, manifest, processes, restart
+from gpuaas_agent.host import kernel_state, manifest, processes, restart, volatile_files
 from gpuaas_agent.host.agent_checks import AgentFiles
 from gpuaas_agent.host.checks import NotExamined, check, wire
 from gpuaas_agent.host.manifest import Entry
@@ -33,7 +33,7 @@ def file(content: str = "", *, size: int = 0, mode: int = 0o644, uid: int = 0, k
 def explained(path: str, before: Entry | None, now: Entry | None) -> bool:
     old = {path: before} if before else {}
     new = {path: now} if now else {}
-    return living.unexplained(old, new, manifest.compare(old, new)).total == 0
+    return volatile_files.unexplained(old, new, manifest.compare(old, new)).total == 0
 
 
 SHUT = hashlib.sha256(CLOSED_TEXT.encode()).hexdigest()
@@ -80,9 +80,9 @@ def test_the_configuration_passes_only_with_the_content_that_the_platform_sent()
     path, digest = "/etc/gpuaas/agent.json", "d" * 64
     before, now = {path: file("a")}, {path: file(digest, mode=0o600)}
     difference = manifest.compare(before, now)
-    assert living.unexplained(before, now, difference, {path: digest}).total == 0
-    assert living.unexplained(before, now, difference, {path: "e" * 64}).total == 1
-    assert living.unexplained(before, now, difference).total == 1
+    assert volatile_files.unexplained(before, now, difference, {path: digest}).total == 0
+    assert volatile_files.unexplained(before, now, difference, {path: "e" * 64}).total == 1
+    assert volatile_files.unexplained(before, now, difference).total == 1
 
 
 def test_a_process_that_runs_another_content_or_a_removed_file_is_named(tmp_path: Path) -> None:

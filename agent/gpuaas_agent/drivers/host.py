@@ -12,26 +12,26 @@ from gpuaas_agent import log
 from gpuaas_agent.allocations import (
     AllocationLedger,
     AllocationRecord,
-    is_taken_back_anew,
-    keys_taken_back,
     live_grants,
+    revoked_keys,
+    revokes_access,
     stored_grants,
 )
 from gpuaas_agent.commands import Deadline
 from gpuaas_agent.config import Config
 from gpuaas_agent.drivers.host_release import HostRelease
-from gpuaas_agent.drivers.seam import Plan, TaskContext, WayIn
+from gpuaas_agent.drivers.seam import Plan, SshTarget, TaskContext
 from gpuaas_agent.failures import TaskFailure
 from gpuaas_agent.host import accounts, drives, marker, processes, sshd, units
 from gpuaas_agent.host.baseline import (
+    AgentFolders,
     Baseline,
     BaselineStore,
-    Surroundings,
     observe,
 )
+from gpuaas_agent.host.host_target import HostBaseline, HostTarget
 from gpuaas_agent.host.inspection import Inspection, wire
 from gpuaas_agent.host.sessions import SessionScope, end_sessions
-from gpuaas_agent.host.whole_host import HostBefore, WholeHost
 from gpuaas_agent.phases import Step
 from gpuaas_agent.specs import AccessSpec, InspectSpec, ProvisionSpec, ReleaseSpec
 
@@ -51,9 +51,9 @@ class HostDriver:
         self._access = threading.Lock()
         # Whom the host's certificate names is decided and written in one go: a renewal must not undo a provision's.
         self._certificate = threading.Lock()
-        self._surroundings = Surroundings(str(config.state_dir), str(config.slice_dir))
+        self._folders = AgentFolders(str(config.state_dir), str(config.slice_dir))
         self._release = HostRelease(
-            config, ledger, self._ssh, self._store, self._surroundings, self._load_baseline, self._end_strangers
+            config, ledger, self._ssh, self._store, self._folders, self._load_baseline, self._end_foreign_processes
         )
 
     def prepare(self, context: TaskContext) -> None:
@@ -70,7 +70,7 @@ class HostDriver:
         with self._lock:
             if self._fresh or self._ledger.unproven():
                 return
-            baseline = observe(self._surroundings, Deadline.after(_BASELINE_SECONDS))
+            baseline = observe(self._folders, Deadline.after(_BASELINE_SECONDS))
             # A slice needs no baseline and waits for none: one that came meanwhile is in what was seen.
             if not self._ledger.unproven():
                 self._keep(baseline)
@@ -87,7 +87,7 @@ class HostDriver:
             grants = live_grants(record, now)
             if len(grants) < len(record.grants):
                 self._ssh.write_grants(record.login_user, grants, now)
-                end_sessions((), keys_taken_back(record, grants), SessionScope(record.login_user))
+                end_sessions((), revoked_keys(record, grants), SessionScope(record.login_user))
                 self._ledger.change(record.allocation_id, grants=stored_grants(grants))
                 log.event("grants_expired", allocation_id=record.allocation_id)
 
@@ -104,9 +104,9 @@ class HostDriver:
         sshd.reload(context.deadline)
         sshd.require_served(certificate, "127.0.0.1", self._config.ssh_port, context.deadline)
 
-    def way_in(self, allocation_id: str) -> WayIn:
+    def ssh_target(self, allocation_id: str) -> SshTarget:
         record = self._ledger.require_served(allocation_id)
-        return WayIn("127.0.0.1", self._config.ssh_port, record.login_user, self._ssh.host_public_key())
+        return SshTarget("127.0.0.1", self._config.ssh_port, record.login_user, self._ssh.host_public_key())
 
     def provision(self, spec: ProvisionSpec, context: TaskContext) -> Plan:
         plan = Plan()
@@ -150,8 +150,8 @@ class HostDriver:
         def open_access() -> None:
             self._ssh.install()
             self._ssh.revoke_serials(access, context.deadline)
-            self._ssh.admit(access, datetime.now(UTC))
-            self._ssh.reopen()
+            self._ssh.grant_access(access, datetime.now(UTC))
+            self._ssh.allow_logins()
 
         def ready() -> str:
             sshd.check_configuration(context.deadline)
@@ -179,9 +179,9 @@ class HostDriver:
             record = self._ledger.require_here(spec.allocation_id)
             self._ssh.revoke_serials(spec, context.deadline)
             with self._access:
-                self._ssh.admit(spec, datetime.now(UTC))
-                silent = SessionScope(spec.login_user) if is_taken_back_anew(record, spec) else None
-                ended = end_sessions(spec.revoked_serials, keys_taken_back(record, spec.grants), silent)
+                self._ssh.grant_access(spec, datetime.now(UTC))
+                silent = SessionScope(spec.login_user) if revokes_access(record, spec) else None
+                ended = end_sessions(spec.revoked_serials, revoked_keys(record, spec.grants), silent)
                 self._ledger.put(record.with_access(spec, context.task))
             return f"{len(spec.grants)} grants, {len(spec.revoked_serials)} revoked serials, {ended} sessions ended"
 
@@ -194,11 +194,11 @@ class HostDriver:
             record = self._ledger.require_served(spec.allocation_id)
             digest, before = self._load_baseline()
             plan.evidence["baseline_sha256"] = digest
-            known = HostBefore(before, self._store.blobs, _provisioned(record))
-            place = WholeHost(known, self._surroundings, context.deadline)
-            looks, times = Inspection.of(spec, place, record.login_user).until_settled(context.deadline)
-            plan.result.update(wire(looks, times))
-            return f"{len(looks)} checks, looked {times} times"
+            known = HostBaseline(before, self._store.blobs, _provisioned(record))
+            target = HostTarget(known, self._folders, context.deadline)
+            checks, times = Inspection.of(spec, target, record.login_user).run_until_settled(context.deadline)
+            plan.result.update(wire(checks, times))
+            return f"{len(checks)} checks, looked {times} times"
 
         plan.steps = [Step("look", look)]
         return plan
@@ -210,7 +210,7 @@ class HostDriver:
             if self._is_anothers(spec.allocation_id):
                 return "not here: another allocation is served"
             record = self._ledger.change(spec.allocation_id, released=True)
-            self._ssh.shut_out()
+            self._ssh.deny_logins()
             for user in {spec.login_user, record.login_user if record else ""} - {""}:
                 accounts.disable_user(user, context.deadline)
             return self._reload_or_stop_ssh(context.deadline)
@@ -218,7 +218,7 @@ class HostDriver:
         def end_processes() -> str:
             if self._is_anothers(spec.allocation_id):
                 return "not here: another allocation is served"
-            ended = self._end_strangers(context.deadline)
+            ended = self._end_foreign_processes(context.deadline)
             plan.evidence["processes_ended"] = ended
             return f"{ended} processes ended"
 
@@ -266,7 +266,7 @@ class HostDriver:
     def _ensure_baseline(self, deadline: Deadline) -> str:
         with self._lock:
             if not self._store.exists():
-                self._keep(observe(self._surroundings, deadline))
+                self._keep(observe(self._folders, deadline))
             return self._store.load()[0]
 
     def _keep(self, baseline: Baseline) -> None:
@@ -284,7 +284,7 @@ class HostDriver:
                 )
             return self._store.load()
 
-    def _end_strangers(self, deadline: Deadline) -> int:
+    def _end_foreign_processes(self, deadline: Deadline) -> int:
         _, before = self._load_baseline()
 
         def stop_foreign_units() -> None:
@@ -292,7 +292,7 @@ class HostDriver:
             units.stop(units.foreign(now, set(before.live.units), before.unit_files), deadline)
 
         stop_foreign_units()
-        ended, left = processes.end(lambda: processes.strangers(before.knows_process), stop_foreign_units, deadline)
+        ended, left = processes.end(lambda: processes.foreign(before.knows_process), stop_foreign_units, deadline)
         if left:
             raise TaskFailure(
                 "processes_remain",

@@ -15,7 +15,7 @@ from gpuaas_agent.drivers.seam import Plan, TaskContext
 from gpuaas_agent.failures import TaskFailure
 from gpuaas_agent.host import drives, marker, processes, restart, sshd, verify
 from gpuaas_agent.host.agent_checks import AgentFiles
-from gpuaas_agent.host.baseline import Baseline, BaselineStore, Surroundings, copied_contents, observe_live
+from gpuaas_agent.host.baseline import AgentFolders, Baseline, BaselineStore, copied_contents, observe_live
 from gpuaas_agent.host.checks import Check, Finding, NotExamined, check, wire
 from gpuaas_agent.host.restart import WipeProgress, WipeProgressStore
 from gpuaas_agent.host.wipe import Wiper
@@ -29,9 +29,9 @@ class HostRelease:
     ledger: AllocationLedger
     ssh: sshd.SshFiles
     store: BaselineStore
-    surroundings: Surroundings
+    folders: AgentFolders
     load_baseline: Callable[[], tuple[str, Baseline]]
-    end_strangers: Callable[[Deadline], int]
+    end_foreign_processes: Callable[[Deadline], int]
 
     @property
     def _progress(self) -> WipeProgressStore:
@@ -44,12 +44,12 @@ class HostRelease:
         progress = self._progress.begin(spec.allocation_id, context.generation)
         restarts = spec.terms.grade == "rebooted"
         plan, deadline = Plan(), context.deadline
-        wiper = Wiper(before, self.surroundings, self.store.blobs, self.config.golden_root)
+        wiper = Wiper(before, self.folders, self.store.blobs, self.config.golden_root)
         steps = _WipeSteps(self, spec, context, plan, wiper, before)
         first = not (restarts and restart.has_restarted(progress))
         if first:
             plan.steps += [
-                Step("end_processes", lambda: f"{self.end_strangers(deadline)} ended"),
+                Step("end_processes", lambda: f"{self.end_foreign_processes(deadline)} ended"),
                 Step("unmount", lambda: wiper.unmount_extra(deadline)),
                 Step("restore_files", wiper.restore_files),
             ]
@@ -60,7 +60,7 @@ class HostRelease:
             ]
         plan.steps += [
             Step("end_replaced", lambda: wiper.end_replaced(deadline)),
-            Step("end_strangers", lambda: f"{self.end_strangers(deadline)} ended"),
+            Step("end_strangers", lambda: f"{self.end_foreign_processes(deadline)} ended"),
             Step("empty_scratch", wiper.empty_scratch),
             Step("restore_kernel", lambda: wiper.restore_kernel(deadline)),
             Step("erase_drives", steps.erase_drives, when=spec.terms.erase_drives),
@@ -101,9 +101,9 @@ class HostRelease:
             for record in self.ledger.others_unproven(spec.allocation_id):
                 self.ledger.change(record.allocation_id, verified=True)
             self.ledger.change(spec.allocation_id, verified=True, released=True)
-            if self.ssh.reopen():
+            if self.ssh.allow_logins():
                 sshd.reload(context.deadline)
-            self.store.refresh_live(observe_live(self.surroundings, context.deadline))
+            self.store.refresh_live(observe_live(self.folders, context.deadline))
             return "baseline refreshed"
 
         plan.steps = [Step("look", look), Step("settle", settle)]
@@ -116,7 +116,7 @@ class HostRelease:
         wipe had ended before it, and nobody was let in since.
         """
         _, before = self.load_baseline()
-        wiper = Wiper(before, self.surroundings, self.store.blobs, self.config.golden_root)
+        wiper = Wiper(before, self.folders, self.store.blobs, self.config.golden_root)
         return f"{wiper.empty_scratch()}, {wiper.clean_logs(deadline)}"
 
     def drives(self, spec: ReleaseSpec) -> tuple[str, ...]:
@@ -128,9 +128,11 @@ class HostRelease:
     def _checks(self, spec: ReleaseSpec, context: TaskContext, digest: str, before: Baseline) -> list[Check]:
         record = self.ledger.get(spec.allocation_id)
         text = spec.terms.restore.configuration
-        told = {} if text is None else {str(self.config.source): hashlib.sha256(text.encode()).hexdigest()}
+        sent_digests = {} if text is None else {str(self.config.source): hashlib.sha256(text.encode()).hexdigest()}
         planted = record.marker if record else None
-        checks = verify.Verifier(before, self.surroundings, planted, context.deadline, spec.provisioned, told).checks()
+        checks = verify.Verifier(
+            before, self.folders, planted, context.deadline, spec.provisioned, sent_digests
+        ).checks()
         blobs = copied_contents(before.files)
         checks.append(check("agent_state", lambda: _look_at_state(context, blobs, digest), "agent"))
         checks += self._agent_files().checks(spec.terms)
@@ -174,7 +176,7 @@ class _WipeSteps:
         return self.context.own_state.rewrite(self.spec.allocation_id, self.spec.terms.restore, blobs)
 
     def restart(self, store: WipeProgressStore, progress: WipeProgress) -> None:
-        self.release.ssh.shut_out()
+        self.release.ssh.deny_logins()
         restart.restart(store, progress, self.context.deadline)
 
     def erase_drives(self) -> str:
@@ -187,7 +189,7 @@ class _WipeSteps:
         ssh, address = self.release.ssh, self.release.config.effective_address()
         ssh.write_host_certificate(self.context.certify_host(None, ssh.renew_host_key(), address))
         ssh.install()
-        ssh.shut_out()
+        ssh.deny_logins()
 
     def restart_ssh(self) -> str:
         sshd.check_configuration(self.context.deadline)
@@ -199,7 +201,7 @@ class _WipeSteps:
 def _look_at_state(context: TaskContext, blobs: dict[str, str], baseline_sha256: str) -> Finding:
     if context.own_state is None:
         raise NotExamined("there is no agent around")
-    return context.own_state.strangers(blobs, baseline_sha256)
+    return context.own_state.foreign_entries(blobs, baseline_sha256)
 
 
 def _look_for_restart(progress: WipeProgress | None) -> Finding:

@@ -15,15 +15,15 @@ from gpuaas_agent import log
 from gpuaas_agent.allocations import (
     AllocationLedger,
     AllocationRecord,
-    is_taken_back_anew,
-    keys_taken_back,
     live_grants,
+    revoked_keys,
+    revokes_access,
     stored_grants,
 )
 from gpuaas_agent.config import Config
 from gpuaas_agent.drivers.lab_slice import LabSlice
-from gpuaas_agent.drivers.seam import Plan, TaskContext, WayIn
-from gpuaas_agent.drivers.slice_place import SlicePlace
+from gpuaas_agent.drivers.seam import Plan, SshTarget, TaskContext
+from gpuaas_agent.drivers.slice_target import SliceTarget
 from gpuaas_agent.failures import TaskFailure
 from gpuaas_agent.host import cgroups, drives, inspection, marker, mounts, processes, sshd, units
 from gpuaas_agent.host.checks import Check, Finding, check, wire
@@ -74,7 +74,7 @@ class LabContainerDriver:
             if len(grants) < len(record.grants):
                 slice_.ssh.write_grants(record.login_user, grants, now)
                 silent = SessionScope(record.login_user, slice_.name)
-                end_sessions((), keys_taken_back(record, grants), silent)
+                end_sessions((), revoked_keys(record, grants), silent)
                 self._ledger.change(record.allocation_id, grants=stored_grants(grants))
                 log.event("grants_expired", allocation_id=record.allocation_id)
 
@@ -90,11 +90,11 @@ class LabContainerDriver:
             through = ("nsenter", f"--net=/run/netns/{slice_.name}")
             sshd.require_served(certificate, record.address, 22, context.deadline, through)
 
-    def way_in(self, allocation_id: str) -> WayIn:
+    def ssh_target(self, allocation_id: str) -> SshTarget:
         """From inside the slice's network: macvlan keeps a host from its own slices."""
         record, slice_ = self._ledger.require_served(allocation_id), self._find(allocation_id)
         through = ("nsenter", f"--net=/run/netns/{slice_.name}")
-        return WayIn(record.address, 22, record.login_user, slice_.ssh.host_public_key(), through)
+        return SshTarget(record.address, 22, record.login_user, slice_.ssh.host_public_key(), through)
 
     def provision(self, spec: ProvisionSpec, context: TaskContext) -> Plan:
         plan = Plan()
@@ -106,7 +106,7 @@ class LabContainerDriver:
             certificate = context.certify_host(spec.allocation_id, slice_.ssh.host_public_key(), str(slice_.address.ip))
             slice_.ssh.write_host_certificate(certificate)
             slice_.ssh.revoke_serials(access, deadline)
-            slice_.ssh.admit(access, datetime.now(UTC))
+            slice_.ssh.grant_access(access, datetime.now(UTC))
 
         def mount() -> None:
             record = self._ledger.get(spec.allocation_id)
@@ -117,7 +117,7 @@ class LabContainerDriver:
             greeting = slice_.wait_ready(deadline)
             plan.evidence.update({"ssh_greeting": greeting, "slice": slice_.name})
             plan.evidence["gpu_nodes"] = slice_.devices()
-            SlicePlace(slice_, deadline).remember()
+            SliceTarget(slice_, deadline).remember()
             plan.result["ssh"] = {
                 "address": str(slice_.address.ip),
                 "port": 22,
@@ -140,10 +140,10 @@ class LabContainerDriver:
             slice_ = self._find(spec.allocation_id)
             slice_.ssh.revoke_serials(spec, context.deadline)
             with self._access:
-                slice_.ssh.admit(spec, datetime.now(UTC))
-                anew = is_taken_back_anew(record, spec)
+                slice_.ssh.grant_access(spec, datetime.now(UTC))
+                anew = revokes_access(record, spec)
                 silent = SessionScope(spec.login_user, slice_.name) if anew else None
-                ended = end_sessions(spec.revoked_serials, keys_taken_back(record, spec.grants), silent)
+                ended = end_sessions(spec.revoked_serials, revoked_keys(record, spec.grants), silent)
                 self._ledger.put(record.with_access(spec, context.task))
             return f"{len(spec.grants)} grants, {len(spec.revoked_serials)} revoked serials, {ended} sessions ended"
 
@@ -155,11 +155,11 @@ class LabContainerDriver:
         def look() -> str:
             record = self._ledger.require_served(spec.allocation_id)
             planted = record.marker.paths if record.marker else ()
-            place = SlicePlace(self._find(spec.allocation_id), context.deadline, planted)
-            wanted = inspection.Inspection.of(spec, place, record.login_user)
-            looks, times = wanted.until_settled(context.deadline)
-            plan.result.update(inspection.wire(looks, times))
-            return f"{len(looks)} checks, looked {times} times"
+            target = SliceTarget(self._find(spec.allocation_id), context.deadline, planted)
+            requested = inspection.Inspection.of(spec, target, record.login_user)
+            checks, times = requested.run_until_settled(context.deadline)
+            plan.result.update(inspection.wire(checks, times))
+            return f"{len(checks)} checks, looked {times} times"
 
         plan.steps = [Step("look", look)]
         return plan
@@ -169,7 +169,7 @@ class LabContainerDriver:
 
         def close_access() -> None:
             self._ledger.change(spec.allocation_id, released=True)
-            slice_.ssh.dismiss()
+            slice_.ssh.revoke_access()
 
         def halt() -> None:
             slice_.halt(context.deadline)

@@ -38,7 +38,7 @@ class TaskContext:
 
 
 @dataclass(frozen=True)
-class WayIn:
+class SshTarget:
     """How the agent itself logs in to an allocation by SSH. `through`: a command that leads to where it answers."""
 
     address: str
@@ -72,7 +72,7 @@ class Driver(Protocol):
     def renew_host_certificates(self, context: TaskContext) -> None:
         """Give every sshd that serves here a new certificate before its old one ends, and see that it is served."""
 
-    def way_in(self, allocation_id: str) -> WayIn:
+    def ssh_target(self, allocation_id: str) -> SshTarget:
         """For a terminal in an allocation that is served here."""
 
     def provision(self, spec: ProvisionSpec, context: TaskContext) -> Plan: ...

@@ -19,7 +19,7 @@ _COMM_LENGTH = 15
 _LARGEST_ENVIRONMENT = 1 << 20
 
 
-def belonging(
+def find_app_processes(
     processes: Sequence[Process], footprint: Footprint, uids: frozenset[int], instance_id: str
 ) -> dict[int, str]:
     """pid → why it is the app's."""

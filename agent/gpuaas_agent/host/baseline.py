@@ -65,7 +65,7 @@ class Baseline:
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class AgentFolders:
     """Folders that are the agent's own and change by themselves; a tenant may still hide there."""
 
     state_dir: str
@@ -85,25 +85,25 @@ class Surroundings:
         return mounts.stable(mounts.table(), ("/run/netns",))
 
 
-def observe_live(surroundings: Surroundings, deadline: Deadline) -> LiveState:
+def observe_live(folders: AgentFolders, deadline: Deadline) -> LiveState:
     running = processes.snapshot()
     return LiveState(
         boot_id=processes.boot_id(),
         instances=frozenset(process.instance for process in running),
         likenesses=frozenset(process.likeness for process in running),
         ports=frozenset(ports.listening()),
-        mounts=tuple(sorted(mount.label for mount in surroundings.mount_points())),
+        mounts=tuple(sorted(mount.label for mount in folders.mount_points())),
         units=frozenset(units.present(deadline)),
         run_entries=frozenset(os.listdir("/run")),
         kernel=kernel_state.observe(deadline),
     )
 
 
-def observe(surroundings: Surroundings, deadline: Deadline) -> Baseline:
+def observe(folders: AgentFolders, deadline: Deadline) -> Baseline:
     return Baseline(
-        files=manifest.scan(surroundings.excluded),
+        files=manifest.scan(folders.excluded),
         unit_files=frozenset(units.files()),
-        live=observe_live(surroundings, deadline),
+        live=observe_live(folders, deadline),
     )
 
 

@@ -94,7 +94,7 @@ def others() -> list[Process]:
     ]
 
 
-def strangers(known: Callable[[Process], bool]) -> list[Process]:
+def foreign(known: Callable[[Process], bool]) -> list[Process]:
     return [process for process in others() if not known(process)]
 
 

@@ -18,7 +18,7 @@ _IMMUTABLE_OR_APPEND = 0x10 | 0x20
 def remove(path: str) -> bool:
     """Remove a file or a whole folder. False when something of it stays; verify will see it."""
     try:
-        return insist(path, lambda: _remove_once(path))
+        return retry_unlocked(path, lambda: _remove_once(path))
     except FileNotFoundError:
         return True
     except OSError as problem:
@@ -33,7 +33,7 @@ def _remove_once(path: str) -> None:
         os.unlink(path)
 
 
-def insist(path: str, action: Callable[[], None]) -> bool:
+def retry_unlocked(path: str, action: Callable[[], None]) -> bool:
     """Try; when the file is marked immutable, take the mark away and try again."""
     try:
         action()

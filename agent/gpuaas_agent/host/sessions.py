@@ -56,31 +56,31 @@ def end_sessions(serials: Collection[int], keys: Collection[str], silent: Sessio
     processes = snapshot()
     doomed = set()
     for process in processes:
-        if any(is_by(line, serials, keys) for line in ways_in(process.pid)):
+        if any(is_authenticated_by(line, serials, keys) for line in auth_info_lines(process.pid)):
             connection = connection_of(process, processes)
             if connection is not None:
                 doomed.add(connection)
     if silent is not None:
-        doomed |= _silent_for_a_while(silent)
+        doomed |= _unidentified_repeatedly(silent)
     for pid in doomed:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGTERM)
     return len(doomed)
 
 
-def _silent_for_a_while(scope: SessionScope) -> set[int]:
+def _unidentified_repeatedly(scope: SessionScope) -> set[int]:
     """Processes come and go while we look: what is silent is so at each of several looks."""
-    silent = {one.instance: one.pid for one in silent_connections(snapshot(), scope, _is_told)}
+    silent = {one.instance: one.pid for one in unidentified_connections(snapshot(), scope, _has_auth_info)}
     for _ in range(_LOOKS - 1):
         if silent:
             time.sleep(_PAUSE_SECONDS)
-            again = silent_connections(snapshot(), scope, _is_told)
+            again = unidentified_connections(snapshot(), scope, _has_auth_info)
             silent = {one.instance: one.pid for one in again if one.instance in silent}
     return set(silent.values())
 
 
-def silent_connections(
-    processes: Sequence[Process], scope: SessionScope, is_told: Callable[[int], bool]
+def unidentified_connections(
+    processes: Sequence[Process], scope: SessionScope, has_auth_info: Callable[[int], bool]
 ) -> list[Process]:
     """Connections that run something, and nothing that still knows by which way it came.
 
@@ -96,7 +96,7 @@ def silent_connections(
         for one in processes
         if one.pid in served
         and scope.includes(one)
-        and not any(_is_copy(process, one) or is_told(process.pid) for process in served[one.pid])
+        and not any(_is_copy(process, one) or has_auth_info(process.pid) for process in served[one.pid])
     ]
 
 
@@ -104,11 +104,11 @@ def _is_copy(process: Process, connection: Process) -> bool:
     return (process.executable, process.command) == (connection.executable, connection.command)
 
 
-def _is_told(pid: int) -> bool:
-    return bool(ways_in(pid))
+def _has_auth_info(pid: int) -> bool:
+    return bool(auth_info_lines(pid))
 
 
-def is_by(line: str, serials: Collection[int], keys: Collection[str]) -> bool:
+def is_authenticated_by(line: str, serials: Collection[int], keys: Collection[str]) -> bool:
     """`publickey TYPE BASE64`, as sshd writes it for each method that was passed."""
     method, _, identity = line.strip().partition(" ")
     if method != "publickey":
@@ -152,7 +152,7 @@ def _is_of_root(process: Process | None) -> bool:
     return process is not None and process.uid == 0 and (process.pid == 1 or process.name.startswith("sshd"))
 
 
-def ways_in(pid: int) -> list[str]:
+def auth_info_lines(pid: int) -> list[str]:
     """A session may end while we look, and may have closed its environment to us: then it is nobody's we know."""
     with contextlib.suppress(OSError):
         for entry in _read(f"/proc/{pid}/environ").split(b"\0"):

@@ -72,7 +72,7 @@ class SshFiles:
     def trust(self, user_ca_keys: Sequence[str]) -> None:
         self._write(f"{_OURS}/user_ca.pub", "".join(f"{key}\n" for key in user_ca_keys))
 
-    def admit(self, access: AccessSpec, now: datetime) -> None:
+    def grant_access(self, access: AccessSpec, now: datetime) -> None:
         """Keys first, the principal last: a login works when the whole list is in place."""
         self.trust(access.user_ca_keys)
         self.write_grants(access.login_user, access.grants, now)
@@ -104,7 +104,7 @@ class SshFiles:
             fresh.chmod(0o644)
             os.replace(fresh, target)
 
-    def dismiss(self) -> None:
+    def revoke_access(self) -> None:
         """Take back every principal, every grant, and the trust in the authorities."""
         for folder in ("principals", "keys"):
             for path in (self._root / _OURS / folder).glob("*"):
@@ -112,12 +112,12 @@ class SshFiles:
         if (self._root / _OURS).exists():
             self.trust(())
 
-    def shut_out(self) -> None:
+    def deny_logins(self) -> None:
         """Nobody is admitted any more, whatever a tenant put into home folders."""
-        self.dismiss()
+        self.revoke_access()
         self._write(CLOSED, CLOSED_TEXT)
 
-    def reopen(self) -> bool:
+    def allow_logins(self) -> bool:
         closed = (self._root / CLOSED).exists()
         (self._root / CLOSED).unlink(missing_ok=True)
         return closed

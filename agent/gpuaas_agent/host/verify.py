@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 from gpuaas_agent.allocations import Marker
 from gpuaas_agent.commands import Deadline
-from gpuaas_agent.host import kernel_state, living, manifest, marker, ports, processes, sshd, units
-from gpuaas_agent.host.baseline import Baseline, Surroundings
+from gpuaas_agent.host import kernel_state, manifest, marker, ports, processes, sshd, units, volatile_files
+from gpuaas_agent.host.baseline import AgentFolders, Baseline
 from gpuaas_agent.host.checks import Check, Finding, NotExamined, check
 from gpuaas_agent.host.programs import Programs
 from gpuaas_agent.host.wipe import SCRATCH, is_run_litter, scratch_litter
@@ -26,15 +26,17 @@ _CRON_FOLDERS = ("/etc/cron", "/etc/anacrontab", "/var/spool/cron/", "/var/spool
 @dataclass
 class Verifier:
     baseline: Baseline
-    surroundings: Surroundings
+    folders: AgentFolders
     planted: Marker | None
     deadline: Deadline
     provisioned: bool = True
-    told: Mapping[str, str] = field(default_factory=dict)  # digests of files that the platform itself has sent
+    sent_digests: Mapping[str, str] = field(default_factory=dict)  # digests of files that the platform itself has sent
 
     def checks(self) -> list[Check]:
-        before, now = self.baseline.files, manifest.scan(self.surroundings.excluded)
-        difference = living.unexplained(before, now, manifest.compare(before, now), self.told).describe()
+        before, now = self.baseline.files, manifest.scan(self.folders.excluded)
+        difference = volatile_files.unexplained(
+            before, now, manifest.compare(before, now), self.sent_digests
+        ).describe()
         examined = len(now)
         return [
             check("marker", self._marker, "agent"),
@@ -59,7 +61,7 @@ class Verifier:
 
     def _files(self, difference: list[str], examined: int) -> Finding:
         litter = [f"left {path}" for folder in SCRATCH for path in scratch_litter(folder)]
-        litter += [f"left {path}" for path in self.surroundings.hidden()]
+        litter += [f"left {path}" for path in self.folders.hidden()]
         litter += [
             f"left /run/{name}"
             for name in set(os.listdir("/run")) - self.baseline.live.run_entries
@@ -78,7 +80,7 @@ class Verifier:
 
     def _processes(self) -> Finding:
         """Also the first process and the agent's own: by what they run, not by what they are called."""
-        left = processes.strangers(self.baseline.explains_process)
+        left = processes.foreign(self.baseline.explains_process)
         running = processes.snapshot()
         replaced = Programs(self.baseline.files).replaced(running)
         found = [process.describe() for process in left]
@@ -96,7 +98,7 @@ class Verifier:
         return sum("/.ssh" in path for path in now), found
 
     def _mounts(self) -> Finding:
-        now = [mount.label for mount in self.surroundings.mount_points()]
+        now = [mount.label for mount in self.folders.mount_points()]
         before = list(self.baseline.live.mounts)
         extra = []
         for label in now:

@@ -15,10 +15,10 @@ from pathlib import Path
 
 from gpuaas_agent import commands, log
 from gpuaas_agent.commands import Deadline
-from gpuaas_agent.host import kernel_state, living, manifest, mounts, processes, units
-from gpuaas_agent.host.baseline import Baseline, Surroundings
+from gpuaas_agent.host import kernel_state, manifest, mounts, processes, units, volatile_files
+from gpuaas_agent.host.baseline import AgentFolders, Baseline
 from gpuaas_agent.host.programs import Programs
-from gpuaas_agent.host.removal import clear_flags, insist, remove
+from gpuaas_agent.host.removal import clear_flags, remove, retry_unlocked
 
 SCRATCH = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108
 
@@ -26,7 +26,7 @@ SCRATCH = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108
 @dataclass
 class Wiper:
     baseline: Baseline
-    surroundings: Surroundings
+    folders: AgentFolders
     blobs: Path
     golden_root: Path | None
     removed: int = 0
@@ -35,7 +35,7 @@ class Wiper:
     def unmount_extra(self, deadline: Deadline) -> str:
         expected = list(self.baseline.live.mounts)
         extra = []
-        for mount in self.surroundings.mount_points():
+        for mount in self.folders.mount_points():
             if mount.label in expected:
                 expected.remove(mount.label)
             else:
@@ -45,8 +45,8 @@ class Wiper:
         return f"{len(extra)} extra mounts"
 
     def restore_files(self) -> str:
-        now = manifest.scan(self.surroundings.excluded)
-        difference = living.unexplained(self.baseline.files, now, manifest.compare(self.baseline.files, now))
+        now = manifest.scan(self.folders.excluded)
+        difference = volatile_files.unexplained(self.baseline.files, now, manifest.compare(self.baseline.files, now))
         # Deepest first, so that folders are empty when their turn comes.
         for path in sorted(difference.added, key=len, reverse=True):
             self.removed += remove(path)
@@ -72,7 +72,7 @@ class Wiper:
             if other and not self._recreate(path, entry):
                 log.warning("file_not_restorable", path=path)
                 return path.startswith("/var/cache/") and remove(path)
-            return insist(path, lambda: _set_metadata(path, entry))
+            return retry_unlocked(path, lambda: _set_metadata(path, entry))
         except OSError as problem:
             log.warning("file_not_restored", path=path, message=str(problem))
             return False
@@ -101,14 +101,14 @@ class Wiper:
             found = manifest.read(str(copy))
             if found is not None and found.kind == "file" and found.content == entry.content:
                 return copy
-        return Path(os.devnull) if living.is_log(path) else None
+        return Path(os.devnull) if volatile_files.is_log(path) else None
 
     def empty_scratch(self) -> str:
         before = self.removed
         for folder in SCRATCH:
             for path in scratch_litter(folder):
                 self.removed += remove(path)
-        for path in self.surroundings.hidden():
+        for path in self.folders.hidden():
             self.removed += remove(path)
         for name in set(os.listdir("/run")) - self.baseline.live.run_entries:
             if is_run_litter(name):

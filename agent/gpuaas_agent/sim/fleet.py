@@ -62,7 +62,7 @@ class SimFleet:
         self._connections: list[Connection] = []
 
     async def __aenter__(self) -> SimFleet:
-        waiting = asyncio.create_task(self._say_what_is_waited_for())
+        waiting = asyncio.create_task(self._log_wait())
         try:
             return await self._enter()
         finally:
@@ -112,7 +112,7 @@ class SimFleet:
         async with self._gate:
             await node.enter(token)
         try:
-            await node.poll_for_ever()
+            await node.poll_forever()
         except Refused as refusal:
             log.error("sim_node_refused", node_id=node.node_id, code=refusal.code)
             raise
@@ -127,7 +127,7 @@ class SimFleet:
                 life.result()
                 raise identity.EnrolmentFailed("a simulated node ended before it was ready")
 
-    async def _say_what_is_waited_for(self) -> None:
+    async def _log_wait(self) -> None:
         """A server that is not there is tried for ever: without a word, that looks like a hang."""
         pause = QUIET_SECONDS
         while True:

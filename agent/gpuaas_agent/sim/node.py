@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from gpuaas_agent import __version__, phases, protocol, signing, specs, tasks
+from gpuaas_agent import __version__, phases, protocol, signatures, specs, tasks
 from gpuaas_agent.claims import NOT_UNDERSTOOD
 from gpuaas_agent.failures import TaskFailure
 from gpuaas_agent.host import inspection
@@ -87,7 +87,7 @@ class SimNode:
         self._clock = Clock()
         self._trust = Trust({}, [], [])
         self._generations: dict[str, int] = {}
-        self._in_hand: set[str] = set()
+        self._accepted: set[str] = set()
         self._running: set[asyncio.Task[None]] = set()
         self._wait = 30
         self._host = SimHost(index)
@@ -95,20 +95,20 @@ class SimNode:
         self.trouble = ""  # why it does not get through at the moment
 
     async def enter(self, token: str) -> None:
-        await self._insist(lambda: self._enrol(token))
-        await self._insist(self._introduce)
+        await self._retry_until_answered(lambda: self._enrol(token))
+        await self._retry_until_answered(self._start_up)
         self.ready.set()
 
-    async def poll_for_ever(self) -> None:
+    async def poll_forever(self) -> None:
         said = time.monotonic() + self._behaviour.dice.uniform(0, HEARTBEAT_SECONDS)
         while True:
             if time.monotonic() - said > HEARTBEAT_SECONDS:
-                await self._insist(self._heartbeat)
-                await self._insist(self.renew_key)
+                await self._retry_until_answered(self._heartbeat)
+                await self._retry_until_answered(self.renew_key)
                 said = time.monotonic()
-            await self._insist(self._poll_once)
+            await self._retry_until_answered(self._poll_once)
 
-    async def _insist(self, action: Callable[[], Awaitable[object]]) -> None:
+    async def _retry_until_answered(self, action: Callable[[], Awaitable[object]]) -> None:
         pause = 0.2
         while True:
             try:
@@ -142,7 +142,7 @@ class SimNode:
                 return await self._enrol_as_before(token, facts, refusal)
             if refusal.code != "address_taken":
                 raise
-        self.address = make_other_address(signing.raw_public_key(self._key))
+        self.address = make_other_address(signatures.raw_public_key(self._key))
         facts = replace(facts, address=self.address)
         return await self._call("POST", "/enrol", enrol_request(token, self._key, facts))
 
@@ -162,7 +162,7 @@ class SimNode:
     async def renew_key(self) -> None:
         """Like a real agent, but for the disk."""
         if self._key_life.is_due(self._clock.now()):
-            await self._insist(self.rotate_key)
+            await self._retry_until_answered(self.rotate_key)
 
     async def rotate_key(self) -> None:
         """The old key is dead when the platform has the new one; calls that are under way wait for the end of it. When an
@@ -183,7 +183,7 @@ class SimNode:
             self._generation += 1
             self._key_life = life_from_answer(answer, self._clock.now())
 
-    async def _introduce(self) -> None:
+    async def _start_up(self) -> None:
         await self._heartbeat()
         await self._call("POST", "/inventory", make_inventory(self.index, self._gpus))
 
@@ -210,7 +210,7 @@ class SimNode:
         self._trust = Trust.from_answer(answer)
 
     async def _poll_once(self) -> None:
-        have = f"&have={','.join(sorted(self._in_hand))}" if self._in_hand else ""
+        have = f"&have={','.join(sorted(self._accepted))}" if self._accepted else ""
         answer = await self._call("GET", f"/tasks?wait={self._wait}{have}")
         received_at = time.time()
         offered = answer.get("tasks")
@@ -218,9 +218,9 @@ class SimNode:
             task = SignedTask(entry["envelope"], entry["kid"], entry["signature"])
             if task.kid not in self._trust.task_keys:
                 await self._heartbeat()
-            envelope = signing.verify_task(task, self._trust.task_keys, self.node_id)
-            if envelope.task_id not in self._in_hand:
-                self._in_hand.add(envelope.task_id)
+            envelope = signatures.verify_task(task, self._trust.task_keys, self.node_id)
+            if envelope.task_id not in self._accepted:
+                self._accepted.add(envelope.task_id)
                 receipt = TaskReceipt(self.index, self.node_id, envelope, received_at)
                 work = asyncio.create_task(self._work(receipt))
                 self._running.add(work)
@@ -234,15 +234,15 @@ class SimNode:
             await asyncio.sleep(self._behaviour.delay_seconds)
         result = chosen or await self._outcome(envelope, started)
         if envelope.kind == "wipe" and envelope.spec.get("shape") == "baremetal" and result.status == "succeeded":
-            await self._insist(self.rotate_key)
+            await self._retry_until_answered(self.rotate_key)
         connection = self._reporting
         path = f"/tasks/{envelope.task_id}/result"
         try:
-            await self._insist(lambda: self._call("POST", path, result.wire(), connection))
+            await self._retry_until_answered(lambda: self._call("POST", path, result.wire(), connection))
         except Refused:
             pass  # the server does not want it any more
         finally:
-            self._in_hand.discard(envelope.task_id)
+            self._accepted.discard(envelope.task_id)
 
     async def _outcome(self, envelope: Envelope, started: str) -> Result:
         highest = self._generations.get(envelope.resource_id, -1)
@@ -263,7 +263,7 @@ class SimNode:
                 return Result(envelope.generation, "succeeded", [phase], found, evidence)
             if envelope.kind == "wipe" and self._host.wipe(envelope.spec):
                 # As a host that comes back from a restart does.
-                await self._insist(lambda: self._heartbeat(self._reporting))
+                await self._retry_until_answered(lambda: self._heartbeat(self._reporting))
             return Result(envelope.generation, "succeeded", [phase], self._answer_to(envelope))
         except TaskFailure as problem:
             return Result(envelope.generation, "failed", [phase], failure=phases.failure_of(problem))
@@ -296,7 +296,7 @@ class SimNode:
             )
         if envelope.kind == "inspect":
             asked = specs.parse_inspect(spec)
-            return {**asked.echo(), **inspection.wire(inspection.nothing_found(asked), 1)}
+            return {**asked.echo(), **inspection.wire(inspection.empty_checks(asked), 1)}
         return {}
 
     async def _call(
@@ -320,7 +320,7 @@ class SimNode:
     ) -> dict[str, object]:
         body = b"" if payload is None else json.dumps(payload, separators=(",", ":")).encode()
         async with connection.lock:
-            signed = signing.authorization(key, self.node_id, method, API + path, body, self._clock.now_ms())
+            signed = signatures.authorization(key, self.node_id, method, API + path, body, self._clock.now_ms())
             try:
                 return await connection.call(method, API + path, body, signed, self._wait + 30.0)
             except Refused as refusal:

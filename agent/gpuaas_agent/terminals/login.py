@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from gpuaas_agent import durable
-from gpuaas_agent.drivers.seam import WayIn
+from gpuaas_agent.drivers.seam import SshTarget
 
 _CONNECT_SECONDS = 10
 
@@ -43,12 +43,12 @@ class LoginFiles:
 
     folder: Path
 
-    def write(self, key: LoginKey, certificate: str, way_in: WayIn, allocation_id: str) -> None:
+    def write(self, key: LoginKey, certificate: str, ssh_target: SshTarget, allocation_id: str) -> None:
         durable.make_private_folder(self.folder)
         for name, text in (
             ("key", key.private_text()),
             ("key-cert.pub", certificate.strip() + "\n"),
-            ("known_hosts", f"{allocation_id} {way_in.host_public_key}\n"),
+            ("known_hosts", f"{allocation_id} {ssh_target.host_public_key}\n"),
         ):
             path = self.folder / name
             path.touch(mode=0o600)
@@ -57,7 +57,7 @@ class LoginFiles:
     def remove(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def command(self, way_in: WayIn, allocation_id: str) -> list[str]:
+    def command(self, ssh_target: SshTarget, allocation_id: str) -> list[str]:
         """No configuration of the host or of a tenant is read, and nothing is forwarded."""
         options = {
             "BatchMode": "yes",
@@ -77,5 +77,5 @@ class LoginFiles:
             "UserKnownHostsFile": str(self.folder / "known_hosts"),
         }
         settings = [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
-        where = ["-p", str(way_in.port), "-l", way_in.user, "--", way_in.address]
-        return [*way_in.through, "ssh", "-tt", "-a", "-x", "-F", "none", *settings, *where]
+        where = ["-p", str(ssh_target.port), "-l", ssh_target.user, "--", ssh_target.address]
+        return [*ssh_target.through, "ssh", "-tt", "-a", "-x", "-F", "none", *settings, *where]

@@ -9,26 +9,26 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gpuaas_agent import log, wire
-from gpuaas_agent.drivers.seam import WayIn
+from gpuaas_agent.drivers.seam import SshTarget
 from gpuaas_agent.failures import TaskFailure
 from gpuaas_agent.specs import TerminalSpec
 from gpuaas_agent.terminals.login import LoginFiles, LoginKey
 from gpuaas_agent.terminals.shell import Shell
-from gpuaas_agent.terminals.websocket import SocketGone, WebSocket
+from gpuaas_agent.terminals.websocket import SocketClosed, WebSocket
 
 
 @dataclass
 class Session:
     spec: TerminalSpec
-    way_in: WayIn
+    ssh_target: SshTarget
     folder: Path
     opened: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
-    async def run(self, openings: Sequence[wire.Opening]) -> None:
+    async def run(self, requests: Sequence[wire.StreamRequest]) -> None:
         """`opened` says whether there was a shell, or why not; from then on the session's end is nobody's failure."""
         files = LoginFiles(self.folder / self.spec.terminal_id)
         try:
-            socket = await _connect(openings)
+            socket = await _connect(requests)
             try:
                 shell = await self._log_in(socket, files)
                 try:
@@ -37,7 +37,7 @@ class Session:
                     await shell.end()
             finally:
                 await socket.close()
-        except (TaskFailure, wire.Refused, wire.Unreachable, SocketGone, OSError) as problem:
+        except (TaskFailure, wire.Refused, wire.Unreachable, SocketClosed, OSError) as problem:
             self._fail(_failure(problem))
         finally:
             files.remove()
@@ -59,8 +59,8 @@ class Session:
                 "Open a terminal again.",
             )
         columns, rows = _size(answer) or (80, 24)
-        files.write(key, str(answer["certificate"]), self.way_in, self.spec.allocation_id)
-        return await Shell.start(files.command(self.way_in, self.spec.allocation_id), columns, rows)
+        files.write(key, str(answer["certificate"]), self.ssh_target, self.spec.allocation_id)
+        return await Shell.start(files.command(self.ssh_target, self.spec.allocation_id), columns, rows)
 
     async def _carry(self, socket: WebSocket, shell: Shell, files: LoginFiles) -> None:
         ways = [self._show(socket, shell, files), self._type(socket, shell)]
@@ -87,14 +87,14 @@ class Session:
             return
         failure = TaskFailure(
             "terminal_login_failed",
-            f"The log-in for a terminal failed: {await shell.complaint() or f'status {status}'}",
+            f"The log-in for a terminal failed: {await shell.last_error() or f'status {status}'}",
             "Look at `journalctl -u ssh` in the allocation; its SSH service must let its users in.",
         )
         await socket.send({"type": "ended", "failed": True, "exit_status": status, "sentence": failure.message})
         raise failure
 
     async def _type(self, socket: WebSocket, shell: Shell) -> None:
-        with contextlib.suppress(SocketGone):
+        with contextlib.suppress(SocketClosed):
             while True:
                 message = await socket.receive()
                 if isinstance(message, bytes):
@@ -107,12 +107,12 @@ class Session:
                     return
 
 
-async def _connect(openings: Sequence[wire.Opening]) -> WebSocket:
+async def _connect(requests: Sequence[wire.StreamRequest]) -> WebSocket:
     """To the first server that answers."""
-    for opening in openings[:-1]:
+    for request in requests[:-1]:
         with contextlib.suppress(wire.Unreachable):
-            return await WebSocket.open(opening)
-    return await WebSocket.open(openings[-1])
+            return await WebSocket.open(request)
+    return await WebSocket.open(requests[-1])
 
 
 def _size(message: dict[str, object]) -> tuple[int, int] | None:

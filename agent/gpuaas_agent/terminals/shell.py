@@ -16,7 +16,7 @@ from gpuaas_agent.commands import ENVIRONMENT
 
 _IUTF8 = 0x4000  # Python 3.11 has no name for it
 _LARGEST_READ = 64 * 1024
-_LONGEST_COMPLAINT = 2000
+_LONGEST_ERROR = 2000
 # What a program does not take for so long is dropped, as a terminal's own line does: else nobody could hang up any more.
 _STUCK_SECONDS = 10.0
 
@@ -25,7 +25,7 @@ class Shell:
     def __init__(self, process: asyncio.subprocess.Process, master: int) -> None:
         self._process = process
         self._master = master
-        self._complaints = asyncio.ensure_future(_last_words(process))
+        self._stderr_tail = asyncio.ensure_future(_read_stderr_tail(process))
 
     @classmethod
     async def start(cls, argv: Sequence[str], columns: int, rows: int) -> Shell:
@@ -89,9 +89,9 @@ class Shell:
         status = await self._process.wait()
         return status if status >= 0 else 128 - status
 
-    async def complaint(self) -> str:
+    async def last_error(self) -> str:
         """The last line that it wrote to its standard error."""
-        lines = (await self._complaints).decode(errors="replace").split("\n")
+        lines = (await self._stderr_tail).decode(errors="replace").split("\n")
         told = [line.strip() for line in lines if line.strip()]
         return "".join(letter for letter in told[-1] if letter.isprintable())[:300] if told else ""
 
@@ -103,7 +103,7 @@ class Shell:
             self._kill_group()
             await self._process.wait()
         finally:
-            self._complaints.cancel()
+            self._stderr_tail.cancel()
             if self._master >= 0:
                 os.close(self._master)
                 self._master = -1
@@ -118,12 +118,12 @@ class Shell:
             self._process.kill()
 
 
-async def _last_words(process: asyncio.subprocess.Process) -> bytes:
+async def _read_stderr_tail(process: asyncio.subprocess.Process) -> bytes:
     """Read to the end, so that it never waits for us; only the end is kept."""
     said = b""
     if process.stderr is not None:
         while data := await process.stderr.read(4096):
-            said = (said + data)[-_LONGEST_COMPLAINT:]
+            said = (said + data)[-_LONGEST_ERROR:]
     return said
 
 

@@ -26,7 +26,7 @@ _KEPT_ALIVE = ((socket.TCP_KEEPIDLE, 60), (socket.TCP_KEEPINTVL, 15), (socket.TC
 _CONTINUATION, _TEXT, _BINARY, _CLOSE, _PING, _PONG = 0x0, 0x1, 0x2, 0x8, 0x9, 0xA
 
 
-class SocketGone(Exception):
+class SocketClosed(Exception):
     """The other side is not there any more, or does not speak as agreed."""
 
 
@@ -37,27 +37,27 @@ class WebSocket:
         writer.transport.set_write_buffer_limits(high=LONGEST)
 
     @classmethod
-    async def open(cls, opening: wire.Opening) -> WebSocket:
+    async def open(cls, request: wire.StreamRequest) -> WebSocket:
         """Refused with what the server said, Unreachable when it said nothing."""
-        parts = urllib.parse.urlsplit(opening.url)
+        parts = urllib.parse.urlsplit(request.url)
         secure = parts.scheme == "https"
         try:
             async with asyncio.timeout(_CONNECT_SECONDS):
                 reader, writer = await asyncio.open_connection(
                     parts.hostname,
                     parts.port or (443 if secure else 80),
-                    ssl=opening.context if secure else None,
+                    ssl=request.context if secure else None,
                     limit=LONGEST,
                 )
         except OSError as problem:
-            raise wire.Unreachable(f"{opening.url}: {problem!r}") from problem
+            raise wire.Unreachable(f"{request.url}: {problem!r}") from problem
         try:
             _keep_alive(writer)
-            await _shake_hands(reader, writer, parts.netloc, opening)
+            await _handshake(reader, writer, parts.netloc, request)
         except BaseException as problem:
             writer.close()
             if isinstance(problem, OSError | asyncio.IncompleteReadError | asyncio.LimitOverrunError):
-                raise wire.Unreachable(f"{opening.url}: {problem!r}") from problem
+                raise wire.Unreachable(f"{request.url}: {problem!r}") from problem
             raise
         return cls(reader, writer)
 
@@ -70,12 +70,12 @@ class WebSocket:
             if opcode == _PING:
                 await self._send(_PONG, data)
             elif opcode == _CLOSE:
-                raise SocketGone
+                raise SocketClosed
             elif opcode in (_TEXT, _BINARY, _CONTINUATION):
                 kind = opcode or kind
                 parts.append(data)
                 if sum(map(len, parts)) > LONGEST:
-                    raise SocketGone
+                    raise SocketClosed
                 if final:
                     return _message(kind, b"".join(parts))
 
@@ -86,7 +86,7 @@ class WebSocket:
             await self._send(_TEXT, json.dumps(message).encode())
 
     async def close(self) -> None:
-        with contextlib.suppress(SocketGone, TimeoutError):
+        with contextlib.suppress(SocketClosed, TimeoutError):
             async with asyncio.timeout(1.0):
                 await self._send(_CLOSE, struct.pack(">H", 1000))
         self._writer.close()
@@ -100,10 +100,10 @@ class WebSocket:
             elif length == 127:
                 (length,) = struct.unpack(">Q", await self._reader.readexactly(8))
             if length > LONGEST or second & 0x80:
-                raise SocketGone  # a server does not mask
+                raise SocketClosed  # a server does not mask
             return bool(first & 0x80), first & 0x0F, await self._reader.readexactly(length)
         except (OSError, asyncio.IncompleteReadError) as problem:
-            raise SocketGone from problem
+            raise SocketClosed from problem
 
     async def _send(self, opcode: int, data: bytes) -> None:
         length = len(data)
@@ -119,7 +119,7 @@ class WebSocket:
             self._writer.write(head + key + masked(data, key))
             await self._writer.drain()
         except (OSError, RuntimeError) as problem:
-            raise SocketGone from problem
+            raise SocketClosed from problem
 
 
 def _keep_alive(writer: asyncio.StreamWriter) -> None:
@@ -142,24 +142,24 @@ def _message(kind: int, data: bytes) -> Message:
     try:
         value = json.loads(data)
     except ValueError as problem:
-        raise SocketGone from problem
+        raise SocketClosed from problem
     if not isinstance(value, dict):
-        raise SocketGone
+        raise SocketClosed
     return value
 
 
-async def _shake_hands(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, host: str, opening: wire.Opening
+async def _handshake(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, host: str, request: wire.StreamRequest
 ) -> None:
     key = base64.b64encode(os.urandom(16))
     lines = [
-        f"GET {opening.path} HTTP/1.1",
+        f"GET {request.path} HTTP/1.1",
         f"Host: {host}",
         "Upgrade: websocket",
         "Connection: Upgrade",
         "Sec-WebSocket-Version: 13",
         f"Sec-WebSocket-Key: {key.decode()}",
-        *(f"{name}: {value}" for name, value in opening.headers.items()),
+        *(f"{name}: {value}" for name, value in request.headers.items()),
     ]
     writer.write("\r\n".join([*lines, "", ""]).encode())
     await writer.drain()

@@ -8,7 +8,7 @@ import json
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from gpuaas_agent import protocol, signing
+from gpuaas_agent import protocol, signatures
 from gpuaas_agent.protocol import EnvelopeInvalid, SignedTask
 
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
@@ -20,7 +20,7 @@ EMPTY = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
 
 def test_the_canonical_text_is_the_one_in_the_protocol() -> None:
-    text = signing.canonical_request("GET", "/api/v1/agent/tasks?wait=30", 17, "ab" * 16, b"")
+    text = signatures.canonical_request("GET", "/api/v1/agent/tasks?wait=30", 17, "ab" * 16, b"")
     assert text.decode().split("\n") == [
         "gpuaas-agent-v1",
         "GET",
@@ -33,12 +33,12 @@ def test_the_canonical_text_is_the_one_in_the_protocol() -> None:
 
 
 def test_a_request_signature_matches_a_fixed_vector() -> None:
-    text = signing.canonical_request("POST", "/api/v1/agent/heartbeat", 1, "00" * 16, b"{}")
+    text = signatures.canonical_request("POST", "/api/v1/agent/heartbeat", 1, "00" * 16, b"{}")
     assert KEY.sign(text).hex() == VECTOR
 
 
 def test_the_authorization_header_has_the_four_fields_and_no_padding() -> None:
-    header = signing.authorization(KEY, "nod_1", "GET", "/x", b"", 5)
+    header = signatures.authorization(KEY, "nod_1", "GET", "/x", b"", 5)
     scheme, _, fields = header.partition(" ")
     parts = dict(part.split("=", 1) for part in fields.split(","))
     assert scheme == "GPUAAS-AGENT"
@@ -47,7 +47,7 @@ def test_the_authorization_header_has_the_four_fields_and_no_padding() -> None:
 
 
 def test_two_requests_never_share_a_nonce() -> None:
-    headers = {signing.authorization(KEY, "n", "GET", "/x", b"", 5) for _ in range(100)}
+    headers = {signatures.authorization(KEY, "n", "GET", "/x", b"", 5) for _ in range(100)}
     assert len(headers) == 100
 
 
@@ -67,28 +67,28 @@ def signed(**changes: object) -> SignedTask:
     return SignedTask(text, "k1", base64.b64encode(signature).decode())
 
 
-KEYS = {"k1": signing.raw_public_key(KEY)}
+KEYS = {"k1": signatures.raw_public_key(KEY)}
 
 
 def test_a_task_signed_by_the_platform_is_believed() -> None:
-    assert signing.verify_task(signed(), KEYS, "nod_1").generation == 3
+    assert signatures.verify_task(signed(), KEYS, "nod_1").generation == 3
 
 
 def test_a_changed_envelope_is_not_believed() -> None:
     task = signed()
     forged = SignedTask(task.envelope.replace("wipe", "nope"), task.kid, task.signature)
     with pytest.raises(EnvelopeInvalid):
-        signing.verify_task(forged, KEYS, "nod_1")
+        signatures.verify_task(forged, KEYS, "nod_1")
 
 
 def test_a_task_for_another_node_is_not_believed() -> None:
     with pytest.raises(EnvelopeInvalid):
-        signing.verify_task(signed(), KEYS, "nod_2")
+        signatures.verify_task(signed(), KEYS, "nod_2")
 
 
 def test_a_task_by_an_unknown_key_is_not_believed() -> None:
     with pytest.raises(EnvelopeInvalid):
-        signing.verify_task(signed(), {}, "nod_1")
+        signatures.verify_task(signed(), {}, "nod_1")
 
 
 @pytest.mark.parametrize(
@@ -106,4 +106,4 @@ def test_a_signed_envelope_with_senseless_fields_is_refused(changes: dict[str, o
     if changes == {"spec": []}:
         changes = {"spec": [1]}
     with pytest.raises(EnvelopeInvalid):
-        signing.verify_task(signed(**changes), KEYS, "nod_1")
+        signatures.verify_task(signed(**changes), KEYS, "nod_1")

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from gpuaas_agent import durable, log, wire
 from gpuaas_agent.commands import Deadline
-from gpuaas_agent.drivers.seam import WayIn
+from gpuaas_agent.drivers.seam import SshTarget
 from gpuaas_agent.failures import DeadlineExceeded, TaskFailure
 from gpuaas_agent.specs import TerminalSpec
 from gpuaas_agent.terminals.session import Session
@@ -21,19 +21,19 @@ _HANG_UP_SECONDS = 5.0
 Result = TypeVar("Result")
 
 
-class TerminalDesk:
-    def __init__(self, state_dir: Path, openings: Callable[[str], list[wire.Opening]]) -> None:
+class TerminalRegistry:
+    def __init__(self, state_dir: Path, requests: Callable[[str], list[wire.StreamRequest]]) -> None:
         self._folder = state_dir / "terminals"
-        self._openings = openings
+        self._stream_requests = requests
         self._loop = asyncio.new_event_loop()
         self._sessions: dict[asyncio.Task[None], Session] = {}
         self._thread = threading.Thread(target=self._loop.run_forever, name="terminals", daemon=True)
         self._started = threading.Lock()
 
-    def open(self, spec: TerminalSpec, way_in: WayIn, deadline: Deadline) -> None:
+    def open(self, spec: TerminalSpec, ssh_target: SshTarget, deadline: Deadline) -> None:
         """Returns when a shell has answered; the terminal goes on without us."""
         try:
-            self._run(self._open(spec, way_in)).result(deadline.require("opening a terminal"))
+            self._run(self._open(spec, ssh_target)).result(deadline.require("opening a terminal"))
         except TimeoutError as problem:
             self.hang_up_terminal(spec.terminal_id)
             raise DeadlineExceeded("opening a terminal") from problem
@@ -54,14 +54,14 @@ class TerminalDesk:
                 self._thread.start()
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
-    async def _open(self, spec: TerminalSpec, way_in: WayIn) -> None:
+    async def _open(self, spec: TerminalSpec, ssh_target: SshTarget) -> None:
         if len(self._sessions) >= MOST_SESSIONS:
             raise TaskFailure(
                 "too_many_terminals", f"This host has {len(self._sessions)} open terminals", "Close some of them first."
             )
-        session = Session(spec, way_in, self._folder)
-        openings = self._openings(f"/terminals/{spec.terminal_id}/stream")
-        task = asyncio.create_task(session.run(openings), name=spec.terminal_id)
+        session = Session(spec, ssh_target, self._folder)
+        requests = self._stream_requests(f"/terminals/{spec.terminal_id}/stream")
+        task = asyncio.create_task(session.run(requests), name=spec.terminal_id)
         self._sessions[task] = session
         task.add_done_callback(self._ended)
         await asyncio.shield(session.opened)

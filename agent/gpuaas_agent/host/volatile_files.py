@@ -86,13 +86,15 @@ RULES: tuple[tuple[str, Rule], ...] = (
 )
 
 
-def unexplained(before: Manifest, now: Manifest, difference: Difference, told: Mapping[str, str] = {}) -> Difference:
-    """What of a difference no rule explains. `told`: digests of files whose content the platform itself has sent."""
+def unexplained(
+    before: Manifest, now: Manifest, difference: Difference, sent_digests: Mapping[str, str] = {}
+) -> Difference:
+    """What of a difference no rule explains. `sent_digests`: digests of files whose content the platform itself has sent."""
 
     def explained(path: str) -> bool:
         old, new = before.get(path, _NO_FILE), now.get(path, _NO_FILE)
-        if path in told:
-            return new.kind == "file" and new.content == told[path] and new.uid == 0 and new.mode & 0o022 == 0
+        if path in sent_digests:
+            return new.kind == "file" and new.content == sent_digests[path] and new.uid == 0 and new.mode & 0o022 == 0
         rule = next((rule for pattern, rule in RULES if fnmatchcase(path, pattern)), None)
         return rule is not None and rule(path, old, new)
 

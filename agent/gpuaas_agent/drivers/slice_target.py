@@ -24,33 +24,33 @@ _INVOCATION = "invocation:"
 
 
 @dataclass(frozen=True)
-class SliceBefore:
+class SliceBaseline:
     """Files come from the layers below the tenant's; what ran is what ran when the slice had answered first."""
 
     slice_: LabSlice
     planted: tuple[str, ...] = ()
 
-    def process(self, process: Process) -> bool:
+    def has_process(self, process: Process) -> bool:
         return process.likeness in self._live["processes"]
 
-    def port(self, endpoint: str) -> bool:
+    def has_port(self, endpoint: str) -> bool:
         return endpoint in self._live["ports"]
 
-    def unit(self, unit: str) -> bool:
+    def has_unit(self, unit: str) -> bool:
         return unit in self._live["units"]
 
-    def mount(self, mount: Mount) -> bool:
+    def has_mount(self, mount: Mount) -> bool:
         return mount.label in self._live["mounts"]
 
-    def path(self, path: str) -> bool:
+    def has_path(self, path: str) -> bool:
         return path in self.planted or any(layer.exists(path) for layer in self._layers)
 
-    def same_file(self, path: str) -> bool:
+    def has_same_file(self, path: str) -> bool:
         now = RootedFiles(self.slice_.root).read(path)
         before = next((layer.read(path) for layer in self._layers if layer.exists(path)), None)
         return now is not None and now == before
 
-    def user(self, name: str) -> bool:
+    def has_user(self, name: str) -> bool:
         text = RootedFiles(self.slice_.layer).read("/etc/passwd") or b""
         return any(line.partition(b":")[0] == name.encode() for line in text.splitlines())
 
@@ -61,20 +61,20 @@ class SliceBefore:
     @cached_property
     def _live(self) -> dict[str, frozenset[str]]:
         """A slice that an older agent provisioned has none: then nothing that runs counts as known."""
-        stored = durable.read_json(_baseline(self.slice_)) or {}
+        stored = durable.read_json(_baseline_path(self.slice_)) or {}
         names = ("processes", "ports", "units", "mounts")
         return {name: frozenset(_texts(stored.get(name))) for name in names}
 
 
 @dataclass(frozen=True)
-class SlicePlace:
+class SliceTarget:
     slice_: LabSlice
     deadline: Deadline
     planted: tuple[str, ...] = ()  # the platform's own marker files
 
     @cached_property
-    def before(self) -> SliceBefore:
-        return SliceBefore(self.slice_, self.planted)
+    def baseline(self) -> SliceBaseline:
+        return SliceBaseline(self.slice_, self.planted)
 
     @property
     def files(self) -> RootedFiles:
@@ -103,14 +103,14 @@ class SlicePlace:
 
     def remember(self) -> None:
         """Once, when the slice has answered first: a repeated provision must not take the tenant for the platform."""
-        if not _baseline(self.slice_).exists():
+        if not _baseline_path(self.slice_).exists():
             live = {
                 "processes": sorted(process.likeness for process in self.processes()),
                 "ports": sorted(self.ports()),
                 "units": sorted(self.units()),
                 "mounts": sorted(mount.label for mount in self.mounts()),
             }
-            durable.write_json(_baseline(self.slice_), live)
+            durable.write_json(_baseline_path(self.slice_), live)
 
     def _inside(self) -> list[Process]:
         """In the slice's group, and not in the host's own process namespace, where the slice's keeper lives."""
@@ -133,7 +133,7 @@ class SlicePlace:
         )
 
 
-def _baseline(slice_: LabSlice) -> Path:
+def _baseline_path(slice_: LabSlice) -> Path:
     return slice_.folder / "baseline.json"
 
 

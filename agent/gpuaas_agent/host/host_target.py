@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gpuaas_agent.commands import Deadline
 from gpuaas_agent.host import manifest, mounts, ports, processes, units
-from gpuaas_agent.host.baseline import Baseline, Surroundings
+from gpuaas_agent.host.baseline import AgentFolders, Baseline
 from gpuaas_agent.host.mounts import Mount
 from gpuaas_agent.host.processes import Process
 from gpuaas_agent.host.revocations import revoked_serials
@@ -17,26 +17,26 @@ from gpuaas_agent.host.sshd import REVOKED, ROOT
 
 
 @dataclass(frozen=True)
-class HostBefore:
+class HostBaseline:
     """`provisioned`: paths that the platform itself made for the tenant, after the baseline was taken."""
 
     baseline: Baseline
     blobs: Path
     provisioned: frozenset[str] = frozenset()
 
-    def process(self, process: Process) -> bool:
+    def has_process(self, process: Process) -> bool:
         return self.baseline.explains_process(process)
 
-    def port(self, endpoint: str) -> bool:
+    def has_port(self, endpoint: str) -> bool:
         return endpoint in self.baseline.live.ports
 
-    def unit(self, unit: str) -> bool:
+    def has_unit(self, unit: str) -> bool:
         return not units.foreign({unit}, set(self.baseline.live.units), self.baseline.unit_files)
 
-    def mount(self, mount: Mount) -> bool:
+    def has_mount(self, mount: Mount) -> bool:
         return mount.label in self.baseline.live.mounts
 
-    def path(self, path: str) -> bool:
+    def has_path(self, path: str) -> bool:
         """What lies in /run and in scratch folders is not in the list of files; folders that hold it always were."""
         folder, _, name = path.rpartition("/")
         if (
@@ -47,11 +47,11 @@ class HostBefore:
             return True
         return path in self.baseline.files or path in self.baseline.unit_files
 
-    def same_file(self, path: str) -> bool:
+    def has_same_file(self, path: str) -> bool:
         before, now = self.baseline.files.get(path), manifest.read(path)
         return before is not None and now is not None and before.same_as(now)
 
-    def user(self, name: str) -> bool:
+    def has_user(self, name: str) -> bool:
         return name in self._users
 
     @cached_property
@@ -64,9 +64,9 @@ class HostBefore:
 
 
 @dataclass(frozen=True)
-class WholeHost:
-    before: HostBefore
-    surroundings: Surroundings
+class HostTarget:
+    baseline: HostBaseline
+    folders: AgentFolders
     deadline: Deadline
 
     @property
@@ -83,7 +83,7 @@ class WholeHost:
         return units.present(self.deadline)
 
     def mounts(self) -> list[Mount]:
-        return mounts.stable(mounts.table(), (*self.surroundings.excluded, "/run/netns", "/run/user/"))
+        return mounts.stable(mounts.table(), (*self.folders.excluded, "/run/netns", "/run/user/"))
 
     def revoked_serials(self) -> list[tuple[int, int]]:
         return revoked_serials(ROOT / REVOKED, self.deadline)
