@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks.figures import Figure, Series, Size
 from gpuaas_lab import Fleet, Host, LabError
-from gpuaas_lab.demo.scenes.rooms import LITTER
+from gpuaas_lab.demo.steps.allocations import LITTER
 from gpuaas_sdk import Allocation, NewAllocation
 from system_support.door import Door
 from system_support.lab_site import lab_site

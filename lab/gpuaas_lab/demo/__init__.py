@@ -1,1 +1,1 @@
-"""The newcomer's first two minutes: the whole platform and a fleet on this machine, and its main job for real."""
+"""The demo runs the whole platform with a fleet on this machine and shows its main job in about two minutes."""

@@ -1,6 +1,6 @@
-"""The app of the story as its publisher has it: a manifest, a file with its packages, and the program that controls it.
+"""The app of the demo, as its publisher has it: a manifest, a file with its packages, and the controller program.
 
-Slurm is an app like any other: nothing of it is imported here. Its programs are run as their users run them.
+Slurm is an app like any other: the demo imports none of its code and runs its programs as users do.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ SLUG = "slurm"
 BUILD_SECONDS = 600.0
 _FOLDER = Path(__file__).resolve().parents[3] / "apps" / SLUG / f"gpuaas_{SLUG}"
 _APT = Path(__file__).resolve().parents[3] / "tools/apt"
-_RECIPE = ("bundle.py", "packages.py")  # which packages, and how they are put together
+_RECIPE = ("bundle.py", "packages.py")  # the list of packages, and the code that bundles them
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,10 @@ class App:
 
 
 def ensure(progress: Progress) -> App:
-    """Part of the set-up: the packages come over the network once, and are kept for the next time."""
+    """Return the app. The first call on a machine fetches its packages over the network; later calls reuse them."""
     manifest = _FOLDER / "manifest.yaml"
     if not manifest.exists():
-        raise LabError(f"the app is not at {_FOLDER}: run this from a whole checkout")
+        raise LabError(f"the app is not at {_FOLDER}: run this from a complete checkout")
     image = rootfs.ensure(progress)
     packages = DATA_DIR / f"{SLUG}-{_recipe_hash()}.packages"
     with locked(DATA_DIR / f"{SLUG}.lock", BUILD_SECONDS, f"another process to fetch {SLUG}'s packages", progress):
@@ -45,7 +45,7 @@ def ensure(progress: Progress) -> App:
 
 
 def program(name: str) -> str:
-    """A program of the app, as it was installed beside our own."""
+    """Return the path of one of the app's programs, which `make setup` installs."""
     found = Path(sys.executable).parent / name
     if not found.exists():
         raise LabError(f"{found} is missing: run `make setup`")
@@ -53,7 +53,7 @@ def program(name: str) -> str:
 
 
 def _recipe_hash() -> str:
-    """Of the hosts' root file system, since what a host has already is not in the file, and of the app's own recipe."""
+    """Hash the app's recipe and the hosts' root file system: packages that a host already has are not in the bundle."""
     seen = hashlib.sha256(rootfs.recipe_hash().encode())
     for name in _RECIPE:
         seen.update((_FOLDER / name).read_bytes())
@@ -61,7 +61,7 @@ def _recipe_hash() -> str:
 
 
 def _remove_unused(packages: Path) -> None:
-    """Those of earlier recipes; but another checkout on this machine may be at its own."""
+    """Remove bundles of earlier recipes, except those that another checkout on this machine used recently."""
     for other in DATA_DIR.glob(f"{SLUG}-*.packages*"):
         if other != packages and not used_lately(other):
             other.unlink()
@@ -77,7 +77,7 @@ def _build(image: Path, packages: Path, progress: Progress) -> None:
             follow(argv, lambda line: None, timeout=BUILD_SECONDS)
     except CommandFailed as failure:
         raise LabError(
-            f"{SLUG}'s packages were not to be had: {failure.output.strip()[-600:]}\n"
+            f"{SLUG}'s packages could not be fetched: {failure.output.strip()[-600:]}\n"
             "Check that `apt-get update` works on this machine, then try again."
         ) from failure
     size = partial.stat().st_size

@@ -1,4 +1,4 @@
-"""The app's controller, started as its team would: a process of its own that knows an address, an account and a secret."""
+"""Runs the app's controller as its team would: a separate process with an address, a service account and a secret."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpuaas_lab.demo import app
-from gpuaas_lab.demo.cast import Cast
+from gpuaas_lab.demo.context import DemoContext
 from gpuaas_lab.demo.platform import bound_to_parent, stop
 from gpuaas_lab.errors import LabError
 
@@ -23,21 +23,21 @@ class RunningController:
 
     def require(self) -> None:
         if self.process.poll() is not None:
-            raise LabError(f"the controller has ended; its last words: {self.log_file.read_text()[-600:]}")
+            raise LabError(f"the controller has ended; the end of its log: {self.log_file.read_text()[-600:]}")
 
 
 @contextmanager
-def running_controller(cast: Cast) -> Iterator[RunningController]:
-    made = cast.mia.service_accounts.create(cast.project_id, ACCOUNT, ["apps:control"], app_slugs=[app.SLUG])
-    folder = cast.platform.log_file.parent
+def running_controller(context: DemoContext) -> Iterator[RunningController]:
+    made = context.customer.service_accounts.create(context.project_id, ACCOUNT, ["apps:control"], app_slugs=[app.SLUG])
+    folder = context.platform.log_file.parent
     secret_file, log_file = folder / f"{ACCOUNT}.secret", folder / f"{ACCOUNT}.log"
-    # The secret travels in a file that only its owner reads: neither environment nor process list shows it.
+    # A file that only its owner can read passes the secret; the environment and the process list do not show it.
     with open(os.open(secret_file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
         file.write("" if made.key is None else made.key.secret or "")
     environment = {
         **os.environ,
-        "GPUAAS_URL": cast.platform.url,
-        "GPUAAS_PROJECT": cast.project_id,
+        "GPUAAS_URL": context.platform.url,
+        "GPUAAS_PROJECT": context.project_id,
         "GPUAAS_CLIENT_ID": made.id,
         "GPUAAS_CLIENT_SECRET_FILE": str(secret_file),
     }

@@ -1,4 +1,4 @@
-"""Two fleets with one face: real lab hosts, or, without root, simulated agents that speak the same protocol."""
+"""Two fleets with one interface: real lab hosts, or, without root, simulated agents that speak the same protocol."""
 
 import os
 import subprocess
@@ -18,7 +18,7 @@ GPUS = 8
 
 
 class DemoFleet(Protocol):
-    """What the story needs of a fleet."""
+    """What the demo needs from a fleet."""
 
     real: bool
     gateway: str | None
@@ -81,7 +81,7 @@ class SimulatedFleet:
             self._bundle.unlink(missing_ok=True)
 
 
-def what_is_missing() -> list[str]:
+def missing_requirements() -> list[str]:
     return Fleet.requirements()
 
 

@@ -1,4 +1,4 @@
-"""The control plane of the demo: `gpuaas-server up` as a child that dies with us, on fresh data."""
+"""Runs the demo's control plane, `gpuaas-server up`, as a child process on fresh data; it ends with the demo."""
 
 import ctypes
 import json
@@ -19,7 +19,7 @@ from gpuaas_lab.errors import LabError
 from gpuaas_sdk.testing.ports import free_port
 
 _PR_SET_PDEATHSIG = 1
-START_SECONDS = 180.0  # a guard against hanging: on a busy machine a start takes long
+START_SECONDS = 180.0  # long, because a start on a busy machine is slow
 STOP_SECONDS = 30.0
 
 
@@ -33,7 +33,7 @@ class RunningPlatform:
 
 
 def _port_of_gateway(address: str, wanted: int) -> int:
-    """The wanted port, or, when somebody has it, any free one; nobody else uses the fleet's own address."""
+    """Return the preferred port, or any free one if it is in use. Only this fleet uses its gateway address."""
     for port in (wanted, 0):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a port in TIME_WAIT is free
@@ -48,7 +48,7 @@ def _port_of_gateway(address: str, wanted: int) -> int:
 
 @contextmanager
 def running_platform(data_dir: Path, gateway: str | None) -> Iterator[RunningPlatform]:
-    """`gateway`: the address at which lab hosts reach us, by HTTPS; without one, agents are on this machine."""
+    """Run the platform. Lab hosts reach it by HTTPS at `gateway`; without one, the agents run on this machine."""
     shutil.rmtree(data_dir, ignore_errors=True)
     data_dir.mkdir(parents=True, mode=0o755)
     port = free_port(8080)
@@ -75,7 +75,7 @@ def running_platform(data_dir: Path, gateway: str | None) -> Iterator[RunningPla
 
 
 def bound_to_parent() -> Callable[[], None]:
-    """Run in a child before its program: Ctrl-C is ours to handle, and the child ends when we do, also by kill -9."""
+    """Return a function for `preexec_fn`: the child ignores Ctrl-C and ends with its parent, even after kill -9."""
     libc, parent = ctypes.CDLL(None), os.getpid()
 
     def bind() -> None:

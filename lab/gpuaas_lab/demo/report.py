@@ -1,4 +1,4 @@
-"""What the demo tells: lines while a step runs, a table at the end, and var/demo-report.json."""
+"""The demo's output: lines while a step runs, a table at the end, and var/demo-report.json."""
 
 import json
 import time
@@ -27,39 +27,39 @@ class Report:
     mode: str
     console: Console = field(default_factory=lambda: Console(highlight=False))
     steps: list[Step] = field(default_factory=list)
-    left_out: list[str] = field(default_factory=list)  # what this machine cannot show, and why
+    left_out: list[str] = field(default_factory=list)  # parts that this machine cannot run, with the reason
     set_up_seconds: float = 0.0
-    _turning: Status | None = None
+    _status: Status | None = None
 
     @contextmanager
     def step(self, name: str) -> Iterator[Step]:
-        """Time a step; set `detail` for what was seen. An exception is the verdict `failed`, and goes on up."""
+        """Time a step; its code sets `detail` to the result. An exception makes the verdict `failed` and is raised again."""
         step = Step(name)
         self.steps.append(step)
         self.console.print(f"[bold]›[/bold] {name} …")
         started = time.monotonic()
         try:
-            # On a terminal something turns meanwhile; elsewhere this prints nothing.
-            with self.console.status("") as self._turning:
+            # Shows a spinner on a terminal and prints nothing elsewhere.
+            with self.console.status("") as self._status:
                 yield step
             step.verdict = "ok"
         except BaseException as error:
             step.detail = step.detail or f"{type(error).__name__}: {error}"[:300]
             raise
         finally:
-            self._turning = None
+            self._status = None
             step.seconds = round(time.monotonic() - started, 2)
             mark = "[green]✔[/green]" if step.verdict == "ok" else "[red]✘[/red]"
             self.console.print(f"  {mark} {step.seconds:6.2f} s  {escape(step.detail)}")
 
-    def say(self, line: str) -> None:
-        """A line of the step that is going on."""
+    def print_line(self, line: str) -> None:
+        """Print one line below the current step."""
         self.console.print(f"             {line}", soft_wrap=True)
 
-    def now(self, what: str) -> None:
-        """What goes on at this moment, for who looks."""
-        if self._turning is not None:
-            self._turning.update(what)
+    def set_status(self, what: str) -> None:
+        """Show beside the spinner what is happening now."""
+        if self._status is not None:
+            self._status.update(what)
 
     def show_below(self, renderable: RenderableType) -> None:
         self.console.print(Padding(renderable, (0, 0, 0, 13)))
@@ -86,7 +86,7 @@ class Report:
 
     def show(self) -> None:
         table = Table(title=f"gpuaas demo, {self.mode}", title_justify="left")
-        for column, justify in (("step", "left"), ("seconds", "right"), ("verdict", "left"), ("what was seen", "left")):
+        for column, justify in (("step", "left"), ("seconds", "right"), ("verdict", "left"), ("result", "left")):
             table.add_column(column, justify=justify)  # type: ignore[arg-type]
         for step in self.steps:
             colour = "green" if step.verdict == "ok" else "red"

@@ -1,8 +1,8 @@
-"""An operation on the screen while it goes on: each step when it has ended, on which member, and how long it took."""
+"""Shows an operation while it runs: each finished step, its member, and how long it took."""
 
 from dataclasses import dataclass, field
 
-from gpuaas_lab.demo.cast import SETTLE_SECONDS, Cast
+from gpuaas_lab.demo.context import SETTLE_SECONDS, DemoContext
 from gpuaas_lab.demo.controller import RunningController
 from gpuaas_lab.errors import LabError
 from gpuaas_sdk import GpuaasError, InstanceMember, Operation, OperationStep
@@ -11,17 +11,17 @@ MARKS = {"succeeded": "[green]✓[/green]", "failed": "[red]✗[/red]", "skipped
 
 
 @dataclass
-class Follower:
-    cast: Cast
+class OperationFollower:
+    context: DemoContext
     controller: RunningController
     _names: dict[str, str] = field(default_factory=dict)
 
-    def succeeded(self, operation: Operation) -> Operation:
-        """Follow it to its end, which has to be a good one."""
+    def wait_for_success(self, operation: Operation) -> Operation:
+        """Follow an operation to its end; anything but success is an error."""
         shown: set[tuple[str, str | None]] = set()
         now = operation
         try:
-            for now in self.cast.mia.operations.follow(self.cast.project_id, operation.id, SETTLE_SECONDS):
+            for now in self.context.customer.operations.follow(self.context.project_id, operation.id, SETTLE_SECONDS):
                 self._show(now, shown)
         except GpuaasError:
             self.controller.require()
@@ -32,7 +32,7 @@ class Follower:
         return now
 
     def members(self, instance_id: str) -> list[InstanceMember]:
-        found = list(self.cast.mia.instances.members(self.cast.project_id, instance_id, removed=True))
+        found = list(self.context.customer.instances.members(self.context.project_id, instance_id, removed=True))
         self._names |= {one.id: f"{one.component_key}/{one.ordinal}" for one in found}
         return [one for one in found if one.removed_at is None]
 
@@ -40,9 +40,9 @@ class Follower:
         for step in operation.steps:
             if step.finished_at is not None and (step.name, step.member_id) not in shown:
                 shown.add((step.name, step.member_id))
-                self.cast.report.say(self._line(operation.instance_id, step))
+                self.context.report.print_line(self._line(operation.instance_id, step))
         going = ", ".join(dict.fromkeys(one.name for one in operation.steps if one.finished_at is None))
-        self.cast.report.now("the hosts are looked at" if operation.phase == "verifying" else going)
+        self.context.report.set_status("inspecting the hosts" if operation.phase == "verifying" else going)
 
     def _line(self, instance_id: str, step: OperationStep) -> str:
         if step.member_id is not None and step.member_id not in self._names:

@@ -1,4 +1,4 @@
-"""Who is on the stage: the operator, Mia, who runs a project of hers, and the ways in which they speak to the platform."""
+"""What the demo's steps share: the platform, the fleet, the report, and the clients of an operator and a customer."""
 
 import os
 import secrets
@@ -19,19 +19,19 @@ COMMAND_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
-class Cast:
+class DemoContext:
     platform: RunningPlatform
     fleet: DemoFleet
     report: Report
     admin: Client
-    mia: Client
+    customer: Client
     credentials: PasswordCredentials
     tenant_id: str
     project_id: str
 
     @classmethod
-    def appear(cls, platform: RunningPlatform, fleet: DemoFleet, report: Report) -> "Cast":
-        """The operator makes a customer: a tenant, a project, and its administrator."""
+    def create(cls, platform: RunningPlatform, fleet: DemoFleet, report: Report) -> "DemoContext":
+        """Create a customer as an operator does: a tenant, a project, and its administrator."""
         admin = Client(platform.url, credentials=PasswordCredentials(platform.admin_email, platform.admin_password))
         tenant = admin.tenants.create("acme", "Acme Research")
         project = admin.projects.create(tenant.id, "training", "Model training")
@@ -39,25 +39,25 @@ class Cast:
         user = admin.users.create(tenant.id, email, "Mia", password=password)
         admin.projects.set_member(project.id, user.id, "project_admin")
         credentials = PasswordCredentials(email, password)
-        mia = Client(platform.url, credentials=credentials)
-        return cls(platform, fleet, report, admin, mia, credentials, tenant.id, project.id)
+        customer = Client(platform.url, credentials=credentials)
+        return cls(platform, fleet, report, admin, customer, credentials, tenant.id, project.id)
 
     @cached_property
     def token(self) -> str:
-        """Mia's, for the `gpuaas` command. It outlives the story."""
-        return self.mia.sign_in(self.credentials).access_token
+        """The customer's access token for the `gpuaas` command; it outlives the demo."""
+        return self.customer.sign_in(self.credentials).access_token
 
-    def settled(self, allocations: Iterable[Allocation], state: str) -> list[Allocation]:
-        """All of them, in the state that they are meant to end in."""
+    def wait_for_state(self, allocations: Iterable[Allocation], state: str) -> list[Allocation]:
+        """Wait until each allocation is in this state and return them; any other final state is an error."""
         ids = [one.id for one in allocations]
-        live = {one.id: one for one in self.mia.allocations.follow(self.project_id, ids, SETTLE_SECONDS)}
+        live = {one.id: one for one in self.customer.allocations.follow(self.project_id, ids, SETTLE_SECONDS)}
         for one in live.values():
             if one.state != state:
                 raise LabError(f"{one.name} is {one.state}: {one.failure.message if one.failure else ''}")
         return [live[one] for one in ids]
 
     def ssh(self, allocation: Allocation, command: str) -> "subprocess.CompletedProcess[str]":
-        """Through the `gpuaas` command, as a person would."""
+        """Run a command in an allocation through `gpuaas allocations ssh`, as a person would."""
         environment = {
             **os.environ,
             "GPUAAS_URL": self.platform.url,
@@ -74,8 +74,8 @@ class Cast:
             stdin=subprocess.DEVNULL,
         )
 
-    def said(self, allocation: Allocation, command: str) -> str:
-        """What it prints; it has to succeed."""
+    def run_over_ssh(self, allocation: Allocation, command: str) -> str:
+        """Run a command that must succeed, and return its output."""
         done = self.ssh(allocation, command)
         if done.returncode != 0:
             raise LabError(f"{command!r} on {allocation.name} failed: {(done.stdout + done.stderr).strip()[-300:]}")

@@ -1,1 +1,0 @@
-"""The demo's scenes, one file each: ground, rooms, publishing, cluster, jobs, farewell, looking back."""
