@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 
-from gpuaas_server.instances import departures, queries, secret_rotation
+from gpuaas_server.instances import departures, member_queries, secret_rotation
 from gpuaas_server.instances.health import WORK as HEALTH_WORK
 from gpuaas_server.instances.locked import LockedInstance, lock_any_instance
 from gpuaas_server.instances.operation_completion import cancel_unclaimed, fail_without_hosts
@@ -15,17 +15,17 @@ from gpuaas_server.work import leases
 
 async def allocation_guests(connection: Connection, allocation_id: str) -> bool:
     """Whether something still has to leave the allocation: an operation works there, or will."""
-    return await queries.allocation_guests(connection, allocation_id)
+    return await member_queries.allocation_in_use(connection, allocation_id)
 
 
 async def allocation_wants_release(tx: Tx, allocation_id: str) -> bool:
     """The release was asked for: what runs there is asked to go. Whether there is something to wait for."""
     waits = False
-    for instance_id in await queries.instances_on_allocation(tx.connection, allocation_id):
+    for instance_id in await member_queries.instances_on_allocation(tx.connection, allocation_id):
         locked = await lock_any_instance(tx, instance_id)
         if locked is None:
             continue
-        leaving = [member for member in locked.living_members() if member["allocation_id"] == allocation_id]
+        leaving = [member for member in locked.living_members() if member.allocation_id == allocation_id]
         for member in leaving:  # first: what follows from calling something off must know who is to go
             locked.change_member(member, leaving=True)
         await cancel_unclaimed(locked, leaving)
@@ -37,17 +37,17 @@ async def allocation_wants_release(tx: Tx, allocation_id: str) -> bool:
 
 async def hosts_changed(tx: Tx, allocation_ids: Sequence[str]) -> None:
     """A host was lost, came back, or is reported as broken: health is derived anew from what is known of it."""
-    rows = await queries.instances_on_allocations(tx.connection, allocation_ids)
+    rows = await member_queries.instances_on_allocations(tx.connection, allocation_ids)
     of_tenant: dict[str, list[str]] = defaultdict(list)
     for row in rows:
-        of_tenant[row["tenant_id"]].append(row["id"])
+        of_tenant[row.tenant_id].append(row.id)
     for tenant_id, instance_ids in sorted(of_tenant.items()):
         await leases.enqueue(tx, HEALTH_WORK, instance_ids, flow=tenant_id)
 
 
 async def allocation_ended(tx: Tx, allocation_id: str, reason: str) -> None:
     """Released or failed: the host is wiped or lost, and the members there with it."""
-    for instance_id in await queries.instances_on_allocation(tx.connection, allocation_id):
+    for instance_id in await member_queries.instances_on_allocation(tx.connection, allocation_id):
         locked = await lock_any_instance(tx, instance_id)
         if locked is not None:
             await _lose(locked, allocation_id, reason)
@@ -57,12 +57,12 @@ async def allocation_ended(tx: Tx, allocation_id: str, reason: str) -> None:
 
 async def _lose(locked: LockedInstance, allocation_id: str, reason: str) -> None:
     why = failure("allocation_gone", f"Allocation {allocation_id} has ended: {reason}.")
-    lost = [member for member in locked.living_members() if member["allocation_id"] == allocation_id]
-    if any(member["status"] != "pending" for member in lost):  # it was begun: it may know all that members share
+    lost = [member for member in locked.living_members() if member.allocation_id == allocation_id]
+    if any(member.status != "pending" for member in lost):  # it was begun: it may know all that members share
         secret_rotation.mark_secrets_stale(locked)
     for member in lost:
         locked.change_member(member, host_gone=True, leaving=False)
         locked.set_member_status(member, "failed", why.document())
     await fail_without_hosts(locked, why)
-    if locked.row["status"] == "running" and all(member["host_gone"] for member in locked.living_members()):
+    if locked.row.status == "running" and all(member.host_gone for member in locked.living_members()):
         locked.set_status("failed", why.document())

@@ -1,7 +1,5 @@
 """What people do to end an operation early: cancel it, or force its end."""
 
-from psycopg.rows import DictRow
-
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.instances import secret_rotation, teardown
 from gpuaas_server.instances.locked import LockedInstance, lock_operation
@@ -17,17 +15,17 @@ from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.failures import failure
 from gpuaas_server.operations import service as operations
 from gpuaas_server.operations.schemas import Operation
-from gpuaas_server.operations.service import LIVE, TEARDOWNS, VERIFYING, operation_of
+from gpuaas_server.operations.service import LIVE, TEARDOWNS, VERIFYING, ForcedDocument, OperationRow, operation_of
 
 
 async def operation_cancel(tx: Tx, caller: Caller, project_id: str, operation_id: str, reason: str | None) -> Operation:
     """Cancel at once while no controller works on it; otherwise ask the controller to stop at the next safe place."""
     locked, operation = await lock_operation(tx, project_id, operation_id)
-    if operation["status"] not in LIVE:
-        raise Problem("conflict", f"It is {operation['status']} already.")
-    if operation["phase"] == VERIFYING:
+    if operation.status not in LIVE:
+        raise Problem("conflict", f"It is {operation.status} already.")
+    if operation.phase == VERIFYING:
         raise Problem("conflict", "The controller is done; what is left is the proof. Wait for it, or force it.")
-    if operation["target"] == "bulk":
+    if operation.target == "bulk":
         await _cancel_children(locked, operation, reason)
         changed = await operations.find_operation(tx.connection, project_id, operation_id)
     else:
@@ -37,52 +35,54 @@ async def operation_cancel(tx: Tx, caller: Caller, project_id: str, operation_id
     return operation_of(changed, caller)
 
 
-async def _cancel(locked: LockedInstance, operation: DictRow, reason: str | None, follow: bool = True) -> DictRow:
-    if operation["status"] == "pending":
+async def _cancel(
+    locked: LockedInstance, operation: OperationRow, reason: str | None, follow: bool = True
+) -> OperationRow:
+    if operation.status == "pending":
         why = failure("cancelled", f"{locked.tx.actor.name} cancelled it{f': {reason}' if reason else '.'}")
         return await finish_operation(locked, operation, "cancelled", why, follow=follow)
-    if operation["cancel_requested_at"] is not None:
+    if operation.cancel_requested_at is not None:
         return operation
-    locked.add_event("operation.cancel_requested", operation["id"], kind=operation["kind"])
+    locked.add_event("operation.cancel_requested", operation.id, kind=operation.kind)
     return await operations.request_cancel(locked.tx, operation)
 
 
-async def _cancel_children(locked: LockedInstance, parent: DictRow, reason: str | None) -> None:
-    for child in await operations.live_children(locked.tx, parent["id"]):
-        if child["phase"] != VERIFYING:
+async def _cancel_children(locked: LockedInstance, parent: OperationRow, reason: str | None) -> None:
+    for child in await operations.live_children(locked.tx, parent.id):
+        if child.phase != VERIFYING:
             await _cancel(locked, child, reason, follow=False)
     await operations.request_cancel(locked.tx, parent)
-    await update_bulk_operation(locked, parent["id"])
+    await update_bulk_operation(locked, parent.id)
 
 
 async def operation_force(tx: Tx, caller: Caller, project_id: str, operation_id: str, reason: str) -> Operation:
     """End what cannot end otherwise. A teardown then counts as done, and as not verified for ever."""
     locked, operation = await lock_operation(tx, project_id, operation_id)
-    if operation["target"] == "bulk" or not operations.forcible(operation):
-        raise Problem("conflict", f"It is {operation['status']}, and there is nothing to force.")
-    forced: dict[str, object] = {"by": tx.actor.id, "at": tx.now.isoformat(), "reason": reason, "verified": False}
+    if operation.target == "bulk" or not operations.forcible(operation):
+        raise Problem("conflict", f"It is {operation.status}, and there is nothing to force.")
+    forced: ForcedDocument = {"by": tx.actor.id, "at": tx.now.isoformat(), "reason": reason, "verified": False}
     members = members_torn_down(locked, operation)  # as they are before they count as gone
-    if operation["status"] in LIVE:
+    if operation.status in LIVE:
         why = failure("forced_end", f"{tx.actor.name} ended it: {reason}")
         changed = await finish_operation(locked, operation, "failed", why, verified=False, forced=forced)
     else:
         changed = await _force_ended(locked, operation, forced)
-    if operation["kind"] in TEARDOWNS:
+    if operation.kind in TEARDOWNS:
         await teardown.force_proof(locked, operation, members, reason)
-    locked.add_event("operation.forced", operation_id, kind=operation["kind"])
+    locked.add_event("operation.forced", operation_id, kind=operation.kind)
     await locked.store()
     await _record(tx, "operation_force", operation, reason, {"verified": False})
     return operation_of(changed, caller)
 
 
-async def _force_ended(locked: LockedInstance, operation: DictRow, forced: dict[str, object]) -> DictRow:
+async def _force_ended(locked: LockedInstance, operation: OperationRow, forced: ForcedDocument) -> OperationRow:
     """Accept a teardown that failed. Only the last operation counts: what was done since then is not undone."""
-    if operation["target"] == "instance":
-        current = locked.row["status"] == "failed" and locked.row["last_operation_id"] == operation["id"]
+    if operation.target == "instance":
+        current = locked.row.status == "failed" and locked.row.last_operation_id == operation.id
     else:
-        member = locked.members.get(operation["member_id"])
+        member = locked.members.get(operation.member_id or "")
         # Whatever its health was reported to be since: a removal that failed can be forced until something else was asked.
-        current = member is not None and member["last_operation_id"] == operation["id"]
+        current = member is not None and member.last_operation_id == operation.id
     live = locked.live_operation()
     if not current or live is not None:
         raise Problem("conflict", "Something else was done since then.", {"operation_id": live} if live else {})
@@ -92,8 +92,8 @@ async def _force_ended(locked: LockedInstance, operation: DictRow, forced: dict[
 
 
 async def _record(
-    tx: Tx, action: str, operation: DictRow, reason: str | None, details: dict[str, object] | None = None
+    tx: Tx, action: str, operation: OperationRow, reason: str | None, details: dict[str, object] | None = None
 ) -> None:
-    facts = {"kind": operation["kind"], "instance": operation["instance_id"], **(details or {})}
-    place = (operation["id"], operation["tenant_id"], operation["project_id"])
+    facts = {"kind": operation.kind, "instance": operation.instance_id, **(details or {})}
+    place = (operation.id, operation.tenant_id, operation.project_id)
     await record(tx, AuditEntry(action, *place, reason=reason, details=facts))

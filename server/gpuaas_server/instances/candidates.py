@@ -9,7 +9,7 @@ from gpuaas_server.allocations.service import AllocationFacts
 from gpuaas_server.catalog import service as catalog
 from gpuaas_server.catalog.service import Component, Manifest, MemberFacts, PlacementFacts, Refusal
 from gpuaas_server.identity import service as identity
-from gpuaas_server.instances import queries
+from gpuaas_server.instances import member_queries, queries
 from gpuaas_server.instances.launch import choose_version, facts_of, manifest_of, members_of, unknown_place
 from gpuaas_server.instances.schemas import (
     CandidateComponent,
@@ -109,14 +109,16 @@ async def _app(
     if request.instance_id is None:
         return (await choose_version(connection, tenant_id, project_id, request.app, request.version)).manifest, []
     row = await queries.instance_show(connection, project_id, request.instance_id, identity.apps_in_sight(caller))
-    if row is None or row["app_slug"] != request.app:
+    if row is None or row.app_slug != request.app:
         raise not_found("instance", request.instance_id)
-    return manifest_of(row), await members_of(connection, await queries.members_living(connection, request.instance_id))
+    return manifest_of(row), await members_of(
+        connection, await member_queries.members_living(connection, request.instance_id)
+    )
 
 
 async def _busy(connection: Connection, allocation_ids: Sequence[str], instance_id: str | None) -> dict[str, str]:
-    rows = await queries.busy_allocations(connection, allocation_ids)
-    return {one: row["name"] for one, row in rows.items() if row["instance_id"] != instance_id}
+    rows = await member_queries.busy_allocations(connection, allocation_ids)
+    return {one: row.name for one, row in rows.items() if row.instance_id != instance_id}
 
 
 def _candidate(setting: _Setting, place: AllocationFacts, busy: dict[str, str]) -> PlacementCandidate:

@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-from psycopg.rows import DictRow
-
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.identity import service as identity
 from gpuaas_server.instances import teardown
@@ -19,14 +17,14 @@ from gpuaas_server.instances.operation_completion import (
     members_torn_down,
     update_bulk_operation,
 )
-from gpuaas_server.instances.timeline import record_events
+from gpuaas_server.instances.timeline import InstanceRef, record_events
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.errors import not_found
 from gpuaas_server.kernel.failures import Failure, FailureDocument
 from gpuaas_server.operations import service as operations
 from gpuaas_server.operations.schemas import LeaseRenewed, Operation, OperationClaim, OperationReport
-from gpuaas_server.operations.service import KINDS, TEARDOWNS, Limits, operation_of
+from gpuaas_server.operations.service import KINDS, TEARDOWNS, Limits, OperationRow, operation_of
 
 
 async def operation_claim(
@@ -35,27 +33,27 @@ async def operation_claim(
     await operations.schedule(tx, [operation_id], tx.now + limits.lease)
     locked, operation = await lock_operation(tx, project_id, operation_id, identity.bound_apps(caller))
     claimed, token = await operations.claim_lease(tx, limits, operation, body.replica)
-    if operation["attempt"] == 0:
+    if operation.attempt == 0:
         _begin(locked, operation)
     else:
         await end_access(tx, operation_id)  # the controller before has no way into the hosts any more
-    facts = {"attempt": claimed["attempt"], "replica": body.replica}
-    locked.add_event("operation.claimed", operation_id, kind=claimed["kind"], **facts)
-    if claimed["parent_id"] is not None:
-        await update_bulk_operation(locked, claimed["parent_id"])
+    facts = {"attempt": claimed.attempt, "replica": body.replica}
+    locked.add_event("operation.claimed", operation_id, kind=claimed.kind, **facts)
+    if claimed.parent_id is not None:
+        await update_bulk_operation(locked, claimed.parent_id)
     await locked.store()
-    await _record(tx, "operation_claim", claimed, {"replica": body.replica, "attempt": claimed["attempt"]})
+    await _record(tx, "operation_claim", claimed, {"replica": body.replica, "attempt": claimed.attempt})
     return await claimed_operation(tx.connection, caller, locked, claimed, token)
 
 
-def _begin(locked: LockedInstance, operation: DictRow) -> None:
+def _begin(locked: LockedInstance, operation: OperationRow) -> None:
     """Change the instance and its members as the first claim does: with it the work begins."""
-    kind = operation["kind"]
-    locked.set_status(status_begun(kind, locked.row["status"]))
+    kind = operation.kind
+    locked.set_status(status_begun(kind, locked.row.status))
     for member in concerned_members(locked, operation):
-        newcomer = member["id"] == operation["new_member_id"]
+        newcomer = member.id == operation.new_member_id
         status = "joining" if newcomer else KINDS[kind].member_begun
-        if status is not None and not (operation["target"] == "instance" and member["host_gone"]):
+        if status is not None and not (operation.target == "instance" and member.host_gone):
             locked.set_member_status(member, status)
 
 
@@ -64,23 +62,23 @@ async def operation_report(
 ) -> LeaseRenewed:
     """Keep steps and progress, and renew the lease. Only the first report locks the instance, whose timeline it enters."""
     known = await operations.find_operation(tx.connection, project_id, operation_id)
-    if known["status"] == "claimed":
-        await lock_instance(tx, project_id, known["instance_id"])
+    if known.status == "claimed":
+        await lock_instance(tx, project_id, known.instance_id)
     row = await operations.report_lock(tx.connection, project_id, operation_id)
     if row is not None:
         operations.require_bound(row, identity.bound_apps(caller))
     operation = operations.require_lease(tx.actor, tx.now, row, operation_id, body.lease_token)
-    if operation["status"] == "claimed":
-        await record_events(tx, operation, [("operation.running", operation_id, {"kind": operation["kind"]})])
+    if operation.status == "claimed":
+        about = InstanceRef(operation.instance_id, operation.tenant_id, project_id, operation.app_slug)
+        await record_events(tx, about, [("operation.running", operation_id, {"kind": operation.kind})])
     changed, news = await operations.renew_lease(tx, limits, operation, body)
     if news:
-        tx.wakeups.add(operations.instance_topic(operation["instance_id"]))
+        tx.wakeups.add(operations.instance_topic(operation.instance_id))
     tx.audited = True  # what is reported is in the operation itself; the claim and the end are in the trail
     return LeaseRenewed(
         operation_id=operation_id,
-        status=changed["status"],
-        lease_until=changed["lease_until"],
-        cancel_requested=changed["cancel_requested_at"] is not None,
+        cancel_requested=changed.cancel_requested_at is not None,
+        **{name: getattr(changed, name) for name in ("status", "lease_until")},
     )
 
 
@@ -95,17 +93,18 @@ async def operation_complete(
     locked, operation = await lock_operation(tx, project_id, operation_id, identity.bound_apps(caller))
     operations.require_lease(tx.actor, tx.now, operation, operation_id, body.lease_token)
     _take_members(locked, operation, body.members)
-    for name, value in (("runtime", body.runtime), ("access_bundle", body.access_bundle)):
-        if value is not None:
-            locked.change(**{name: value})
+    if body.runtime is not None:
+        locked.change(runtime=body.runtime)
+    if body.access_bundle is not None:
+        locked.change(access_bundle=body.access_bundle)
     if body.mode is not None:
-        locked.change(mode=body.mode.model_dump())
+        locked.change(mode=body.mode.document())
     await operations.keep_steps(tx, operation, body.steps)
-    waits = operation["kind"] in TEARDOWNS
+    waits = operation.kind in TEARDOWNS
     if waits and await teardown.start_proof(locked, operation, members_torn_down(locked, operation)):
         ended = await operations.await_proof(tx, operation, deadline)
         await end_access(tx, operation_id)  # the controller is done: what is looked at stays as it is
-        locked.add_event("operation.verifying", operation_id, kind=operation["kind"])
+        locked.add_event("operation.verifying", operation_id, kind=operation.kind)
     else:
         ended = await finish_operation(locked, operation, "succeeded")
     await locked.store()
@@ -122,7 +121,7 @@ async def operation_fail(tx: Tx, caller: Caller, project_id: str, operation_id: 
     reason = Failure(told.code, told.message, next_step, told.retryable)
     _take_members(locked, operation, body.members, reason.document())
     await operations.keep_steps(tx, operation, body.steps)
-    status = "cancelled" if operation["cancel_requested_at"] is not None else "failed"
+    status = "cancelled" if operation.cancel_requested_at is not None else "failed"
     ended = await finish_operation(locked, operation, status, reason)
     await locked.store()
     await _record(tx, "operation_fail", ended, {"code": told.code})
@@ -141,24 +140,24 @@ async def operation_give_back(
     return operation_of(changed, caller)
 
 
-async def offer_again(locked: LockedInstance, operation: DictRow) -> DictRow:
+async def offer_again(locked: LockedInstance, operation: OperationRow) -> OperationRow:
     """Take the operation from its controller and offer it to another replica. The caller stores the instance."""
     changed = await operations.release_lease(locked.tx, operation)
-    await end_access(locked.tx, operation["id"])  # its controller is out of the hosts, also if nobody resumes it
-    locked.add_event("operation.pending", operation["id"], kind=operation["kind"], attempt=operation["attempt"])
-    if operation["parent_id"] is not None:
-        await update_bulk_operation(locked, operation["parent_id"])
+    await end_access(locked.tx, operation.id)  # its controller is out of the hosts, also if nobody resumes it
+    locked.add_event("operation.pending", operation.id, kind=operation.kind, attempt=operation.attempt)
+    if operation.parent_id is not None:
+        await update_bulk_operation(locked, operation.parent_id)
     return changed
 
 
 def _take_members(
     locked: LockedInstance,
-    operation: DictRow,
+    operation: OperationRow,
     reports: Sequence[MemberReport],
     failure: FailureDocument | None = None,
 ) -> None:
     """Keep what the controller says of the members that it worked on; of others it has nothing to say."""
-    mine = {member["id"]: member for member in concerned_members(locked, operation)}
+    mine = {member.id: member for member in concerned_members(locked, operation)}
     for report in reports:
         member = mine.get(report.member_id)
         if member is None:
@@ -179,7 +178,7 @@ def _why(report: MemberReport, failure: FailureDocument | None) -> FailureDocume
     return Failure(f"member_{report.status}", message, step, True).document()
 
 
-async def _record(tx: Tx, action: str, operation: DictRow, details: dict[str, object]) -> None:
-    place = (operation["id"], operation["tenant_id"], operation["project_id"])
-    facts = {"kind": operation["kind"], "instance": operation["instance_id"], **details}
+async def _record(tx: Tx, action: str, operation: OperationRow, details: dict[str, object]) -> None:
+    place = (operation.id, operation.tenant_id, operation.project_id)
+    facts = {"kind": operation.kind, "instance": operation.instance_id, **details}
     await record(tx, AuditEntry(action, *place, details=facts))

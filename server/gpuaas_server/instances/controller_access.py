@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from psycopg.rows import DictRow
-
 from gpuaas_server.access import service as access
 from gpuaas_server.artifacts import service as artifacts
 from gpuaas_server.identity import service as identity
-from gpuaas_server.instances import queries
+from gpuaas_server.instances import member_queries, queries
+from gpuaas_server.instances.rows import MemberRow
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Actor, Tx
 from gpuaas_server.kernel.database import Connection
@@ -32,40 +31,41 @@ async def leased_operation(
     row = await operations.find_operation(connection, project_id, operation_id)
     operations.require_bound(row, identity.bound_apps(caller))
     operation = operations.require_lease(actor, now, row, operation_id, lease_token)
-    instance = await queries.instance_show(connection, project_id, operation["instance_id"])
+    instance = await queries.instance_show(connection, project_id, operation.instance_id)
     if instance is None:
-        raise not_found("instance", operation["instance_id"])
-    members = await queries.members_living(connection, instance["id"])
-    named = (operation["member_id"], operation["new_member_id"])
-    mine = [m for m in members if operation["target"] == "instance" or m["id"] in named]
-    version = instance["attempted"] if operation["kind"] in CHANGES_VERSION else None
+        raise not_found("instance", operation.instance_id)
+    members = await member_queries.members_living(connection, instance.id)
+    named = (operation.member_id, operation.new_member_id)
+    mine = [m for m in members if operation.target == "instance" or m.id in named]
+    attempted = instance.attempted if operation.kind in CHANGES_VERSION else None
+    version = attempted or instance.current_version()
     return LeasedOperation(
         operation_id,
-        operation["instance_id"],
-        operation["tenant_id"],
+        operation.instance_id,
+        operation.tenant_id,
         project_id,
-        operation["app_slug"],
-        operation["kind"],
-        allocations_opened((version or instance)["manifest"]["components"], members, mine),
-        {member["allocation_id"]: member["place_project_id"] or project_id for member in members},
-        (version or instance)["digest"],
-        (version or instance)["publisher_project_id"],
-        operation["deadline_at"],
-        operation["lease_until"],
+        operation.app_slug,
+        operation.kind,
+        allocations_opened(version["manifest"]["components"], members, mine),
+        {member.allocation_id: member.place_project_id or project_id for member in members},
+        version["digest"],
+        version["publisher_project_id"],
+        operation.deadline_at,
+        operation.lease_until or operation.deadline_at,
     )
 
 
 def allocations_opened(
-    components: Sequence[Json], members: Sequence[DictRow], mine: Sequence[DictRow]
+    components: Sequence[Json], members: Sequence[MemberRow], mine: Sequence[MemberRow]
 ) -> tuple[str, ...]:
     """The machines of the members that the operation works on, and of the components that these depend on.
 
     A member that joins or leaves a cluster is made known to its head, and only the app's own manifest says who that is.
     """
     depends = {component["key"]: component.get("depends_on") or () for component in components}
-    heads = {key for member in mine for key in _words(depends.get(member["component_key"], ()))}
-    wanted = [*mine, *(member for member in members if member["component_key"] in heads)]
-    return tuple(sorted({member["allocation_id"] for member in wanted if not member["host_gone"]}))
+    heads = {key for member in mine for key in _words(depends.get(member.component_key, ()))}
+    wanted = [*mine, *(member for member in members if member.component_key in heads)]
+    return tuple(sorted({member.allocation_id for member in wanted if not member.host_gone}))
 
 
 def _words(listed: object) -> list[str]:

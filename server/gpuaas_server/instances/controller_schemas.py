@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field, StringConstraints
 
 from gpuaas_server.instances.documents import Document
+from gpuaas_server.instances.rows import ClosedDocument, ModeDocument
 from gpuaas_server.kernel.http.schemas import Body, Generation, examples
 from gpuaas_server.kernel.ids import MemberId
 from gpuaas_server.operations.schemas import EXAMPLE_LEASE, Leased, Line, Operation, StepReport
@@ -111,6 +112,14 @@ class ClosedKind(Body):
     message: Line = Field(description="For a person: why it is not taken.")
     next_step: Line = Field(description="What the person should ask for instead.")
 
+    def document(self) -> ClosedDocument:
+        return {
+            "kind": self.kind,
+            "component_key": self.component_key,
+            "message": self.message,
+            "next_step": self.next_step,
+        }
+
 
 class Mode(Body):
     """A form of the app, such as on one machine or on many, in the app's own words."""
@@ -120,6 +129,9 @@ class Mode(Body):
     closed: Annotated[list[ClosedKind], Field(max_length=64)] = Field(
         default=[], description="What the app does not take in this form."
     )
+
+    def document(self) -> ModeDocument:
+        return {"name": self.name, "meaning": self.meaning, "closed": [entry.document() for entry in self.closed]}
 
 
 class OperationComplete(Leased):

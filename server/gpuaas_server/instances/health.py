@@ -22,21 +22,22 @@ async def instance_health_report(
     require_size("access_bundle", body.access_bundle, RUNTIME_BYTES)
     locked = await lock_instance(tx, project_id, instance_id)
     row = locked.row
-    if row["app_slug"] not in identity.bound_apps(caller):
-        raise Problem("not_the_controller", f"It is not bound to {row['app_slug']}.", {"app": row["app_slug"]})
-    if row["decommissioned_at"] is not None:
+    if row.app_slug not in identity.bound_apps(caller):
+        raise Problem("not_the_controller", f"It is not bound to {row.app_slug}.", {"app": row.app_slug})
+    if row.decommissioned_at is not None:
         raise Problem("conflict", "The instance is decommissioned.")
-    if body.generation != row["generation"]:
-        raise Problem("stale_generation", f"The instance is at generation {row['generation']}: look again.")
-    watched = row["reported_at"] is not None and row["reported_at"] + REPORT_LIFE > tx.now
+    if body.generation != row.generation:
+        raise Problem("stale_generation", f"The instance is at generation {row.generation}: look again.")
+    watched = row.reported_at is not None and row.reported_at + REPORT_LIFE > tx.now
     for told in body.members:
         _take_member(locked, told)
-    reasons = [reason.model_dump(exclude_none=True) for reason in body.reasons]
+    reasons = [reason.document() for reason in body.reasons]
     locked.note(reported={"status": body.status, "reasons": reasons}, reported_at=tx.now)
-    for name, value in (("runtime", body.runtime), ("access_bundle", body.access_bundle)):
-        if value is not None and value != row[name]:
-            locked.note(**{name: value})
-    if body.mode is not None and (mode := body.mode.model_dump()) != row["mode"]:
+    if body.runtime is not None and body.runtime != row.runtime:
+        locked.note(runtime=body.runtime)
+    if body.access_bundle is not None and body.access_bundle != row.access_bundle:
+        locked.note(access_bundle=body.access_bundle)
+    if body.mode is not None and (mode := body.mode.document()) != row.mode:
         locked.change(mode=mode)  # it decides what may be asked
     stored = await locked.store()
     if not watched:
@@ -44,10 +45,8 @@ async def instance_health_report(
     tx.audited = True  # a change of health is an event; a thousand reports that nothing changed are none
     return HealthAccepted(
         instance_id=instance_id,
-        status=stored["status"],
-        health=stored["health"],
-        health_reasons=[HealthReason(**reason) for reason in stored["health_reasons"]],
-        generation=stored["generation"],
+        health_reasons=[HealthReason(**reason) for reason in stored.health_reasons],
+        **{name: getattr(stored, name) for name in ("status", "health", "generation")},
     )
 
 
@@ -57,17 +56,17 @@ def _take_member(locked: LockedInstance, told: MemberHealth) -> None:
     if member is None:
         raise not_found("member", told.member_id)
     require_size("adapter_detail", told.adapter_detail, DETAIL_BYTES)
-    if told.adapter_detail is not None and told.adapter_detail != member["adapter_detail"]:
+    if told.adapter_detail is not None and told.adapter_detail != member.adapter_detail:
         locked.change_member(member, adapter_detail=told.adapter_detail)
-    free = locked.live_operation(member) is None and not member["host_gone"]
-    if not free or member["status"] not in HEALTH_REPORTABLE:
+    free = locked.live_operation(member) is None and not member.host_gone
+    if not free or member.status not in HEALTH_REPORTABLE:
         return
     if told.status == "ready":
-        if member["status"] != "ready":
+        if member.status != "ready":
             locked.set_member_status(member, "ready")
         return
     message = told.message or f"The controller says that it is {told.status}."
     step = "Recover the member, replace it, or remove it."
     failure = Failure(f"member_{told.status}", message, step, True).document()
-    if (told.status, failure) != (member["status"], member["failure"]):
+    if (told.status, failure) != (member.status, member.failure):
         locked.set_member_status(member, told.status, failure)

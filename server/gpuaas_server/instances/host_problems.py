@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from psycopg.rows import DictRow
-
+from gpuaas_server.instances.rows import MemberRow, ReasonDocument
 from gpuaas_server.kernel.http.schemas import HealthStatus
 
 
@@ -18,7 +17,7 @@ class HostProblem:
     next_step: str
     since: datetime
 
-    def reason(self) -> dict[str, object]:
+    def reason(self) -> ReasonDocument:
         return {"code": self.code, "message": self.message, "next_step": self.next_step}
 
 
@@ -34,14 +33,14 @@ _HEALTH_OF_STATUS: dict[str, HealthStatus] = {
 }
 
 
-def host_problem_of(member: DictRow) -> HostProblem | None:
+def host_problem_of(member: MemberRow) -> HostProblem | None:
     """The worst of what is known: the host does not respond, or its tenant reported it as broken.
 
     A member that is gone, or whose allocation has ended, has no host any more.
     """
-    if member["removed_at"] is not None or member["host_gone"]:
+    if member.removed_at is not None or member.host_gone:
         return None
-    lost_since, reported_at = member["host_lost_since"], member["host_reported_at"]
+    lost_since, reported_at = member.host_lost_since, member.host_reported_at
     if lost_since is not None:
         return HostProblem(
             code="host_lost",

@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from psycopg.rows import DictRow
-
 from gpuaas_server.allocations import service as allocations
 from gpuaas_server.allocations.service import AllocationFacts
 from gpuaas_server.catalog import service as catalog
 from gpuaas_server.catalog.service import Manifest, MemberFacts, PlacementFacts, Refusal, from_document
-from gpuaas_server.instances import queries
+from gpuaas_server.instances import member_queries
+from gpuaas_server.instances.rows import BusyAllocation, InstanceRow, MemberRow, VersionDocument
 from gpuaas_server.instances.schemas import HealthReason, Placement
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
@@ -30,7 +29,7 @@ class Version:
     digest: str
     publisher_project_id: str
 
-    def columns(self) -> dict[str, object]:
+    def document(self) -> VersionDocument:
         return {
             "version_id": self.version_id,
             "version": self.manifest.version,
@@ -77,13 +76,13 @@ class Taken:
     """Allocations that this transaction holds, and which other instances live on them."""
 
     places: dict[str, AllocationFacts]
-    busy: dict[str, DictRow]
+    busy: dict[str, BusyAllocation]
 
 
 async def lock_places(tx: Tx, project_ids: Sequence[str], allocation_ids: Sequence[str]) -> Taken:
     """Hold the allocations of these projects. Before the instance, never after: a release goes the same way."""
     places = await allocations.facts_lock(tx, project_ids, allocation_ids)
-    return Taken(places, await queries.busy_allocations(tx.connection, list(places)))
+    return Taken(places, await member_queries.busy_allocations(tx.connection, list(places)))
 
 
 async def check_places(
@@ -92,13 +91,13 @@ async def check_places(
     manifest: Manifest,
     wished: Sequence[Placement],
     taken: Taken,
-    living: Sequence[DictRow] = (),
+    living: Sequence[MemberRow] = (),
     instance_id: str | None = None,
     served: Sequence[str] = (),
 ) -> None:
     """Refuse what does not fit, with every reason."""
     places = taken.places
-    others = {one: row["name"] for one, row in taken.busy.items() if row["instance_id"] != instance_id}
+    others = {one: row.name for one, row in taken.busy.items() if row.instance_id != instance_id}
     unknown = [unknown_place(one) for one in wished if one.allocation_id not in places]
     facts = [facts_of(one, places[one.allocation_id], others) for one in wished if one.allocation_id in places]
     members = await members_of(connection, living)
@@ -114,24 +113,20 @@ async def check_members_fit(
     connection: Connection,
     project_id: str,
     manifest: Manifest,
-    living: Sequence[DictRow],
+    living: Sequence[MemberRow],
     served: Sequence[str] = (),
 ) -> None:
     """Whether the members that there are may be members of another version."""
-    places = await allocations.facts_show(connection, [member["allocation_id"] for member in living])
-    wished = [Placement(**_place(member)) for member in living if member["allocation_id"] in places]
+    places = await allocations.facts_show(connection, [member.allocation_id for member in living])
+    wished = [Placement(**member.placement()) for member in living if member.allocation_id in places]
     facts = [facts_of(one, places[one.allocation_id], {}) for one in wished]
     catalog.refuse_placement(
         catalog.placement_refusals(manifest, facts, (), adding=False, project_id=project_id, served=served)
     )
 
 
-def manifest_of(row: DictRow) -> Manifest:
-    return from_document(row["manifest"])
-
-
-def _place(member: DictRow) -> dict[str, str]:
-    return {name: member[name] for name in ("component_key", "allocation_id")}
+def manifest_of(row: InstanceRow) -> Manifest:
+    return from_document(row.manifest)
 
 
 def unknown_place(wished: Placement) -> Refusal:
@@ -154,18 +149,18 @@ def facts_of(wished: Placement, place: AllocationFacts, busy: dict[str, str]) ->
     )
 
 
-async def members_of(connection: Connection, living: Sequence[DictRow]) -> list[MemberFacts]:
+async def members_of(connection: Connection, living: Sequence[MemberRow]) -> list[MemberFacts]:
     if not living:
         return []
-    places = await allocations.facts_show(connection, [member["allocation_id"] for member in living])
+    places = await allocations.facts_show(connection, [member.allocation_id for member in living])
     return [
         MemberFacts(
-            member["id"],
-            member["component_key"],
-            member["allocation_id"],
-            member["node_id"],
-            places[member["allocation_id"]].shape if member["allocation_id"] in places else "",
-            member["project_id"],
+            member.id,
+            member.component_key,
+            member.allocation_id,
+            member.node_id,
+            places[member.allocation_id].shape if member.allocation_id in places else "",
+            member.project_id,
         )
         for member in living
     ]

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gpuaas_server.instances.host_problems import HostProblem
+from gpuaas_server.instances.rows import ReasonDocument
 from gpuaas_server.operations.service import BRINGS_CURRENT, INSTANCE_KINDS, KINDS, MEMBER_KINDS, Kind
 
 # Which states may follow which; the docs' diagram and the property tests read this table.
@@ -120,7 +121,7 @@ class Report:
     """What the controller last said about health, if it is not too old."""
 
     status: str
-    reasons: Sequence[Mapping[str, object]] = ()
+    reasons: Sequence[ReasonDocument] = ()
     stale: bool = False
 
 
@@ -132,13 +133,13 @@ class InstanceView:
     minimum: Mapping[str, int]  # component → members that must be there
     members: Sequence[MemberView]
     report: Report | None = None
-    flags: Sequence[Mapping[str, object]] = ()
+    flags: Sequence[ReasonDocument] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Health:
     status: str
-    reasons: tuple[Mapping[str, object], ...] = ()
+    reasons: tuple[ReasonDocument, ...] = ()
 
 
 # From best to worst: the worst that is said decides.
@@ -154,13 +155,13 @@ def judge(view: InstanceView) -> Health:
     return Health(worst, reasons[:MOST_REASONS])
 
 
-def _verdicts(view: InstanceView) -> list[tuple[str, Mapping[str, object] | None]]:
+def _verdicts(view: InstanceView) -> list[tuple[str, ReasonDocument | None]]:
     if view.status in ("created", "stopped"):
         return [("unknown", _reason(f"instance_{view.status}", f"The instance is {view.status}."))]
     if view.status in ("starting", "stopping"):
         said = _reason(f"instance_{view.status}", f"The instance is {view.status}.")
         return [("progressing", said), *_of_hosts(view)]
-    found: list[tuple[str, Mapping[str, object] | None]] = []
+    found: list[tuple[str, ReasonDocument | None]] = []
     if view.status == "failed":
         found.append(("unhealthy", _reason(view.failure or "instance_failed", "The last operation failed.")))
     if view.busy:
@@ -173,7 +174,7 @@ def _verdicts(view: InstanceView) -> list[tuple[str, Mapping[str, object] | None
     return found
 
 
-def _of_hosts(view: InstanceView) -> list[tuple[str, Mapping[str, object] | None]]:
+def _of_hosts(view: InstanceView) -> list[tuple[str, ReasonDocument | None]]:
     """Facts of the platform, whatever the controller says or cannot say."""
     return [
         ("degraded", {**member.host.reason(), "member_id": member.id, "component_key": member.component_key})
@@ -182,8 +183,8 @@ def _of_hosts(view: InstanceView) -> list[tuple[str, Mapping[str, object] | None
     ]
 
 
-def _of_members(view: InstanceView) -> list[tuple[str, Mapping[str, object] | None]]:
-    found: list[tuple[str, Mapping[str, object] | None]] = []
+def _of_members(view: InstanceView) -> list[tuple[str, ReasonDocument | None]]:
+    found: list[tuple[str, ReasonDocument | None]] = []
     there = [member for member in view.members if member.host is None or member.host.health != "unhealthy"]
     ready = Counter(member.component_key for member in there if member.status in ("ready", "degraded"))
     for key, needed in view.minimum.items():
@@ -197,7 +198,7 @@ def _of_members(view: InstanceView) -> list[tuple[str, Mapping[str, object] | No
     return found
 
 
-def _of_report(report: Report) -> list[tuple[str, Mapping[str, object] | None]]:
+def _of_report(report: Report) -> list[tuple[str, ReasonDocument | None]]:
     if report.stale:
         return [("unknown", _reason("health_not_reported", "The controller has not reported health for a while."))]
     if not report.reasons:
@@ -205,8 +206,15 @@ def _of_report(report: Report) -> list[tuple[str, Mapping[str, object] | None]]:
     return [(report.status, reason) for reason in report.reasons]
 
 
-def _reason(code: str, message: str, **more: object) -> Mapping[str, object]:
-    return {"code": code, "message": message, **more}
+def _reason(
+    code: str, message: str, *, member_id: str | None = None, component_key: str | None = None
+) -> ReasonDocument:
+    reason: ReasonDocument = {"code": code, "message": message}
+    if member_id is not None:
+        reason["member_id"] = member_id
+    if component_key is not None:
+        reason["component_key"] = component_key
+    return reason
 
 
 def counted(members: Sequence[MemberView]) -> dict[str, int]:

@@ -2,17 +2,16 @@
 
 from collections.abc import Sequence
 
-from psycopg.rows import DictRow
-
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.identity import service as identity
-from gpuaas_server.instances import launch, queries, served_projects
+from gpuaas_server.instances import launch, member_queries, queries, served_projects
 from gpuaas_server.instances.launch import Taken
 from gpuaas_server.instances.locked import LockedInstance, lock_instance
 from gpuaas_server.instances.machine import members_changeable
 from gpuaas_server.instances.modes import refuse_closed
 from gpuaas_server.instances.operation_requests import require_living, require_no_instance_operation
 from gpuaas_server.instances.operation_start import Target, refuse_while_busy, start_member_operations
+from gpuaas_server.instances.rows import InstanceRow, MemberRow
 from gpuaas_server.instances.schemas import InstanceMember, MemberOperationCreate, Placement
 from gpuaas_server.instances.version_gate import refuse_version
 from gpuaas_server.instances.views import caller_over, member_of
@@ -40,10 +39,10 @@ async def member_list(
     limit: int,
 ) -> Page[InstanceMember]:
     instance = await _instance(connection, caller, project_id, instance_id)
-    place = None if after is None else await queries.member_ordinal(connection, after)
+    place = None if after is None else await member_queries.member_ordinal(connection, after)
     if after is not None and place is None:
         raise Problem("invalid_cursor")
-    rows = await queries.member_list(connection, instance_id, removed, place, limit + 1)
+    rows = await member_queries.member_list(connection, instance_id, removed, place, limit + 1)
     may = caller_over(instance, project_id, caller)
     return Page[InstanceMember].of([member_of(row, instance, may) for row in rows], limit)
 
@@ -52,13 +51,13 @@ async def member_show(
     connection: Connection, caller: Caller, project_id: str, instance_id: str, member_id: str
 ) -> InstanceMember:
     instance = await _instance(connection, caller, project_id, instance_id)
-    row = await queries.member_show(connection, instance_id, member_id)
+    row = await member_queries.member_show(connection, instance_id, member_id)
     if row is None:
         raise not_found("member", member_id)
     return member_of(row, instance, caller_over(instance, project_id, caller))
 
 
-async def _instance(connection: Connection, caller: Caller, project_id: str, instance_id: str) -> DictRow:
+async def _instance(connection: Connection, caller: Caller, project_id: str, instance_id: str) -> InstanceRow:
     row = await queries.instance_seen(connection, project_id, instance_id, identity.apps_in_sight(caller))
     if row is None:
         raise not_found("instance", instance_id)
@@ -74,9 +73,9 @@ async def member_operation_create(tx: Tx, caller: Caller, instance_id: str, body
     await _require_running(locked)
     launch.check_options(launch.manifest_of(locked.row), body.kind, body.options)
     if body.kind in BRINGS_CURRENT:
-        await refuse_version(tx.connection, locked.row, locked.row)
+        await refuse_version(tx.connection, locked.row, locked.row.current_version())
     if body.component_key:
-        refuse_closed(locked.row, body.kind, [body.component_key])
+        refuse_closed(locked.row.mode, body.kind, [body.component_key])
     if body.kind == "add":
         targets = await _add(locked, body, taken or NOTHING)
     elif body.kind == "replace":
@@ -90,7 +89,7 @@ async def member_operation_create(tx: Tx, caller: Caller, instance_id: str, body
     operation_id = await start_member_operations(locked, request, targets)
     row = await locked.store()
     facts: dict[str, object] = {"kind": body.kind, "operation": operation_id, "targets": len(targets)}
-    place = (row["id"], row["tenant_id"], row["project_id"])
+    place = (row.id, row.tenant_id, row.project_id)
     await record(tx, AuditEntry("member_operation_create", *place, reason=body.reason, details=facts))
     touched = [one for target in targets for one in (target.member, target.new_member) if one is not None]
     await served_projects.record_elsewhere(locked, "member_operation_create", touched, facts)
@@ -122,26 +121,26 @@ async def _require_running(locked: LockedInstance) -> None:
     require_living(locked)
     await require_no_instance_operation(locked)
     row = locked.row
-    if not members_changeable(row["status"], row["deployed_at"] is not None, False, None):
-        raise Problem("conflict", f"The instance is {row['status']}: its members cannot be changed now.")
+    if not members_changeable(row.status, row.deployed_at is not None, False, None):
+        raise Problem("conflict", f"The instance is {row.status}: its members cannot be changed now.")
 
 
-def _targets(locked: LockedInstance, kind: str, member_ids: Sequence[str]) -> list[DictRow]:
+def _targets(locked: LockedInstance, kind: str, member_ids: Sequence[str]) -> list[MemberRow]:
     if len(set(member_ids)) != len(member_ids):
         raise Problem("invalid_request", "A member is named twice.")
     return [_target(locked, kind, member_id) for member_id in member_ids]
 
 
-def _target(locked: LockedInstance, kind: str, member_id: str) -> DictRow:
+def _target(locked: LockedInstance, kind: str, member_id: str) -> MemberRow:
     member = locked.members.get(member_id)
     if member is None:
         raise not_found("member", member_id)
     refuse_while_busy(locked, member)
-    if member["status"] not in KINDS[kind].member_from:
+    if member.status not in KINDS[kind].member_from:
         allowed = ", ".join(KINDS[kind].member_from)
-        raise Problem("conflict", f"{member_id} is {member['status']}; {kind} is for members that are {allowed}.")
-    if not member["host_gone"]:  # one without a machine must be able to go
-        refuse_closed(locked.row, kind, [member["component_key"]])
+        raise Problem("conflict", f"{member_id} is {member.status}; {kind} is for members that are {allowed}.")
+    if not member.host_gone:  # one without a machine must be able to go
+        refuse_closed(locked.row.mode, kind, [member.component_key])
     return member
 
 
@@ -160,21 +159,24 @@ async def _replace(locked: LockedInstance, body: MemberOperationCreate, taken: T
     wanted = body.replacements or []
     leaving = _targets(locked, "replace", [one.member_id for one in wanted])
     pairs = list(zip(leaving, (one.allocation_id for one in wanted), strict=True))
-    wished = [Placement(component_key=member["component_key"], allocation_id=place) for member, place in pairs]
-    staying = [member for member in locked.living_members() if member not in leaving]
+    wished = [Placement(component_key=member.component_key, allocation_id=place) for member, place in pairs]
+    gone = {member.id for member in leaving}
+    staying = [member for member in locked.living_members() if member.id not in gone]
     await _check(locked, wished, taken, staying)
     targets = []
     for member, place in pairs:
         operation_id = new_id("op")
-        newcomer = locked.add_member(member["component_key"], taken.places[place], operation_id)
+        newcomer = locked.add_member(member.component_key, taken.places[place], operation_id)
         targets.append(Target(operation_id, member, newcomer))
     locked.drop_from_intent(leaving)
     return targets
 
 
-async def _check(locked: LockedInstance, wished: Sequence[Placement], taken: Taken, living: Sequence[DictRow]) -> None:
+async def _check(
+    locked: LockedInstance, wished: Sequence[Placement], taken: Taken, living: Sequence[MemberRow]
+) -> None:
     manifest = launch.manifest_of(locked.row)
-    connection, project_id = locked.tx.connection, locked.row["project_id"]
+    connection, project_id = locked.tx.connection, locked.row.project_id
     await launch.check_places(
         connection, project_id, manifest, wished, taken, living, locked.id, locked.served_project_ids
     )

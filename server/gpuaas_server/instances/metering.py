@@ -3,10 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from psycopg.rows import DictRow
-
 from gpuaas_server.identity import service as identity
 from gpuaas_server.instances import queries
+from gpuaas_server.instances.rows import InstanceRow
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
@@ -26,16 +25,16 @@ async def metered(connection: Connection, caller: Caller, project_id: str, insta
     row = await queries.instance_show(connection, project_id, instance_id)
     if row is None:
         raise not_found("instance", instance_id)
-    if row["app_slug"] not in identity.bound_apps(caller):
-        raise Problem("not_the_controller", f"It is not bound to {row['app_slug']}.", {"app": row["app_slug"]})
+    if row.app_slug not in identity.bound_apps(caller):
+        raise Problem("not_the_controller", f"It is not bound to {row.app_slug}.", {"app": row.app_slug})
     projects = await queries.projects_ever(connection, instance_id)
-    return Metered(instance_id, row["tenant_id"], row["app_slug"], _units(row), frozenset(projects))
+    return Metered(instance_id, row.tenant_id, row.app_slug, _units(row), frozenset(projects))
 
 
-def _units(instance: DictRow) -> dict[str, frozenset[str]]:
+def _units(instance: InstanceRow) -> dict[str, frozenset[str]]:
     """Of all versions that may have counted: what the one before has counted may be told by the next."""
     units: dict[str, frozenset[str]] = {}
-    for version in (instance, instance["attempted"], instance["previous"]):
-        for dimension in (version["manifest"] if version else {}).get("metering", ()):
+    for manifest in instance.manifests():
+        for dimension in manifest.get("metering", ()):
             units[dimension["key"]] = units.get(dimension["key"], frozenset()) | {dimension["unit"]}
     return units

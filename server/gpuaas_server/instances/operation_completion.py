@@ -2,62 +2,61 @@
 
 from collections.abc import Sequence
 
-from psycopg.rows import DictRow
-
 from gpuaas_server.instances import controller_access, departures, secret_rotation
 from gpuaas_server.instances.locked import LockedInstance
 from gpuaas_server.instances.machine import member_broken, member_done, status_broken, status_done
+from gpuaas_server.instances.rows import MemberRow
 from gpuaas_server.instances.version_gate import flags_of, refuse_version, version_brought
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.failures import Failure, FailureDocument, failure
 from gpuaas_server.operations import service as operations
-from gpuaas_server.operations.service import CHANGES_VERSION, TEARDOWNS
+from gpuaas_server.operations.service import CHANGES_VERSION, TEARDOWNS, ForcedDocument, OperationRow
 
 
-def is_unclaimed(operation: DictRow) -> bool:
+def is_unclaimed(operation: OperationRow) -> bool:
     """Whether no controller has ever claimed the operation."""
-    return (operation["status"], operation["attempt"]) == ("pending", 0)
+    return (operation.status, operation.attempt) == ("pending", 0)
 
 
-def concerned_members(locked: LockedInstance, operation: DictRow) -> list[DictRow]:
+def concerned_members(locked: LockedInstance, operation: OperationRow) -> list[MemberRow]:
     """The members that the operation works on."""
-    if operation["target"] == "instance":
+    if operation.target == "instance":
         return locked.living_members()
-    named = (operation["member_id"], operation["new_member_id"])
-    return [member for member in locked.living_members() if member["id"] in named]
+    named = (locked.members.get(one) for one in (operation.member_id, operation.new_member_id) if one is not None)
+    return [member for member in named if member is not None and member.status != "removed"]
 
 
-def members_torn_down(locked: LockedInstance, operation: DictRow) -> list[DictRow]:
+def members_torn_down(locked: LockedInstance, operation: OperationRow) -> list[MemberRow]:
     """The members of whom nothing may be left on a host."""
-    return [member for member in concerned_members(locked, operation) if member["id"] != operation["new_member_id"]]
+    return [member for member in concerned_members(locked, operation) if member.id != operation.new_member_id]
 
 
 async def finish_operation(
     locked: LockedInstance,
-    operation: DictRow,
+    operation: OperationRow,
     status: str,
     reason: Failure | None = None,
     *,
     verified: bool | None = None,
-    forced: dict[str, object] | None = None,
+    forced: ForcedDocument | None = None,
     follow: bool = True,
-) -> DictRow:
+) -> OperationRow:
     """End the operation, with everything that follows from it. `forced`: a teardown counts as done, on somebody's word."""
     told = None if reason is None else reason.document()
     ended = await operations.end_operation(locked.tx, operation, status, reason, forced)
     data = {"failure": reason.code} if reason else {}
-    locked.add_event(f"operation.{status}", ended["id"], kind=ended["kind"], member_id=ended["member_id"], **data)
+    locked.add_event(f"operation.{status}", ended.id, kind=ended.kind, member_id=ended.member_id, **data)
     leaving = departures.leaving_members(locked)
-    if status == "succeeded" or (forced is not None and operation["kind"] in TEARDOWNS):
+    if status == "succeeded" or (forced is not None and operation.kind in TEARDOWNS):
         apply_success(locked, operation, verified)
     else:
         _apply_failure(locked, operation, status, told)
-    if operation["kind"] in CHANGES_VERSION:  # it has other versions now: what is said of them is derived anew
+    if operation.kind in CHANGES_VERSION:  # it has other versions now: what is said of them is derived anew
         locked.change(flags=await flags_of(locked.tx.connection, locked.row))
-    if operation["attempt"] > 0:
-        await controller_access.end_access(locked.tx, operation["id"])
-    if follow and operation["parent_id"] is not None:
-        await update_bulk_operation(locked, operation["parent_id"])
+    if operation.attempt > 0:
+        await controller_access.end_access(locked.tx, operation.id)
+    if follow and operation.parent_id is not None:
+        await update_bulk_operation(locked, operation.parent_id)
     await departures.wake_allocations(locked, operation, leaving)
     if follow:
         await departures.start_departures(locked)
@@ -66,20 +65,18 @@ async def finish_operation(
     return ended
 
 
-def apply_success(locked: LockedInstance, operation: DictRow, verified: bool | None) -> None:
-    kind = operation["kind"]
+def apply_success(locked: LockedInstance, operation: OperationRow, verified: bool | None) -> None:
+    kind = operation.kind
     left = any(
-        not member["host_gone"] for member in members_torn_down(locked, operation)
+        not member.host_gone for member in members_torn_down(locked, operation)
     )  # of a lost host it was noted then
     for member in concerned_members(locked, operation):
-        newcomer = member["id"] == operation["new_member_id"]
-        if kind in TEARDOWNS and not newcomer and not member["host_gone"]:
+        newcomer = member.id == operation.new_member_id
+        if kind in TEARDOWNS and not newcomer and not member.host_gone:
             locked.change_member(member, verified=verified)
-        locked.set_member_status(
-            member, member_done("add" if newcomer else kind, member["status"], member["host_gone"])
-        )
+        locked.set_member_status(member, member_done("add" if newcomer else kind, member.status, member.host_gone))
         _let_go(locked, member, operation)
-    if operation["target"] == "instance":
+    if operation.target == "instance":
         _apply_instance_success(locked, kind)
     elif kind in ("remove", "replace") and left:
         secret_rotation.mark_secrets_stale(locked)
@@ -89,7 +86,7 @@ def _apply_instance_success(locked: LockedInstance, kind: str) -> None:
     locked.change(operation_id=None, failure=None)
     if kind in CHANGES_VERSION:
         _change_version(locked)
-    if locked.row["deployed_at"] is None and status_done(kind) == "running":
+    if locked.row.deployed_at is None and status_done(kind) == "running":
         locked.change(deployed_at=locked.tx.now)
     locked.set_status(status_done(kind))
     if kind == "decommission":
@@ -98,22 +95,22 @@ def _apply_instance_success(locked: LockedInstance, kind: str) -> None:
 
 
 def _change_version(locked: LockedInstance) -> None:
-    wanted = locked.row["attempted"]
+    wanted = locked.row.attempted
     locked.change(attempted=None)
-    if wanted is None or wanted["version_id"] == locked.row["version_id"]:
+    if wanted is None or wanted["version_id"] == locked.row.version_id:
         return  # the version that was there before a failed upgrade is there again
-    before = {name: locked.row[name] for name in wanted}
+    before = locked.row.current_version()
     locked.change(previous=before, **wanted)
     locked.add_event("instance.version_changed", before=before["version"], after=wanted["version"])
 
 
-def _apply_failure(locked: LockedInstance, operation: DictRow, ended: str, told: FailureDocument | None) -> None:
-    kind, begun = operation["kind"], operation["attempt"] > 0
+def _apply_failure(locked: LockedInstance, operation: OperationRow, ended: str, told: FailureDocument | None) -> None:
+    kind, begun = operation.kind, operation.attempt > 0
     for member in concerned_members(locked, operation):
-        newcomer = kind == "add" or member["id"] == operation["new_member_id"]
+        newcomer = kind == "add" or member.id == operation.new_member_id
         if begun:
-            after = member_broken(kind, member["status"])
-            if after != member["status"]:
+            after = member_broken(kind, member.status)
+            if after != member.status:
                 locked.set_member_status(member, after, told)
         elif newcomer:  # nothing was ever done for it, so there is nothing to clean
             locked.drop_from_intent([member])
@@ -121,32 +118,32 @@ def _apply_failure(locked: LockedInstance, operation: DictRow, ended: str, told:
         elif kind in ("remove", "replace"):
             locked.return_to_intent(member)
         _let_go(locked, member, operation)
-    if operation["target"] == "instance":
+    if operation.target == "instance":
         locked.change(operation_id=None)
         if kind in CHANGES_VERSION and not begun:
             locked.change(attempted=None)
-        after = status_broken(kind, operation["status_before"], begun)
+        before = operation.status_before or locked.row.status
+        after = status_broken(kind, before, begun)
         secret_rotation.note_failure(locked, operation)
-        untouched = ended == "cancelled" and not begun and after == operation["status_before"]
+        untouched = ended == "cancelled" and not begun and after == before
         locked.set_status(after, None if untouched else told, back=True)
 
 
-def _let_go(locked: LockedInstance, member: DictRow, operation: DictRow) -> None:
-    if member["operation_id"] == operation["id"]:
-        locked.change_member(member, operation_id=None, last_operation_id=operation["id"])
-    elif operation["target"] == "instance":
-        locked.note_member(member, last_operation_id=operation["id"])
+def _let_go(locked: LockedInstance, member: MemberRow, operation: OperationRow) -> None:
+    if member.operation_id == operation.id:
+        locked.change_member(member, operation_id=None, last_operation_id=operation.id)
+    elif operation.target == "instance":
+        locked.note_member(member, last_operation_id=operation.id)
 
 
-async def cancel_unclaimed(locked: LockedInstance, leaving: list[DictRow]) -> None:
+async def cancel_unclaimed(locked: LockedInstance, leaving: list[MemberRow]) -> None:
     """Cancel what no controller has claimed and would bring something to a host that goes, or can follow after that."""
-    gone = {member["id"] for member in leaving}
+    gone = {member.id for member in leaving}
     bringing = [
         operation
         for operation in await operations.live_lock(locked.tx.connection, locked.id)
-        if (operation["kind"] in ("deploy", "add") or secret_rotation.is_rotation(operation))
-        and is_unclaimed(operation)
-        if any(member["id"] in gone for member in concerned_members(locked, operation))
+        if (operation.kind in ("deploy", "add") or secret_rotation.is_rotation(operation)) and is_unclaimed(operation)
+        if any(member.id in gone for member in concerned_members(locked, operation))
     ]
     await _finish_all(locked, bringing, "cancelled", failure("cancelled", "An allocation below it is being released."))
 
@@ -156,17 +153,17 @@ async def fail_without_hosts(locked: LockedInstance, why: Failure) -> None:
     hopeless = [
         operation
         for operation in await operations.live_lock(locked.tx.connection, locked.id)
-        if (touched := concerned_members(locked, operation)) and all(member["host_gone"] for member in touched)
+        if (touched := concerned_members(locked, operation)) and all(member.host_gone for member in touched)
     ]
     await _finish_all(locked, hopeless, "failed", why)
 
 
 async def refuse_unclaimed(locked: LockedInstance) -> None:
     """Fail what no controller has claimed and would bring bytes to a host that may not be brought there any more."""
-    refused: list[DictRow] = []
+    refused: list[OperationRow] = []
     why: Failure | None = None
     for operation in await operations.live_lock(locked.tx.connection, locked.id):
-        version = version_brought(locked.row, operation["kind"])
+        version = version_brought(locked.row, operation.kind)
         if version is None or secret_rotation.is_rotation(operation) or not is_unclaimed(operation):
             continue
         try:
@@ -178,11 +175,11 @@ async def refuse_unclaimed(locked: LockedInstance) -> None:
         await _finish_all(locked, refused, "failed", why)
 
 
-async def _finish_all(locked: LockedInstance, ending: Sequence[DictRow], status: str, why: Failure) -> None:
+async def _finish_all(locked: LockedInstance, ending: Sequence[OperationRow], status: str, why: Failure) -> None:
     """Finish all of them, then do what follows: a bulk operation that one ends must not end the next one, too."""
     for operation in ending:
         await finish_operation(locked, operation, status, why, follow=False)
-    for parent_id in sorted({operation["parent_id"] for operation in ending} - {None}):
+    for parent_id in sorted({operation.parent_id for operation in ending if operation.parent_id is not None}):
         await update_bulk_operation(locked, parent_id)
     if ending:
         await departures.start_departures(locked)
@@ -201,7 +198,7 @@ async def update_bulk_operation(locked: LockedInstance, parent_id: str) -> None:
             await finish_operation(locked, child, "cancelled", why, follow=False)
         await update_bulk_operation(locked, parent_id)
         return
-    if step.status != parent["status"]:
+    if step.status != parent.status:
         kind = f"operation.{step.status}"
-        locked.add_event(kind, parent_id, kind=parent["kind"], children=progress.children)
+        locked.add_event(kind, parent_id, kind=parent.kind, children=progress.children)
     await operations.store_bulk_progress(locked.tx, progress)

@@ -10,7 +10,7 @@ from gpuaas_server.operations import service as operations
 
 
 def require_living(locked: LockedInstance) -> None:
-    if locked.row["decommissioned_at"] is not None:
+    if locked.row.decommissioned_at is not None:
         raise Problem("conflict", "The instance is decommissioned; it is kept for its history only.")
 
 
@@ -23,7 +23,7 @@ async def require_idle(locked: LockedInstance) -> None:
 async def require_no_instance_operation(locked: LockedInstance) -> None:
     """Refuse while an operation is live on the whole instance."""
     await _set_rotation_aside(locked)
-    live = locked.row["operation_id"]
+    live = locked.row.operation_id
     if live is not None:
         raise operation_in_progress(live)
 
@@ -33,7 +33,7 @@ async def _set_rotation_aside(locked: LockedInstance) -> None:
 
     A rotation that is under way takes a moment, and the refusal says what it is.
     """
-    if locked.row["operation_id"] is None:
+    if locked.row.operation_id is None:
         return
     for operation in await operations.live_lock(locked.tx.connection, locked.id):
         if secret_rotation.is_rotation(operation):

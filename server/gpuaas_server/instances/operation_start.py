@@ -1,15 +1,14 @@
 """Start operations: write the rows, mark the members that they work on. The caller has locked the instance."""
 
-from dataclasses import dataclass
-
-from psycopg.rows import DictRow
+from dataclasses import dataclass, replace
 
 from gpuaas_server.instances.locked import LockedInstance
 from gpuaas_server.instances.machine import status_asked
+from gpuaas_server.instances.rows import MemberRow
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.operations import service as operations
-from gpuaas_server.operations.service import OperationRequest
+from gpuaas_server.operations.service import NewOperation, OperationRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,11 +16,11 @@ class Target:
     """One member to work on, and, to replace it, the one that takes its place."""
 
     operation_id: str
-    member: DictRow
-    new_member: DictRow | None = None
+    member: MemberRow
+    new_member: MemberRow | None = None
 
 
-def refuse_while_busy(locked: LockedInstance, member: DictRow | None = None) -> None:
+def refuse_while_busy(locked: LockedInstance, member: MemberRow | None = None) -> None:
     """Refuse a second live operation on a member, and one on the whole instance beside one on a member."""
     live = locked.live_operation(member)
     if live is not None:
@@ -38,9 +37,9 @@ async def start_instance_operation(locked: LockedInstance, request: OperationReq
     The caller has checked that the status allows it, and stores the instance.
     """
     refuse_while_busy(locked)
-    before = locked.row["status"]
+    before = locked.row.status
     operation_id = new_id("op")
-    row = _row(locked, request, operation_id, "instance") | {"status_before": before}
+    row = replace(_row(locked, request, operation_id, "instance"), status_before=before)
     locked.set_status(status_asked(request.kind, before))
     locked.change(operation_id=operation_id, last_operation_id=operation_id)
     locked.add_event("operation.pending", operation_id, kind=request.kind)
@@ -51,19 +50,28 @@ async def start_instance_operation(locked: LockedInstance, request: OperationReq
 async def start_member_operations(locked: LockedInstance, request: OperationRequest, targets: list[Target]) -> str:
     """Start one operation, or one for each target below a bulk operation; return the id of the one to follow."""
     parent_id = new_id("op") if len(targets) > 1 else None
-    rows = [] if parent_id is None else [_parent(locked, request, parent_id, len(targets))]
+    rows: list[NewOperation] = []
+    if parent_id is not None:
+        parent = _row(locked, request, parent_id, "bulk")
+        rows.append(replace(parent, on_failure=request.on_failure, children={"pending": len(targets)}))
     one_by_one = parent_id is not None and request.on_failure == "stop"
     for number, target in enumerate(targets):
-        member = target.member
-        own = {"member_id": member["id"], "ordinal": member["ordinal"], "parent_id": parent_id}
-        own |= {"new_member_id": target.new_member["id"] if target.new_member else None}
-        own |= {"held": one_by_one and number > 0}
-        rows.append(_row(locked, request, target.operation_id, "member") | own)
-        for concerned in (member, *((target.new_member,) if target.new_member else ())):
-            known = {"operation_id": target.operation_id, "correlation_id": locked.tx.actor.correlation_id}
-            if concerned["operation_id"] != target.operation_id:
-                locked.change_member(concerned, **known)
-        locked.add_event("operation.pending", target.operation_id, kind=request.kind, member_id=member["id"])
+        member, newcomer = target.member, target.new_member
+        rows.append(
+            replace(
+                _row(locked, request, target.operation_id, "member"),
+                member_id=member.id,
+                ordinal=member.ordinal,
+                parent_id=parent_id,
+                new_member_id=None if newcomer is None else newcomer.id,
+                held=one_by_one and number > 0,
+            )
+        )
+        for concerned in (member,) if newcomer is None else (member, newcomer):
+            if concerned.operation_id != target.operation_id:
+                correlation_id = locked.tx.actor.correlation_id
+                locked.change_member(concerned, operation_id=target.operation_id, correlation_id=correlation_id)
+        locked.add_event("operation.pending", target.operation_id, kind=request.kind, member_id=member.id)
     if parent_id is not None:
         locked.add_event("operation.pending", parent_id, kind=request.kind, targets=len(targets))
     first = parent_id or targets[0].operation_id
@@ -72,26 +80,21 @@ async def start_member_operations(locked: LockedInstance, request: OperationRequ
     return first
 
 
-def _row(locked: LockedInstance, request: OperationRequest, operation_id: str, target: str) -> dict[str, object]:
+def _row(locked: LockedInstance, request: OperationRequest, operation_id: str, target: str) -> NewOperation:
     instance, actor, now = locked.row, locked.tx.actor, locked.tx.now
-    return {
-        "id": operation_id,
-        "tenant_id": instance["tenant_id"],
-        "project_id": instance["project_id"],
-        "instance_id": instance["id"],
-        "app_slug": instance["app_slug"],
-        "kind": request.kind,
-        "target": target,
-        "parameters": request.parameters,
-        "reason": request.reason,
-        "requested_by": actor.id,
-        "requested_by_name": actor.name,
-        "correlation_id": actor.correlation_id,
-        "now": now,
-        "deadline_at": request.deadline(now),
-    }
-
-
-def _parent(locked: LockedInstance, request: OperationRequest, operation_id: str, targets: int) -> dict[str, object]:
-    children = {"pending": targets}
-    return _row(locked, request, operation_id, "bulk") | {"on_failure": request.on_failure, "children": children}
+    return NewOperation(
+        id=operation_id,
+        tenant_id=instance.tenant_id,
+        project_id=instance.project_id,
+        instance_id=instance.id,
+        app_slug=instance.app_slug,
+        kind=request.kind,
+        target=target,
+        reason=request.reason,
+        requested_by=actor.id,
+        requested_by_name=actor.name,
+        correlation_id=actor.correlation_id,
+        now=now,
+        deadline_at=request.deadline(now),
+        parameters=request.parameters,
+    )

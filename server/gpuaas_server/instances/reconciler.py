@@ -4,18 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from psycopg.rows import DictRow
-
 from gpuaas_server.identity import service as identity
 from gpuaas_server.instances import flags, health, teardown
 from gpuaas_server.instances.controller import offer_again
 from gpuaas_server.instances.flags import FlagPortion
 from gpuaas_server.instances.locked import REPORT_LIFE, LockedInstance, lock_any_instance, lock_instance_rows
 from gpuaas_server.instances.operation_completion import finish_operation
+from gpuaas_server.instances.rows import InstanceRow, MemberRow
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.operations import service as operations
-from gpuaas_server.operations.service import LEASED, VERIFYING, Evidence, Limits, Snapshot, Step
+from gpuaas_server.operations.service import LEASED, VERIFYING, Evidence, Limits, OperationRow, Snapshot, Step
 from gpuaas_server.receipts import service as proofs
 from gpuaas_server.receipts.service import Judgement, Proof
 from gpuaas_server.work import leases
@@ -26,9 +25,9 @@ from gpuaas_server.work.decisions import Wait
 class Loaded:
     """Rows that stay locked until the step is stored: a report at the same moment comes before it or after."""
 
-    instance: DictRow
-    members: list[DictRow]
-    operation: DictRow
+    instance: InstanceRow
+    members: list[MemberRow]
+    operation: OperationRow
     proof: Proof | None  # of a teardown that is being verified
 
 
@@ -55,7 +54,7 @@ class OperationMachine:
         operation = await operations.operation_lock(connection, subject)
         if instance is None or operation is None:
             return None
-        verifying = operation["phase"] == VERIFYING
+        verifying = operation.phase == VERIFYING
         proof = await proofs.load_proof(connection, subject) if verifying else None
         return Loaded(instance, members, operation, proof)
 
@@ -72,29 +71,29 @@ class OperationMachine:
         locked = LockedInstance.of(tx, loaded.instance, loaded.members)
         return await self._take(locked, loaded.operation, decision.step)
 
-    async def _take(self, locked: LockedInstance, operation: DictRow, step: Step) -> datetime | None:
+    async def _take(self, locked: LockedInstance, operation: OperationRow, step: Step) -> datetime | None:
         if step.status == "pending":
             await offer_again(locked, operation)
-            again: datetime | None = operation["deadline_at"]
+            again: datetime | None = operation.deadline_at
         else:
-            verified = operation["phase"] == VERIFYING if step.status == "succeeded" else None
+            verified = operation.phase == VERIFYING if step.status == "succeeded" else None
             await finish_operation(locked, operation, step.status, step.failure, verified=verified)
             again = None
         await locked.store()
         return again
 
 
-def _snapshot(row: DictRow, evidence: Evidence | None, attempts: int) -> Snapshot:
+def _snapshot(row: OperationRow, evidence: Evidence | None, attempts: int) -> Snapshot:
     return Snapshot(
-        id=row["id"],
-        kind=row["kind"],
-        target=row["target"],
-        status=row["status"],
-        phase=row["phase"],
-        attempt=row["attempt"],
-        lease_until=row["lease_until"],
-        deadline_at=row["deadline_at"],
-        cancel_requested=row["cancel_requested_at"] is not None,
+        id=row.id,
+        kind=row.kind,
+        target=row.target,
+        status=row.status,
+        phase=row.phase,
+        attempt=row.attempt,
+        lease_until=row.lease_until,
+        deadline_at=row.deadline_at,
+        cancel_requested=row.cancel_requested_at is not None,
         most_attempts=attempts,
         evidence=evidence,
     )
@@ -120,7 +119,7 @@ class ControllerLeasesMachine:
             instance_id = await operations.operation_instance(tx.connection, operation_id)
             locked = None if instance_id is None else await lock_any_instance(tx, instance_id)
             operation = await operations.operation_lock(tx.connection, operation_id)
-            if locked is not None and operation is not None and operation["status"] in LEASED:
+            if locked is not None and operation is not None and operation.status in LEASED:
                 await offer_again(locked, operation)
                 await locked.store()
 
@@ -141,12 +140,12 @@ class InstanceHealthMachine:
 
     async def apply(self, tx: Tx, instance_id: str, decision: str) -> datetime | None:
         locked = await lock_any_instance(tx, instance_id)
-        if locked is None or locked.row["decommissioned_at"] is not None:
+        if locked is None or locked.row.decommissioned_at is not None:
             return None
         await locked.store()
-        if locked.row["reported_at"] is None:
+        if locked.row.reported_at is None:
             return None
-        due: datetime = locked.row["reported_at"] + REPORT_LIFE
+        due: datetime = locked.row.reported_at + REPORT_LIFE
         return due if due > tx.now else None
 
 

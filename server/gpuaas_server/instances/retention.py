@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from gpuaas_server.instances import queries
+from gpuaas_server.instances import member_queries, queries
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.operations import service as operations
 from gpuaas_server.receipts import service as receipts
@@ -15,9 +15,9 @@ async def forget_operations(tx: Tx, before: datetime, portion: int) -> int:
     sweep from the ones behind it.
     """
     ended = await operations.ended_operations(tx, before, portion)
-    ids = [row["id"] for row in ended]
+    ids = [row.id for row in ended]
     named = await receipts.operations_named(tx.connection, ids)
-    named |= await queries.operations_named(tx.connection, [row["instance_id"] for row in ended], ids)
+    named |= await member_queries.operations_named(tx.connection, [row.instance_id for row in ended], ids)
     await operations.forget_operations(tx, ended, named)
     return len(ended)
 

@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field, StringConstraints
 
 from gpuaas_server.instances.controller_schemas import ACCESS, MODE, RUNTIME, Code, Mode
 from gpuaas_server.instances.documents import Document
+from gpuaas_server.instances.rows import ReasonDocument
 from gpuaas_server.kernel.http.schemas import (
     AllowedActions,
     Body,
@@ -326,6 +327,12 @@ class ReasonReport(Body):
     code: Code = Field(description="Yours to choose, and to keep stable.")
     message: Line = Field(description="For a person.")
     member_id: MemberId | None = Field(default=None, description="When it is about one member.")
+
+    def document(self) -> ReasonDocument:
+        reason: ReasonDocument = {"code": self.code, "message": self.message}
+        if self.member_id is not None:
+            reason["member_id"] = self.member_id
+        return reason
 
 
 class HealthReport(Body):

@@ -6,8 +6,6 @@ project of another tenant is as if it did not exist: for the caller, for the que
 
 from collections.abc import Mapping, Sequence
 
-from psycopg.rows import DictRow
-
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.catalog.service import Manifest
 from gpuaas_server.identity import service as identity
@@ -17,12 +15,14 @@ from gpuaas_server.instances.locked import LockedInstance, lock_instance
 from gpuaas_server.instances.machine import possible_verbs
 from gpuaas_server.instances.operation_requests import require_idle, require_living
 from gpuaas_server.instances.operation_start import refuse_while_busy, start_instance_operation
+from gpuaas_server.instances.rows import InstanceRow, MemberRow, NewInstance, NewServedProject
 from gpuaas_server.instances.schemas import InstanceServes, ServedProject, ServedProjects
 from gpuaas_server.instances.views import instance_of
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
+from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.operations import service as operations
 from gpuaas_server.operations.service import OperationRequest
 from gpuaas_server.projects import service as projects
@@ -37,7 +37,7 @@ async def served_project_list(
     if await queries.instance_seen(connection, project_id, instance_id, identity.apps_in_sight(caller)) is None:
         raise not_found("instance", instance_id)
     rows = await queries.projects_served(connection, instance_id)
-    return ServedProjects(instance_id=instance_id, items=[ServedProject(**row) for row in rows])
+    return ServedProjects(instance_id=instance_id, items=[ServedProject(**fields_of(row)) for row in rows])
 
 
 async def served_project_set(tx: Tx, caller: Caller, instance_id: str, project_id: str) -> InstanceServes:
@@ -56,7 +56,7 @@ async def served_project_set(tx: Tx, caller: Caller, instance_id: str, project_i
     if len(locked.served_project_ids) >= MOST_SERVED:
         raise Problem("conflict", f"It serves {MOST_SERVED} further projects; that is the most.")
     await queries.project_serve(tx.connection, _row(tx, locked.row, facts))
-    locked.row["projects"] = [*locked.row["projects"], {"project_id": facts.id, "slug": facts.slug, "home": False}]
+    locked.add_served_project(facts.id, facts.slug)
     return await _changed(locked, caller, "served_project_set", project_id)
 
 
@@ -68,17 +68,17 @@ async def served_project_remove(tx: Tx, caller: Caller, instance_id: str, projec
     if project_id not in locked.served_project_ids:
         raise not_found("served project", project_id)
     await require_idle(locked)
-    there = [member for member in locked.living_members() if member["place_project_id"] == project_id]
+    there = [member for member in locked.living_members() if member.place_project_id == project_id]
     if there:
-        named: list[object] = [{name: one[name] for name in ("id", "allocation_id")} for one in there[:20]]
-        message = f"{there[0]['id']} is on {there[0]['allocation_id']}, which is that project's."
+        named: list[object] = [{"id": one.id, "allocation_id": one.allocation_id} for one in there[:20]]
+        message = f"{there[0].id} is on {there[0].allocation_id}, which is that project's."
         raise Problem("served_project_in_use", message, {"members": named, "count": len(there)})
     await queries.project_leave(tx.connection, instance_id, project_id, tx.now)
     locked.add_event("instance.project_left", project_id=project_id)  # while it is still among those who are told
     return await _changed(locked, caller, "served_project_remove", project_id)
 
 
-async def serve_from_the_start(tx: Tx, instance: Mapping[str, object], further: Sequence[ProjectFacts]) -> None:
+async def serve_from_the_start(tx: Tx, instance: NewInstance | InstanceRow, further: Sequence[ProjectFacts]) -> None:
     """Beside the instance's own project: the database itself sees to it that it serves that one."""
     if further:
         await queries.projects_insert(tx.connection, [_row(tx, instance, one) for one in further])
@@ -110,7 +110,7 @@ async def served_by(connection: Connection, caller: Caller, instance_id: str) ->
     """As it is now; whoever then holds the instance looks again."""
     if await queries.instance_show(connection, caller.project_id, instance_id) is None:
         raise not_found("instance", instance_id)
-    return [row["project_id"] for row in await queries.projects_served(connection, instance_id) if not row["home"]]
+    return [row.project_id for row in await queries.projects_served(connection, instance_id) if not row.home]
 
 
 def require_scope(manifest: Manifest) -> None:
@@ -121,23 +121,21 @@ def require_scope(manifest: Manifest) -> None:
         raise Problem("one_project_only", message)
 
 
-def places_elsewhere(locked: LockedInstance, members: Sequence[DictRow]) -> dict[str, list[object]]:
+def places_elsewhere(locked: LockedInstance, members: Sequence[MemberRow]) -> dict[str, list[object]]:
     """The members that are on other projects' allocations, by project: what is done with them is told there too."""
     found: dict[str, list[object]] = {}
     for member in members:
-        if member["place_project_id"] is not None:
-            found.setdefault(member["place_project_id"], []).append(member["allocation_id"])
+        if member.place_project_id is not None:
+            found.setdefault(member.place_project_id, []).append(member.allocation_id)
     return found
 
 
 async def record_elsewhere(
-    locked: LockedInstance, action: str, members: Sequence[DictRow], facts: Mapping[str, object]
+    locked: LockedInstance, action: str, members: Sequence[MemberRow], facts: Mapping[str, object]
 ) -> None:
     """The same audit entry in the trail of each further project whose allocations it concerns."""
     entries = [
-        AuditEntry(
-            action, locked.id, locked.row["tenant_id"], project_id, details={**facts, "allocations": places[:20]}
-        )
+        AuditEntry(action, locked.id, locked.row.tenant_id, project_id, details={**facts, "allocations": places[:20]})
         for project_id, places in places_elsewhere(locked, members).items()
     ]
     if entries:
@@ -160,28 +158,28 @@ async def _changed(locked: LockedInstance, caller: Caller, action: str, project_
         secret_rotation.mark_secrets_stale(locked)
     locked.touch()
     operation_id = None
-    if "reconcile" in possible_verbs(row["status"], row["deployed_at"] is not None, False, False, False):
+    if "reconcile" in possible_verbs(row.status, row.deployed_at is not None, False, False, False):
         request = OperationRequest(
             "reconcile", "the projects that it serves have changed", None, {"project_id": project_id}
         )
         operation_id = await start_instance_operation(locked, request)
     stored = await locked.store()
-    facts: dict[str, object] = {"app": row["app_slug"], "project": project_id, "operation": operation_id}
+    facts: dict[str, object] = {"app": row.app_slug, "project": project_id, "operation": operation_id}
     both = (caller.project_id, project_id)
-    await record(tx, *(AuditEntry(action, locked.id, row["tenant_id"], place, details=facts) for place in both))
+    await record(tx, *(AuditEntry(action, locked.id, row.tenant_id, place, details=facts) for place in both))
     operation = None
     if operation_id is not None:
         operation = await operations.operation_show(tx.connection, caller, caller.project_id, operation_id)
     return InstanceServes(instance=instance_of(stored, caller), operation=operation)
 
 
-def _row(tx: Tx, instance: Mapping[str, object], facts: ProjectFacts) -> dict[str, object]:
-    return {
-        "instance_id": instance["id"],
-        "project_id": facts.id,
-        "tenant_id": instance["tenant_id"],
-        "slug": facts.slug,
-        "home": facts.id == instance["project_id"],
-        "since": tx.now,
-        "added_by": tx.actor.id,
-    }
+def _row(tx: Tx, instance: NewInstance | InstanceRow, facts: ProjectFacts) -> NewServedProject:
+    return NewServedProject(
+        instance_id=instance.id,
+        project_id=facts.id,
+        tenant_id=instance.tenant_id,
+        slug=facts.slug,
+        home=facts.id == instance.project_id,
+        since=tx.now,
+        added_by=tx.actor.id,
+    )

@@ -22,6 +22,7 @@ from gpuaas_server.instances.operation_requests import require_idle, require_liv
 from gpuaas_server.instances.operation_start import start_instance_operation
 from gpuaas_server.instances.queries import InstanceFilter
 from gpuaas_server.instances.retention import forget_operations, forget_timelines
+from gpuaas_server.instances.rows import NewInstance
 from gpuaas_server.instances.schemas import (
     Instance,
     InstanceCreate,
@@ -82,7 +83,7 @@ async def instance_create(tx: Tx, caller: Caller, body: InstanceCreate) -> Insta
     row = _new_row(tx, tenant_id, project_id, body, version)
     await queries.instance_insert(tx.connection, row)
     await served_projects.serve_from_the_start(tx, row, list(served.values()))
-    locked = await lock_instance(tx, project_id, str(row["id"]))
+    locked = await lock_instance(tx, project_id, row.id)
     locked.add_event("instance.created", version=version.manifest.version)
     request = OperationRequest("deploy", None, body.deadline_seconds, {"version": version.manifest.version})
     operation_id = await start_instance_operation(locked, request)
@@ -103,29 +104,23 @@ async def _served_from_the_start(
     return await served_projects.projects_admitted(tx, caller, further, "served_project_set")
 
 
-def _new_row(
-    tx: Tx, tenant_id: str, project_id: str, body: InstanceCreate, version: launch.Version
-) -> dict[str, object]:
+def _new_row(tx: Tx, tenant_id: str, project_id: str, body: InstanceCreate, version: launch.Version) -> NewInstance:
     health = judge(InstanceView("created", False, None, {}, ()))
-    return {
-        "id": new_id("ins"),
-        "tenant_id": tenant_id,
-        "project_id": project_id,
-        "name": body.name,
-        "app_id": version.app_id,
-        "app_slug": version.manifest.slug,
-        **version.columns(),
-        "inputs": body.inputs,
-        "placement_intent": [],
-        "health": health.status,
-        "health_reasons": list(health.reasons),
-        "member_counts": {},
-        "next_ordinal": 0,
-        "operation_id": None,
-        "created_by": tx.actor.id,
-        "correlation_id": tx.actor.correlation_id,
-        "now": tx.now,
-    }
+    return NewInstance(
+        id=new_id("ins"),
+        tenant_id=tenant_id,
+        project_id=project_id,
+        name=body.name,
+        app_id=version.app_id,
+        app_slug=version.manifest.slug,
+        **version.document(),
+        inputs=body.inputs,
+        health=health.status,
+        health_reasons=list(health.reasons),
+        created_by=tx.actor.id,
+        correlation_id=tx.actor.correlation_id,
+        now=tx.now,
+    )
 
 
 async def instance_show(connection: Connection, caller: Caller, project_id: str, instance_id: str) -> Instance:
@@ -133,7 +128,7 @@ async def instance_show(connection: Connection, caller: Caller, project_id: str,
     if row is None:
         raise not_found("instance", instance_id)
     shown = instance_of(row, caller_over(row, project_id, caller))
-    notices = await launch.notices_of(connection, row["version_id"])
+    notices = await launch.notices_of(connection, row.version_id)
     return shown.model_copy(update={"flags": [*shown.flags, *notices]})
 
 
@@ -161,12 +156,12 @@ async def instance_operate(
     parameters = _options(launch.manifest_of(locked.row), kind, body)
     target = rollback_target(locked.row) if kind == "rollback" else None
     if target is not None or kind in BRINGS_CURRENT:
-        await refuse_version(tx.connection, locked.row, target or locked.row)
+        await refuse_version(tx.connection, locked.row, target or locked.row.current_version())
     if target is not None:
         if await locked.load_served_projects():
             served_projects.require_scope(from_document(target["manifest"]))
         locked.change(attempted=target)
-        parameters |= {"version": target["version"], "from": locked.row["version"]}
+        parameters |= {"version": target["version"], "from": locked.row.version}
     request = OperationRequest(kind, body.reason, body.deadline_seconds, parameters)
     operation_id = await start_instance_operation(locked, request)
     return await _started(locked, caller, operation_id, f"instance_{kind}", parameters, body.reason)
@@ -178,20 +173,20 @@ async def instance_upgrade(
     """The version changes when the upgrade has succeeded; until then both are known."""
     locked = await lock_instance(tx, project_id, instance_id)
     await _require_possible(locked, "upgrade")
-    tenant_id = locked.row["tenant_id"]
-    slug = locked.row["app_slug"]
+    tenant_id = locked.row.tenant_id
+    slug = locked.row.app_slug
     version = await launch.choose_version(tx.connection, tenant_id, project_id, slug, body.version)
-    if version.version_id == locked.row["version_id"]:
+    if version.version_id == locked.row.version_id:
         raise Problem("conflict", f"The instance is of version {body.version} already.")
-    launch.check_inputs(version.manifest, locked.row["inputs"])
+    launch.check_inputs(version.manifest, locked.row.inputs)
     if await locked.load_served_projects():
         served_projects.require_scope(version.manifest)
     await launch.check_members_fit(
         tx.connection, project_id, version.manifest, locked.living_members(), locked.served_project_ids
     )
     parameters = _options(version.manifest, "upgrade", body)
-    locked.change(attempted=version.columns())
-    parameters |= {"version": version.manifest.version, "from": locked.row["version"]}
+    locked.change(attempted=version.document())
+    parameters |= {"version": version.manifest.version, "from": locked.row.version}
     request = OperationRequest("upgrade", body.reason, body.deadline_seconds, parameters)
     operation_id = await start_instance_operation(locked, request)
     return await _started(locked, caller, operation_id, "instance_upgrade", parameters, body.reason)
@@ -207,11 +202,11 @@ async def _require_possible(locked: LockedInstance, kind: str) -> None:
     require_living(locked)
     await require_idle(locked)
     row = locked.row
-    back = row["previous"] is not None or row["attempted"] is not None
-    if kind not in possible_verbs(row["status"], row["deployed_at"] is not None, False, False, back):
+    back = row.previous is not None or row.attempted is not None
+    if kind not in possible_verbs(row.status, row.deployed_at is not None, False, False, back):
         hint = " It has no version to go back to." if kind == "rollback" and not back else ""
-        raise Problem("conflict", f"The instance is {row['status']}: {kind} is not possible now.{hint}")
-    refuse_closed(row, kind)
+        raise Problem("conflict", f"The instance is {row.status}: {kind} is not possible now.{hint}")
+    refuse_closed(row.mode, kind)
 
 
 async def _started(
@@ -223,10 +218,10 @@ async def _started(
     reason: str | None = None,
 ) -> InstanceStarted:
     row = await locked.store()
-    facts = {"app": row["app_slug"], "operation": operation_id, **details}
-    place = (row["id"], row["tenant_id"], row["project_id"])
+    facts = {"app": row.app_slug, "operation": operation_id, **details}
+    place = (row.id, row.tenant_id, row.project_id)
     await record(locked.tx, AuditEntry(action, *place, reason=reason, details=facts))
-    operation = await operations.operation_show(locked.tx.connection, caller, row["project_id"], operation_id)
+    operation = await operations.operation_show(locked.tx.connection, caller, row.project_id, operation_id)
     return InstanceStarted(instance=instance_of(row, caller), operation=operation)
 
 

@@ -2,36 +2,35 @@
 
 from collections.abc import Sequence
 
-from psycopg.rows import DictRow
-
 from gpuaas_server.catalog.service import footprint_of
 from gpuaas_server.instances.locked import LockedInstance
-from gpuaas_server.operations.service import Evidence
+from gpuaas_server.instances.rows import InstanceRow, MemberRow
+from gpuaas_server.operations.service import Evidence, OperationRow
 from gpuaas_server.receipts import service as receipts
 from gpuaas_server.receipts.service import Judgement
 
 
-async def start_proof(locked: LockedInstance, operation: DictRow, members: Sequence[DictRow]) -> bool:
+async def start_proof(locked: LockedInstance, operation: OperationRow, members: Sequence[MemberRow]) -> bool:
     """Ask the hosts; return whether there is one to ask, in which case the operation waits for what it says.
 
     Where another member of the instance goes on living, the footprint is there by right: that host is looked at when the
     last of them goes.
     """
-    leaving = {member["id"] for member in members}
-    shared = {member["allocation_id"] for member in locked.living_members() if member["id"] not in leaving}
-    there = [one for one in members if not one["host_gone"] and one["allocation_id"] not in shared]
+    leaving = {member.id for member in members}
+    shared = {member.allocation_id for member in locked.living_members() if member.id not in leaving}
+    there = [one for one in members if not one.host_gone and one.allocation_id not in shared]
     if not there:
         return False
     footprint = _footprint(locked.row)
-    await receipts.receipts_start(locked.tx, _teardown(locked, operation), _targets(there), footprint)
+    await receipts.start_receipts(locked.tx, _teardown(locked, operation), _targets(there), footprint)
     return True
 
 
-def _footprint(instance: DictRow) -> dict[str, list[object]]:
-    """Of all versions that may be on the hosts: an upgrade can break off, or forget something of the version before."""
+def _footprint(instance: InstanceRow) -> dict[str, list[object]]:
+    """The footprints of all versions that may be on the hosts, taken together."""
     merged: dict[str, list[object]] = {}
-    for version in (instance, instance["attempted"], instance["previous"]):
-        for kind, entries in (footprint_of(version["manifest"], instance["inputs"]) if version else {}).items():
+    for manifest in instance.manifests():
+        for kind, entries in footprint_of(manifest, instance.inputs).items():
             known = merged.setdefault(kind, [])
             known.extend(entry for entry in entries if entry not in known)
     return merged
@@ -42,15 +41,17 @@ def evidence_of(judgement: Judgement) -> Evidence:
     return Evidence(verdict.waiting, [str(one) for one in (*verdict.left, *verdict.failed)], verdict.until)
 
 
-async def force_proof(locked: LockedInstance, operation: DictRow, members: Sequence[DictRow], reason: str) -> None:
-    there = [member for member in members if not member["host_gone"]]
-    await receipts.receipts_force(locked.tx, _teardown(locked, operation), _targets(there), reason)
+async def force_proof(
+    locked: LockedInstance, operation: OperationRow, members: Sequence[MemberRow], reason: str
+) -> None:
+    there = [member for member in members if not member.host_gone]
+    await receipts.force_receipts(locked.tx, _teardown(locked, operation), _targets(there), reason)
 
 
-def _targets(members: Sequence[DictRow]) -> list[receipts.TeardownTarget]:
-    return [receipts.TeardownTarget(one["id"], one["allocation_id"], one["node_id"]) for one in members]
+def _targets(members: Sequence[MemberRow]) -> list[receipts.TeardownTarget]:
+    return [receipts.TeardownTarget(one.id, one.allocation_id, one.node_id) for one in members]
 
 
-def _teardown(locked: LockedInstance, operation: DictRow) -> receipts.Teardown:
-    depth = "stopped" if operation["kind"] == "stop" else "gone"
-    return receipts.Teardown(operation["id"], locked.id, locked.row["app_slug"], depth, locked.row["project_id"])
+def _teardown(locked: LockedInstance, operation: OperationRow) -> receipts.Teardown:
+    depth = "stopped" if operation.kind == "stop" else "gone"
+    return receipts.Teardown(operation.id, locked.id, locked.row.app_slug, depth, locked.row.project_id)

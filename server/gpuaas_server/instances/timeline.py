@@ -1,22 +1,33 @@
 """The timeline of an instance: what happened, oldest first; with `wait`, also what happens next."""
 
 from collections.abc import Sequence
-
-from psycopg.rows import DictRow
+from dataclasses import dataclass
 
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.identity import service as identity
 from gpuaas_server.instances import queries
+from gpuaas_server.instances.rows import NewTimelineEvent, TimelineEventRow
 from gpuaas_server.instances.schemas import InstanceTimeline, TimelineEvent
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import Scope
 from gpuaas_server.kernel.errors import not_found
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.kernel.wakeups import Look
 from gpuaas_server.operations import service as operations
 
 TimelineEntry = tuple[str, str, dict[str, object]]  # type, subject, data
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceRef:
+    """The instance whose timeline an event enters, and where its project's log is."""
+
+    id: str
+    tenant_id: str
+    project_id: str
+    app_slug: str
 
 
 async def instance_timeline(
@@ -31,7 +42,7 @@ async def instance_timeline(
 ) -> InstanceTimeline:
     seen = identity.apps_in_sight(caller)
 
-    async def look() -> Look[list[DictRow]]:
+    async def look() -> Look[list[TimelineEventRow]]:
         async with platform.database.connection(scope) as connection:
             if await queries.instance_seen(connection, project_id, instance_id, seen) is None:
                 raise not_found("instance", instance_id)
@@ -39,20 +50,21 @@ async def instance_timeline(
         return Look(rows, bool(rows))
 
     rows = await platform.wakeups.first(operations.instance_topic(instance_id), look, wait)
-    items = [TimelineEvent(**row) for row in rows]
+    items = [TimelineEvent(**fields_of(row)) for row in rows]
     return InstanceTimeline(instance_id=instance_id, items=items, next_cursor=items[-1].id if items else after)
 
 
-async def record_events(tx: Tx, about: DictRow, entries: Sequence[TimelineEntry]) -> None:
-    """Write to the timeline of an instance and to the log of its project; `about` is any row that names both."""
+async def record_events(tx: Tx, about: InstanceRef, entries: Sequence[TimelineEntry]) -> None:
+    """Write to the timeline of an instance and to the log of its project, and wake those who follow it."""
     if not entries:
         return
-    instance_id = about.get("instance_id") or about["id"]
-    same = {"tenant_id": about["tenant_id"], "instance_id": instance_id, "at": tx.now, "actor": tx.actor.id}
-    same["correlation_id"] = tx.actor.correlation_id
-    rows = [{**same, "id": new_id("iev"), "type": kind, "subject": one, "data": data} for kind, one, data in entries]
+    tenant, by, correlation = about.tenant_id, tx.actor.id, tx.actor.correlation_id
+    rows = [
+        NewTimelineEvent(new_id("iev"), tenant, about.id, tx.now, kind, subject, by, correlation, data)
+        for kind, subject, data in entries
+    ]
     tx.later.insert(queries.EVENT_INSERT, rows)
-    facts = {"instance_id": instance_id, "app": about["app_slug"]}
-    place = (about["tenant_id"], about["project_id"])
+    facts: dict[str, object] = {"instance_id": about.id, "app": about.app_slug}
+    place = (tenant, about.project_id)
     await emit(tx, *(NewEvent(kind, one, *place, {**facts, **data}) for kind, one, data in entries))
-    tx.wakeups.add(operations.instance_topic(instance_id))
+    tx.wakeups.add(operations.instance_topic(about.id))

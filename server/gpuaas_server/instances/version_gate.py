@@ -4,13 +4,17 @@ The catalogue decides (catalog.service.version_refusals): the same function for 
 Start and restart run what is on the hosts already, so they bring no bytes and are not asked about.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
-from psycopg.rows import DictRow
+from collections.abc import Sequence
 
 from gpuaas_server.catalog import service as catalog
 from gpuaas_server.catalog.service import Reason
+from gpuaas_server.instances.rows import (
+    InstanceRow,
+    InstanceSummaryRow,
+    ListedInstanceRow,
+    ReasonDocument,
+    VersionDocument,
+)
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.operations.service import BRINGS_CURRENT, CHANGES_VERSION
@@ -27,22 +31,19 @@ NOT_RUNNING = frozenset({PREVIOUS_REFUSED})
 _LEAVE = "Upgrade it (start it first, if it does not run), or decommission it."
 
 
-def rollback_target(row: DictRow) -> dict[str, Any] | None:
+def rollback_target(row: InstanceRow) -> VersionDocument | None:
     """After a version change that broke off: the one from before it. Otherwise the one before the last upgrade."""
-    if row["attempted"] is not None:
-        return {name: row[name] for name in row["attempted"]}
-    return None if row["previous"] is None else dict(row["previous"])
+    return row.current_version() if row.attempted is not None else row.previous
 
 
-def version_brought(row: DictRow, kind: str) -> Mapping[str, Any] | None:
+def version_brought(row: InstanceRow, kind: str) -> VersionDocument | None:
     """The version whose bytes an operation of this kind brings to hosts; None for one that brings none."""
     if kind in CHANGES_VERSION:
-        attempted: Mapping[str, Any] | None = row["attempted"]
-        return attempted
-    return row if kind in BRINGS_CURRENT else None
+        return row.attempted
+    return row.current_version() if kind in BRINGS_CURRENT else None
 
 
-async def refuse_version(connection: Connection, row: DictRow, version: Mapping[str, Any]) -> None:
+async def refuse_version(connection: Connection, row: InstanceRow, version: VersionDocument) -> None:
     """Raise the problem with every reason why the instance may not have the bytes of this version brought to a host."""
     reasons = await _refusals(connection, row, version)
     if reasons:
@@ -55,27 +56,31 @@ def refusal_code(reasons: Sequence[Reason]) -> str:
     return next((code for code in _CODES if code in found), _OTHERWISE)
 
 
-async def flags_of(connection: Connection, row: DictRow) -> list[dict[str, str]]:
+async def flags_of(connection: Connection, row: InstanceRow) -> list[ReasonDocument]:
     """What the instance has to say about the version that it runs, and about those that it could return to."""
-    flags = []
-    current = await _refusals(connection, row, row)
+    flags: list[ReasonDocument] = []
+    current = await _refusals(connection, row, row.current_version())
     if current:
         flags.append({"code": refusal_code(current), "message": f"{_sentence(current)} {_LEAVE}"})
-    for column, code, advice in (
-        ("attempted", ATTEMPTED_REFUSED, "Roll back, or upgrade to another version."),
-        ("previous", PREVIOUS_REFUSED, "A rollback to it is refused; upgrade to another version instead."),
+    for version, name, code, advice in (
+        (row.attempted, "attempted", ATTEMPTED_REFUSED, "Roll back, or upgrade to another version."),
+        (
+            row.previous,
+            "previous",
+            PREVIOUS_REFUSED,
+            "A rollback to it is refused; upgrade to another version instead.",
+        ),
     ):
-        version = row[column]
         reasons = [] if version is None else await _refusals(connection, row, version)
-        if reasons:
-            named = f"The {column} version {version['version']} may not be used any more:"
+        if version is not None and reasons:
+            named = f"The {name} version {version['version']} may not be used any more:"
             flags.append({"code": code, "message": f"{named} {_sentence(reasons)} {advice}"})
     return flags
 
 
-async def _refusals(connection: Connection, row: DictRow, version: Mapping[str, Any]) -> list[Reason]:
-    place = (row["tenant_id"], row["project_id"])
-    known = (version["version_id"], version["digest"], version["publisher_project_id"])
+async def _refusals(connection: Connection, row: InstanceRow, version: VersionDocument) -> list[Reason]:
+    place = (row.tenant_id, row.project_id)
+    known = (version["version_id"], version["digest"] or "", version["publisher_project_id"])
     return await catalog.version_refusals(connection, *place, *known, returning=True)
 
 
@@ -83,13 +88,13 @@ def _sentence(reasons: Sequence[Reason]) -> str:
     return " ".join(reason.message for reason in reasons)
 
 
-def runs_refused(row: DictRow) -> bool:
+def runs_refused(row: InstanceSummaryRow) -> bool:
     """By the code: how an older release put it into words says the same."""
-    return any(flag["code"] in RUNNING_REFUSED for flag in row["flags"])
+    return any(flag["code"] in RUNNING_REFUSED for flag in row.flags)
 
 
-def can_roll_back(row: DictRow) -> bool:
+def can_roll_back(row: InstanceRow | ListedInstanceRow) -> bool:
     """Whether there is a version to go back to that is not known to be refused."""
-    if row["attempted"] is not None:
+    if row.has_attempted:
         return not runs_refused(row)
-    return row["previous"] is not None and all(flag["code"] != PREVIOUS_REFUSED for flag in row["flags"])
+    return row.has_previous and all(flag["code"] != PREVIOUS_REFUSED for flag in row.flags)

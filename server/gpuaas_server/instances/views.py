@@ -3,12 +3,12 @@
 from dataclasses import replace
 from typing import Any
 
-from psycopg.rows import DictRow
-
 from gpuaas_server.identity import service as identity
+from gpuaas_server.instances.controller_schemas import Mode
 from gpuaas_server.instances.host_problems import HostProblem, host_problem_of, member_health
 from gpuaas_server.instances.machine import SETTLED, members_changeable, possible_actions, possible_member_kinds
 from gpuaas_server.instances.modes import VERBS, closed, open_kinds
+from gpuaas_server.instances.rows import InstanceRow, InstanceSummaryRow, ListedInstanceRow, MemberRow, VersionDocument
 from gpuaas_server.instances.schemas import (
     HealthReason,
     Instance,
@@ -29,85 +29,87 @@ _MEMBER_DERIVED = {"failure", "health", "health_reasons", "allowed_actions", "al
 _MEMBER = InstanceMember.model_fields.keys() - _MEMBER_DERIVED
 
 
-def caller_over(row: DictRow, project_id: str, caller: Caller) -> Caller:
+def caller_over(row: InstanceSummaryRow, project_id: str, caller: Caller) -> Caller:
     """The caller as this instance sees them: without roles, where they come from a project that it only serves."""
-    return caller if row["project_id"] == project_id else replace(caller, roles=frozenset(), apps=frozenset())
+    return caller if row.project_id == project_id else replace(caller, roles=frozenset(), apps=frozenset())
 
 
-def summary_of(row: DictRow, caller: Caller) -> InstanceSummary:
+def summary_of(row: ListedInstanceRow, caller: Caller) -> InstanceSummary:
     return InstanceSummary(**_shared(row, caller))
 
 
-def instance_of(row: DictRow, caller: Caller) -> Instance:
+def instance_of(row: InstanceRow, caller: Caller) -> Instance:
     shared = _shared(row, caller)
     shared["allowed_actions"] += identity.allowed_actions(caller, _serving(row))
     return Instance(
         **shared,
-        inputs=row["inputs"],
-        placement_intent=[PlacementIntent(**place) for place in row["placement_intent"]],
-        projects=[InstanceProject(**one) for one in row["projects"]],
-        runtime=row["runtime"],
-        access_bundle=row["access_bundle"],
-        mode=row["mode"],
-        previous_version=_version(row["previous"]),
-        attempted_version=_version(row["attempted"]),
-        flags=[HealthReason(**flag) for flag in row["flags"]],
-        health_reported_at=row["reported_at"],
+        inputs=row.inputs,
+        placement_intent=[PlacementIntent(**place) for place in row.placement_intent],
+        projects=[InstanceProject(**one) for one in row.projects],
+        runtime=row.runtime,
+        access_bundle=row.access_bundle,
+        mode=None if row.mode is None else Mode.model_validate(row.mode),
+        previous_version=_version(row.previous),
+        attempted_version=_version(row.attempted),
+        flags=[HealthReason(**flag) for flag in row.flags],
+        health_reported_at=row.reported_at,
     )
 
 
-def _shared(row: DictRow, caller: Caller) -> dict[str, Any]:
-    failure = row["failure"] if row["status"] in SETTLED else None  # kept on the way, see LockedInstance.set_status
+def _shared(row: InstanceRow | ListedInstanceRow, caller: Caller) -> dict[str, Any]:
+    failure = row.failure if row.status in SETTLED else None  # kept on the way, see LockedInstance.set_status
     return {
-        **{name: row[name] for name in _PLAIN},
+        **{name: getattr(row, name) for name in _PLAIN},
         "failure": OperationFailure(**failure) if failure else None,
-        "health_reasons": [HealthReason(**reason) for reason in row["health_reasons"]],
+        "health_reasons": [HealthReason(**reason) for reason in row.health_reasons],
         "allowed_actions": _allowed(row, caller),
     }
 
 
-def _allowed(row: DictRow, caller: Caller) -> list[str]:
-    actions = possible_actions(row["status"], *_standing(row), can_roll_back(row), runs_refused(row))
-    shut = {f"instance_{kind}" for kind in VERBS if closed(row["mode"], kind)}
-    shut |= {"member_operation_create"} if closed(row["mode"], "add") else set()
+def _allowed(row: InstanceRow | ListedInstanceRow, caller: Caller) -> list[str]:
+    actions = possible_actions(row.status, *_standing(row), can_roll_back(row), runs_refused(row))
+    shut = {f"instance_{kind}" for kind in VERBS if closed(row.mode, kind)}
+    shut |= {"member_operation_create"} if closed(row.mode, "add") else set()
     return identity.allowed_actions(caller, [action for action in actions if action not in shut])
 
 
-def _serving(row: DictRow) -> list[str]:
+def _serving(row: InstanceRow) -> list[str]:
     """What may be asked about the projects that it serves; a list does not say, since manifests are large."""
     _, gone, live = _standing(row)
-    if gone or live is not None or not row["manifest"].get("tenant_scope"):
+    if gone or live is not None or not row.manifest.get("tenant_scope"):
         return []
-    further = any(not one["home"] for one in row["projects"])
+    further = any(not one["home"] for one in row.projects)
     return ["served_project_set", *(["served_project_remove"] if further else [])]
 
 
-def _standing(row: DictRow) -> tuple[bool, bool, str | None]:
+def _standing(row: InstanceSummaryRow) -> tuple[bool, bool, str | None]:
     """Deployed once; gone for good; and what operations work on now."""
-    live = "instance" if row["operation_id"] is not None else "member" if row["members_busy"] else None
-    return row["deployed_at"] is not None, row["decommissioned_at"] is not None, live
+    live = "instance" if row.operation_id is not None else "member" if row.members_busy else None
+    return row.deployed_at is not None, row.decommissioned_at is not None, live
 
 
-def _version(document: DictRow | None) -> InstanceVersion | None:
+def _version(document: VersionDocument | None) -> InstanceVersion | None:
     if document is None:
         return None
-    return InstanceVersion(**{name: document[name] for name in InstanceVersion.model_fields})
+    return InstanceVersion(
+        version=document["version"], runtime_version=document["runtime_version"], digest=document["digest"]
+    )
 
 
-def member_of(row: DictRow, instance: DictRow, caller: Caller) -> InstanceMember:
+def member_of(row: MemberRow, instance: InstanceRow, caller: Caller) -> InstanceMember:
     """`allowed_actions` are kinds of member operations, for those who may ask for them."""
-    failure = row["failure"]
-    changeable = members_changeable(instance["status"], *_standing(instance))
-    kinds = possible_member_kinds(row["status"], row["operation_id"] is not None, changeable, runs_refused(instance))
-    if not row["host_gone"]:  # one without a machine must be able to go
-        kinds = open_kinds(instance["mode"], kinds, row["component_key"])
+    failure = row.failure
+    changeable = members_changeable(instance.status, *_standing(instance))
+    kinds = possible_member_kinds(row.status, row.operation_id is not None, changeable, runs_refused(instance))
+    if not row.host_gone:  # one without a machine must be able to go
+        kinds = open_kinds(instance.mode, kinds, row.component_key)
     may = bool(identity.allowed_actions(caller, ["member_operation_create"]))
     host = host_problem_of(row)
     return InstanceMember(
-        **{name: row[name] for name in _MEMBER},
-        allocation_project_id=row["place_project_id"] or instance["project_id"],
+        **{name: getattr(row, name) for name in _MEMBER},
+        allocation_project_id=row.place_project_id or instance.project_id,
         failure=OperationFailure(**failure) if failure else None,
-        health=member_health(row["status"], host),
+        health=member_health(row.status, host),
         health_reasons=[] if host is None else [_member_reason(host)],
         allowed_actions=kinds if may else [],
     )

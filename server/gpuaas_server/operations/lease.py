@@ -9,13 +9,13 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from psycopg.rows import DictRow
-
 from gpuaas_server.kernel.context import Actor, Tx
 from gpuaas_server.kernel.errors import Problem, not_found
-from gpuaas_server.operations import queries, steps
+from gpuaas_server.operations import queries
 from gpuaas_server.operations.machine import LEASED, Limits
+from gpuaas_server.operations.rows import OperationChanges, OperationRow
 from gpuaas_server.operations.schemas import OperationReport, StepReport
+from gpuaas_server.operations.steps import merge_steps
 from gpuaas_server.operations.topics import controller_topic
 
 
@@ -37,84 +37,88 @@ class LeasedOperation:
     lease_until: datetime
 
 
-async def claim_lease(tx: Tx, limits: Limits, operation: DictRow, replica: str) -> tuple[DictRow, str]:
+async def claim_lease(tx: Tx, limits: Limits, operation: OperationRow, replica: str) -> tuple[OperationRow, str]:
     """Give the operation to this replica; return the row and the token. The caller must hold the row lock."""
     _require_claimable(tx, operation, replica)
     token = f"lease_{secrets.token_urlsafe(32)}"
-    changes: dict[str, object] = {
+    changes: OperationChanges = {
         "status": "claimed",
         "status_since": tx.now,
         "claimed_at": tx.now,
-        "attempt": operation["attempt"] + 1,
+        "attempt": operation.attempt + 1,
         "controller_id": tx.actor.id,
         "replica": replica,
         "lease_digest": _digest(token),
         "lease_until": tx.now + limits.lease,
     }
-    return await queries.operation_change(tx.connection, operation["id"], changes), token
+    return await queries.operation_change(tx.connection, operation.id, changes), token
 
 
-def _require_claimable(tx: Tx, operation: DictRow, replica: str) -> None:
+def _require_claimable(tx: Tx, operation: OperationRow, replica: str) -> None:
     """It is free; or this very replica has it and came back under its name; or its lease has lapsed."""
-    free = operation["status"] == "pending" and not operation["held"] and operation["target"] != "bulk"
-    leased = operation["status"] in LEASED and operation["lease_until"] is not None
-    own = leased and operation["controller_id"] == tx.actor.id and operation["replica"] == replica
-    lapsed = leased and operation["lease_until"] <= tx.now
-    if not (free or own or lapsed) or operation["deadline_at"] <= tx.now:
-        details = {"status": operation["status"], "replica": operation["replica"]}
-        raise Problem("operation_claimed", f"It is {operation['status']}.", details)
+    free = operation.status == "pending" and not operation.held and operation.target != "bulk"
+    until = operation.lease_until if operation.status in LEASED else None
+    own = until is not None and operation.controller_id == tx.actor.id and operation.replica == replica
+    lapsed = until is not None and until <= tx.now
+    if not (free or own or lapsed) or operation.deadline_at <= tx.now:
+        details: dict[str, object] = {"status": operation.status, "replica": operation.replica}
+        raise Problem("operation_claimed", f"It is {operation.status}.", details)
 
 
-async def renew_lease(tx: Tx, limits: Limits, operation: DictRow, report: OperationReport) -> tuple[DictRow, bool]:
+async def renew_lease(
+    tx: Tx, limits: Limits, operation: OperationRow, report: OperationReport
+) -> tuple[OperationRow, bool]:
     """Keep what a controller reports, and renew its lease. The second value says whether anything was reported.
 
     Where somebody wants the operation cancelled, no step begins: the answer says so, and the controller turns back.
     """
-    changes: dict[str, object] = {"lease_until": tx.now + limits.lease}
+    changes: OperationChanges = {"lease_until": tx.now + limits.lease}
     if report.steps:
-        stays = operation["cancel_requested_at"] is not None
+        stays = operation.cancel_requested_at is not None
         told = [one for one in report.steps if not stays or one.status != "running"]
-        changes["steps"] = steps.merged(operation["steps"], told, tx.now)
+        changes["steps"] = merge_steps(operation.steps, told, tx.now)
     if report.progress is not None:
-        changes["progress"] = report.progress.model_dump()
-    if operation["status"] == "claimed":
+        changes["progress"] = {"percent": report.progress.percent, "message": report.progress.message}
+    if operation.status == "claimed":
         changes |= {"status": "running", "status_since": tx.now}
     news = len(changes) > 1  # a renewed lease alone is no news
-    return await queries.operation_change(tx.connection, operation["id"], changes, grow=news), news
+    return await queries.operation_change(tx.connection, operation.id, changes, grow=news), news
 
 
-async def keep_steps(tx: Tx, operation: DictRow, reports: Sequence[StepReport]) -> None:
+async def keep_steps(tx: Tx, operation: OperationRow, reports: Sequence[StepReport]) -> None:
     """Keep the last steps, which a controller reports together with the end."""
     if reports:
-        kept = steps.merged(operation["steps"], reports, tx.now)
-        await queries.operation_change(tx.connection, operation["id"], {"steps": kept})
+        kept = merge_steps(operation.steps, reports, tx.now)
+        await queries.operation_change(tx.connection, operation.id, {"steps": kept})
 
 
-async def release_lease(tx: Tx, operation: DictRow) -> DictRow:
+async def release_lease(tx: Tx, operation: OperationRow) -> OperationRow:
     """Offer the operation again, so that another replica resumes it. The caller must hold the row lock."""
-    changes: dict[str, object] = {"status": "pending", "status_since": tx.now}
+    changes: OperationChanges = {"status": "pending", "status_since": tx.now}
     changes |= {"lease_digest": None, "lease_until": None, "replica": None}
-    tx.wakeups.add(controller_topic(operation["project_id"]))
-    return await queries.operation_change(tx.connection, operation["id"], changes)
+    tx.wakeups.add(controller_topic(operation.project_id))
+    return await queries.operation_change(tx.connection, operation.id, changes)
 
 
-def require_bound(operation: DictRow, bound_apps: Container[str]) -> None:
+def require_bound(operation: OperationRow, bound_apps: Container[str]) -> None:
     """Refuse a service account that is not bound to the operation's app any more, whatever lease it holds."""
-    slug = operation["app_slug"]
+    slug = operation.app_slug
     if slug not in bound_apps:
         raise Problem("not_the_controller", f"It is not bound to {slug}.", {"app": slug})
 
 
-def require_lease(actor: Actor, now: datetime, operation: DictRow | None, operation_id: str, token: str) -> DictRow:
+def require_lease(
+    actor: Actor, now: datetime, operation: OperationRow | None, operation_id: str, token: str
+) -> OperationRow:
     """Return the operation if the caller holds its lease; else raise the problem that says why not."""
     if operation is None:
         raise not_found("operation", operation_id)
-    if operation["controller_id"] != actor.id:
+    if operation.controller_id != actor.id:
         raise Problem("not_the_controller", "Another service account claimed it, or nobody has.")
-    current = operation["status"] in LEASED and operation["lease_digest"] is not None
-    if not current or not secrets.compare_digest(operation["lease_digest"], _digest(token)):
-        raise Problem("lease_lost", f"It is {operation['status']}.", {"status": operation["status"]})
-    if operation["lease_until"] <= now or operation["deadline_at"] <= now:
+    digest = operation.lease_digest if operation.status in LEASED else None
+    if digest is None or not secrets.compare_digest(digest, _digest(token)):
+        raise Problem("lease_lost", f"It is {operation.status}.", {"status": operation.status})
+    if operation.lease_until is None or operation.lease_until <= now or operation.deadline_at <= now:
         raise Problem("lease_lost", "The lease has lapsed, or the deadline has passed.")
     return operation
 

@@ -9,18 +9,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from psycopg.rows import DictRow
-
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.failures import Failure
 from gpuaas_server.operations import queries
 from gpuaas_server.operations.machine import LIVE, VERIFYING, BulkStep, decide_bulk
+from gpuaas_server.operations.rows import EndedOperation, ForcedDocument, NewOperation, OperationChanges, OperationRow
 from gpuaas_server.operations.topics import controller_topic
 from gpuaas_server.work import leases
 
 WORK = "operation"  # the work row of an operation: its lease, its deadline, and what hosts say after a teardown
 DEFAULT_SECONDS = 3600
-_ENDED: dict[str, object] = {"phase": None, "lease_digest": None, "lease_until": None, "held": False}
+_ENDED: OperationChanges = {"phase": None, "lease_digest": None, "lease_until": None, "held": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,51 +41,51 @@ async def schedule(tx: Tx, operation_ids: Sequence[str], at: datetime) -> None:
     await leases.enqueue(tx, WORK, operation_ids, run_at=at)
 
 
-async def insert_operations(tx: Tx, rows: list[dict[str, object]]) -> None:
+async def insert_operations(tx: Tx, rows: Sequence[NewOperation]) -> None:
     """Write new operations of one project, watch their deadlines, and wake the controllers."""
     await queries.operations_insert(tx.connection, rows)
-    due: dict[object, list[str]] = {}
+    due: dict[datetime, list[str]] = {}
     for row in rows:
-        if row["target"] != "bulk":
-            due.setdefault(row["deadline_at"], []).append(str(row["id"]))
+        if row.target != "bulk":
+            due.setdefault(row.deadline_at, []).append(row.id)
     for deadline, ids in due.items():
-        await leases.enqueue(tx, WORK, ids, run_at=deadline if isinstance(deadline, datetime) else None)
-    tx.wakeups.add(controller_topic(str(rows[0]["project_id"])))
+        await schedule(tx, ids, deadline)
+    tx.wakeups.add(controller_topic(rows[0].project_id))
 
 
 async def end_operation(
-    tx: Tx, operation: DictRow, status: str, failure: Failure | None, forced: dict[str, object] | None
-) -> DictRow:
+    tx: Tx, operation: OperationRow, status: str, failure: Failure | None, forced: ForcedDocument | None
+) -> OperationRow:
     """Store the end. `forced` says on whose word a teardown counts as done."""
     told = None if failure is None else failure.document()
-    changes = {"status": status, "status_since": tx.now, "finished_at": tx.now, "failure": told}
+    changes: OperationChanges = {"status": status, "status_since": tx.now, "finished_at": tx.now, "failure": told}
     if forced is not None:
         changes["forced"] = forced
-    return await queries.operation_change(tx.connection, operation["id"], {**changes, **_ENDED})
+    return await queries.operation_change(tx.connection, operation.id, {**changes, **_ENDED})
 
 
-async def accept_unproven(tx: Tx, operation: DictRow, forced: dict[str, object]) -> DictRow:
+async def accept_unproven(tx: Tx, operation: OperationRow, forced: ForcedDocument) -> OperationRow:
     """Note on a teardown that has failed on whose word it counts as done."""
-    return await queries.operation_change(tx.connection, operation["id"], {"forced": forced})
+    return await queries.operation_change(tx.connection, operation.id, {"forced": forced})
 
 
-async def await_proof(tx: Tx, operation: DictRow, deadline: datetime) -> DictRow:
+async def await_proof(tx: Tx, operation: OperationRow, deadline: datetime) -> OperationRow:
     """The controller is done: its lease ends, and the operation waits for what the hosts say."""
-    changes: dict[str, object] = {"status": "running", "phase": VERIFYING, "deadline_at": deadline}
+    changes: OperationChanges = {"status": "running", "phase": VERIFYING, "deadline_at": deadline}
     changes |= {"lease_digest": None, "lease_until": None}
-    return await queries.operation_change(tx.connection, operation["id"], changes)
+    return await queries.operation_change(tx.connection, operation.id, changes)
 
 
-async def request_cancel(tx: Tx, operation: DictRow) -> DictRow:
+async def request_cancel(tx: Tx, operation: OperationRow) -> OperationRow:
     """Ask the controller to stop at the next safe place."""
-    return await queries.operation_change(tx.connection, operation["id"], {"cancel_requested_at": tx.now})
+    return await queries.operation_change(tx.connection, operation.id, {"cancel_requested_at": tx.now})
 
 
 @dataclass(frozen=True, slots=True)
 class BulkProgress:
     """A live bulk operation, what it is to do next, and how many of its children are in which status."""
 
-    parent: DictRow
+    parent: OperationRow
     step: BulkStep
     children: dict[str, int]
 
@@ -94,12 +93,12 @@ class BulkProgress:
 async def bulk_progress(tx: Tx, parent_id: str) -> BulkProgress | None:
     """Lock the bulk operation and look at its children; None if it has ended."""
     parent = await queries.operation_lock(tx.connection, parent_id)
-    if parent is None or parent["status"] not in LIVE:
+    if parent is None or parent.status not in LIVE:
         return None
     children = await queries.children_of(tx.connection, parent_id)
-    views = [(child["id"], child["status"], child["held"]) for child in children]
-    step = decide_bulk(parent["status"], parent["on_failure"], views)
-    return BulkProgress(parent, step, dict(sorted(Counter(child["status"] for child in children).items())))
+    views = [(child.id, child.status, child.held) for child in children]
+    step = decide_bulk(parent.status, parent.on_failure or "continue", views)
+    return BulkProgress(parent, step, dict(sorted(Counter(child.status for child in children).items())))
 
 
 async def store_bulk_progress(tx: Tx, progress: BulkProgress) -> None:
@@ -107,31 +106,31 @@ async def store_bulk_progress(tx: Tx, progress: BulkProgress) -> None:
     parent, step = progress.parent, progress.step
     if step.offer is not None:
         await queries.operation_change(tx.connection, step.offer, {"held": False})
-        tx.wakeups.add(controller_topic(parent["project_id"]))
-    changes: dict[str, object] = {"children": progress.children}
-    if step.status != parent["status"]:
+        tx.wakeups.add(controller_topic(parent.project_id))
+    changes: OperationChanges = {"children": progress.children}
+    if step.status != parent.status:
         changes |= {"status": step.status, "status_since": tx.now}
     if step.status not in LIVE:
         told = None if step.failure is None else step.failure.document()
         changes |= {"finished_at": tx.now, "failure": told}
-    await queries.operation_change(tx.connection, parent["id"], changes)
+    await queries.operation_change(tx.connection, parent.id, changes)
 
 
-async def live_children(tx: Tx, parent_id: str) -> list[DictRow]:
+async def live_children(tx: Tx, parent_id: str) -> list[OperationRow]:
     """Lock the children of a bulk operation that have not ended."""
     children = await queries.children_of(tx.connection, parent_id)
-    return await queries.operations_lock(tx.connection, [one["id"] for one in children if one["status"] in LIVE])
+    return await queries.operations_lock(tx.connection, [one.id for one in children if one.status in LIVE])
 
 
-async def ended_operations(tx: Tx, before: datetime, portion: int) -> list[DictRow]:
+async def ended_operations(tx: Tx, before: datetime, portion: int) -> list[EndedOperation]:
     """Lock operations that ended before then, those that ended first."""
     return await queries.ended_before(tx.connection, before, portion)
 
 
-async def forget_operations(tx: Tx, ended: Sequence[DictRow], kept: set[str]) -> None:
+async def forget_operations(tx: Tx, ended: Sequence[EndedOperation], kept: set[str]) -> None:
     """Delete operations that have served their time; those in `kept`, and bulk ones with children, wait for another turn."""
-    single = [row["id"] for row in ended if row["target"] != "bulk" and row["id"] not in kept]
+    single = [row.id for row in ended if row.target != "bulk" and row.id not in kept]
     await queries.operations_delete(tx.connection, single)
-    bulk = [row["id"] for row in ended if row["target"] == "bulk" and row["id"] not in kept]
+    bulk = [row.id for row in ended if row.target == "bulk" and row.id not in kept]
     await queries.childless_delete(tx.connection, bulk)
-    await queries.operations_keep(tx.connection, [row["id"] for row in ended], tx.now)
+    await queries.operations_keep(tx.connection, [row.id for row in ended], tx.now)

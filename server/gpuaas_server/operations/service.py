@@ -4,14 +4,13 @@ An operation is what an app's controller is asked to do: a row with a lease, ste
 instances and members is in `instances`, which is built on this.
 """
 
-from psycopg.rows import DictRow
-
 from gpuaas_server.identity import service as identity
 from gpuaas_server.kernel.caller import Caller
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.database import Connection, Scope
 from gpuaas_server.kernel.errors import not_found
 from gpuaas_server.kernel.http.pages import Page
+from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.kernel.wakeups import Look
 from gpuaas_server.operations import queries
 from gpuaas_server.operations.kinds import (
@@ -70,6 +69,7 @@ from gpuaas_server.operations.queries import (
     operations_lock,
     report_lock,
 )
+from gpuaas_server.operations.rows import ForcedDocument, NewOperation, OperationRow, WaitingOperation
 from gpuaas_server.operations.schemas import Operation, WorkItem, WorkList
 from gpuaas_server.operations.topics import controller_topic, instance_topic
 from gpuaas_server.operations.views import forcible, operation_of
@@ -91,11 +91,14 @@ __all__ = [
     "BulkProgress",
     "ClosableKind",
     "Evidence",
+    "ForcedDocument",
     "Kind",
     "LeasedOperation",
     "Limits",
     "MemberKind",
+    "NewOperation",
     "OperationRequest",
+    "OperationRow",
     "Snapshot",
     "Step",
     "accept_unproven",
@@ -132,11 +135,10 @@ __all__ = [
     "store_bulk_progress",
 ]
 
-
 MOST_WORK = 50
 
 
-async def find_operation(connection: Connection, project_id: str, operation_id: str) -> DictRow:
+async def find_operation(connection: Connection, project_id: str, operation_id: str) -> OperationRow:
     row = await queries.operation_show(connection, project_id, operation_id)
     if row is None:
         raise not_found("operation", operation_id)
@@ -165,17 +167,17 @@ async def operation_follow(
     """
     seen_apps = identity.apps_in_sight(caller)
 
-    async def look() -> Look[DictRow]:
+    async def look() -> Look[OperationRow]:
         async with platform.database.connection(scope) as connection:
             row = await queries.operation_show(connection, project_id, operation_id, seen_apps)
         if row is None:
             raise not_found("operation", operation_id)
-        return Look(row, row["finished_at"] is not None or row["generation"] > newer_than)
+        return Look(row, row.finished_at is not None or row.generation > newer_than)
 
     seen = await look()
     row = seen.found
     if not seen.enough and wait > 0:
-        row = await platform.wakeups.first(instance_topic(row["instance_id"]), look, wait)
+        row = await platform.wakeups.first(instance_topic(row.instance_id), look, wait)
     return operation_of(row, caller)
 
 
@@ -198,10 +200,10 @@ async def controller_work(platform: Platform, scope: Scope, caller: Caller, proj
     """What waits for a controller of these apps; if nothing does, the call waits up to `wait` seconds for the first."""
     apps = identity.bound_apps(caller)
 
-    async def look() -> Look[list[DictRow]]:
+    async def look() -> Look[list[WaitingOperation]]:
         async with platform.database.connection(scope) as connection:
             rows = await queries.work_list(connection, project_id, apps, MOST_WORK)
         return Look(rows, bool(rows))
 
     rows = await platform.wakeups.first(controller_topic(project_id), look, wait)
-    return WorkList(items=[WorkItem(**row) for row in rows])
+    return WorkList(items=[WorkItem(**fields_of(row)) for row in rows])

@@ -3,32 +3,34 @@
 from collections.abc import Sequence
 from datetime import datetime
 
+from gpuaas_server.operations.rows import StepDocument
 from gpuaas_server.operations.schemas import StepReport
 
 MOST_STEPS = 200
-Step = dict[str, object]
 
 
-def merged(known: Sequence[Step], reported: Sequence[StepReport], now: datetime) -> list[Step]:
-    """Each reported step changes the one of its name, or joins at the end. Repeating a report changes nothing.
+def merge_steps(known: Sequence[StepDocument], reported: Sequence[StepReport], now: datetime) -> list[StepDocument]:
+    """Each reported step changes the one of its name and member, or joins at the end. A repeated report changes nothing.
 
     A step that had ended and runs again (a resumed attempt) begins anew.
     """
-    steps = {_place(step): dict(step) for step in known}
-    at = now.isoformat()
+    steps = {(step["name"], step.get("member_id")): step for step in known}
     for report in reported:
         place = (report.name, report.member_id)
-        before = steps.get(place)
-        ended = report.status != "running"
-        again = before is None or (before["finished_at"] is not None and not ended)
-        step: Step = {"name": report.name, "member_id": report.member_id, "status": report.status}
-        step["message"] = report.message if report.message is not None or again else (before or {}).get("message")
-        step["started_at"] = at if again or before is None else before["started_at"]
-        same_end = before is not None and before["status"] == report.status
-        step["finished_at"] = None if not ended else (before["finished_at"] if same_end and before else at)
-        steps[place] = step
+        steps[place] = _merge(steps.get(place), report, now.isoformat())
     return list(steps.values())[:MOST_STEPS]
 
 
-def _place(step: Step) -> tuple[object, object]:
-    return step["name"], step.get("member_id")
+def _merge(before: StepDocument | None, report: StepReport, at: str) -> StepDocument:
+    ended = report.status != "running"
+    if before is not None and before["finished_at"] is not None and not ended:
+        before = None
+    same_end = before is not None and before["status"] == report.status
+    return {
+        "name": report.name,
+        "member_id": report.member_id,
+        "status": report.status,
+        "message": report.message if report.message is not None or before is None else before["message"],
+        "started_at": at if before is None else before["started_at"],
+        "finished_at": None if not ended else before["finished_at"] if before is not None and same_end else at,
+    }

@@ -5,9 +5,10 @@ proves nothing. A check that could not look is not clean.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
 from gpuaas_server.receipts.footprint import Footprint
+from gpuaas_server.receipts.rows import CheckDocument
 
 STOPPED = ("units", "processes", "ports", "containers", "cron", "credentials")
 GONE = (*STOPPED, "paths", "users", "mounts", "authorized_keys")
@@ -18,7 +19,7 @@ _LONGEST, _LOOKED_FOR = 300, 200
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class InspectionRequest:
     receipt_id: str
     allocation_id: str
     depth: str
@@ -45,8 +46,17 @@ class Check:
     examined: int = 0
     problem: str = ""
 
-    def document(self) -> dict[str, object]:
-        return asdict(self)
+    def document(self) -> CheckDocument:
+        return {
+            "name": self.name,
+            "verdict": self.verdict,
+            "looked_for": self.looked_for,
+            "found": [{"item": one.item, "why": one.why, "known": one.known} for one in self.found],
+            "left": self.left,
+            "noted": self.noted,
+            "examined": self.examined,
+            "problem": self.problem,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +73,7 @@ class _Malformed(Exception):
     """The answer is not one to our question; the text says how."""
 
 
-def compare(asked: Asked, result: Mapping[str, object], evidence: Mapping[str, object]) -> Comparison:
+def compare(asked: InspectionRequest, result: Mapping[str, object], evidence: Mapping[str, object]) -> Comparison:
     try:
         _require_same(asked, result)
         checks = _checks(asked, result)
@@ -88,13 +98,13 @@ def _judged(checks: list[Check]) -> Comparison:
     return Comparison("clean", checks=checks)
 
 
-def _require_same(asked: Asked, result: Mapping[str, object]) -> None:
+def _require_same(asked: InspectionRequest, result: Mapping[str, object]) -> None:
     for name in ("receipt_id", "allocation_id", "depth", "footprint_sha256"):
         if result.get(name) != getattr(asked, name):
             raise _Malformed(f"is about another {name}")
 
 
-def _checks(asked: Asked, result: Mapping[str, object]) -> list[Check]:
+def _checks(asked: InspectionRequest, result: Mapping[str, object]) -> list[Check]:
     told = result.get("checks")
     if not isinstance(told, list) or not all(isinstance(one, dict) for one in told):
         raise _Malformed("has no checks")

@@ -11,6 +11,7 @@ from gpuaas_server.kernel.http.problems import problem_responses
 from gpuaas_server.kernel.ids import AllocationId, InstanceId, OperationId, ProjectId, ReceiptId
 from gpuaas_server.receipts import service
 from gpuaas_server.receipts.schemas import Receipt, ReceiptLine, ReceiptStatus
+from gpuaas_server.receipts.service import ReceiptFilter
 
 router = APIRouter(tags=["receipts"])
 PATH = "/projects/{project_id}/receipts"
@@ -29,12 +30,7 @@ async def receipt_list(
 ) -> Response:
     """What was seen on hosts after teardowns, newest first; also of instances that are gone."""
     caller = call.caller
-    wanted = {
-        "instance_id": instance_id,
-        "operation_id": operation_id,
-        "allocation_id": allocation_id,
-        "status": status,
-    }
+    wanted = ReceiptFilter(instance_id, operation_id, allocation_id, status)
     return await call.read(lambda c: service.receipt_list(c, caller, project_id, wanted, after, limit))
 
 
@@ -47,7 +43,7 @@ async def receipt_list_all(
 ) -> Response:
     """Receipts of all projects, newest first, for operators; in one status."""
     caller = call.caller
-    return await call.read(lambda c: service.receipt_list(c, caller, None, {"status": status}, after, limit))
+    return await call.read(lambda c: service.receipt_list(c, caller, None, ReceiptFilter(status=status), after, limit))
 
 
 @router.get(f"{PATH}/{{receipt_id}}", response_model=Receipt, responses=problem_responses())

@@ -11,7 +11,7 @@ operation with a new receipt; this one stays as it is.
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from gpuaas_server.receipts.compare import Asked, Comparison, compare
+from gpuaas_server.receipts.compare import Comparison, InspectionRequest, compare
 from gpuaas_server.work.decisions import Wait
 
 TRANSITIONS: dict[str, frozenset[str]] = {
@@ -27,7 +27,7 @@ ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class HostLook:
+class InspectionReport:
     """The newest `inspect` task of the receipt, as the agent last reported it."""
 
     generation: int
@@ -43,24 +43,24 @@ class Snapshot:
     attempt: int  # the generation of the task that we wait for
     deadline_at: datetime
     node_lost: bool
-    asked: Asked
-    look: HostLook | None
+    asked: InspectionRequest
+    look: InspectionReport | None
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
+class Retry:
     """Ask the host once more."""
 
     attempt: int
 
 
-def decide(now: Snapshot, clock: datetime) -> Comparison | Again | Wait:
+def decide(now: Snapshot, clock: datetime) -> Comparison | Retry | Wait:
     if now.status != "pending":
         return Wait()
     look = now.look if now.look is not None and now.look.generation == now.attempt else None
     if look is not None and look.status == "succeeded":
         found = compare(now.asked, look.result, look.evidence)
-        return Again(now.attempt + 1) if _news_on_its_way(found) and clock < now.deadline_at else found
+        return Retry(now.attempt + 1) if _news_on_its_way(found) and clock < now.deadline_at else found
     if look is not None and look.status in ("failed", "refused"):
         return _failed(now, look, clock)
     if clock >= now.deadline_at or (look is not None and look.status == "expired"):
@@ -80,7 +80,7 @@ def _silent(now: Snapshot) -> Comparison:
     return Comparison("unseen", "host_unreachable", f"The host could not be asked: {why}.")
 
 
-def _failed(now: Snapshot, look: HostLook, clock: datetime) -> Comparison | Again:
+def _failed(now: Snapshot, look: InspectionReport, clock: datetime) -> Comparison | Retry:
     told = look.failure or {}
     code = str(told.get("code") or "")
     if code == "task_kind_unknown":
@@ -88,6 +88,6 @@ def _failed(now: Snapshot, look: HostLook, clock: datetime) -> Comparison | Agai
     if code == "allocation_not_here":
         return Comparison("unseen", "allocation_gone", "The host does not serve the allocation any more.")
     if told.get("retryable") is True and now.attempt < ATTEMPTS and clock < now.deadline_at:
-        return Again(now.attempt + 1)
+        return Retry(now.attempt + 1)
     said = f" ({code[:60]})" if code else ""
     return Comparison("unseen", "inspection_failed", f"{str(told.get('message') or 'The look failed.')[:400]}{said}")

@@ -4,10 +4,8 @@ Three parts, so that the operation that waits for the proof can decide by it as 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-
-from psycopg.rows import DictRow
 
 from gpuaas_server.events.service import NewEvent, emit
 from gpuaas_server.host_tasks import service as host_tasks
@@ -15,8 +13,9 @@ from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.nodes import service as nodes
 from gpuaas_server.receipts import queries
-from gpuaas_server.receipts.compare import Asked, Comparison
-from gpuaas_server.receipts.machine import Again, HostLook, Snapshot, decide
+from gpuaas_server.receipts.compare import Comparison, InspectionRequest
+from gpuaas_server.receipts.machine import InspectionReport, Retry, Snapshot, decide
+from gpuaas_server.receipts.rows import ReceiptChanges, ReceiptRow
 from gpuaas_server.work.decisions import Wait
 
 NOTIFY = "operation"  # the work row that goes on when a host has answered
@@ -60,7 +59,7 @@ class ReceiptsVerdict:
 class Proof:
     """The receipts of an operation, held, and what is known of the hosts that have not answered for good."""
 
-    receipts: Sequence[DictRow]
+    receipts: Sequence[ReceiptRow]
     looks: Mapping[str, host_tasks.TaskRow]  # by receipt
     lost: frozenset[str]  # nodes
 
@@ -69,53 +68,59 @@ class Proof:
 class Judgement:
     """What becomes of the receipts that change, and how the teardown stands then."""
 
-    steps: Sequence[tuple[DictRow, Comparison | Again]]
+    steps: Sequence[tuple[ReceiptRow, Comparison | Retry]]
     verdict: ReceiptsVerdict
 
 
 async def load_proof(connection: Connection, operation_id: str) -> Proof:
     rows = await queries.receipts_lock(connection, operation_id)
-    pending = [row for row in rows if row["status"] == "pending"]
+    pending = [row for row in rows if row.status == "pending"]
     if not pending:
         return Proof(rows, {}, frozenset())
-    looks = await host_tasks.newest_tasks(connection, [row["id"] for row in pending])
-    lost = await nodes.nodes_lost(connection, [row["node_id"] for row in pending])
+    looks = await host_tasks.newest_tasks(connection, [row.id for row in pending])
+    lost = await nodes.nodes_lost(connection, [row.node_id for row in pending])
     return Proof(rows, looks, frozenset(lost))
 
 
 def judge(proof: Proof, now: datetime) -> Judgement:
-    steps: list[tuple[DictRow, Comparison | Again]] = []
-    after = {row["id"]: row for row in proof.receipts}
+    steps: list[tuple[ReceiptRow, Comparison | Retry]] = []
+    after = {row.id: row for row in proof.receipts}
     for row in proof.receipts:
-        decision = decide(_snapshot(row, proof.looks.get(row["id"]), row["node_id"] in proof.lost), now)
+        decision = decide(_snapshot(row, proof.looks.get(row.id), row.node_id in proof.lost), now)
         if isinstance(decision, Wait):
             continue
         steps.append((row, decision))
         if isinstance(decision, Comparison):
-            after[row["id"]] = {**row, **settled(decision, now)}
+            after[row.id] = apply_changes(row, settlement(decision, now))
     return Judgement(steps, _verdict(list(after.values())))
 
 
 async def store_judgement(tx: Tx, judgement: Judgement) -> None:
     for row, step in judgement.steps:
-        if isinstance(step, Again):
-            await host_tasks.tasks_create(tx, [inspection(row, step.attempt)])
-            await queries.receipt_change(tx.connection, row["id"], {"attempt": step.attempt})
+        if isinstance(step, Retry):
+            await host_tasks.tasks_create(tx, [inspection_task(row, step.attempt)])
+            await queries.receipt_change(tx.connection, row.id, {"attempt": step.attempt})
         else:
-            await changed(tx, row, settled(step, tx.now))
+            await change_receipt(tx, row, settlement(step, tx.now))
 
 
-async def changed(tx: Tx, row: DictRow, changes: Mapping[str, object]) -> DictRow:
-    after = await queries.receipt_change(tx.connection, row["id"], changes)
-    data: dict[str, object] = {name: row[name] for name in ("instance_id", "operation_id", "allocation_id")}
-    data |= {"left": left_count(after), "code": after["code"]}
-    kind, tenant_id = f"receipt.{after['status']}", after["tenant_id"]
-    readers = [one for one in (after["project_id"], after["instance_project_id"]) if one is not None]
-    await emit(tx, *(NewEvent(kind, after["id"], tenant_id, one, data) for one in readers))
+async def change_receipt(tx: Tx, row: ReceiptRow, changes: ReceiptChanges) -> ReceiptRow:
+    """Store the change, and tell the projects that may read the receipt."""
+    after = await queries.receipt_change(tx.connection, row.id, changes)
+    data: dict[str, object] = {
+        "instance_id": row.instance_id,
+        "operation_id": row.operation_id,
+        "allocation_id": row.allocation_id,
+        "left": left_count(after),
+        "code": after.code,
+    }
+    kind, tenant_id = f"receipt.{after.status}", after.tenant_id
+    readers = [one for one in (after.project_id, after.instance_project_id) if one is not None]
+    await emit(tx, *(NewEvent(kind, after.id, tenant_id, one, data) for one in readers))
     return after
 
 
-def settled(found: Comparison, now: datetime) -> dict[str, object]:
+def settlement(found: Comparison, now: datetime) -> ReceiptChanges:
     return {
         "status": found.status,
         "code": found.code,
@@ -125,46 +130,53 @@ def settled(found: Comparison, now: datetime) -> dict[str, object]:
     }
 
 
-def inspection(row: Mapping[str, object], attempt: int) -> host_tasks.NewTask:
-    """The receipt is the resource: its looks are counted apart from the allocation's own tasks."""
-    same = ("instance_id", "allocation_id", "shape", "depth", "footprint", "revoked_serials")
-    spec: dict[str, object] = {"receipt_id": row["id"], **{name: row[name] for name in same}}
-    deadline = row["deadline_at"]
-    if not isinstance(deadline, datetime):
-        raise TypeError("a deadline is a time")
-    subject = (str(row["id"]), attempt, spec, deadline, NOTIFY, str(row["operation_id"]))
-    return host_tasks.NewTask(str(row["node_id"]), str(row["tenant_id"]), "inspect", *subject)
+def apply_changes(row: ReceiptRow, changes: ReceiptChanges) -> ReceiptRow:
+    return replace(row, **changes)
 
 
-def _snapshot(row: DictRow, task: host_tasks.TaskRow | None, lost: bool) -> Snapshot:
-    look = None
+def inspection_task(row: ReceiptRow, attempt: int) -> host_tasks.NewTask:
+    """The receipt is the resource of the task: its inspections are counted apart from the allocation's own tasks."""
+    spec: dict[str, object] = {
+        "receipt_id": row.id,
+        "instance_id": row.instance_id,
+        "allocation_id": row.allocation_id,
+        "shape": row.shape,
+        "depth": row.depth,
+        "footprint": row.footprint,
+        "revoked_serials": row.revoked_serials,
+    }
+    subject = (row.id, attempt, spec, row.deadline_at, NOTIFY, row.operation_id)
+    return host_tasks.NewTask(row.node_id, row.tenant_id, "inspect", *subject)
+
+
+def _snapshot(row: ReceiptRow, task: host_tasks.TaskRow | None, lost: bool) -> Snapshot:
+    report = None
     if task is not None:
-        look = HostLook(task.generation, task.status, task.result or {}, task.evidence or {}, task.failure)
-    same = ("allocation_id", "depth", "footprint", "footprint_sha256", "baseline_sha256")
-    asked = Asked(row["id"], **{name: row[name] for name in same})
-    return Snapshot(row["status"], row["attempt"], row["deadline_at"], lost, asked, look)
+        report = InspectionReport(task.generation, task.status, task.result or {}, task.evidence or {}, task.failure)
+    asked = InspectionRequest(
+        row.id, row.allocation_id, row.depth, row.footprint, row.footprint_sha256, row.baseline_sha256
+    )
+    return Snapshot(row.status, row.attempt, row.deadline_at, lost, asked, report)
 
 
-def _verdict(rows: Sequence[DictRow]) -> ReceiptsVerdict:
+def _verdict(rows: Sequence[ReceiptRow]) -> ReceiptsVerdict:
     """Only when all have answered: whoever hears of the first leftover must hear of the others too."""
-    waiting = [row["deadline_at"] for row in rows if row["status"] == "pending"]
+    waiting = [row.deadline_at for row in rows if row.status == "pending"]
     if waiting:
         return ReceiptsVerdict(True, until=max(waiting))
     left = [
-        Leftover(row["id"], row["allocation_id"], check["name"], found["item"])
+        Leftover(row.id, row.allocation_id, check["name"], found["item"])
         for row in rows
-        if row["status"] == "left"
-        for check in row["checks"]
+        if row.status == "left"
+        for check in row.checks
         for found in check["found"]
         if not found["known"]
     ]
-    unseen = (row for row in rows if row["status"] == "unseen")
-    return ReceiptsVerdict(False, left, [Unseen(*_told(row)) for row in unseen])
+    unseen = (row for row in rows if row.status == "unseen")
+    return ReceiptsVerdict(
+        False, left, [Unseen(row.id, row.allocation_id, row.code or "", row.message or "") for row in unseen]
+    )
 
 
-def _told(row: DictRow) -> tuple[str, str, str, str]:
-    return row["id"], row["allocation_id"], row["code"], row["message"]
-
-
-def left_count(row: DictRow) -> int:
-    return sum(int(check["left"]) for check in row["checks"])
+def left_count(row: ReceiptRow) -> int:
+    return sum(int(check["left"]) for check in row.checks)

@@ -4,10 +4,8 @@ What comes of those that were started is in proof.py.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
-
-from psycopg.rows import DictRow
 
 from gpuaas_server.access import service as access
 from gpuaas_server.allocations.service import AllocationHost, allocation_hosts
@@ -26,28 +24,32 @@ from gpuaas_server.receipts.machine import INSPECTION
 from gpuaas_server.receipts.proof import (
     Judgement,
     Proof,
-    changed,
-    inspection,
+    apply_changes,
+    change_receipt,
+    inspection_task,
     judge,
     left_count,
     load_proof,
-    settled,
+    settlement,
     store_judgement,
 )
-from gpuaas_server.receipts.schemas import Receipt, ReceiptLine, ReceiptProblem
+from gpuaas_server.receipts.queries import ReceiptFilter
+from gpuaas_server.receipts.rows import ForceDocument, ReceiptChanges, ReceiptRow
+from gpuaas_server.receipts.schemas import Receipt, ReceiptCheck, ReceiptForce, ReceiptLine, ReceiptProblem
 
 __all__ = [
     "Judgement",
     "Proof",
+    "ReceiptFilter",
     "Teardown",
     "TeardownTarget",
+    "force_receipts",
     "judge",
     "load_proof",
     "operations_named",
     "receipt_list",
     "receipt_show",
-    "receipts_force",
-    "receipts_start",
+    "start_receipts",
     "store_judgement",
 ]
 
@@ -70,10 +72,10 @@ class Teardown:
     project_id: str | None = None  # the instance's, who may read the proof beside the allocation's own
 
 
-async def receipts_start(
+async def start_receipts(
     tx: Tx, teardown: Teardown, targets: Sequence[TeardownTarget], footprint: Mapping[str, object]
 ) -> list[str]:
-    """The controller says done: its way in ends, and each host is asked."""
+    """End the controller's way in, which says that it is done, and ask each host; return the ids of the receipts."""
     await access.certificates_end(tx, teardown.operation_id)
     hosts = await allocation_hosts(tx.connection, [target.allocation_id for target in targets])
     rows = [_row(tx, teardown, target, hosts[target.allocation_id]) for target in targets]
@@ -81,35 +83,38 @@ async def receipts_start(
         wanted = footprints.normal(footprint)
     except footprints.FootprintInvalid as problem:
         failed = Comparison("unseen", "footprint_invalid", f"The app's footprint cannot be looked for: {problem}.")
-        rows = [row | settled(failed, tx.now) for row in rows]
+        rows = [apply_changes(row, settlement(failed, tx.now)) for row in rows]
     else:
         serials = await access.revoked_serials_of(tx.connection, list(hosts), tx.now)
-        same = {"footprint": wanted, "footprint_sha256": footprints.digest(wanted)}
-        rows = [{**row, **same, "revoked_serials": serials[str(row["allocation_id"])]} for row in rows]
-        await host_tasks.tasks_create(tx, [inspection(row, 1) for row in rows])
+        digest = footprints.digest(wanted)
+        rows = [
+            replace(row, footprint=wanted, footprint_sha256=digest, revoked_serials=serials[row.allocation_id])
+            for row in rows
+        ]
+        await host_tasks.tasks_create(tx, [inspection_task(row, 1) for row in rows])
     tx.later.insert(queries.RECEIPT_INSERT, rows)
-    return [str(row["id"]) for row in rows]
+    return [row.id for row in rows]
 
 
-async def receipts_force(tx: Tx, teardown: Teardown, targets: Sequence[TeardownTarget], reason: str) -> None:
-    """Somebody goes on without the proof. What was seen stays beside it, and so does who said so.
+async def force_receipts(tx: Tx, teardown: Teardown, targets: Sequence[TeardownTarget], reason: str) -> None:
+    """Go on without the proof, on somebody's word. What was seen stays beside it, and so does who said so.
 
     A host that was never asked gets a receipt too: that nothing was looked at is what it says.
     """
-    forced: dict[str, object] = {"by": tx.actor.id, "at": tx.now.isoformat(), "reason": reason}
+    forced: ForceDocument = {"by": tx.actor.id, "at": tx.now.isoformat(), "reason": reason}
     rows = await queries.receipts_lock(tx.connection, teardown.operation_id)
-    asked = {row["member_id"] for row in rows}
+    asked = {row.member_id for row in rows}
     never = [target for target in targets if target.member_id not in asked]
     hosts = await allocation_hosts(tx.connection, [target.allocation_id for target in never]) if never else {}
     unasked = [_row(tx, teardown, target, hosts[target.allocation_id]) for target in never]
-    same: dict[str, object] = {"status": "not_verified", "forced": forced, "attempt": 0, "settled_at": tx.now}
-    tx.later.insert(queries.RECEIPT_INSERT, [row | same for row in unasked])
+    same: ReceiptChanges = {"status": "not_verified", "forced": forced, "attempt": 0, "settled_at": tx.now}
+    tx.later.insert(queries.RECEIPT_INSERT, [apply_changes(row, same) for row in unasked])
     for row in rows:
-        if row["status"] in ("pending", "left", "unseen"):
-            changes: dict[str, object] = {"status": "not_verified", "forced": forced}
-            if row["status"] == "pending":
+        if row.status in ("pending", "left", "unseen"):
+            changes: ReceiptChanges = {"status": "not_verified", "forced": forced}
+            if row.status == "pending":
                 changes["settled_at"] = tx.now
-            await changed(tx, row, changes)
+            await change_receipt(tx, row, changes)
 
 
 async def operations_named(connection: Connection, operation_ids: Sequence[str]) -> set[str]:
@@ -121,14 +126,20 @@ async def receipt_show(connection: Connection, caller: Caller, project_id: str, 
     row = await queries.receipt_show(connection, project_id, receipt_id, identity.apps_in_sight(caller))
     if row is None:
         raise not_found("receipt", receipt_id)
-    return Receipt(**_line(row), **{name: row[name] for name in ("checks", "footprint", "baseline_sha256", "forced")})
+    return Receipt(
+        **_line(row),
+        checks=[ReceiptCheck.model_validate(check) for check in row.checks],
+        footprint=row.footprint,
+        baseline_sha256=row.baseline_sha256,
+        forced=None if row.forced is None else ReceiptForce.model_validate(row.forced),
+    )
 
 
 async def receipt_list(
     connection: Connection,
     caller: Caller,
     project_id: str | None,
-    wanted: Mapping[str, str | None],
+    wanted: ReceiptFilter,
     after: str | None,
     limit: int,
 ) -> Page[ReceiptLine]:
@@ -137,48 +148,41 @@ async def receipt_list(
     return Page[ReceiptLine].of([ReceiptLine(**_line(row)) for row in rows], limit)
 
 
-def _row(tx: Tx, teardown: Teardown, target: TeardownTarget, host: AllocationHost) -> dict[str, object]:
-    return {
-        "id": new_id("rcp"),
-        "tenant_id": host.tenant_id,
-        "project_id": host.project_id,
-        "instance_project_id": None if teardown.project_id == host.project_id else teardown.project_id,
-        "operation_id": teardown.operation_id,
-        "instance_id": teardown.instance_id,
-        "app_slug": teardown.app_slug,
-        "member_id": target.member_id,
-        "allocation_id": target.allocation_id,
-        "node_id": host.node_id,
-        "shape": host.shape,
-        "depth": teardown.depth,
-        "footprint": {},
-        "footprint_sha256": "",
-        "baseline_sha256": host.baseline_sha256,
-        "revoked_serials": [],
-        "status": "pending",
-        "attempt": 1,
-        "deadline_at": tx.now + INSPECTION,
-        "checks": [],
-        "correlation_id": tx.actor.correlation_id,
-        "created_at": tx.now,
-    }
-
-
-def _line(row: DictRow) -> dict[str, Any]:
-    same = (
-        "id",
-        "project_id",
-        "instance_id",
-        "operation_id",
-        "member_id",
-        "allocation_id",
-        "node_id",
-        "depth",
-        "status",
+def _row(tx: Tx, teardown: Teardown, target: TeardownTarget, host: AllocationHost) -> ReceiptRow:
+    return ReceiptRow(
+        id=new_id("rcp"),
+        tenant_id=host.tenant_id,
+        project_id=host.project_id,
+        instance_project_id=None if teardown.project_id == host.project_id else teardown.project_id,
+        operation_id=teardown.operation_id,
+        instance_id=teardown.instance_id,
+        app_slug=teardown.app_slug,
+        member_id=target.member_id,
+        allocation_id=target.allocation_id,
+        node_id=host.node_id,
+        shape=host.shape,
+        depth=teardown.depth,
+        footprint={},
+        footprint_sha256="",
+        baseline_sha256=host.baseline_sha256,
+        revoked_serials=[],
+        status="pending",
+        attempt=1,
+        deadline_at=tx.now + INSPECTION,
+        correlation_id=tx.actor.correlation_id,
+        created_at=tx.now,
     )
-    line: dict[str, Any] = {name: row[name] for name in (*same, "correlation_id", "created_at", "settled_at")}
-    line["verified"] = None if row["status"] == "pending" else row["status"] == "clean"
-    line["left"] = left_count(row)
-    kind = CATALOGUE.get(row["code"] or "")
-    line["failure"] = kind and ReceiptProblem(code=kind.code, message=row["message"], next_step=kind.next_step)
-    return line
+
+
+_DERIVED = {"verified", "left", "failure"}
+_PLAIN = ReceiptLine.model_fields.keys() - _DERIVED
+
+
+def _line(row: ReceiptRow) -> dict[str, Any]:
+    kind = CATALOGUE.get(row.code or "")
+    return {
+        **{name: getattr(row, name) for name in _PLAIN},
+        "verified": None if row.status == "pending" else row.status == "clean",
+        "left": left_count(row),
+        "failure": kind and ReceiptProblem(code=kind.code, message=row.message or "", next_step=kind.next_step),
+    }

@@ -5,14 +5,15 @@ from typing import Any
 
 import pytest
 
-from gpuaas_server.instances import queries
+from gpuaas_server.instances import member_queries, queries
 from gpuaas_server.instances.queries import InstanceFilter
 from gpuaas_server.kernel.clock import utc_now
 from gpuaas_server.kernel.context import Platform
-from gpuaas_server.kernel.database import PLATFORM, Connection
+from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.operations import queries as operations
 from tests_support.apps import AppSite
+from tests_support.page_counts import CountingConnection
 
 INSTANCES, MEMBERS = 1000, 5
 FEW_PAGES = 150
@@ -32,21 +33,6 @@ INSERT INTO app_operations (id, tenant_id, project_id, instance_id, app_slug, ki
   SELECT 'op_' || lpad((n * 10 + m)::text, 26, '0'), %(tenant)s, %(project)s, id, 'crowd-' || n %% 50, 'restart', 'instance',
   int4range(NULL, NULL), 'succeeded', now(), 'usr_x', 'x', '-', now(), now(), now() FROM crowd, generate_series(1, 3) m;
 """
-
-
-class Counting:
-    """A connection that asks PostgreSQL how many pages each statement touched."""
-
-    def __init__(self, connection: Connection) -> None:
-        self.connection, self.pages = connection, 0
-
-    async def execute(self, statement: str, parameters: Any = ()) -> Any:
-        cursor = await self.connection.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {statement}", parameters)
-        row = await cursor.fetchone()
-        assert row is not None
-        plan = row["QUERY PLAN"][0]["Plan"]
-        self.pages += plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]
-        return await self.connection.execute(statement, parameters)
 
 
 @pytest.fixture
@@ -75,10 +61,10 @@ async def test_list_show_and_work_touch_few_pages_among_many(crowded: tuple[AppS
             "list an app": lambda c: queries.instance_list(c, project, InstanceFilter(app_slug="crowd-7"), None, 51),
             "list a health": lambda c: queries.instance_list(c, project, InstanceFilter(health="degraded"), None, 51),
             "show": lambda c: queries.instance_show(c, project, instance_id),
-            "members": lambda c: queries.member_list(c, instance_id, False, None, 51),
-            "member": lambda c: queries.member_show(c, instance_id, member),
+            "members": lambda c: member_queries.member_list(c, instance_id, False, None, 51),
+            "member": lambda c: member_queries.member_show(c, instance_id, member),
             "timeline": lambda c: queries.event_list(c, instance_id, None, 101),
-            "busy": lambda c: queries.busy_allocations(c, world.allocations),
+            "busy": lambda c: member_queries.busy_allocations(c, world.allocations),
             "operations": lambda c: operations.operation_list(c, project, None, None, None, None, 51),
             "operations of one": lambda c: operations.operation_list(c, project, instance_id, None, None, None, 51),
             "failed operations": lambda c: operations.operation_list(c, project, None, None, "failed", None, 51),
@@ -89,7 +75,7 @@ async def test_list_show_and_work_touch_few_pages_among_many(crowded: tuple[AppS
         }
         touched = {}
         for name, ask in questions.items():
-            counting: Any = Counting(connection)
+            counting: Any = CountingConnection(connection)
             await ask(counting)
             touched[name] = counting.pages
     assert {name: pages for name, pages in touched.items() if pages > FEW_PAGES} == {}

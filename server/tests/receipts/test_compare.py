@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuaas_server.receipts.compare import CHECKS, Asked, compare
+from gpuaas_server.receipts.compare import CHECKS, InspectionRequest, compare
 from gpuaas_server.receipts.footprint import digest, normal
 
 FOOTPRINT = normal({"units": ["echo.service"], "ports": [7777]})
-ASKED = Asked("rcp_1", "alc_1", "gone", FOOTPRINT, digest(FOOTPRINT), "b" * 64)
+ASKED = InspectionRequest("rcp_1", "alc_1", "gone", FOOTPRINT, digest(FOOTPRINT), "b" * 64)
 EVIDENCE = {"baseline_sha256": "b" * 64}
 
 

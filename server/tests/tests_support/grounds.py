@@ -46,7 +46,7 @@ class Ground:
         operation, target = new_id("op"), TeardownTarget(new_id("mem"), self.allocation, self.host.node_id)
         wanted = FOOTPRINT if footprint is None else footprint
         async with self.transaction() as tx:
-            [receipt] = await service.receipts_start(tx, _of(operation, depth), [target], wanted)
+            [receipt] = await service.start_receipts(tx, _of(operation, depth), [target], wanted)
         return operation, receipt
 
     async def start_two(self) -> tuple[str, list[str]]:
@@ -54,7 +54,7 @@ class Ground:
         operation = new_id("op")
         targets = [TeardownTarget(new_id("mem"), self.allocation, self.host.node_id) for _ in range(2)]
         async with self.transaction() as tx:
-            return operation, await service.receipts_start(tx, _of(operation), targets, FOOTPRINT)
+            return operation, await service.start_receipts(tx, _of(operation), targets, FOOTPRINT)
 
     async def settle(self, operation: str) -> ReceiptsVerdict:
         async with self.transaction() as tx:
@@ -64,13 +64,13 @@ class Ground:
 
     async def force(self, operation: str, reason: str = "the host burnt down") -> None:
         async with self.transaction() as tx:
-            await service.receipts_force(tx, _of(operation), [], reason)
+            await service.force_receipts(tx, _of(operation), [], reason)
 
     async def force_unasked(self) -> str:
         """An operation that never came as far as asking a host."""
         operation, target = new_id("op"), TeardownTarget(new_id("mem"), self.allocation, self.host.node_id)
         async with self.transaction() as tx:
-            await service.receipts_force(tx, _of(operation, "stopped"), [target], "its controller is gone")
+            await service.force_receipts(tx, _of(operation, "stopped"), [target], "its controller is gone")
         return operation
 
     async def show(self, receipt: str) -> Json:

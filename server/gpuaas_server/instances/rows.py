@@ -1,0 +1,332 @@
+"""The rows of instances and members, and the documents that they keep."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, NotRequired, TypedDict
+
+from gpuaas_server.kernel.failures import FailureDocument
+from gpuaas_server.kernel.rows import computed, computed_from
+
+
+class VersionDocument(TypedDict):
+    """A version as an instance keeps it: the one it runs, the one before, or one that it was to change to."""
+
+    version_id: str
+    version: str
+    runtime_version: str | None
+    digest: str | None
+    publisher_project_id: str
+    manifest: dict[str, Any]
+
+
+class PlacementDocument(TypedDict):
+    component_key: str
+    allocation_id: str
+
+
+class ProjectDocument(TypedDict):
+    """A project that an instance serves."""
+
+    project_id: str
+    slug: str
+    home: bool
+
+
+class ReasonDocument(TypedDict):
+    """A reason for the health of an instance, or a flag of its version."""
+
+    code: str
+    message: str
+    member_id: NotRequired[str]
+    component_key: NotRequired[str]
+    next_step: NotRequired[str]
+
+
+class ReportDocument(TypedDict):
+    """What a controller last said about health."""
+
+    status: str
+    reasons: list[ReasonDocument]
+
+
+class ClosedDocument(TypedDict):
+    kind: str
+    component_key: str | None
+    message: str
+    next_step: str
+
+
+class ModeDocument(TypedDict):
+    """The form that an instance has, as its app names it, and what the app does not take in that form."""
+
+    name: str
+    meaning: str
+    closed: list[ClosedDocument]
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceSummaryRow:
+    """What a list shows; the rest (inputs, runtime, the manifest) can be large."""
+
+    id: str
+    tenant_id: str
+    project_id: str
+    name: str
+    app_id: str
+    app_slug: str
+    version_id: str
+    version: str
+    runtime_version: str | None
+    digest: str | None
+    status: str
+    status_since: datetime
+    failure: FailureDocument | None
+    health: str
+    health_since: datetime
+    health_reasons: list[ReasonDocument]
+    reported_at: datetime | None
+    flags: list[ReasonDocument]
+    member_counts: dict[str, int]
+    operation_id: str | None  # the live one on the whole instance
+    last_operation_id: str | None
+    created_by: str
+    correlation_id: str
+    created_at: datetime
+    deployed_at: datetime | None
+    decommissioned_at: datetime | None
+    generation: int
+    mode: ModeDocument | None
+    secrets_stale: bool
+    members_busy: bool = field(
+        metadata=computed_from(
+            "EXISTS (SELECT 1 FROM app_members m WHERE m.instance_id = app_instances.id AND m.operation_id IS NOT NULL)"
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ListedInstanceRow(InstanceSummaryRow):
+    """With whether there are versions to go back to, but without their manifests."""
+
+    has_previous: bool = computed("previous IS NOT NULL")
+    has_attempted: bool = computed("attempted IS NOT NULL")
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceRow(InstanceSummaryRow):
+    publisher_project_id: str  # whose artifact the digest is: others may have the same bytes
+    previous: VersionDocument | None  # the version before the last upgrade
+    attempted: VersionDocument | None  # a version change that is under way, or did not succeed
+    manifest: dict[str, Any]  # of the version, as it was launched
+    inputs: dict[str, Any]
+    placement_intent: list[PlacementDocument]  # what is wanted; the members are what there is
+    reported: ReportDocument | None
+    next_ordinal: int
+    runtime: dict[str, object] | None
+    access_bundle: dict[str, object] | None
+    projects: list[ProjectDocument] = computed(
+        "(SELECT coalesce(jsonb_agg(jsonb_build_object('project_id', p.project_id, 'slug', p.slug,"
+        " 'home', p.home) ORDER BY p.home DESC, p.since, p.project_id), '[]') FROM instance_projects p"
+        " WHERE p.instance_id = app_instances.id AND p.until IS NULL)"
+    )
+
+    @property
+    def has_previous(self) -> bool:
+        return self.previous is not None
+
+    @property
+    def has_attempted(self) -> bool:
+        return self.attempted is not None
+
+    def current_version(self) -> VersionDocument:
+        return {
+            "version_id": self.version_id,
+            "version": self.version,
+            "runtime_version": self.runtime_version,
+            "digest": self.digest,
+            "publisher_project_id": self.publisher_project_id,
+            "manifest": self.manifest,
+        }
+
+    def manifests(self) -> Iterator[dict[str, Any]]:
+        """The manifests of all versions that may be on the hosts: an upgrade can break off, or leave something behind."""
+        yield self.manifest
+        yield from (version["manifest"] for version in (self.attempted, self.previous) if version is not None)
+
+
+class InstanceChanges(TypedDict, total=False):
+    """The columns that change after an instance was created."""
+
+    version_id: str
+    version: str
+    runtime_version: str | None
+    digest: str | None
+    publisher_project_id: str
+    manifest: dict[str, Any]
+    previous: VersionDocument
+    attempted: VersionDocument | None
+    placement_intent: list[PlacementDocument]
+    status: str
+    status_since: datetime
+    failure: FailureDocument | None
+    health: str
+    health_since: datetime
+    health_reasons: list[ReasonDocument]
+    reported: ReportDocument
+    reported_at: datetime
+    flags: list[ReasonDocument]
+    member_counts: dict[str, int]
+    next_ordinal: int
+    runtime: dict[str, object]
+    access_bundle: dict[str, object]
+    mode: ModeDocument
+    secrets_stale: bool
+    operation_id: str | None
+    last_operation_id: str
+    deployed_at: datetime
+    decommissioned_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class NewInstance:
+    """A row to insert; the statement derives the status."""
+
+    id: str
+    tenant_id: str
+    project_id: str
+    name: str
+    app_id: str
+    app_slug: str
+    version_id: str
+    version: str
+    runtime_version: str | None
+    digest: str | None
+    publisher_project_id: str
+    manifest: dict[str, Any]
+    inputs: dict[str, Any]
+    health: str
+    health_reasons: list[ReasonDocument]
+    created_by: str
+    correlation_id: str
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class MemberRow:
+    id: str
+    tenant_id: str
+    project_id: str
+    instance_id: str
+    ordinal: int
+    component_key: str
+    allocation_id: str
+    place_project_id: str | None  # whose allocation it is, where that is not the instance's own project's
+    node_id: str
+    status: str
+    status_since: datetime
+    operation_id: str | None  # the live one that works on it
+    last_operation_id: str | None
+    correlation_id: str
+    created_at: datetime
+    failure: FailureDocument | None = None
+    adapter_detail: dict[str, object] | None = None
+    host_gone: bool = False
+    leaving: bool = False
+    verified: bool | None = None
+    ready_at: datetime | None = None
+    removed_at: datetime | None = None
+    generation: int = 1
+    host_lost_since: datetime | None = field(
+        default=None,
+        metadata=computed_from("(SELECT n.lost_since FROM nodes n WHERE n.id = app_members.node_id)"),
+    )
+    host_reported_at: datetime | None = field(
+        default=None,
+        metadata=computed_from(
+            "(SELECT h.created_at FROM host_reports h WHERE h.allocation_id = app_members.allocation_id"
+            " AND h.cleared_at IS NULL)"
+        ),
+    )
+
+    def placement(self) -> PlacementDocument:
+        return {"component_key": self.component_key, "allocation_id": self.allocation_id}
+
+
+class MemberChanges(TypedDict, total=False):
+    """The columns that change after a member was added."""
+
+    status: str
+    status_since: datetime
+    failure: FailureDocument | None
+    adapter_detail: dict[str, object] | None
+    operation_id: str | None
+    last_operation_id: str | None
+    correlation_id: str
+    host_gone: bool
+    leaving: bool
+    verified: bool | None
+    ready_at: datetime | None
+    removed_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ServedProjectRow:
+    project_id: str
+    slug: str
+    home: bool
+    since: datetime
+    added_by: str
+
+    def document(self) -> ProjectDocument:
+        return {"project_id": self.project_id, "slug": self.slug, "home": self.home}
+
+
+@dataclass(frozen=True, slots=True)
+class NewServedProject:
+    instance_id: str
+    project_id: str
+    tenant_id: str
+    slug: str
+    home: bool
+    since: datetime
+    added_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineEventRow:
+    id: str
+    at: datetime
+    type: str
+    subject: str
+    actor: str
+    correlation_id: str
+    data: dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class NewTimelineEvent:
+    id: str
+    tenant_id: str
+    instance_id: str
+    at: datetime
+    type: str
+    subject: str
+    actor: str
+    correlation_id: str
+    data: dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class BusyAllocation:
+    """An allocation that an instance lives on, and the instance's name."""
+
+    allocation_id: str
+    instance_id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceOfTenant:
+    id: str
+    tenant_id: str
