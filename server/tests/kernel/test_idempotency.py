@@ -5,11 +5,15 @@ from collections.abc import AsyncIterator
 from datetime import timedelta
 
 import pytest
+from starlette.requests import Request
+from starlette.types import Message
 
+from gpuaas_server.kernel.caller import NOBODY
 from gpuaas_server.kernel.clock import utc_now
-from gpuaas_server.kernel.context import Platform, system_actor
+from gpuaas_server.kernel.context import Platform, Tx, system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.http import idempotency
+from gpuaas_server.kernel.http.call import Admission, Call
 from tests_support import agents
 from tests_support.agents import Site
 
@@ -115,3 +119,20 @@ async def test_expired_keys_are_forgotten_in_portions(site: Site, platform: Plat
     for gone in (2, 1, 0):
         async with platform.transaction(PLATFORM, system_actor("test")) as tx:
             assert await idempotency.forget_expired(tx, 2) == gone
+
+
+async def test_a_verb_that_checks_for_replays_itself_must_do_so(platform: Platform) -> None:
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def forgetful(tx: Tx) -> None:
+        tx.audited = True
+
+    request = Request({"type": "http", "method": "POST", "path": "/", "headers": [], "query_string": b""}, receive)
+    actor = system_actor("test")
+    keyed = idempotency.KeyedRequest(platform, actor, request, KEY, None, admitted=True)
+    call = Call(platform, "tenant_create", Admission(actor, PLATFORM, NOBODY), request, keyed, None)
+    with pytest.raises(RuntimeError, match=r"call tx\.check_replay"):
+        await call.change(forgetful, verb_checks_replay=True)
+    assert (await call.change(forgetful)).headers.get("Idempotent-Replayed") is None
+    assert (await call.change(forgetful)).headers["Idempotent-Replayed"] == "true"
