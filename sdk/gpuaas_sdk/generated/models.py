@@ -593,7 +593,7 @@ class Event(Resource):
     # The id of what it is about.
     subject: str = ""
     time: datetime | None = None
-    # The place in the log: send as `after` (or Last-Event-ID) to go on from here.
+    # The position in the log: send as `after` (or Last-Event-ID) to go on from here.
     cursor: str = ""
     # Null: of the platform.
     tenant_id: str | None = None

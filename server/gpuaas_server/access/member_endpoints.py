@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from gpuaas_server.access import members
 from gpuaas_server.identity import service as identity
-from gpuaas_server.identity.service import Member, ProjectMemberSet, RoleScope, TenantMemberSet
+from gpuaas_server.identity.service import Member, ProjectMemberSet, RoleTarget, TenantMemberSet
 from gpuaas_server.kernel.http.call import Call, admitted, admitted_change
 from gpuaas_server.kernel.http.pages import Page, PageAfter, PageLimit
 from gpuaas_server.kernel.http.problems import problem_responses
@@ -27,7 +27,7 @@ async def tenant_member_list(
     limit: PageLimit = 50,
 ) -> Response:
     """Those who hold a role in the tenant as a whole."""
-    return await _list(call, RoleScope(tenant_id), after, limit)
+    return await _list(call, RoleTarget(tenant_id), after, limit)
 
 
 @router.put("/tenants/{tenant_id}/members/{user_id}", response_model=Member, responses=_TENANT)
@@ -38,7 +38,7 @@ async def tenant_member_set(
     call: Annotated[Call, admitted_change("tenant_member_set")],
 ) -> Response:
     """Give a user of the tenant a role in the tenant as a whole, in place of the one held."""
-    return await _set(call, "tenant_member_set", RoleScope(tenant_id), user_id, body.role)
+    return await _set(call, "tenant_member_set", RoleTarget(tenant_id), user_id, body.role)
 
 
 @router.delete("/tenants/{tenant_id}/members/{user_id}", status_code=204, responses=_TENANT)
@@ -46,7 +46,7 @@ async def tenant_member_remove(
     tenant_id: TenantId, user_id: UserId, call: Annotated[Call, admitted_change("tenant_member_remove")]
 ) -> Response:
     """Take the tenant's role away; roles in projects stay. The last administrator can not be removed."""
-    return await _remove(call, "tenant_member_remove", RoleScope(tenant_id), user_id)
+    return await _remove(call, "tenant_member_remove", RoleTarget(tenant_id), user_id)
 
 
 @router.get("/projects/{project_id}/members", response_model=Page[Member], responses=problem_responses())
@@ -57,7 +57,7 @@ async def project_member_list(
     limit: PageLimit = 50,
 ) -> Response:
     """Those who hold a role in the project, and which; tenant administrators are not listed."""
-    return await _list(call, RoleScope(call.caller.tenant_id, project_id), after, limit)
+    return await _list(call, RoleTarget(call.caller.tenant_id, project_id), after, limit)
 
 
 @router.put("/projects/{project_id}/members/{user_id}", response_model=Member, responses=_PROJECT)
@@ -83,15 +83,15 @@ async def project_member_remove(
     return await call.change(lambda tx: members.project_member_remove(tx, tenant_id, project_id, user_id, match))
 
 
-async def _list(call: Call, place: RoleScope, after: str | None, limit: int) -> Response:
+async def _list(call: Call, place: RoleTarget, after: str | None, limit: int) -> Response:
     return await call.read(lambda connection: identity.member_list(connection, place, after, limit))
 
 
-async def _set(call: Call, action: str, place: RoleScope, user_id: str, role: str) -> Response:
+async def _set(call: Call, action: str, place: RoleTarget, user_id: str, role: str) -> Response:
     match = call.require_match
     return await call.change(lambda tx: identity.member_set(tx, action, user_id, role, place, match))
 
 
-async def _remove(call: Call, action: str, place: RoleScope, user_id: str) -> Response:
+async def _remove(call: Call, action: str, place: RoleTarget, user_id: str) -> Response:
     match = call.require_match
     return await call.change(lambda tx: identity.member_remove(tx, action, user_id, place, match))

@@ -8,7 +8,7 @@ from gpuaas_server.allocations import service as allocations
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.identity import service as identity
-from gpuaas_server.identity.service import Member, RoleScope
+from gpuaas_server.identity.service import Member, RoleTarget
 from gpuaas_server.kernel.context import Tx
 
 RequireMatch = Callable[[int], None]
@@ -18,7 +18,7 @@ ONLY_READS = "project_viewer"
 async def project_member_set(
     tx: Tx, tenant_id: str, project_id: str, user_id: str, role: str, require_match: RequireMatch
 ) -> Member:
-    place = RoleScope(tenant_id, project_id)
+    place = RoleTarget(tenant_id, project_id)
     member = await identity.member_set(tx, "project_member_set", user_id, role, place, require_match)
     if role == ONLY_READS:
         await holder_leaves(tx, project_id, user_id)
@@ -28,7 +28,7 @@ async def project_member_set(
 async def project_member_remove(
     tx: Tx, tenant_id: str, project_id: str, user_id: str, require_match: RequireMatch
 ) -> None:
-    place = RoleScope(tenant_id, project_id)
+    place = RoleTarget(tenant_id, project_id)
     await identity.member_remove(tx, "project_member_remove", user_id, place, require_match)
     await holder_leaves(tx, project_id, user_id)
 

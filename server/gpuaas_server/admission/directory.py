@@ -20,7 +20,7 @@ from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.tasks import stop
 from gpuaas_server.projects import service as projects
-from gpuaas_server.projects.service import AccessScope
+from gpuaas_server.projects.service import CallTarget
 
 REMEMBERED_SECONDS = 10.0
 MOST_REMEMBERED = 10_000
@@ -128,14 +128,14 @@ class Directory:
         async with self._platform.database.connection(PLATFORM) as connection:
             return await read_principal(connection, principal_id)
 
-    async def _read_project(self, project_id: str) -> AccessScope | None:
+    async def _read_project(self, project_id: str) -> CallTarget | None:
         async with self._platform.database.connection(PLATFORM) as connection:
-            return await projects.project_scope(connection, project_id)
+            return await projects.project_target(connection, project_id)
 
     async def _read_session(self, digest: str) -> BrowserSessionRow | None:
         async with self._platform.database.connection(PLATFORM) as connection:
             return await session_read(connection, bytes.fromhex(digest))
 
-    async def _read_tenant(self, tenant_id: str) -> AccessScope | None:
+    async def _read_tenant(self, tenant_id: str) -> CallTarget | None:
         async with self._platform.database.connection(PLATFORM) as connection:
-            return await projects.tenant_scope(connection, tenant_id)
+            return await projects.tenant_target(connection, tenant_id)

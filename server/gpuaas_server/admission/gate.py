@@ -35,10 +35,10 @@ from gpuaas_server.kernel.http.edge import anonymous_actor, client_address
 from gpuaas_server.kernel.http.origin import cookie_source, user_agent
 from gpuaas_server.kernel.http.tenant_pace import TenantPaces
 from gpuaas_server.kernel.ids import is_id
-from gpuaas_server.projects.service import AccessScope
+from gpuaas_server.projects.service import CallTarget
 
 _READS = ("GET", "HEAD")
-_NOWHERE = AccessScope(tenant_id="")
+_NOWHERE = CallTarget(tenant_id="")
 
 
 class IdentityGate:
@@ -87,8 +87,8 @@ class IdentityGate:
             return await self._agent_gate.admit(request, action)
         principal = await self._principal(request, action, again)
         mark_authenticated(request)
-        scope = await self._requested_scope(request, rule)
-        return await self._admit(request, action, principal, scope)
+        target = await self._requested_target(request, rule)
+        return await self._admit(request, action, principal, target)
 
     async def _principal(self, request: Request, action: str, again: bool = False) -> Principal:
         header = request.headers.get("authorization")
@@ -155,7 +155,7 @@ class IdentityGate:
             principal.certificates.check_token(claims.certificate, shown, now)
         return principal
 
-    async def _requested_scope(self, request: Request, rule: Rule) -> AccessScope | None:
+    async def _requested_target(self, request: Request, rule: Rule) -> CallTarget | None:
         """The project or tenant in the path, or None. A malformed id never reaches the database."""
         if rule.level is Level.PROJECT:
             project_id = request.path_params.get("project_id", "")
@@ -165,34 +165,34 @@ class IdentityGate:
             return await self._directory.tenants.get(tenant_id) if is_id("tnt", tenant_id) else None
         return _NOWHERE
 
-    async def _admit(self, request: Request, action: str, principal: Principal, scope: AccessScope | None) -> Admission:
+    async def _admit(self, request: Request, action: str, principal: Principal, target: CallTarget | None) -> Admission:
         actor = request.scope["state"]["caller"] = _actor(request, principal)
-        if scope is None:
+        if target is None:
             if principal.platform_roles:
                 raise Problem("not_found")  # they see everything, so there is none; nothing was refused
             raise await self._refusals.denied(request, actor, action, Verdict.HIDDEN, None)
-        verdict = decide(principal, action, scope.tenant_id or None, scope.project_id)
+        verdict = decide(principal, action, target.tenant_id or None, target.project_id)
         if verdict is not Verdict.ALLOWED:
-            raise await self._refusals.denied(request, actor, action, verdict, scope)
+            raise await self._refusals.denied(request, actor, action, verdict, target)
         if request.method not in _READS:
-            if scope.deleting and not RULES[action].while_disabled:
-                raise await self._refusals.scope_deleting(request, actor, action, scope)
-            if scope.disabled and not _may_while_disabled(principal, action):
-                raise await self._refusals.scope_disabled(request, actor, action, scope)
-            if scope.tenant_id and not _may_while_disabled(principal, action):
+            if target.deleting and not RULES[action].while_disabled:
+                raise await self._refusals.target_deleting(request, actor, action, target)
+            if target.disabled and not _may_while_disabled(principal, action):
+                raise await self._refusals.target_disabled(request, actor, action, target)
+            if target.tenant_id and not _may_while_disabled(principal, action):
                 # What ends something waits for nothing: a revocation must not.
-                await self.paces.changes.wait_turn(scope.tenant_id)
-        return Admission(actor, principal.database_scope, _caller(principal, scope))
+                await self.paces.changes.wait_turn(target.tenant_id)
+        return Admission(actor, principal.database_scope, _caller(principal, target))
 
 
 def _may_while_disabled(principal: Principal, action: str) -> bool:
     return bool(principal.platform_roles) or RULES[action].while_disabled
 
 
-def _caller(principal: Principal, scope: AccessScope) -> Caller:
-    held = principal.roles_at(scope.tenant_id, scope.project_id) if scope.tenant_id else principal.everywhere
-    roles_in = partial(principal.roles_at, scope.tenant_id or None)
-    return Caller(principal.id, scope.tenant_id, scope.project_id or "", held, principal.apps, roles_in)
+def _caller(principal: Principal, target: CallTarget) -> Caller:
+    held = principal.roles_at(target.tenant_id, target.project_id) if target.tenant_id else principal.everywhere
+    roles_in = partial(principal.roles_at, target.tenant_id or None)
+    return Caller(principal.id, target.tenant_id, target.project_id or "", held, principal.apps, roles_in)
 
 
 def _actor(request: Request, principal: Principal) -> Actor:

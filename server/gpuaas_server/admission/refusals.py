@@ -10,7 +10,7 @@ from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.context import Actor, Platform
 from gpuaas_server.kernel.errors import Problem
 from gpuaas_server.kernel.http.call import Admitted
-from gpuaas_server.projects.service import AccessScope
+from gpuaas_server.projects.service import CallTarget
 
 _ID = re.compile(r"[a-z]{2,3}_[0-9a-z]{26}")
 
@@ -20,25 +20,25 @@ class Refusals:
         self._denials = Denials(platform)
 
     async def denied(
-        self, request: Request, actor: Actor, action: str, verdict: Verdict, scope: AccessScope | None
+        self, request: Request, actor: Actor, action: str, verdict: Verdict, target: CallTarget | None
     ) -> Problem:
-        await self._write(request, actor, action, scope, verdict.name.lower())
+        await self._write(request, actor, action, target, verdict.name.lower())
         if verdict is Verdict.HIDDEN:
             return Problem("not_found")
         return Problem("forbidden", details={"needs": needs(action)})
 
-    async def scope_disabled(self, request: Request, actor: Actor, action: str, scope: AccessScope) -> Problem:
-        await self._write(request, actor, action, scope, "disabled")
+    async def target_disabled(self, request: Request, actor: Actor, action: str, target: CallTarget) -> Problem:
+        await self._write(request, actor, action, target, "disabled")
         return Problem(
             "forbidden",
-            f"The {scope.disabled} is disabled; nothing in it can be changed.",
-            {"disabled": scope.disabled},
+            f"The {target.disabled} is disabled; nothing in it can be changed.",
+            {"disabled": target.disabled},
         )
 
-    async def scope_deleting(self, request: Request, actor: Actor, action: str, scope: AccessScope) -> Problem:
-        await self._write(request, actor, action, scope, "deleting")
-        said = f"The {scope.deleting} is to be deleted; nothing in it can be changed."
-        return Problem("deletion_scheduled", said, {"deleting": scope.deleting})
+    async def target_deleting(self, request: Request, actor: Actor, action: str, target: CallTarget) -> Problem:
+        await self._write(request, actor, action, target, "deleting")
+        said = f"The {target.deleting} is to be deleted; nothing in it can be changed."
+        return Problem("deletion_scheduled", said, {"deleting": target.deleting})
 
     async def token_refused(self, actor: Actor, action: str, code: str) -> None:
         metrics.auth_refusals.labels(code).inc()
@@ -53,18 +53,18 @@ class Refusals:
         if problem.code == "not_found" and admission.caller.roles & PLATFORM_ROLES:
             return
         if problem.code in ("not_found", "forbidden"):
-            scope = AccessScope(admission.caller.tenant_id, request.path_params.get("project_id"))
-            await self._write(request, admission.actor, admitted.action, scope, problem.code, problem.target)
+            target = CallTarget(admission.caller.tenant_id, request.path_params.get("project_id"))
+            await self._write(request, admission.actor, admitted.action, target, problem.code, problem.target)
 
     async def _write(
-        self, request: Request, actor: Actor, action: str, scope: AccessScope | None, why: str, target: str = ""
+        self, request: Request, actor: Actor, action: str, target: CallTarget | None, why: str, resource: str = ""
     ) -> None:
-        own = not actor.tenant_id or (scope is not None and scope.tenant_id == actor.tenant_id)
+        own = not actor.tenant_id or (target is not None and target.tenant_id == actor.tenant_id)
         entry = AuditEntry(
             action,
-            resource_id=target if _ID.fullmatch(target) else _asked_for(request),
+            resource_id=resource if _ID.fullmatch(resource) else _asked_for(request),
             tenant_id=actor.tenant_id or None,
-            project_id=scope.project_id if scope is not None and own else None,
+            project_id=target.project_id if target is not None and own else None,
         )
         await self._denials.write(actor, entry, why)
 

@@ -2,17 +2,17 @@
 
 from gpuaas_server.admission.gate import IdentityGate
 from gpuaas_server.identity.service import RULES, Principal, Verdict, decide
-from gpuaas_server.projects.service import AccessScope
+from gpuaas_server.projects.service import CallTarget
 
 __all__ = ["IdentityGate", "may"]
 
 
-def may(principal: Principal, action: str, scope: AccessScope) -> bool:
-    """Whether the policy admits the action there. In a scope that is disabled, or to be deleted, it admits only what ends
-    something.
+def may(principal: Principal, action: str, target: CallTarget) -> bool:
+    """Whether the policy admits the action there. Where the project or tenant is disabled, or to be deleted, it admits only
+    what ends something.
     """
-    if scope.deleting and not RULES[action].while_disabled:
+    if target.deleting and not RULES[action].while_disabled:
         return False
-    if scope.disabled and not RULES[action].while_disabled and not principal.platform_roles:
+    if target.disabled and not RULES[action].while_disabled and not principal.platform_roles:
         return False
-    return decide(principal, action, scope.tenant_id, scope.project_id) is Verdict.ALLOWED
+    return decide(principal, action, target.tenant_id, target.project_id) is Verdict.ALLOWED

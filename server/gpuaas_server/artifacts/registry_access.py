@@ -92,7 +92,7 @@ async def _granted(platform: Platform, principal: Principal, asked: Access) -> A
     if project_id is None:
         return Access(asked.repository, frozenset())
     async with platform.database.connection(PLATFORM) as connection:
-        place = await projects.project_scope(connection, project_id)
+        place = await projects.project_target(connection, project_id)
         expected = PUSH not in asked.actions or await _expects_push(connection, asked)
     allowed = {
         action

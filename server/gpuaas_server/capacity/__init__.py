@@ -1,1 +1,1 @@
-"""What can be had: slots of nodes, SKUs, quotas, claims, and the scheduler that turns a placement request into claims."""
+"""Capacity: slots of nodes, SKUs, quotas, claims, and the scheduler that turns a placement request into claims."""

@@ -116,7 +116,7 @@ async def _refusal(tx: Tx, wanted: _Wanted) -> Problem:
 
 
 async def _heal(tx: Tx, node_ids: Sequence[str]) -> None:
-    """The index offers what these nodes do not have: it must not send us, or whoever comes next, there again."""
+    """Rebuild the index of these nodes, which offered what they do not have: nobody must be sent there again."""
     log.warning("the scheduler's index was wrong, rebuilding it", extra={"nodes": list(node_ids)})
     await queries.nodes_lock(tx.connection, node_ids)
     await queries.refit(tx.connection, node_ids)

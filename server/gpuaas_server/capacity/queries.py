@@ -87,8 +87,8 @@ async def refit_model(connection: Connection, gpu_model: str) -> None:
 async def slots_upsert(
     connection: Connection, node_id: str, rows: Sequence[tuple[object, ...]], now: datetime
 ) -> list[SlotDevices]:
-    """Discovery is advisory: a known device keeps its status; its facts are refreshed; a new one is `discovered`. While
-    somebody has the slot, its drive and network function stay what they were; the answer says what they are now.
+    """Record an inventory. It is advisory: a known device keeps its status and gets new facts; a new one is `discovered`. While
+    a slot is in use, its drive and network function stay what they were. The answer says what is on record now.
     """
     columns = [list(column) for column in zip(*rows, strict=True)]
     await slots_vanish(connection, node_id)  # so that devices may swap their indexes, or leave theirs to another
@@ -127,7 +127,7 @@ async def slot_list(connection: Connection, node_id: str) -> list[SlotRow]:
 
 
 async def slots_of_nodes(connection: Connection, node_ids: Sequence[str]) -> list[SlotUse]:
-    """The GPUs that are there, with the allocation that holds each. For platform scopes."""
+    """The GPUs that are present, with the allocation that has each. For platform scopes."""
     return await fetch_all(
         connection,
         SlotUse,
@@ -152,7 +152,7 @@ async def nodes_with_slots(connection: Connection, status: str, after: str | Non
 
 
 async def slots_beside(connection: Connection, allocation_id: str, node_id: str) -> list[HostSlot]:
-    """The GPUs of the node, and which of them the allocation holds, or held when it ended."""
+    """The GPUs of the node, and which of them the allocation has, or had when it ended."""
     return await fetch_all(
         connection,
         HostSlot,
@@ -208,7 +208,7 @@ async def slot_counts(connection: Connection, node_ids: Sequence[str]) -> list[S
 
 
 async def claimed_nodes(connection: Connection, node_ids: Sequence[str]) -> set[str]:
-    """Those with live claims, whether or not their hosts still report the GPUs. For platform scopes."""
+    """The nodes with live claims, whether or not their hosts still report the GPUs. For platform scopes."""
     found = await fetch_values(
         connection,
         str,
@@ -220,9 +220,9 @@ async def claimed_nodes(connection: Connection, node_ids: Sequence[str]) -> set[
 
 @dataclass(frozen=True, slots=True)
 class Offers:
-    """Nodes that are locked for us. `stale`: some of them could not serve the request once they were locked, so others may.
+    """Nodes that are locked for this request. `stale`: some could not serve it once they were locked, so others may.
 
-    `misfits`: those of them for which the index says, even now, that they can.
+    `misfits`: those of them for which the index still says that they can.
     """
 
     nodes: list[NodeOffer]
@@ -288,7 +288,7 @@ async def offers_unlock(connection: Connection) -> None:
 
 
 async def shortage(connection: Connection, kind: tuple[str, str, str], size: int, count: int) -> Shortage:
-    """Why nothing fitted; each count stops at what was wanted, so that a refusal costs the same in a large fleet."""
+    """The counts behind a refusal. Each stops at what was requested, so that a refusal costs the same in a large fleet."""
     counted = (
         "(SELECT count(*) FROM (SELECT 1 FROM node_resource_slots s JOIN node_capacity c USING (node_id)"
         " WHERE s.gpu_model = %(model)s AND s.present AND s.capacity_shape IN ('any', %(shape)s)"
@@ -361,7 +361,7 @@ async def claimed_slots(connection: Connection, allocation_ids: Sequence[str]) -
 
 
 async def claimed_slots_mark(connection: Connection, allocation_id: str, status: str, reason: str | None) -> None:
-    """Slots that somebody disabled stay disabled; one whose GPU was replaced meanwhile waits for approval."""
+    """Set the status of the claimed slots. Disabled slots stay disabled; one whose GPU was replaced waits for approval."""
     await connection.execute(
         "UPDATE node_resource_slots SET status_reason = %(reason)s, generation = generation + 1, status = CASE"
         " WHEN %(status)s = 'available' AND approved_at IS NULL THEN 'discovered' ELSE %(status)s END"

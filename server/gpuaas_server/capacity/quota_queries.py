@@ -24,8 +24,8 @@ async def quota_lock(connection: Connection, scope_id: str) -> QuotaRow | None:
 async def quota_set(
     connection: Connection, scope_id: str, tenant_id: str, limits: Mapping[str, int | None], expected: int
 ) -> QuotaRow | None:
-    """None when the row is not of the expected generation (0: there is none); then it is locked all the same. Limits that
-    are not named stay.
+    """Set limits; those that are not named stay. None when the row is not of the expected generation (0: there is none); it is
+    locked all the same then.
     """
     names = [name for name in LIMITS if name in limits]  # columns of ours, never a name that a caller sent
     columns = "".join(f", {name}" for name in names)

@@ -1,4 +1,4 @@
-"""The verbs of quotas: what a tenant, and each of its projects, may use; and the counting against it."""
+"""Quotas: what a tenant, and each of its projects, may use, and the counting against it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ def _quota(row: QuotaRow | None, settings: Settings, scope_id: str, tenant_id: s
 async def quota_set(
     tx: Tx, settings: Settings, scope_id: str, tenant_id: str, body: QuotaSet, require_match: RequireMatch
 ) -> Quota:
-    """A limit below what is in use is allowed: nothing is taken away, nothing new is given. What is not said stays."""
+    """Set limits. A limit below the present use is allowed: nothing is taken away, nothing new is given. Others stay."""
     limits = {name: value for name, value in body.model_dump().items() if name in body.model_fields_set}
     if scope_id != tenant_id:
         await _require_within_tenant(tx.connection, settings, tenant_id, limits)

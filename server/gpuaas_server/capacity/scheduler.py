@@ -1,7 +1,7 @@
-"""Which GPUs: a pure, deterministic function of the free slots. No clock, no database, no chance.
+"""Chooses GPUs: a pure, deterministic function of the free slots. It uses no clock, no database, no random number.
 
 Order of preference: the tightest fit, then GPUs in one NVLink group, then in one NUMA node, then the lowest node id.
-`node_fits` in the database keeps nodes in exactly this order; a property test holds the two together.
+`node_fits` in the database keeps nodes in exactly this order; a property test compares the two.
 """
 
 import heapq
@@ -35,7 +35,7 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class Shortage:
-    """What is known when nothing fits. Counts stop at what was asked for: more would not change the answer."""
+    """What is known when nothing fits. Counts stop at what was requested: more would not change the answer."""
 
     wanted: int  # GPUs in all
     free: int  # free GPUs of the model anywhere
@@ -78,7 +78,7 @@ def choose_slots(free: Sequence[FreeSlot], size: int) -> tuple[FreeSlot, ...]:
 
 
 def rank(offer: NodeOffer, size: int) -> tuple[int, int, str]:
-    """Smaller is better."""
+    """The rank of a node; smaller is better."""
     return (len(offer.free) - size, spread(offer.free, size), offer.node_id)
 
 
@@ -100,7 +100,7 @@ def place(offers: Iterable[NodeOffer], size: int, count: int) -> list[Placement]
 
 
 def refusal(shortage: Shortage) -> str:
-    """The code that tells the reasons apart."""
+    """The error code for the reason."""
     if shortage.below_grade:
         return "capacity_below_grade"
     if shortage.free >= shortage.wanted:

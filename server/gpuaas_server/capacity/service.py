@@ -1,4 +1,4 @@
-"""The verbs of slots and claims. Whoever changes a slot refits its node in the same transaction."""
+"""Slots and claims. A transaction that changes a slot also refits its node."""
 
 import logging
 from collections.abc import Sequence
@@ -80,7 +80,9 @@ class SlotSummary:
 
 
 async def inventory_apply(tx: Tx, node_id: str, slots: Sequence[DiscoveredSlot]) -> bool:
-    """Whether all of it is on record now: what a slot has stays on record while somebody has the slot."""
+    """Record the inventory of a node. The answer is whether all of it is on record now: while a slot is in use, its devices
+    stay as they were.
+    """
     await queries.node_capacity_ensure(tx.connection, node_id)
     rows = [
         (
@@ -110,13 +112,13 @@ async def inventory_apply(tx: Tx, node_id: str, slots: Sequence[DiscoveredSlot])
 
 
 async def node_eligibility_set(tx: Tx, node_id: str, eligible: bool) -> None:
-    """Whether the scheduler may use the node at all: alive, not cordoned, not retired."""
+    """Set whether the scheduler may use the node: it is alive, not cordoned, not retired."""
     await queries.node_capacity_upsert(tx.connection, node_id, eligible)
     await queries.refit(tx.connection, [node_id])
 
 
 async def node_wipe_grade_set(tx: Tx, node_id: str, grade: str) -> None:
-    """The best grade that the node can prove: as a whole it is offered to nobody who needs a better one."""
+    """Set the best grade that the node can prove: as a whole it is not offered where a better one is required."""
     await queries.node_wipe_grade_set(tx.connection, node_id, grade)
     await queries.refit(tx.connection, [node_id])
 
@@ -144,7 +146,7 @@ async def slot_list(connection: Connection, node_id: str, caller: Caller = NOBOD
 
 
 async def slot_map(connection: Connection, node_ids: Sequence[str]) -> dict[str, list[MappedSlot]]:
-    """What each GPU of the nodes is doing, and for whom."""
+    """The state of each GPU of the nodes, and its allocation."""
     found: dict[str, list[MappedSlot]] = {node_id: [] for node_id in node_ids}
     for row in await queries.slots_of_nodes(connection, node_ids):
         found[row.node_id].append(MappedSlot(**fields_of(row)))
@@ -156,13 +158,13 @@ async def nodes_with_slots(connection: Connection, status: str, after: str | Non
 
 
 async def gpus_beside(connection: Connection, allocation_id: str, node_id: str) -> list[HostGpu]:
-    """The host's GPUs as a tenant may know them: how they are linked, and which are theirs; not what others do."""
+    """The host's GPUs as a tenant may see them: how they are linked, and which are theirs, but not what others do."""
     rows = await queries.slots_beside(connection, allocation_id, node_id)
     return [HostGpu(**fields_of(row)) for row in rows if row.present or row.claimed]
 
 
 async def slot_approve(tx: Tx, node_id: str, body: SlotApprove, caller: Caller = NOBODY) -> SlotList:
-    """All of the named slots or none; approving what is approved already is not an error."""
+    """Approve all of the named slots, or none. Approving an approved slot is no error."""
     await queries.node_lock(tx.connection, node_id)
     known = {row.id: row for row in await queries.slot_list(tx.connection, node_id)}
     if not known:
@@ -203,7 +205,7 @@ async def slot_enable(tx: Tx, slot_id: str, caller: Caller = NOBODY) -> Slot:
 
 
 async def _lock_slot(tx: Tx, slot_id: str) -> SlotRow:
-    """The node first, then the slot: the scheduler's order, so that nobody waits in a circle."""
+    """Lock the node first, then the slot: this is the scheduler's order, so that no deadlock occurs."""
     node_id = await queries.slot_node(tx.connection, slot_id)
     if node_id is None:
         raise not_found("slot", slot_id)
@@ -228,7 +230,7 @@ def _slot(row: SlotRow, caller: Caller) -> Slot:
 
 
 def _possible_actions(status: str) -> list[str]:
-    """What the status allows, whoever asks; the verbs refuse by the same rule."""
+    """The actions that the status allows, for any caller; the verbs refuse by the same rule."""
     if status == "disabled":
         return ["slot_enable"]
     return [] if status in ("claimed", "cleaning", "cleanup_blocked") else ["slot_disable"]
@@ -247,7 +249,7 @@ async def slots_mark(tx: Tx, allocation_id: str, status: str, reason: str | None
 
 
 async def claims_end(tx: Tx, allocation_id: str, node_id: str, withheld: str | None = None) -> None:
-    """The proven (or forced) end of an allocation's hold: slots back to the pool. The quota comes after it.
+    """End the claims of an allocation whose release is proven, or forced: its slots return to the pool. The quota follows.
 
     `withheld` says why the slots do not return to the pool: they become disabled for that reason.
     """
@@ -258,7 +260,7 @@ async def claims_end(tx: Tx, allocation_id: str, node_id: str, withheld: str | N
 
 
 def quota_move(tx: Tx, scopes: Sequence[str], in_use: int, unproven: int) -> None:
-    """Add to the GPUs in use and to those that are not proven clean, with the last statement; either may be negative."""
+    """Change the GPUs in use and those not proven clean, with the last statement; either change may be negative."""
     quota_queries.gpus_move(tx.later, scopes, in_use, unproven)
 
 

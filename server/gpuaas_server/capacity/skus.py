@@ -1,4 +1,4 @@
-"""The verbs of SKUs."""
+"""SKUs: what can be ordered."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Slots, claims, SKUs, quotas. The database itself refuses a double claim, whatever the code does."""
+"""Slots, claims, SKUs and quotas. The database itself refuses a double claim, whatever the code does."""
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY, INT4RANGE, JSONB, ExcludeConstraint

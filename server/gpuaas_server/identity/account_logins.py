@@ -1,7 +1,7 @@
-"""Service accounts sign in by the secret of a key. Each account has limits of its own in each network.
+"""Service accounts sign in by the secret of a key. Each account has rate limits of its own in each network.
 
-Guessing 256 bits is hopeless, so a right secret is never refused for the sake of wrong ones: these only run into a
-limit of their own, and programs behind one address do not starve each other.
+Guessing 256 bits is hopeless, so a right secret is never refused because of wrong ones: these have a limit of their own,
+and programs behind one address do not starve each other.
 """
 
 import hashlib
@@ -59,7 +59,7 @@ async def account_sign_in(
 
 
 async def _bind(platform: Platform, known: Actor, key: SignInKey, shown: ShownCertificate) -> str | None:
-    """The thumbprint that the token is bound to; a refusal is written down as other refused sign-ins are."""
+    """The thumbprint that the token is bound to. A refusal is recorded like other refused sign-ins."""
     rules = rules_of(key.certificate_required, key.certificates)
     try:
         return rules.bind_token(shown, platform.clock())
@@ -70,7 +70,7 @@ async def _bind(platform: Platform, known: Actor, key: SignInKey, shown: ShownCe
 
 
 async def _refuse_secret(platform: Platform, caller: Actor, account_here: str | None) -> Problem:
-    """Wrong secrets count for their account in its network; those for no account at all, for the address."""
+    """Count a wrong secret: for its account in its network, or for the address when there is no such account."""
     source = account_here or rate_source(caller.address, platform.settings)
     await rates.count_and_refuse_over(
         platform, RateLimit("service-refused", platform.settings.login_rate_per_minute), source
@@ -79,7 +79,7 @@ async def _refuse_secret(platform: Platform, caller: Actor, account_here: str | 
 
 
 def _matching_key(keys: list[SignInKey], digest: bytes) -> SignInKey | None:
-    """Every key is compared, whichever matches, and one comparison is made when there is none."""
+    """The key of this secret. Every key is compared, whichever matches; with no key, one comparison is made all the same."""
     found = None
     for key in keys:
         if hmac.compare_digest(key.digest, digest):

@@ -1,4 +1,4 @@
-"""The first administrator, and the way back in for whoever has the server's machine but nobody's password."""
+"""The first administrator, and the reset for an operator who has the server's machine but no password."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ ROLE = "platform_admin"
 
 @dataclass(frozen=True, slots=True)
 class Administrator:
-    """Shown once, on the terminal of whoever starts the platform or resets an administrator."""
+    """An administrator with a new password, which is shown once on the terminal of the operator."""
 
     email: str
     password: str = field(repr=False)
@@ -32,9 +32,9 @@ Keep = Callable[[Administrator], None]
 
 
 async def ensure_first_admin(platform: Platform, keep: Keep | None = None) -> Administrator | None:
-    """When nobody is in charge, make somebody. The lock lets one of several starting replicas do it.
+    """Make an administrator when there is none. The lock lets one of several starting replicas do it.
 
-    `keep` is called before the commit: where it fails, nobody was made, and the next start tries again.
+    `keep` is called before the commit: when it fails, no administrator was made, and the next start tries again.
     """
     password = random_password()
     password_hash = await hash_password(password)
@@ -56,7 +56,7 @@ async def ensure_first_admin(platform: Platform, keep: Keep | None = None) -> Ad
 async def reset_admin(platform: Platform, email: str | None, keep: Keep | None = None) -> Administrator:
     """Give an administrator of the platform a new password, end every session, enable and unlock the account.
 
-    Without an address it is the first administrator. Who is not there is created; who lacks the role gets it.
+    Without an address it is the first administrator. A missing user is created; a missing role is given.
     """
     password = random_password()
     password_hash = await hash_password(password)
@@ -92,7 +92,7 @@ async def _create(tx: Tx, email: str, password_hash: str) -> str | None:
 
 
 async def _reset(tx: Tx, found: UserRow, password_hash: str) -> str:
-    """A new password starts a new epoch, which ends every token and session of before."""
+    """Set the password, which starts a new epoch and so ends every earlier token and session."""
     user_id = found.id
     if found.tenant_id is not None:
         raise StartFailed(f"{found.email} is a user of a tenant, and cannot be an administrator of the platform")

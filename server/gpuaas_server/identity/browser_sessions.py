@@ -1,5 +1,5 @@
-"""Sessions of people in browsers. The cookie holds a random secret and not a token: a session can end at any moment, on
-every replica, and what the browser keeps says nothing about anybody.
+"""Sessions of people in browsers. The cookie holds a random secret and no token: a session can end at any moment on every
+replica, and the cookie says nothing about anybody.
 """
 
 from datetime import datetime, timedelta

@@ -16,13 +16,13 @@ _CANNOT_SHOW = (
 
 @dataclass(frozen=True, slots=True)
 class CertificateRules:
-    """What an account demands of its tokens, and until when each of its certificates is good (by thumbprint)."""
+    """An account's rule for its tokens, and when each of its certificates expires, by thumbprint."""
 
     required: bool
     expiries: Mapping[str, datetime]
 
     def bind_token(self, shown: ShownCertificate, now: datetime) -> str | None:
-        """The thumbprint that a new token is bound to; None leaves it unbound. Refuses a certificate that is not good."""
+        """The thumbprint that a new token is bound to; None leaves it unbound. It refuses a certificate that is not good."""
         if shown.thumbprint is None:
             if self.required:
                 raise certificate_required(shown)
@@ -58,6 +58,6 @@ NO_RULES = CertificateRules(False, {})
 
 
 def rules_of(required: bool, rows: Sequence[tuple[str, float]] | None) -> CertificateRules:
-    """From what the database says: pairs of a thumbprint and its end in seconds."""
+    """The rules from the database, where certificates are pairs of a thumbprint and its end in seconds."""
     ends = {thumbprint: datetime.fromtimestamp(end, UTC) for thumbprint, end in rows or ()}
     return CertificateRules(required, ends) if required or ends else NO_RULES

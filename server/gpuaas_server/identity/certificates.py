@@ -1,7 +1,4 @@
-"""Client certificates of service accounts: which are registered, and until when.
-
-Signing them is the business of the room that has the platform's keys (access/client_certificates.py).
-"""
+"""Client certificates of service accounts: which are registered, and until when. The client CA that signs them is in `pki`."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,7 @@
-"""The cookie of a person's session in a browser, and what keeps other sites from using it. Nothing here asks the database.
+"""The cookie of a browser session, and the protection against other sites that use it. Nothing here asks the database.
 
-A browser sends the cookie along whoever made it send the request. So a request that may change something must also show
-that it comes from our own pages: by a token that only they can read, and by its origin, where the browser tells it.
+A browser sends the cookie with every request, whichever site made it. So a request that may change something must also
+show that it comes from our own pages: by a token that only they can read, and by its origin, if the browser sends one.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ _SCHEMES = {"ws": "http", "wss": "https"}
 
 @dataclass(frozen=True, slots=True)
 class CookieSecret:
-    """What the cookie holds: random, without a meaning of its own. Only the digest is ever stored."""
+    """The random content of the cookie. Only its digest is ever stored."""
 
     raw: bytes
 
@@ -38,7 +38,7 @@ class CookieSecret:
 
     @classmethod
     def of(cls, connection: HTTPConnection) -> "CookieSecret | None":
-        """None without the cookie. One that is not of our making is as good as that of a session that ended."""
+        """The secret of the request; None without the cookie. A cookie of foreign making counts as an ended session."""
         text = connection.cookies.get(COOKIE)
         if text is None:
             return None
@@ -54,12 +54,12 @@ class CookieSecret:
 
     @property
     def csrf_token(self) -> str:
-        """Made of the secret, so it goes with that cookie and no other, and needs no place in the database."""
+        """A token derived from the secret, so it belongs to that cookie alone and needs no place in the database."""
         return urlsafe_b64encode(hmac.digest(self.raw, b"gpuaas csrf token", "sha256")).decode().rstrip("=")
 
 
 def refuse_forged(connection: HTTPConnection, secret: CookieSecret, public_url: str) -> None:
-    """A request with the cookie that may change something, and that another site could have made, goes no further."""
+    """Refuse a request with the cookie that may change something and that another site could have made."""
     if connection.scope["type"] == "websocket":
         # A page cannot add a header to it, so here the origin alone decides: without one it is not a browser of ours.
         if "origin" not in connection.headers:
@@ -90,7 +90,7 @@ def is_secure(connection: HTTPConnection, public_url: str) -> bool:
 
 
 def set_cookie(response: Response, secret: CookieSecret, secure: bool) -> Response:
-    """For as long as the browser runs: when the session ends is the server's to say."""
+    """Set the cookie until the browser closes. The server decides when the session ends."""
     response.set_cookie(COOKIE, secret.text, path="/", secure=secure, httponly=True, samesite="strict")
     return response
 

@@ -1,8 +1,8 @@
-"""Lockouts after wrong passwords: of an account for the network that the failures came from, and for no other.
+"""Lockouts after wrong passwords: of an account, in the network that the failures came from.
 
-Failures from many networks add up as well: then the networks that the account never signed in from wait longer and
-longer, and somebody is told. Networks that it did sign in from are never slowed, so that who knows a name can not
-lock its owner out. An unknown name is treated like a known one.
+Failures from many networks add up as well: then networks that the account never signed in from wait longer and longer, and
+an event reports it. Networks that it did sign in from are never slowed, so that nobody who knows a name can lock its owner
+out. An unknown name is treated like a known one.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ MOST_NETWORKS = 20  # that one account is known in
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """Somebody who says that they are `username`; `account` is what the database says about that name here."""
+    """One attempt to sign in as `username`; `account` is what the database says about that name in this network."""
 
     username: str
     digest: bytes
@@ -61,7 +61,7 @@ async def read_attempt(platform: Platform, username: str, address: str) -> Attem
 
 
 async def count_and_refuse(platform: Platform, attempt: Attempt) -> None:
-    """Refuse what comes too often, and what is locked out. A known account in its network has a rate of its own: others
+    """Refuse attempts that come too often, and locked accounts. A known account in its network has a rate of its own: others
     behind the same address do not use it up.
     """
     settings = platform.settings
@@ -114,7 +114,9 @@ async def count_failure(platform: Platform, known: Actor, attempt: Attempt, acti
 
 
 async def _count_over_networks(platform: Platform, tx: Tx, attempt: Attempt) -> None:
-    """The failure that reaches the limit tells somebody, once; those after it make strangers wait longer."""
+    """Count the failure over all networks. The one that reaches the limit is reported, once; later ones make unknown networks
+    wait longer.
+    """
     settings, limit = platform.settings, platform.settings.login_account_attempts
     failures = await queries.account_failure_add(
         tx.connection, attempt.digest, tx.now, tx.now - REMEMBERED, limit, settings.login_delay_seconds

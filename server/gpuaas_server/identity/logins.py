@@ -1,6 +1,6 @@
-"""Signing in by password, and going on by refresh token. What limits it is in lockouts.py and rates.py.
+"""Sign-in by password, and by refresh token. Its limits are in lockouts.py and rates.py.
 
-Locks are looked at again after the password was checked: guesses sent at once get no further than in turn.
+Locks are checked again after the password: parallel guesses get no further than guesses one after the other.
 """
 
 from collections.abc import Awaitable, Callable
@@ -28,7 +28,7 @@ Begun = TypeVar("Begun")
 
 @dataclass(frozen=True, slots=True)
 class ProvenPerson:
-    """Whoever knew the password just now: the actor, the tenant (None: of the platform), and the epoch it holds in."""
+    """The user who has just proven the password, with their tenant (None: of the platform) and epoch."""
 
     actor: Actor
     tenant_id: str | None
@@ -81,7 +81,9 @@ async def _begin(platform: Platform, tx: Tx, person: ProvenPerson) -> AccessToke
 
 
 async def _session_sign_in(platform: Platform, caller: Actor, presented: RefreshToken) -> AccessToken:
-    """Each session has a rate of its own; unknown tokens count against the address, and slow nobody who has one."""
+    """Sign in by refresh token. Each session has a rate of its own; unknown tokens count against the address, and slow nobody
+    who has a known one.
+    """
     per_minute = platform.settings.refresh_rate_per_minute
     user = await sessions.session_user(platform, presented)
     if user is None:
@@ -106,7 +108,7 @@ def _with_session(issued: AccessToken, session: sessions.LiveSession) -> AccessT
 
 @dataclass(frozen=True, slots=True)
 class ProvenPassword:
-    """That the caller knew the password, and in which epoch: a change is refused when another came first."""
+    """Proof that the caller knew the password in this epoch: a change is refused when another came first."""
 
     email: str
     auth_epoch: int

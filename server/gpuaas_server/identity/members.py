@@ -1,6 +1,6 @@
-"""Roles of users in a scope: the platform, a tenant, or a project. A user has one role in each scope.
+"""Roles of users on the platform, in a tenant, or in a project. A user has one role in each of them.
 
-The last administrator of a scope cannot be removed.
+The last administrator of the platform, or of a tenant, cannot be removed.
 """
 
 from collections.abc import Callable
@@ -25,66 +25,66 @@ _ADMIN_ROLES = ("platform_admin", "tenant_admin")
 
 
 @dataclass(frozen=True, slots=True)
-class RoleScope:
+class RoleTarget:
     tenant_id: str | None = None
     project_id: str | None = None
 
 
-async def member_list(connection: Connection, scope: RoleScope, after: str | None, limit: int) -> Page[Member]:
-    rows = await queries.member_list(connection, scope.tenant_id, scope.project_id, after, limit + 1)
+async def member_list(connection: Connection, target: RoleTarget, after: str | None, limit: int) -> Page[Member]:
+    rows = await queries.member_list(connection, target.tenant_id, target.project_id, after, limit + 1)
     return Page[Member].of([Member(**fields_of(row)) for row in rows], limit)
 
 
 async def member_set(
-    tx: Tx, action: str, user_id: str, role: str, scope: RoleScope, require_match: RequireMatch
+    tx: Tx, action: str, user_id: str, role: str, target: RoleTarget, require_match: RequireMatch
 ) -> Member:
-    """Give the user this role in the scope, instead of the one they had there."""
-    await _lock_admins(tx, scope)
+    """Give the user this role there, instead of the one they had there."""
+    await _lock_admins(tx, target)
     user = await user_queries.user_lock(tx.connection, user_id)
-    if user is None or (scope.tenant_id is not None and user.tenant_id != scope.tenant_id):
+    if user is None or (target.tenant_id is not None and user.tenant_id != target.tenant_id):
         raise not_found("user", user_id)
-    if scope.tenant_id is None and user.tenant_id is not None:
+    if target.tenant_id is None and user.tenant_id is not None:
         raise Problem("conflict", "Platform roles are for users of the platform; this one is of a tenant.")
-    before = await queries.member_lock(tx.connection, user_id, scope.tenant_id, scope.project_id)
+    before = await queries.member_lock(tx.connection, user_id, target.tenant_id, target.project_id)
     if before is not None:
         require_match(before.generation)
         if before.role in _ADMIN_ROLES and role != before.role:
-            await refuse_last_admin(tx, user_id, before.role, scope.tenant_id)
+            await refuse_last_admin(tx, user_id, before.role, target.tenant_id)
     row = await queries.member_set(
-        tx.connection, new_id("rbd"), user_id, role, scope.tenant_id, scope.project_id, tx.now
+        tx.connection, new_id("rbd"), user_id, role, target.tenant_id, target.project_id, tx.now
     )
-    await _record_change(tx, action, user_id, scope, before.role if before else None, role)
+    await _record_change(tx, action, user_id, target, before.role if before else None, role)
     return Member(id=user_id, email=user.email, name=user.name, disabled=user.disabled, **fields_of(row))
 
 
-async def member_remove(tx: Tx, action: str, user_id: str, scope: RoleScope, require_match: RequireMatch) -> None:
-    await _lock_admins(tx, scope)
-    before = await queries.member_lock(tx.connection, user_id, scope.tenant_id, scope.project_id)
+async def member_remove(tx: Tx, action: str, user_id: str, target: RoleTarget, require_match: RequireMatch) -> None:
+    await _lock_admins(tx, target)
+    before = await queries.member_lock(tx.connection, user_id, target.tenant_id, target.project_id)
     if before is None:
         raise not_found("member", user_id)
     require_match(before.generation)
     if before.role in _ADMIN_ROLES:
-        await refuse_last_admin(tx, user_id, before.role, scope.tenant_id)
-    await queries.member_remove(tx.connection, user_id, scope.tenant_id, scope.project_id)
-    await _record_change(tx, action, user_id, scope, before.role, None)
-    if scope.project_id is None:  # a project's own members are locked out of it in access/members.py
+        await refuse_last_admin(tx, user_id, before.role, target.tenant_id)
+    await queries.member_remove(tx.connection, user_id, target.tenant_id, target.project_id)
+    await _record_change(tx, action, user_id, target, before.role, None)
+    if target.project_id is None:  # a project's own members are locked out of it in access/members.py
         await leases.enqueue(tx, ACCESS_END, [user_id])
 
 
-async def _lock_admins(tx: Tx, scope: RoleScope) -> None:
-    if scope.project_id is None:
-        await queries.admins_lock(tx.connection, scope.tenant_id)
+async def _lock_admins(tx: Tx, target: RoleTarget) -> None:
+    if target.project_id is None:
+        await queries.admins_lock(tx.connection, target.tenant_id)
 
 
 async def refuse_last_admin(tx: Tx, user_id: str, role: str, tenant_id: str | None) -> None:
-    """Refuse to take the role from its last holder. Caller must hold the lock on the administrators of this scope."""
+    """Refuse to take the role from its last holder. Caller must hold the lock on the administrators."""
     if await queries.admins(tx.connection, role, tenant_id) == [user_id]:
         raise Problem("last_admin", f"Nobody else holds {role} here.")
 
 
 async def _record_change(
-    tx: Tx, action: str, user_id: str, scope: RoleScope, before: str | None, after: str | None
+    tx: Tx, action: str, user_id: str, target: RoleTarget, before: str | None, after: str | None
 ) -> None:
     details: dict[str, object] = {"before": before, "after": after}
-    await record(tx, AuditEntry(action, user_id, scope.tenant_id, scope.project_id, details=details))
+    await record(tx, AuditEntry(action, user_id, target.tenant_id, target.project_id, details=details))
     tx.wakeups.add(TOPIC)

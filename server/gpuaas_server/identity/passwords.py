@@ -1,8 +1,8 @@
 """Passwords: argon2id in threads of their own, so that neither the event loop nor other threads wait.
 
-Hashing is what strangers can make us do, so it is bounded: half of the cores, and a short queue. A part of the queue is
-kept for callers that are signed in or come from a network where the account signed in before. Hash before a transaction
-begins, never inside: a connection must not wait for the queue.
+Unauthenticated callers can cause hashing, so it is bounded: half of the cores, and a short queue. A part of the queue is
+reserved for callers that are signed in or come from a network where the account signed in before. Hash before a
+transaction begins, never inside: a connection must not wait for the queue.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ _COMMON = ("password", "passwort", "qwerty", "letmein", "welcome", "administrato
 
 
 class PasswordQueue:
-    """At most `most` passwords wait or are worked on; strangers may take all but `reserved` of these places."""
+    """Bounds the work: at most `most` passwords wait or are hashed; untrusted callers may use all but `reserved` of them."""
 
     def __init__(self, threads: int, most: int, reserved: int) -> None:
         self._pool = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="argon2")
@@ -48,7 +48,7 @@ class PasswordQueue:
             metrics.password_queue.set(self.length)
 
     def _leave(self, _: object) -> None:
-        """When the work has ended, not when its caller hung up: it takes a core until then."""
+        """Give the place back when the work has ended, not when its caller disconnected: it uses a core until then."""
         with self._lock:
             self.length -= 1
             metrics.password_queue.set(self.length)
@@ -66,7 +66,7 @@ async def hash_password(password: str) -> str:
 
 
 async def password_matches(password_hash: str | None, password: str, trusted: bool = False) -> bool:
-    """None is a user that does not exist: the same work is done, so that time does not tell who does."""
+    """Whether the password is right. None is a user that does not exist: the same work is done, so that time tells nothing."""
     matches = await queue.run(trusted, _verify, password_hash or _UNKNOWN_USER, password)
     return matches and password_hash is not None
 
@@ -87,7 +87,7 @@ class HashedPassword:
 
 
 async def hash_new_password(chosen: str | None, email: str) -> HashedPassword:
-    """Of what somebody chose, which must be strong, or of one that we make."""
+    """Hash a chosen password, which must be strong, or one that we make."""
     if chosen is None:
         made = random_password()
         return HashedPassword(await hash_password(made), made)
@@ -100,7 +100,7 @@ def random_password() -> str:
 
 
 def weakness(password: str, email: str) -> str | None:
-    """What is wrong with a new password, or None. Also checks the length, for callers without a schema."""
+    """What is wrong with a new password, or None. It checks the length too, for callers without a schema."""
     plain = password.lower()
     if len(password) < 12:
         return "It has fewer than 12 characters."

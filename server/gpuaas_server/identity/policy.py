@@ -312,7 +312,7 @@ RULES: dict[str, Rule] = {
 def decide(
     principal: Principal | None, action: str, tenant_id: str | None = None, project_id: str | None = None
 ) -> Verdict:
-    """`tenant_id` is the tenant of the project asked for, or else the one in the path."""
+    """The verdict on an action. `tenant_id` is the tenant of the requested project, or else the one in the path."""
     rule = RULES[action]
     if rule.level is Level.PUBLIC:
         return Verdict.ALLOWED
@@ -349,7 +349,7 @@ def reaches(caller: Caller, action: str, own: bool) -> bool:
 
 
 def needs_on_others(action: str) -> list[str]:
-    """What would have done on a thing that is somebody else's: for the refusal's details."""
+    """The roles and scopes that permit the action on somebody else's resource: for the refusal's details."""
     return sorted(RULES[action].grants - RULES[action].own_only)
 
 
@@ -359,5 +359,5 @@ def sees_every_app(caller: Caller) -> bool:
 
 
 def needs(action: str) -> list[str]:
-    """The roles, and the scope, that would have done: for the refusal's details."""
+    """The roles and scopes that permit the action: for the refusal's details."""
     return sorted(RULES[action].grants)

@@ -42,7 +42,7 @@ _MARKS = {200: "yes", 401: "401", 403: "403", 404: "404"}
 
 
 def example_principal(role: str) -> Principal:
-    """Somebody who holds just this role, in the tenant and project that count as their own."""
+    """A principal that holds just this role, in its own tenant and project."""
     if role == SERVICE_ACCOUNT:
         scopes = frozenset(SCOPES)
         return service_account_principal(
@@ -58,7 +58,7 @@ def example_principal(role: str) -> Principal:
 
 
 def expected(action: str, role: str, relation: str) -> int:
-    """What the gate answers: 200 (it admits), 401, 403 or 404. Agents have a gate of their own."""
+    """The status that the gate answers: 200 (admitted), 401, 403 or 404. Agents have a gate of their own."""
     rule = RULES[action]
     if rule.level is Level.AGENT:
         return 401
@@ -106,7 +106,7 @@ def _cell(action: str, role: str) -> str:
 
 
 def assert_policy_covers(app: FastAPI, complete: bool = True) -> None:
-    """At start: no endpoint without a rule, and, when the app is complete, no rule without an endpoint."""
+    """Refuse to start with an endpoint without a rule, or, when the app is complete, with a rule without an endpoint."""
     offered = set(_actions(app))
     unruled = sorted(offered - RULES.keys())
     if unruled:
@@ -127,7 +127,7 @@ def _actions(app: FastAPI) -> Iterator[str]:
 
 
 def _routes(routes: Iterable[BaseRoute]) -> Iterator[BaseRoute]:
-    """Also those of the rooms' routers, which FastAPI keeps as they are."""
+    """All routes, also those of the nouns' routers, which FastAPI keeps nested."""
     for route in routes:
         inner = getattr(route, "original_router", None)
         yield from (route,) if inner is None else _routes(inner.routes)

@@ -30,7 +30,9 @@ class Binding:
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """`…_roles` say what is held in each kind of place; a service account holds its scopes like roles."""
+    """An authenticated account. `…_roles` are what it holds in each kind of place; a service account holds its scopes like
+    roles.
+    """
 
     id: str
     kind: str
@@ -54,7 +56,7 @@ class Principal:
     deleting: bool = False  # the tenant, or a service account's project, is to be deleted
 
     def roles_at(self, tenant_id: str | None, project_id: str | None) -> frozenset[str]:
-        """What the caller holds in a tenant or a project; nothing means that it is hidden from them."""
+        """What the caller holds in a tenant or a project. Nothing: it is hidden from them."""
         if self.platform_roles:
             return self.platform_roles
         if tenant_id is None or tenant_id != self.tenant_id:

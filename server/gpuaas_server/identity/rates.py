@@ -1,6 +1,6 @@
-"""How often somebody may try something in a minute, counted in the database: it holds across replicas.
+"""How many attempts a minute are allowed, counted in the database: the limit holds across replicas.
 
-Who counts together is the caller's choice: an address, an account in a network, a session.
+The caller chooses what counts together: an address, an account in a network, a session.
 """
 
 from dataclasses import dataclass
@@ -18,14 +18,14 @@ _REMEMBERED = timedelta(minutes=5)
 
 @dataclass(frozen=True, slots=True)
 class RateLimit:
-    """How many attempts a minute something allows. Each limit counts for itself: who guesses here is not shut out there."""
+    """Attempts that are allowed in a minute. Each limit counts for itself: reaching one does not use up another."""
 
     name: str
     per_minute: int
 
 
 async def refuse_over(platform: Platform, limit: RateLimit, source: str) -> None:
-    """`rate_limited` when the source has had its attempts of this minute."""
+    """Raise `rate_limited` when the source has used up its attempts of this minute."""
     async with platform.database.connection(PLATFORM) as connection:
         attempts = await queries.rate_read(connection, _key(limit, source), _minute(platform))
     _refuse(platform, limit, attempts)

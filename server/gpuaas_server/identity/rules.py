@@ -29,7 +29,7 @@ PLATFORM_ROLES = frozenset({PLATFORM_ADMIN, PLATFORM_OPERATOR})
 
 
 class Level(Enum):
-    """Where an action happens, which decides what is looked at and whether a refusal hides the place."""
+    """Where an action happens: this decides which roles count, and whether a refusal hides the place."""
 
     PUBLIC = "public"
     AGENT = "agent"  # admitted by the nodes room, by the node's own key
@@ -48,10 +48,10 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`scope` is the one that lets a service account do it, as does one of `also`; None keeps service accounts out.
+    """Who may do an action. `scope` permits it to a service account, as does one of `also`; None keeps service accounts out.
 
     `while_disabled`: also in a disabled tenant or project, because it ends something or undoes the disabling.
-    `own_only`: who holds nothing else than these does it to their own things only; the verb says which those are.
+    `own_only`: holders of nothing else may do it to their own resources only; the verb says which those are.
     """
 
     level: Level

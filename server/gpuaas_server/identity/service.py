@@ -1,4 +1,4 @@
-"""The door of this room for other rooms: members, what a caller may do, the first administrator."""
+"""What other nouns use of identity: members, what a caller may do, the first administrator."""
 
 from gpuaas_server.identity.administrators import Administrator, ensure_first_admin, reset_admin
 from gpuaas_server.identity.browser_sessions import browser_sessions_forget, session_read, session_slide
@@ -13,7 +13,7 @@ from gpuaas_server.identity.certificates import (
 )
 from gpuaas_server.identity.cookies import CookieSecret, refuse_forged
 from gpuaas_server.identity.logins import account_token
-from gpuaas_server.identity.members import RoleScope, member_list, member_remove, member_set
+from gpuaas_server.identity.members import RoleTarget, member_list, member_remove, member_set
 from gpuaas_server.identity.policy import (
     RULES,
     allowed_actions,
@@ -59,7 +59,7 @@ __all__ = [
     "Principal",
     "ProjectMemberSet",
     "RateLimit",
-    "RoleScope",
+    "RoleTarget",
     "Rule",
     "TenantMemberSet",
     "Verdict",
@@ -105,7 +105,7 @@ def bound_apps(caller: Caller) -> list[str]:
 
 
 async def apps_controlled(connection: Connection, account_id: str) -> list[str]:
-    """The slugs of the apps that a service account may work for now; none for one that is gone or disabled."""
+    """The slugs of the apps that a service account may work for now; none if it was deleted or disabled."""
     return await account_queries.apps_controlled(connection, account_id)
 
 

@@ -147,7 +147,7 @@ async def service_account_key_list(
 
 
 async def service_account_delete(tx: Tx, project_id: str, account_id: str, require_match: RequireMatch) -> None:
-    """Keys and tokens are dead at once; certificates, grants and the leases of its operations end."""
+    """Delete the account: its keys and tokens end now; certificates, grants and the leases of its operations follow."""
     account = await _lock_account(tx, project_id, account_id)
     require_match(account.generation)
     await queries.service_account_delete(tx.connection, account_id)
@@ -173,8 +173,9 @@ async def service_account_key_update(
 
 
 async def service_account_key_delete(tx: Tx, project_id: str, account_id: str, key_id: str) -> None:
-    """Tokens that were got with this key end too; those of the other keys live on. Which key an SSH certificate was got
-    with is not known, so all of the account's end: a program asks for another."""
+    """Delete a key. Tokens that were issued for it end too; those of the other keys live on. Which key an SSH certificate was
+    issued for is not known, so all of the account's end: a program asks for another.
+    """
     account = await _lock_account(tx, project_id, account_id)
     if not await queries.key_delete(tx.connection, account_id, key_id):
         raise not_found("key", key_id)
@@ -205,7 +206,7 @@ def _require_future(expires_at: datetime | None, now: datetime) -> None:
 
 
 def _require_apps(scopes: Sequence[str], app_slugs: Sequence[str]) -> None:
-    """A controller of nothing would wait for work for ever, and nobody would know why."""
+    """Refuse a controller without apps: it would wait for work for ever."""
     if "apps:control" in scopes and not app_slugs:
         raise Problem("controller_needs_apps")
 

@@ -1,7 +1,7 @@
 """Sessions of people: a refresh token that changes with every use, so that a stolen one shows itself.
 
-A token is a family (the session) and a secret. Whoever presents the family with a secret that is no longer good
-holds a copy of an old token: then nobody can tell thief and owner apart, and the session ends.
+A token is a family (the session) and a secret. A family with a secret that is no longer good is a copy of an old token: then
+thief and owner cannot be told apart, and the session ends.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ KEPT_AFTER_END = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class RefreshToken:
-    """Only the digests are ever stored."""
+    """A refresh token. Only its digests are ever stored."""
 
     family: bytes
     secret: bytes
@@ -58,7 +58,7 @@ class RefreshToken:
 
 @dataclass(frozen=True, slots=True)
 class LiveSession:
-    """A session with the token that is good next."""
+    """A session with its next token."""
 
     id: str
     auth_epoch: int
@@ -114,7 +114,7 @@ async def session_user(platform: Platform, presented: RefreshToken) -> AccountId
 
 
 async def session_renew(tx: Tx, presented: RefreshToken) -> LiveSession | None:
-    """The session with its next token; None when it has ended, which an old token brings about here."""
+    """The session with its next token; None when it has ended. An old token ends it here."""
     session = await queries.session_lock(tx.connection, presented.family_digest)
     if session is None:
         return None
@@ -133,7 +133,7 @@ async def session_renew(tx: Tx, presented: RefreshToken) -> LiveSession | None:
 
 
 async def auth_logout(platform: Platform, caller: Actor, presented: RefreshToken) -> None:
-    """Any token of the session ends it; one that is unknown has nothing to end, and is no error."""
+    """End the session of any of its tokens. An unknown token has nothing to end, and is no error."""
     user = await session_user(platform, presented)
     if user is None:
         return

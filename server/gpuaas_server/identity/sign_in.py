@@ -1,4 +1,4 @@
-"""What all ways of signing in share: who acts from then on, the token, and the refusal with its row in the trail."""
+"""What all kinds of sign-in share: the actor, the token, and the refusal with its audit row."""
 
 from dataclasses import replace
 

@@ -27,7 +27,7 @@ TOPIC = "identity"
 
 @dataclass(frozen=True, slots=True)
 class NewSigningKey:
-    """A key that is made and sealed, and stored by a transaction."""
+    """A new key that is sealed, for a transaction to store."""
 
     id: str
     private: Ed25519PrivateKey
@@ -52,7 +52,7 @@ async def verifying_keys(connection: Connection, now: datetime) -> dict[str, tup
 
 
 async def ensure_signing_key(platform: Platform) -> None:
-    """At every start: there is a key, and it is open. The lock makes replicas that start together agree on one."""
+    """Make sure, at every start, that there is a key and that it is open. The lock makes replicas that start together agree."""
     async with platform.database.connection(PLATFORM) as connection:
         if await queries.signing_key_current(connection) is not None:
             await signing_key(platform, connection)
@@ -66,7 +66,7 @@ async def ensure_signing_key(platform: Platform) -> None:
 
 
 async def signing_key_rotate(tx: Tx, new: NewSigningKey, token_minutes: int) -> SigningKey:
-    """A new key signs from now on; the old one verifies until its last token has expired, and can sign no more."""
+    """Store a new key, which signs from now on. The old one verifies until its last token has expired."""
     await queries.signing_key_lock(tx.connection)
     signed = await queries.signing_key_retire(tx.connection, tx.now + timedelta(minutes=token_minutes + 1))
     await secrets.private_keys_destroy(tx, signed)
@@ -77,7 +77,7 @@ async def signing_key_rotate(tx: Tx, new: NewSigningKey, token_minutes: int) -> 
 
 
 async def signing_key_revoke(tx: Tx, new: NewSigningKey, key_id: str) -> None:
-    """For a key that leaked: all tokens of it end at once. When it was the one that signs, `new` takes over."""
+    """End a leaked key: all its tokens end now. If it was the one that signs, `new` takes over."""
     await queries.signing_key_lock(tx.connection)
     before = await queries.signing_key_revoke(tx.connection, key_id, tx.now)
     if before is None:
@@ -98,9 +98,9 @@ async def _store(tx: Tx, new: NewSigningKey) -> None:
 
 
 async def signing_key(platform: Platform, connection: Connection) -> tuple[str, Ed25519PrivateKey]:
-    """The key that signs now. Which one, is read for each sign-in, so that no replica signs with an older one.
+    """The key that signs now. Its id is read for each sign-in, so that no replica signs with an older one.
 
-    It is opened once in a process: the secret store is asked at start and after a rotation, not for each token.
+    A process opens it once: it asks the secret store at start and after a rotation, not for each token.
     """
     row = await queries.signing_key_current(connection)
     if row is None:

@@ -1,4 +1,4 @@
-"""Access tokens: EdDSA JWTs, made here and believed here, and nowhere else."""
+"""Access tokens: EdDSA JWTs, issued and verified by the platform alone."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ def sign(key_id: str, key: Ed25519PrivateKey, claims: Claims, now: datetime) -> 
 
 
 def token_key_id(token: str) -> str:
-    """The key that the token claims to be signed with: says where to look, proves nothing."""
+    """The key that the token claims to be signed with. It proves nothing."""
     try:
         key_id = jwt.get_unverified_header(token).get("kid")
     except (jwt.InvalidTokenError, ValueError) as error:
@@ -61,7 +61,7 @@ def token_key_id(token: str) -> str:
 
 
 def verify_token(token: str, key: Ed25519PublicKey) -> Claims:
-    """The claims of a genuine token. The caller looks at `expires`, each time, also for remembered tokens."""
+    """The claims of a genuine token. The caller checks `expires` each time, also for cached tokens."""
     try:
         payload = jwt.decode(
             token,

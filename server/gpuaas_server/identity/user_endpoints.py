@@ -6,7 +6,7 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from gpuaas_server.identity import members, users
-from gpuaas_server.identity.members import RoleScope
+from gpuaas_server.identity.members import RoleTarget
 from gpuaas_server.identity.passwords import hash_new_password
 from gpuaas_server.identity.schemas import (
     Member,
@@ -80,7 +80,7 @@ async def platform_role_set(
 ) -> Response:
     """Make a user of the platform its administrator or operator, in place of the role held until now."""
     return await call.change(
-        lambda tx: members.member_set(tx, "platform_role_set", user_id, body.role, RoleScope(), call.require_match)
+        lambda tx: members.member_set(tx, "platform_role_set", user_id, body.role, RoleTarget(), call.require_match)
     )
 
 
@@ -90,7 +90,7 @@ async def platform_role_remove(
 ) -> Response:
     """Take the platform role away. The last administrator can not be removed."""
     return await call.change(
-        lambda tx: members.member_remove(tx, "platform_role_remove", user_id, RoleScope(), call.require_match)
+        lambda tx: members.member_remove(tx, "platform_role_remove", user_id, RoleTarget(), call.require_match)
     )
 
 

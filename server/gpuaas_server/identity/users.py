@@ -81,7 +81,7 @@ async def user_update(
     caller: Caller,
     require_match: RequireMatch,
 ) -> UserWithPassword:
-    """`password` is the new one, of a body that asks for one."""
+    """Change a user. `password` is the new one, if the body asks for one."""
     shown = _of_tenant(await queries.user_show(tx.connection, user_id), tenant_id, user_id)
     await binding_queries.admins_lock(tx.connection, shown.tenant_id)
     before = await queries.user_lock(tx.connection, user_id) or shown
@@ -106,7 +106,7 @@ async def user_update(
 
 
 async def user_delete(tx: Tx, action: str, tenant_id: str | None, user_id: str, require_match: RequireMatch) -> None:
-    """All ways in end now; the id stays, since audit rows name it, and nothing else of the person does."""
+    """Delete a user: all access ends now. The id stays, since audit rows name it; nothing else of the person does."""
     shown = _of_tenant(await queries.user_show(tx.connection, user_id), tenant_id, user_id)
     if user_id == tx.actor.id:
         raise Problem("conflict", "Nobody deletes themselves: ask another administrator.")
@@ -128,7 +128,7 @@ async def user_delete(tx: Tx, action: str, tenant_id: str | None, user_id: str, 
 
 
 async def forget_sign_ins(tx: Tx, user_ids: list[str]) -> None:
-    """What sign-ins left of users that are purged: failures and networks, kept under a digest of the address."""
+    """Delete what sign-ins left of purged users: failures and networks, kept under a digest of the address."""
     for email in await queries.user_emails(tx.connection, user_ids):
         digest = username_digest(email)
         await login_queries.failures_clear(tx.connection, digest)
@@ -136,7 +136,7 @@ async def forget_sign_ins(tx: Tx, user_ids: list[str]) -> None:
 
 
 async def user_unlock(tx: Tx, action: str, tenant_id: str | None, user_id: str, caller: Caller) -> User:
-    """End every lockout of the account, in all networks; of one that has none, too: nobody sees whether there was."""
+    """End every lockout of the account, in all networks. The answer does not say whether there was one."""
     row = _of_tenant(await queries.user_show(tx.connection, user_id), tenant_id, user_id)
     await login_queries.failures_clear(tx.connection, username_digest(row.email))
     await record(tx, AuditEntry(action, user_id, row.tenant_id))
@@ -144,7 +144,7 @@ async def user_unlock(tx: Tx, action: str, tenant_id: str | None, user_id: str, 
 
 
 async def me_password_change(tx: Tx, proven: ProvenPassword, password: HashedPassword) -> None:
-    """Ends every token of the user, this one too: whoever stole one is out as well."""
+    """Change the password. It ends every token of the user, this one too, so also a stolen one."""
     if not await queries.password_set(tx.connection, tx.actor.id, password.hash, proven.auth_epoch):
         raise Problem("conflict", "The password was changed by another request.")
     await record(tx, AuditEntry("me_password_change", tx.actor.id, tx.actor.tenant_id or None))
@@ -172,7 +172,7 @@ def _with_password(user: User, password: str | None) -> UserWithPassword:
 
 
 async def me_show(platform: Platform, actor: Actor) -> Me:
-    """In the platform's scope, because a user of the platform has no tenant whose rows they could see."""
+    """The caller, read in the platform's scope: a user of the platform has no tenant whose rows they could see."""
     async with platform.database.connection(PLATFORM) as connection:
         return describe_principal(await read_principal(connection, actor.id))
 

@@ -1,1 +1,1 @@
-"""What every noun stands on: ids, errors, settings, clock, database, HTTP conventions. Knows no noun."""
+"""What every noun is built on: ids, errors, settings, clock, database, HTTP conventions. It knows no noun."""

@@ -16,7 +16,7 @@ from gpuaas_server.kernel.wakeups import Wakeups
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who does something, as audit rows and events name them."""
+    """The account, node or part of the platform that does something, as audit rows and events name it."""
 
     id: str
     kind: str  # user, service_account, node, system, anonymous
@@ -57,7 +57,7 @@ class Tx:
             await check()
 
     async def flush(self) -> None:
-        """Write now what was left for later: for who reads it back, and at the end."""
+        """Write deferred rows now: before they are read back, and at the end."""
         statement = self.later.take()
         if statement is not None:
             await self.connection.execute(*statement)

@@ -35,7 +35,7 @@ _refusing: dict[str, tuple[str, str]] = {}
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Which rows the database shows: one tenant's, or, for platform roles and the worker, all."""
+    """Which rows the database shows: those of one tenant, or, for platform roles and the worker, all."""
 
     tenant_id: str
     platform: bool = False
@@ -48,7 +48,7 @@ NOBODY = Scope(tenant_id="")
 class _PooledConnection(AsyncConnection[DictRow]):
     @classmethod
     async def connect(cls, conninfo: str = "", *, health: DatabaseHealth, **options: Any) -> Self:  # type: ignore[override]
-        """As the health of the database says: the pool's own attempts become rarer the longer an outage lasts."""
+        """Connect at the pace that the health of the database sets: attempts become rarer the longer an outage lasts."""
         first = super().connect
         return await health.connect(lambda: first(conninfo, **options))
 
@@ -80,7 +80,7 @@ class Database:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def open(self) -> None:
-        """Wait for the database for as long as it takes; the log and the health say so."""
+        """Wait for the database for as long as it takes; the log and the health report it."""
         await self._pool.open(wait=False)
         await self._pool.putconn(await self._pool.getconn(timeout=WAIT_SECONDS_AT_START))
         async with self.connection(NOBODY) as connection:
@@ -99,7 +99,7 @@ class Database:
         task.add_done_callback(self._tasks.discard)
 
     def _replace_broken(self) -> None:
-        """Idle connections of before an outage are dead, and would fail whoever gets them."""
+        """Replace idle connections after an outage: those of before it are dead."""
         self._keep(asyncio.create_task(self._check(), name="pool-check"))
 
     async def _check(self) -> None:
@@ -107,7 +107,7 @@ class Database:
             await self._pool.check()
 
     async def answers(self) -> bool:
-        """Whether a read is answered soon. Everybody who asks at the same time shares one look."""
+        """Whether a read is answered soon. Callers that ask at the same time share one query."""
         if self._looking is None or self._looking.done():
             self._looking = asyncio.create_task(self._look(), name="database-look")
         done, _ = await asyncio.wait({self._looking}, timeout=ANSWER_SECONDS)
@@ -161,7 +161,7 @@ class Database:
 
 
 def refuse_on(constraints: Sequence[str], code: str, detail: str) -> None:
-    """A room says which of its constraints, when they are violated, are an answer and not a fault."""
+    """Declare constraints whose violation is an answer to the caller and not a fault."""
     _refusing.update(dict.fromkeys(constraints, (code, detail)))
 
 
@@ -201,7 +201,7 @@ async def _enter_scope(connection: Connection, scope: Scope) -> None:
 
 
 async def rows_removed(connection: Connection, delete: str, parameters: Sequence[object]) -> int:
-    """Run a DELETE of ours, and count: in a pipeline a cursor does not know how many rows there were."""
+    """Run a DELETE and count its rows: in a pipeline a cursor does not know how many there were."""
     cursor = await connection.cursor(row_factory=scalar_row).execute(
         f"WITH gone AS ({delete} RETURNING 1) SELECT count(*) FROM gone".encode(), parameters
     )
@@ -209,7 +209,7 @@ async def rows_removed(connection: Connection, delete: str, parameters: Sequence
 
 
 async def refuse_all_seeing_role(connection: Connection) -> None:
-    """Row-level security is a wall only for a role that cannot walk around it."""
+    """Refuse to start with a role that row-level security does not bind."""
     cursor = await connection.cursor(row_factory=scalar_row).execute(
         "SELECT NOT rolsuper AND NOT rolbypassrls FROM pg_roles WHERE rolname = current_user"
     )
@@ -221,7 +221,7 @@ async def refuse_all_seeing_role(connection: Connection) -> None:
 
 
 async def refuse_other_encodings(connection: Connection) -> None:
-    """Names of people and things are Unicode; another encoding would fail late and oddly."""
+    """Refuse to start with another encoding than UTF-8, in which Unicode names would fail late."""
     cursor = await connection.cursor(row_factory=scalar_row).execute("SELECT current_setting('server_encoding')")
     if await cursor.fetchone() != "UTF8":
         raise StartFailed("the database's encoding is not UTF8; create it with ENCODING 'UTF8' TEMPLATE template0")

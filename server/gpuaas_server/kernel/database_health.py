@@ -1,7 +1,7 @@
-"""What this process knows of its database: that it is there, or since when it is away, and why, in plain words.
+"""What this process knows about its database: whether it can be used, since when not, and why, in plain words.
 
-Everything that connects does so through `connect`, which tries again at a steady pace however long the outage lasts, so
-that the process is back within a second of the database. The log has one line when an outage begins and one when it ends.
+Every connection is made through `connect`, which tries again at a steady pace however long the outage lasts, so that the
+process is back within a second of the database. The log has one line when an outage begins and one when it ends.
 """
 
 import asyncio
@@ -100,12 +100,12 @@ class DatabaseHealth:
         return next(iter(self._conditions.values()), "")
 
     def explains(self, error: BaseException) -> bool:
-        """Whether an outage, which the log tells of by itself, is why this failed: then nobody needs another line."""
+        """Whether a known outage is why this failed: then no further line in the log is needed."""
         lost = isinstance(error, OperationalError) and error.sqlstate in _LOST
         return lost or (bool(self.cause) and isinstance(error, (DatabaseError, PoolTimeout, Problem, OSError)))
 
     def on_return(self, tell: Callable[[], None]) -> None:
-        """Have `tell` called whenever connections may have been lost, and there is a database again."""
+        """Register a function that is called when the database is back and connections may have been lost."""
         self._on_return.append(tell)
 
     def begin(self, condition: str, cause: str, error: BaseException | None = None) -> None:
@@ -129,7 +129,7 @@ class DatabaseHealth:
             tell()
 
     async def connect(self, connect: Callable[[], Awaitable[Connected]]) -> Connected:
-        """Until there is a connection. While the database is away, one attempt of this process at a time is enough."""
+        """Try until there is a connection. While the database is away, one attempt of this process at a time is enough."""
         while True:
             try:
                 if self._conditions:

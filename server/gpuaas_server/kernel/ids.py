@@ -21,7 +21,7 @@ _sequence = 0
 
 
 def _uuid7() -> int:
-    """48 bits of milliseconds, 12 bits of sequence (ids of one process sort in the order they were made), 62 random bits."""
+    """48 bits of milliseconds, 12 bits of sequence (ids of one process sort by their making), 62 random bits."""
     global _last_ms, _sequence
     with _lock:
         now = time.time_ns() // 1_000_000
@@ -41,7 +41,7 @@ def new_id(prefix: str) -> str:
 
 
 def first_id_at(prefix: str, moment: datetime) -> str:
-    """Every id of this prefix that was made before the moment is smaller: the primary key serves as an index by time."""
+    """The smallest id of this prefix at the moment: with it the primary key serves as an index by time."""
     return _spell(prefix, int(moment.timestamp() * 1000) << 80)
 
 

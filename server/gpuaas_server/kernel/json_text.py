@@ -1,4 +1,4 @@
-"""JSON for PostgreSQL: quickly, and also what the quick writer refuses."""
+"""JSON for PostgreSQL: by the fast writer, and by the slow one for what the fast one refuses."""
 
 import json
 from dataclasses import fields, is_dataclass
@@ -8,7 +8,7 @@ import orjson
 
 
 def as_json(value: object) -> str:
-    """A stranger's document may hold a number of more than 64 bits, which PostgreSQL keeps and orjson does not write."""
+    """The JSON of a value. A document may hold a number of more than 64 bits, which PostgreSQL keeps and orjson refuses."""
     try:
         return orjson.dumps(value).decode()
     except TypeError:
@@ -16,7 +16,7 @@ def as_json(value: object) -> str:
 
 
 def _plain(value: Any) -> object:
-    """What orjson writes by itself and json does not: rows and moments."""
+    """Convert what orjson writes by itself and json does not: rows and times."""
     return (
         {each.name: getattr(value, each.name) for each in fields(value)} if is_dataclass(value) else value.isoformat()
     )

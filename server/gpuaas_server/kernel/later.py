@@ -1,6 +1,6 @@
-"""What a transaction writes but never reads itself: it travels as one statement, just before the COMMIT.
+"""Rows that a transaction writes but never reads: they travel as one statement, just before the COMMIT.
 
-Five statements cost five rounds of protocol and bookkeeping on both sides, whether or not anybody waits for their answers.
+Five statements cost five rounds of protocol and bookkeeping on both sides, whether or not their answers are awaited.
 """
 
 from collections.abc import Sequence
@@ -9,9 +9,9 @@ from gpuaas_server.kernel.json_text import as_json
 
 
 class Later:
-    """`insert` takes a statement of ours with one parameter, the rows as jsonb: dataclasses (`rows.recordset_insert` writes
-    their statement) or dicts. `call` takes a function that refuses by raising. The order in which they run is not defined;
-    the rows of one statement keep theirs.
+    """Collects a transaction's deferred writes. `insert` takes a statement with one parameter, the rows as jsonb: dataclasses
+    (`rows.recordset_insert` writes their statement) or dicts. `call` takes a function that refuses by raising. Statements run
+    in no particular order; the rows of one statement keep theirs.
     """
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class Later:
         self._calls.append((function, parameters))
 
     def take(self) -> tuple[str, list[object]] | None:
-        """The one statement and its parameters; None when there is nothing to write."""
+        """The one statement with its parameters; None when there is nothing to write."""
         inserts, self._inserts = self._inserts, {}
         calls, self._calls = self._calls, []
         if not inserts and not calls:

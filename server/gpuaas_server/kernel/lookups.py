@@ -1,6 +1,6 @@
-"""One statement for many askers: whoever asks while a statement is under way rides with the next one.
+"""One statement for many callers: whoever asks while a statement runs is answered by the next one.
 
-An idle process answers at once; a storm of ten thousand agents costs twenty statements instead of ten thousand.
+An idle process answers immediately; ten thousand agents at the same time cost twenty statements instead of ten thousand.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ class BatchedLookup(Generic[Key, Value]):
         self._looking: asyncio.Task[None] | None = None
 
     async def ask(self, key: Key) -> Value | None:
-        """What a statement that starts from now on finds under the key; None when that is nothing."""
+        """What a statement that starts from now on finds under the key; None when it finds nothing."""
         answer: asyncio.Future[Value | None] = asyncio.get_running_loop().create_future()
         self._asking[key].append(answer)
         if self._looking is None:
@@ -46,5 +46,5 @@ class BatchedLookup(Generic[Key, Value]):
 
 
 def _waiting(askers: Iterable[list[asyncio.Future[Value | None]]]) -> Iterator[asyncio.Future[Value | None]]:
-    """Those that are still there: an asker may have gone away meanwhile."""
+    """The callers that still wait: one may have disconnected meanwhile."""
     return (answer for answers in askers for answer in answers if not answer.done())

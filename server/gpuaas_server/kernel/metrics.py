@@ -1,4 +1,4 @@
-"""Prometheus metrics of one process. A noun that has something to count declares it here, so that names stay one family."""
+"""Prometheus metrics of one process. Every noun declares its metrics here, so that the names stay consistent."""
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 

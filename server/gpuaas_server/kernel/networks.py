@@ -1,4 +1,4 @@
-"""IP addresses and networks: what operators write in settings, and what peers say of their clients."""
+"""IP addresses and networks, as operators write them in settings and peers report them."""
 
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
@@ -41,7 +41,7 @@ def is_address(text: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def normal_address(text: str) -> str:
-    """The usual spelling of an address, without a zone; what is no address stays as it is."""
+    """The usual spelling of an address, without a zone. Other text stays as it is."""
     try:
         return str(parse_address(text.partition("%")[0]))
     except ValueError:
@@ -50,7 +50,7 @@ def normal_address(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def network_of(text: str) -> str:
-    """What counts as one client: an IPv4 address, or the /64 of an IPv6 address. What is no address stands for itself."""
+    """What counts as one client: an IPv4 address, or the /64 of an IPv6 address. Other text stands for itself."""
     try:
         address = parse_address(text.partition("%")[0])
     except ValueError:
@@ -64,7 +64,7 @@ class Networks:
     """The addresses and networks of a setting: comma-separated, each an address or a CIDR network."""
 
     def __init__(self, text: str) -> None:
-        """ValueError names the entry that is none; a network with host bits (10.0.0.1/8) is taken for the network."""
+        """Parse the setting; ValueError names a wrong entry. A network with host bits (10.0.0.1/8) is taken for the network."""
         entries = [entry for part in text.split(",") if (entry := part.strip())]
         self._networks = tuple(_network(entry) for entry in entries)
         self._contains = lru_cache(maxsize=4096)(self._look_up)

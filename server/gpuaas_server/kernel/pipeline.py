@@ -20,7 +20,7 @@ SEND_LATE = True
 
 class _LatePipeline(AsyncPipeline):
     def _communicate_gen(self) -> PQGen[None]:
-        """What psycopg does after each statement: nothing yet."""
+        """Send nothing yet, where psycopg would send each statement."""
         yield from ()
 
     def _fetch_gen(self, *, flush: bool) -> PQGen[None]:

@@ -1,4 +1,4 @@
-"""Text of hosts, made harmless before it is stored: it will be shown on terminals and pages. Pure."""
+"""Text that hosts sent, made harmless before it is stored: terminals and pages will show it. Pure."""
 
 import re
 
@@ -8,8 +8,8 @@ _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028
 
 
 def printable_text(text: str) -> str:
-    """What it may not have becomes the replacement character: control and escape sequences, NUL (PostgreSQL has none) and
-    lone surrogates (UTF-8 has none).
+    """The text with the replacement character for control and escape sequences, NUL (which PostgreSQL lacks) and lone
+    surrogates (which UTF-8 lacks).
     """
     whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return _UNPRINTABLE.sub("\ufffd", whole)

@@ -40,7 +40,7 @@ def computed_from(expression: str) -> dict[str, str]:
 
 
 class _Layout:
-    """What is known about a row class; it is found once, since dataclasses look it up slowly."""
+    """What is known about a row class. It is collected once, since dataclasses look it up slowly."""
 
     def __init__(self, row: type[Any]) -> None:
         self.row = row
@@ -63,7 +63,7 @@ class _Layout:
         return self.selected[alias]
 
     def make_rows(self, cursor: AsyncCursor[Any]) -> RowMaker[Any]:
-        """The row factory. psycopg calls it once for each result, so that a row itself is one positional call."""
+        """The row factory: psycopg calls it once for each result, and each row is then one positional call."""
         result = cursor.pgresult
         if result is None or not result.nfields:
             return no_result
@@ -132,7 +132,7 @@ async def execute(
 async def execute_scalar(
     connection: Connection, kind: type[Value], statement: str, parameters: Params | None = None
 ) -> AsyncCursor[Value]:
-    """As `execute`, for a statement of one column. `kind` is only for mypy, which believes it."""
+    """As `execute`, for a statement of one column. `kind` is for mypy only, and is not checked."""
     return await connection.cursor(row_factory=scalar_row).execute(statement, parameters)
 
 

@@ -1,4 +1,4 @@
-"""AES-GCM sealing of keys at rest under the master key. What is sealed names its purpose, so that it opens nowhere else."""
+"""AES-GCM encryption of keys at rest under the master key. Each sealed text names its purpose and opens for no other."""
 
 import logging
 import os
@@ -27,7 +27,7 @@ class Sealer:
 
 
 def load_or_make_master_key(path: Path) -> bytes:
-    """Read the key; on first start make one. The link makes it appear whole or not at all, also with two starters."""
+    """Read the key, or make one at the first start. The link makes it appear whole or not at all, also with two processes."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         descriptor, fresh = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)  # mode 0600
@@ -46,7 +46,7 @@ def load_or_make_master_key(path: Path) -> bytes:
 
 
 def _keep_to_owner(path: Path) -> None:
-    """Take the file from everybody but its owner, and say so: others may have read it before. Refuse where we cannot."""
+    """Take read access from everybody but the owner, and log it: others may have read the file before."""
     mode = path.stat().st_mode & 0o777
     if not mode & 0o077:
         return

@@ -1,7 +1,7 @@
-"""Where `ssh` goes: address, port and user, in the only forms that may reach a command line or a file of a client.
+"""Where `ssh` connects to: address, port and user, in the only forms that may reach a command line or a client's file.
 
-A host says where it can be reached. Whatever it says ends as an argument of `ssh` on somebody's workstation and as a line of
-their `known_hosts`, so nothing passes that could be an option, a second line or another word. Pure.
+A host reports where it can be reached. This becomes an argument of `ssh` on a workstation and a line of its `known_hosts`, so
+nothing is accepted that could be an option, a second line or another word. Pure.
 """
 
 import re
@@ -41,7 +41,7 @@ def normal_target_address(text: object) -> str | None:
 
 
 def read_endpoint(address: object, port: object, user: object) -> SshEndpoint | None:
-    """None when a part of it has a form that no client may be given."""
+    """The endpoint, or None when a part of it has a form that no client may get."""
     where = normal_target_address(address)
     if where is None or not isinstance(user, str) or not _USER.fullmatch(user):
         return None

@@ -1,4 +1,4 @@
-"""Starting a process, and saying in one line of the log why it could not be started."""
+"""The start of a process, and the one line of the log that says why it could not start."""
 
 import logging
 from collections.abc import Iterator
@@ -9,12 +9,12 @@ FAILED = 1
 
 
 class StartFailed(RuntimeError):
-    """A reason that an operator can do something about; its text says what. No traceback would help."""
+    """A failure that an operator can fix; its text says how. It needs no traceback."""
 
 
 @contextmanager
 def report_failures() -> Iterator[None]:
-    """End the process with a line of JSON and a code that is not zero, whatever kept it from running."""
+    """End the process with a line of JSON and an exit code that is not zero when it cannot run."""
     try:
         yield
     except StartFailed as error:
@@ -30,7 +30,7 @@ def report_failures() -> Iterator[None]:
 
 
 def _sentence_of(error: Exception) -> str:
-    """Of errors of our libraries that an operator can do something about. By name: most processes never load them."""
+    """The sentence for errors of libraries that an operator can fix. They are known by name: most processes never load them."""
     kind = type(error).__name__
     if kind == "ValidationError" and hasattr(error, "errors"):
         faults = [

@@ -1,4 +1,4 @@
-"""The one MetaData that all nouns' tables join, and the column kinds that they share."""
+"""The one MetaData of all tables, and the column types that they share."""
 
 import sqlalchemy as sa
 
@@ -8,7 +8,7 @@ Timestamp = sa.DateTime(timezone=True)
 
 
 def text_id() -> sa.Text:
-    """Ids compare byte by byte, whatever the cluster's locale."""
+    """The type of ids, which compare byte by byte, whatever the cluster's locale."""
     return sa.Text(collation="C")
 
 

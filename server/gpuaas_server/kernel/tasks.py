@@ -1,4 +1,4 @@
-"""Tasks of the event loop that are told to end."""
+"""How to end tasks of the event loop."""
 
 import asyncio
 from typing import Any
@@ -7,8 +7,8 @@ SAID_AGAIN_SECONDS = 1.0
 
 
 async def stop(*tasks: asyncio.Future[Any]) -> None:
-    """Until they have ended. To say it once is not enough: Python 3.11 forgets a cancellation where `wait_for` gets its
-    result in the same moment, as who waits for a connection of the pool does, and who renews a lease would go on for ever.
+    """Cancel the tasks until they have ended. Once is not enough: Python 3.11 loses a cancellation when `wait_for` gets its
+    result in the same moment, as in a wait for a connection of the pool; a task that renews a lease would then go on for ever.
     """
     left = set(tasks)
     while left:

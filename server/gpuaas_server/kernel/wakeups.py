@@ -33,7 +33,7 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True, slots=True)
 class Look(Generic[Found]):
-    """What somebody who waits has found, and whether that is what they wait for."""
+    """What one look at the database found, and whether that is enough to answer."""
 
     found: Found
     enough: bool
@@ -41,7 +41,7 @@ class Look(Generic[Found]):
 
 
 class Wakeups:
-    """`wake("task:nod_…")` here sets every `waiting("task:nod_…")` in every process."""
+    """`wake("task:nod_…")` in one process sets every `waiting("task:nod_…")` in all processes."""
 
     def __init__(self, database_url: str, health: DatabaseHealth | None = None) -> None:
         self._url = database_url
@@ -68,7 +68,7 @@ class Wakeups:
         await stop(*self._tasks)
 
     def end_waits(self) -> None:
-        """The process is to end: every long poll looks once more and answers with what there is."""
+        """End all waits, since the process ends: every long poll looks once more and answers with what there is."""
         self.ending = True
         for event in [e for waiters in self._waiters.values() for e in waiters]:
             event.set()
@@ -81,7 +81,7 @@ class Wakeups:
 
     @asynccontextmanager
     async def waiting(self, *topics: str) -> AsyncIterator[asyncio.Event]:
-        """Subscribe before you look, then look, then wait on the event: no wake-up falls in between."""
+        """Subscribe to a topic. Subscribe before you look, then look, then wait on the event: no wake-up falls in between."""
         event = asyncio.Event()
         if self.ending:
             event.set()
@@ -96,9 +96,9 @@ class Wakeups:
                     del self._waiters[topic]
 
     async def first(self, topic: str, look: Callable[[], Awaitable[Look[Found]]], seconds: float) -> Found:
-        """The long poll: what a look finds as soon as that is enough, or what there was when `seconds` are over.
+        """A long poll: the first look that finds enough, or the last one when `seconds` are over.
 
-        The end of the time is no wake-up, so it is no reason to look once more.
+        The end of the time is no wake-up, so it causes no further look.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
@@ -179,7 +179,7 @@ class Wakeups:
 
 
 async def _await_data(fileno: int) -> None:
-    """Until there is something to read. The driver's own wait looks ten times a second, also when nothing comes."""
+    """Wait until there is something to read. The driver's own wait looks ten times a second."""
     loop = asyncio.get_running_loop()
     arrived = asyncio.Event()
     loop.add_reader(fileno, arrived.set)
@@ -190,7 +190,7 @@ async def _await_data(fileno: int) -> None:
 
 
 async def _rest(woken: asyncio.Event, seconds: float) -> bool:
-    """Whether a wake-up came."""
+    """Wait, and say whether a wake-up came."""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             return await woken.wait()

@@ -1,8 +1,8 @@
 """The grades of a wipe, and which one an allocation needs. Pure.
 
-A grade says how much a tenant who was root could still hide: `inspected` (the same system looked at itself), `rebooted` (it
-did so after a restart, into the state that the platform's digests describe), `reimaged` (a system that the tenant never ran;
-reserved, no driver can do it yet). The database compares them by name: they sort by what they are worth.
+A grade says how much a tenant who was root could still hide: `inspected` (the same system examined itself), `rebooted` (it
+did so after a restart into the state that the platform's digests describe), `reimaged` (a system that the tenant never ran;
+reserved, no driver can do it yet). The database compares them by name, and the names sort by their worth.
 """
 
 from typing import Annotated, Final, Literal
@@ -26,17 +26,19 @@ def rank(grade: str) -> int:
 
 
 def required_grade(shape: str, of_sku: str, of_tenant: str) -> str:
-    """A slice has no start of its own: it is inspected. The tenant's policy is about whole hosts."""
+    """The grade that the wipe has to reach. A slice is inspected, since it has no boot of its own; the tenant's policy is about
+    whole hosts.
+    """
     return max(of_sku, of_tenant, key=rank) if shape == "baremetal" else INSPECTED
 
 
 def provable_grades(agent_sha256: str | None) -> tuple[WipeGrade, ...]:
-    """What an agent can prove, best last: a restart only proves something when it is on record what has to come up."""
+    """The grades that an agent can prove, best last: a restart proves something only when its expected state is on record."""
     return (INSPECTED,) if agent_sha256 is None else (INSPECTED, REBOOTED)
 
 
 def require_possible_grade(shape: str, grade: str) -> None:
-    """Nobody may ask for what could never be proven: every release would be blocked."""
+    """Refuse a grade that could never be proven: every release would be blocked."""
     if grade == "reimaged":
         raise Problem("wipe_grade_not_available", "No driver can bring a host up from another system yet.")
     if grade == "rebooted" and shape != "baremetal":

@@ -1,6 +1,6 @@
-"""A recurring look whether the database can still write: reading goes on when the disk is full, or after a wrong fail-over.
+"""A periodic check that the database can still write: reads go on when the disk is full, or after a wrong fail-over.
 
-It is this process's own, and not a request's: strangers who ask `/readyz` cause no write.
+The process does it by itself and not for a request: callers of `/readyz` cause no write.
 """
 
 import asyncio
@@ -34,11 +34,11 @@ class WriteProbe:
         self._suspected = asyncio.Event()
 
     def suspect(self) -> None:
-        """Somebody's write has failed: look now."""
+        """Check now, since a write has failed."""
         self._suspected.set()
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Check until cancelled."""
         while True:
             self._suspected.clear()
             probing = asyncio.create_task(self._probe())
@@ -53,7 +53,7 @@ class WriteProbe:
                         await self._suspected.wait()
 
     async def _settle(self, probing: "asyncio.Task[str | None]") -> None:
-        """It is never cancelled for being late: that would wait for the very answer that does not come."""
+        """Wait for a late check. It is never cancelled: the cancellation would wait for the same answer."""
         done, _ = await asyncio.wait({probing}, timeout=ANSWER_SECONDS)
         if not done:
             self._health.begin(CONDITION, NO_ANSWER)
@@ -64,7 +64,7 @@ class WriteProbe:
             self._health.end(CONDITION)
 
     async def _probe(self) -> str | None:
-        """The cause of a failure, empty when it went well, None when nothing was found out."""
+        """The cause of a failed write, empty when it succeeded, None when the check found nothing out."""
         try:
             async with self._borrow() as connection:
                 await connection.execute(_PROBE, prepare=False)

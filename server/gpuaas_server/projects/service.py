@@ -64,7 +64,7 @@ _PROJECT_VERBS = (
 
 
 @dataclass(frozen=True, slots=True)
-class AccessScope:
+class CallTarget:
     """The project or tenant that a call is about. `disabled` names which of the two is disabled, if any; `deleting` which is
     to be deleted.
     """
@@ -75,13 +75,13 @@ class AccessScope:
     deleting: str = ""
 
 
-async def project_scope(connection: Connection, project_id: str) -> AccessScope | None:
+async def project_target(connection: Connection, project_id: str) -> CallTarget | None:
     row = await queries.project_state(connection, project_id)
     if row is None:
         return None
     disabled = "tenant" if row.tenant_disabled else "project" if row.project_disabled else ""
     deleting = "tenant" if row.tenant_deleting else "project" if row.project_deleting else ""
-    return AccessScope(row.tenant_id, project_id, disabled, deleting)
+    return CallTarget(row.tenant_id, project_id, disabled, deleting)
 
 
 async def project_facts(connection: Connection, tenant_id: str, project_ids: Sequence[str]) -> dict[str, ProjectFacts]:
@@ -90,12 +90,12 @@ async def project_facts(connection: Connection, tenant_id: str, project_ids: Seq
     return {row.id: row for row in rows}
 
 
-async def tenant_scope(connection: Connection, tenant_id: str) -> AccessScope | None:
+async def tenant_target(connection: Connection, tenant_id: str) -> CallTarget | None:
     row = await queries.tenant_show(connection, tenant_id)
     if row is None:
         return None
     deleting = "tenant" if row.delete_after is not None else ""
-    return AccessScope(tenant_id, None, "tenant" if row.disabled else "", deleting)
+    return CallTarget(tenant_id, None, "tenant" if row.disabled else "", deleting)
 
 
 async def tenant_create(tx: Tx, body: TenantCreate, caller: Caller) -> Tenant:

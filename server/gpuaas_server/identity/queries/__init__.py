@@ -1,1 +1,1 @@
-"""All SQL of the identity room, one file for each kind of row."""
+"""All SQL of identity, one file for each kind of row."""

@@ -119,12 +119,12 @@ async def network_failures_clear(connection: Connection, digest: bytes, network:
 
 
 async def failures_clear(connection: Connection, digest: bytes) -> None:
-    """In every network: somebody unlocked the account."""
+    """Delete the failures in every network: an administrator unlocked the account."""
     await connection.execute("DELETE FROM login_failures WHERE username_digest = %s", (digest,))
 
 
 async def failures_forget(connection: Connection, before: datetime) -> None:
-    """The table is keyed by what strangers typed, so those who come next sweep it."""
+    """Delete old failures. The table is keyed by what anybody typed, so every failure sweeps it."""
     await connection.execute(
         "DELETE FROM login_failures WHERE last_failure_at < %s AND (locked_until IS NULL OR locked_until < %s)",
         (before, before),
@@ -140,7 +140,7 @@ async def network_remember(connection: Connection, digest: bytes, network: str, 
 
 
 async def networks_forget(connection: Connection, digest: bytes, before: datetime, most: int) -> None:
-    """Those of the account that it has not signed in from for long, and the oldest beyond `most`."""
+    """Delete networks that the account has not signed in from for long, and the oldest beyond `most`."""
     await connection.execute(
         "DELETE FROM login_networks WHERE username_digest = %(digest)s AND (last_sign_in_at < %(before)s OR network IN"
         " (SELECT network FROM login_networks WHERE username_digest = %(digest)s"

@@ -37,7 +37,7 @@ async def session_lock(connection: Connection, family_digest: bytes) -> LockedSe
 async def session_rotate(
     connection: Connection, session_id: str, token_digest: bytes, previous_digest: bytes, retried: bool, now: datetime
 ) -> None:
-    """A retry keeps the time of the rotation whose answer was lost, so that it opens no further retry."""
+    """Store the next token. A retry keeps the time of the rotation whose answer was lost: no further retry is permitted."""
     await connection.execute(
         "UPDATE sessions SET token_digest = %(token)s, previous_digest = %(previous)s, retried = %(retried)s,"
         " rotated_at = CASE WHEN %(retried)s THEN rotated_at ELSE %(now)s END, last_used_at = %(now)s WHERE id = %(id)s",

@@ -31,7 +31,7 @@ async def signing_key_retire(connection: Connection, verifies_until: datetime) -
 
 
 async def signing_key_revoke(connection: Connection, key_id: str, now: datetime) -> RevokedSigningKey | None:
-    """Nothing that the key signed is good any more. The answer is the row as it was before."""
+    """Revoke the key: nothing that it signed is good any more. The answer is the row as it was before."""
     return await fetch_optional(
         connection,
         RevokedSigningKey,

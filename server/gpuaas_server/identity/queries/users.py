@@ -72,7 +72,7 @@ async def user_lock(connection: Connection, user_id: str) -> UserRow | None:
 
 
 async def user_update(connection: Connection, user_id: str, name: str, disabled: bool) -> UserRow:
-    """Disabling starts a new epoch: tokens from before stay dead when the user is enabled again."""
+    """Change a user. Disabling starts a new epoch: earlier tokens stay dead when the user is enabled again."""
     return await fetch_one(
         connection,
         UserRow,
@@ -104,7 +104,7 @@ async def signed_in(connection: Connection, user_id: str, now: datetime) -> None
 
 
 async def user_delete(connection: Connection, user_id: str, now: datetime) -> None:
-    """What is left is the id: nothing else says who it was. No hash is `!`, so no password opens it."""
+    """Remove everything but the id. `!` is no hash, so no password matches it."""
     await connection.execute("DELETE FROM role_bindings WHERE user_id = %s", (user_id,))
     await connection.execute("DELETE FROM sessions WHERE user_id = %s", (user_id,))
     await connection.execute("DELETE FROM browser_sessions WHERE user_id = %s", (user_id,))

@@ -39,19 +39,19 @@ class Admission:
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """Which action a request was admitted for; the gate leaves it on the request, for whoever refuses it later."""
+    """The action that a request was admitted for. The gate leaves it on the request for a later refusal."""
 
     action: str
     admission: Admission
 
 
 class Gate(Protocol):
-    """Authenticates and authorises; implemented by the identity room, found on `app.state.gate`."""
+    """Authenticates and authorises calls. `admission` implements it; it is found on `app.state.gate`."""
 
     async def admit(self, request: Request, action: str) -> Admission: ...
 
     async def refused(self, request: Request, admitted: Admitted, problem: Problem) -> None:
-        """An admitted call ended in a problem; whether that is a denial, and is written down, is the gate's business."""
+        """Take note that an admitted call ended in a problem. The gate decides whether that is a denial to be recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class Call:
         return idempotency.respond(answer)
 
     async def is_still_admitted(self) -> bool:
-        """For answers that go on for long: whether the same call would be let in now."""
+        """Whether the same call would be admitted now: for answers that go on for long."""
         try:
             await self.request.app.state.gate.admit(self.request, self.action)
         except Problem:
@@ -126,12 +126,12 @@ class Call:
         return True
 
     async def pace_upload(self, size_bytes: int) -> None:
-        """Wait until the tenant may send so many more bytes."""
+        """Wait until the tenant may send this many more bytes."""
         paces: TenantPaces = self.request.app.state.gate.paces
         await paces.upload_bytes.wait_turn(self.caller.tenant_id, size_bytes)
 
     def count_changes(self, further: int) -> None:
-        """Count what one request asks for beyond its first thing, so that many in one request are not one change."""
+        """Count what one request asks for beyond its first resource, so that a large request counts as many changes."""
         paces: TenantPaces = self.request.app.state.gate.paces
         if further > 0 and self.actor.tenant_id:  # the platform's own people belong to no tenant
             paces.changes.count(self.actor.tenant_id, further)
@@ -148,7 +148,7 @@ class Call:
 
     @asynccontextmanager
     async def waiting(self, seconds: int) -> AsyncIterator[None]:
-        """Around a long poll, which counts as a stream while its client is there; without a wait it is an ordinary call."""
+        """Count a long poll as a stream while its client is connected. Without a wait it is an ordinary call."""
         if not seconds:
             yield
             return
@@ -216,7 +216,7 @@ _declared: dict[str, frozenset[str]] = {}
 
 
 def _refuse_unknown_parameters(request: Request, action: str) -> None:
-    """A misspelt filter must not be answered with everything."""
+    """Refuse unknown parameters: a misspelt filter must not be answered with everything."""
     if action not in _declared:
         _declared[action] = frozenset(_query_names(request.scope["route"].dependant))
     unknown = sorted(request.query_params.keys() - _declared[action])
@@ -247,7 +247,7 @@ async def _call(request: Request, action: str, key: str | None, if_match: str | 
 def _keep_key(
     request: Request, caller: Actor | None, key: str | None, if_match: str | None, admitted: bool
 ) -> idempotency.KeyedRequest | None:
-    """Leave the key on the request, for whoever refuses it later. All strangers would share theirs, so they have none."""
+    """Leave the key on the request for a later refusal. Unauthenticated callers would all share theirs, so they have none."""
     if key is None or caller is None or caller.kind == "anonymous":
         return None
     keyed = idempotency.KeyedRequest(request.app.state.platform, caller, request, key, if_match, admitted)

@@ -1,7 +1,7 @@
-"""The connections of one api process: how many there are, whose, and whether another one may come.
+"""The connections of one api process: how many there are, whose they are, and whether another one is accepted.
 
-A connection counts against its address only until it has carried an authenticated request: ten thousand agents may come
-from one address, but strangers from there get no more than their share. See docs/decisions/0024.
+A connection counts against its address only until it has carried an authenticated request: ten thousand agents may share
+one address, but unauthenticated clients there get no more than their share. See docs/decisions/0024.
 """
 
 import time
@@ -63,7 +63,7 @@ ADDRESS_FULL = Refusal(
 
 @dataclass(slots=True, eq=False)
 class Connection:
-    """One connection. `evict` closes it when it is idle, and says whether it did; whoever serves the connection sets it."""
+    """One connection. `evict` closes it when it is idle, and says whether it did; the protocol that serves it sets it."""
 
     client: tuple[str, int]
     opened_at: float = field(default_factory=time.monotonic)
@@ -82,13 +82,13 @@ class Connection:
                 self.table.forget_stranger(self)
 
     def close(self) -> None:
-        """It is gone. Repeating it is no error."""
+        """Remove a connection that has ended. Repeating it is no error."""
         table, self.table = self.table, None
         if table is not None:
             table.remove(self)
 
     def take_body(self, count: int) -> bool:
-        """Whether so many more bytes of a stranger's body may be kept."""
+        """Whether this many more bytes of an unauthenticated request's body may be kept."""
         return self.authenticated or self.table is None or self.table.take_body(self, count)
 
     def release_body(self) -> None:
@@ -103,9 +103,9 @@ class _Network:
 
 
 class ConnectionTable:
-    """Every connection is added when it comes, identified when its client is known, and removed when it is gone.
+    """Counts every connection from its start to its end, and knows its client once that is identified.
 
-    One that is not identified, such as from a proxy that brings many clients, has no limit by address.
+    One that is not identified, such as from a proxy with many clients, has no limit by address.
     """
 
     def __init__(self, limits: ConnectionLimits) -> None:
@@ -121,7 +121,7 @@ class ConnectionTable:
         return len(self._strangers)
 
     def add(self, connection: Connection) -> None:
-        """Count a new connection, of which nothing but the peer is known. It may get a refusal, and is counted apart then."""
+        """Count a new connection, of which only the peer is known. It may get a refusal, and is counted apart then."""
         connection.table = self
         connection.refusal = self._room()
         if connection.refusal is None:
@@ -131,7 +131,7 @@ class ConnectionTable:
             self._count_refused(connection)
 
     def identify(self, connection: Connection) -> None:
-        """Count it against the address of its client, which is known by now. It may get a refusal."""
+        """Count it against the address of its client, once that is known. It may get a refusal."""
         if connection.refusal is not None or connection.table is None:
             return
         name = network_of(connection.client[0])
@@ -158,7 +158,7 @@ class ConnectionTable:
             metrics.connections_refused.labels(connection.refusal.reason).inc()
 
     def forget_stranger(self, connection: Connection) -> None:
-        """It is authenticated, or gone: it counts against no address any more."""
+        """Stop counting it against its address: it was authenticated, or has ended."""
         self._strangers.pop(connection, None)
         self.release_body(connection)
         network = self._networks.get(connection.network)
@@ -197,7 +197,7 @@ class ConnectionTable:
         connection.body_bytes = 0
 
     def _evict_one(self, strangers: dict[Connection, None], crowd: int) -> bool:
-        """Close the oldest stranger that is idle, for one that comes; False when there is none."""
+        """Close the oldest idle unauthenticated connection for a new one; False when there is none."""
         old = time.monotonic() - EVICTABLE_AFTER_SECONDS
         for connection in list(islice(strangers, EVICTION_CANDIDATES)):
             network = self._networks.get(connection.network)
@@ -210,7 +210,7 @@ class ConnectionTable:
 
 
 def mark_authenticated(request: HTTPConnection) -> None:
-    """The caller of this request is known: its connection is no stranger's any more."""
+    """Mark the connection of this request as authenticated."""
     connection: Connection | None = request.scope["state"].get("connection")
     if connection is not None:
         connection.authenticate()

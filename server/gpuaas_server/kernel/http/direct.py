@@ -1,4 +1,4 @@
-"""A hot path answered right behind the edge, without router, dependencies and exception middleware around it."""
+"""A hot path that is answered right behind the edge, without router, dependencies and exception middleware."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass

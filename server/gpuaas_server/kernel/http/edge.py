@@ -36,7 +36,7 @@ class Edge:
         streams: Callable[[str, str], bool] = lambda method, path: False,
         direct: DirectRoute | None = None,
     ) -> None:
-        """`streams` says of a method and a path that its body goes to a store as it comes, which has a limit of its own."""
+        """`streams` says which methods and paths send their body straight to a store, which has a limit of its own."""
         self._app = app
         self._max_body = max_body_bytes
         self._streams = streams
@@ -70,7 +70,7 @@ class Edge:
             correlation_id.reset(token)
 
     async def _open(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """A WebSocket is named like any request; what it carries is not looked at."""
+        """Name a WebSocket like any request. Its content is not inspected."""
         correlation, traceparent = _trace(dict(scope["headers"]))
         scope.setdefault("state", {}).update(correlation_id=correlation, traceparent=traceparent)
         token = correlation_id.set(correlation)
@@ -182,7 +182,7 @@ def is_local(request: Request) -> bool:
 
 
 def anonymous_actor(request: Request) -> Actor:
-    """Somebody of whom only the address is known."""
+    """The actor of an unauthenticated request: only the address is known."""
     state = request.scope["state"]
     return Actor(
         id="anonymous",

@@ -9,9 +9,9 @@ MOST_HOPS = 32
 
 
 class ForwardedClient:
-    """Wraps the application: `scope["client"]` becomes who the trusted proxies say that it is.
+    """Wraps the application and sets `scope["client"]` to the client that trusted proxies name.
 
-    The last address of the list that is no proxy's is believed: what stands before it was written by that client itself.
+    The last address of the list that is not a proxy's counts: the client itself wrote what stands before it.
     """
 
     def __init__(self, app: ASGIApp, trusted: Networks) -> None:

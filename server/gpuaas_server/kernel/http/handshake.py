@@ -1,11 +1,11 @@
-"""A WebSocket's opening request, as the gate wants to see it: headers, path, a method, and no body."""
+"""The opening request of a WebSocket, in the form that the gate needs: headers, path, a method, and no body."""
 
 from starlette.requests import HTTPConnection
 from starlette.websockets import WebSocket
 
 
 class Handshake(HTTPConnection):
-    """`method`: CONNECT unless the caller has signed another one. It is not a read: it opens a way in."""
+    """`method` is CONNECT unless the caller has signed another one. It never counts as a read: it opens access."""
 
     def __init__(self, socket: WebSocket, method: str = "CONNECT") -> None:
         super().__init__(socket.scope)

@@ -1,8 +1,8 @@
-"""Idempotency keys: the answer is stored in the transaction that did the work, so it is there exactly when the work is.
+"""Idempotency keys: the answer is stored in the transaction that did the work, so both exist or neither does.
 
-Same key and body: the same answer. Another body: 422. Still running: 409 (an advisory lock tells, nobody blocks).
-A refusal is an answer too: `KeyedRequest` stores it before it is sent, so that an attempt that was frozen on its way
-cannot wake up and do what a later attempt was refused. Decision 0007 goes through every interleaving.
+The same key and body get the same answer, another body 422, and a request that still runs 409 (an advisory lock tells;
+nobody blocks). A refusal is an answer too: `KeyedRequest` stores it before it is sent, so that a delayed attempt cannot do
+later what another attempt was refused. Decision 0007 goes through every interleaving.
 """
 
 import hashlib
@@ -52,7 +52,7 @@ class IdempotencyKey:
 
 @dataclass(frozen=True, slots=True)
 class StoredAnswer:
-    """What the first request under a key was answered, and every repetition of it is."""
+    """The answer to the first request under a key, which every repetition gets too."""
 
     status: int
     body: bytes
@@ -95,7 +95,7 @@ class _StoredKey:
 
 @dataclass(frozen=True, slots=True)
 class KeyLookup:
-    """The questions about a key, which have been sent; `recall` reads the answers."""
+    """The statements about a key, which have been sent; `recall` reads their answers."""
 
     key: IdempotencyKey
     locked: AsyncCursor[bool]
@@ -103,7 +103,7 @@ class KeyLookup:
 
 
 async def ask(tx: Tx, key: IdempotencyKey) -> KeyLookup:
-    """Take the key, if nobody has it, until the transaction ends; and look what is stored under it."""
+    """Take the key until the transaction ends, unless another request has it, and ask what is stored under it."""
     # Two statements, and in this order: the second one's snapshot is taken when the lock is held, so it shows what the
     # holder before us has committed. They travel together.
     locked = await execute_scalar(tx.connection, bool, "SELECT pg_try_advisory_xact_lock(%s)", (key.lock_number,))
@@ -159,7 +159,7 @@ def remember(tx: Tx, key: IdempotencyKey, answer: StoredAnswer, sealer: Sealer, 
 
 @dataclass(frozen=True, slots=True)
 class KeyedRequest:
-    """A request under an Idempotency-Key of a caller who is known."""
+    """A request with an Idempotency-Key of an authenticated caller."""
 
     platform: Platform
     owner: Actor
@@ -175,10 +175,10 @@ class KeyedRequest:
         return IdempotencyKey(self.owner.id, self.key, mark)
 
     async def settle_refusal(self, refusal: Response) -> Response:
-        """Store a refusal, and return what the caller is to be told.
+        """Store a refusal, and return the response for the caller.
 
-        The transaction that was refused is over, and so is its lock. If another attempt has been answered meanwhile, its
-        answer stands; if one is running, nobody knows yet (`idempotency_in_progress`).
+        The refused transaction is over, and so is its lock. If another attempt has been answered meanwhile, its answer stands;
+        if one is running, the outcome is open (`idempotency_in_progress`).
         """
         answer = StoredAnswer(refusal.status_code, bytes(refusal.body), None)
         key = await self.identity()

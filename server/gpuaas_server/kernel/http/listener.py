@@ -1,7 +1,7 @@
-"""Listening sockets: connections are counted when they come, and get their client's address before TLS and HTTP begin.
+"""Listening sockets: each connection is counted, and gets its client's address, before TLS and HTTP begin.
 
-Connections are taken by hand instead of by the loop's own server, since that one knows nothing of a connection until its
-TLS handshake is over, has no place for PROXY headers, and when files run out neither serves nor says so.
+Connections are accepted here and not by the loop's own server: that one does not know a connection until its TLS handshake is
+over, has no place for PROXY headers, and reports nothing when it runs out of files.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ class Entrance:
 
 
 class Acceptor:
-    """Takes connections from one listening socket; `server.close()` and `wait_closed()` are what uvicorn calls at the end."""
+    """Accepts the connections of one listening socket. uvicorn calls `server.close()` and `wait_closed()` at the end."""
 
     def __init__(self, sock: socket.socket, entrance: Entrance, server: "Listener") -> None:
         self._sock = sock
@@ -84,7 +84,7 @@ class Acceptor:
                 self._take(sock, peer)
 
     def _cut_one_off(self, error: OSError) -> bool:
-        """No file is left for the connection: it is closed by the spare one, so that its client need not wait for nothing."""
+        """Close a connection for which no file is left by way of the spare one, so that its client need not wait."""
         metrics.connections_refused.labels("out_of_files").inc()
         if time.monotonic() - self._complained_at > COMPLAINT_SECONDS:
             self._complained_at = time.monotonic()
@@ -158,7 +158,7 @@ class Acceptor:
 
 
 def _cut_off(sock: socket.socket, connection: Connection) -> None:
-    """End it without a word, and without the kernel keeping anything of it."""
+    """Reset the connection: nothing is sent, and the kernel keeps nothing of it."""
     connection.evict = None
     connection.close()
     with suppress(OSError):
@@ -175,7 +175,7 @@ class Listener(uvicorn.Server):
         self._ending = asyncio.Event()
 
     def end(self) -> None:
-        """Take nothing new, let what runs end."""
+        """Accept nothing new, and let running requests end."""
         self.should_exit = True
         self._ending.set()
 
@@ -188,7 +188,7 @@ class Listener(uvicorn.Server):
         self.started = True
 
     async def main_loop(self) -> None:
-        """As uvicorn's, which looks ten times a second whether it is to end; this one is told."""
+        """Wait until told to end. uvicorn's own loop looks ten times a second."""
         while not await self.on_tick(0):
             with suppress(TimeoutError):
                 async with asyncio.timeout(DATE_SECONDS):

@@ -1,7 +1,7 @@
-"""How a request came, as audit rows say it: by which kind of client, and what that calls itself.
+"""The source of a request, as audit rows name it: the kind of client, and the name it gives itself.
 
-A source is what the credential shows (a browser's cookie, a node's key) or, for tokens, what the client declares in
-`User-Agent`, limited to the clients that we know. Whoever writes a client of their own is `api`.
+The credential shows the source (a browser's cookie, a node's key); for tokens the client declares it in `User-Agent`, which
+counts for known clients only. Any other client is `api`.
 """
 
 from fastapi import Request
@@ -12,7 +12,7 @@ _BROWSER_SESSION = "/auth/session"
 
 
 def user_agent(request: Request) -> str:
-    """Bounded, and with nothing in it that a terminal or a log would act on."""
+    """The User-Agent, bounded, and without anything that a terminal or a log would act on."""
     text = request.headers.get("user-agent", "")[:MOST_USER_AGENT]
     if text.isascii() and text.isprintable():
         return text
@@ -20,7 +20,7 @@ def user_agent(request: Request) -> str:
 
 
 def token_source(request: Request) -> str:
-    """Of a request with a token, or with nothing yet: what the client says that it is, if we know such a client."""
+    """The source of a request with a token, or with none yet: what the client declares, if the client is known."""
     said = request.headers.get("user-agent", "")
     for prefix, source in _DECLARED.items():
         if said.startswith(prefix):
@@ -29,5 +29,5 @@ def token_source(request: Request) -> str:
 
 
 def cookie_source(request: Request) -> str:
-    """Of a request by a signed-in caller: a cookie is the console's, whatever the browser calls itself."""
+    """The source of a signed-in caller's request: a cookie is the console's, whatever the browser calls itself."""
     return token_source(request) if "authorization" in request.headers else "console"

@@ -1,4 +1,4 @@
-"""Calls from here to another service. httpx is loaded by the first of them: it would be a tenth of every start."""
+"""Calls to other services. The first call loads httpx, which would be a tenth of every start."""
 
 import ssl
 from collections.abc import AsyncIterator, Mapping
@@ -12,7 +12,7 @@ CONNECT_SECONDS = 5.0
 
 
 class CallFailed(OSError):
-    """No answer, or half of one. The text names the kind of failure only: a message may quote what was sent."""
+    """There was no complete answer. The text names the kind of failure only: a message may quote what was sent."""
 
 
 @asynccontextmanager

@@ -1,4 +1,4 @@
-"""Cursor pagination: a page names the place after its last item; ids sort by time, so the id is the place."""
+"""Cursor pagination: ids sort by time, so the id of the last item is the cursor of the next page."""
 
 from collections.abc import Sequence
 from typing import Annotated, Generic, TypeVar
@@ -22,7 +22,7 @@ class Page(BaseModel, Generic[Item]):
 
     @classmethod
     def of(cls, rows: Sequence[Item], limit: int) -> "Page[Item]":
-        """Queries ask for limit + 1 rows: the extra one says that there is a next page."""
+        """Make a page. Queries ask for limit + 1 rows: the extra one says that there is a next page."""
         items = list(rows[:limit])
         last: str | None = items[-1].id if len(rows) > limit else None  # type: ignore[attr-defined]
         return cls(items=items, next_cursor=last)

@@ -90,7 +90,7 @@ def _from_http(error: HTTPException) -> Problem:
 
 
 def _methods(request: Request) -> list[str]:
-    """What the path does offer; the framework names only the first route's methods."""
+    """The methods that the path offers; the framework names only the first route's."""
     routes = request.app.router.routes
 
     def offered(method: str) -> bool:
@@ -101,9 +101,9 @@ def _methods(request: Request) -> list[str]:
 
 
 async def _tell_gate(request: Request, problem: Problem) -> None:
-    """Here, since every verb of every noun ends here when it refuses, and its transaction is over.
+    """Tell the gate of a refusal. Every verb of every noun ends here when it refuses, and its transaction is over.
 
-    The caller gets the refusal either way; a denial that could not be written is in the log.
+    The caller gets the refusal either way; a denial that could not be recorded is in the log.
     """
     admitted = request.scope["state"].get("admitted")
     if admitted is None:
@@ -208,5 +208,5 @@ _EVERY_CALL = (
 
 
 def problem_responses(*codes: str) -> dict[int | str, dict[str, object]]:
-    """What any authorised call may answer, and the codes that are the endpoint's own."""
+    """The `responses=` of an endpoint: what any authorised call may answer, and its own codes."""
     return declared(*_EVERY_CALL, *codes)

@@ -1,7 +1,7 @@
-"""HTTP/1.1 with bounds: how large, how many and how slow what a client sends may be, before anybody looks at it.
+"""HTTP/1.1 with bounds: how large, how many and how slow the parts of a request may be, before the application sees it.
 
-uvicorn's protocol has none. A request that comes whole, as nearly all do, costs a few comparisons more; timers run only
-while one is incomplete. What is refused gets a problem document where an answer is still possible, and the connection ends.
+uvicorn's protocol has none. A request that arrives whole, as nearly all do, costs a few comparisons more; timers run only
+while one is incomplete. A refused request gets a problem document if an answer is still possible, and the connection ends.
 """
 
 import ssl
@@ -159,7 +159,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
             self._upgrade()
 
     def _feed(self, data: bytes) -> bytes:
-        """Parse what is there, of a header no more than it may have. The rest is returned."""
+        """Parse what has arrived, of a header no more than is allowed. The rest is returned."""
         room = self._bounds.header_bytes - self._header_bytes
         piece = data if len(data) <= room or self._phase == _BODY else data[:room]
         began_in, self._begun, self._feeding, payload = self._phase, 0, len(piece), self._payload
@@ -186,7 +186,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
             self._start_timer(_HEADER, self._bounds.header_seconds, self._header_late)
 
     def _look_at_framing(self, count: int, is_dry: bool) -> None:
-        """Chunk extensions and trailers are read by nobody, and have no end of their own."""
+        """Refuse chunk extensions and trailers: nobody reads them, and they have no bound."""
         self._framed += count
         self._dry = self._dry + count if is_dry else 0
         most = count + self._bounds.header_bytes
@@ -224,7 +224,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         super().on_headers_complete()
 
     def _measure(self) -> None:
-        """A short request has no long field; of others each is looked at."""
+        """Check the length of each header field, unless the whole request is short."""
         if len(self.url) > LONGEST_TARGET:
             raise _RequestRefused(TARGET_TOO_LONG)
         sizes = [len(name) + len(value) + 4 for name, value in self.headers]
@@ -285,7 +285,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
             self._refuse(HEADER_LATE)
 
     def _look_at_progress(self) -> None:
-        """Who is slow is closed; who waits for us is not: for a slow disk, or for the word to go on."""
+        """Close a connection whose client is too slow, unless it is the client who waits for us."""
         enough = self._payload - self._payload_seen >= BODY_BYTES_A_SECOND * self._bounds.body_seconds
         self._payload_seen = self._payload
         cycle = self.cycle
@@ -311,7 +311,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._write_timer = self.loop.call_later(2 * self._bounds.body_seconds, self._look_at_writing, size)
 
     def _look_at_writing(self, before: int) -> None:
-        """Who reads nothing of an answer for so long is gone, or wants to hold it."""
+        """Close a connection whose client has read nothing of the answer for too long."""
         size = self.transport.get_write_buffer_size()
         if size >= before:
             metrics.connections_refused.labels("answer_unread").inc()
@@ -327,7 +327,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
     # Refusing
 
     def _refuse(self, refusal: Refusal, count: bool = True) -> None:
-        """Answer if the answer's turn has come, and end the connection."""
+        """Answer if no earlier answer is due, and end the connection."""
         self._ended = True
         self._stop_timer()
         self._unset_keepalive_if_required()
@@ -344,13 +344,13 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._linger()
 
     def _may_answer(self) -> bool:
-        """Not while the answer to an earlier request is owed, nor once an answer to this one has begun."""
+        """Whether an answer can be sent: no earlier request waits for its own, and none to this one has begun."""
         if self._phase == _BODY:
             return not self.pipeline and not self.cycle.response_started
         return not self._is_answering()
 
     def _linger(self) -> None:
-        """Closed at once with bytes unread, the kernel would reset the connection, and the answer would be lost."""
+        """Keep the connection for a moment: closed with bytes unread, it would be reset, and the answer would be lost."""
         self.flow.pause_reading()
         if self.transport.can_write_eof():
             self.transport.write_eof()

@@ -1,4 +1,4 @@
-"""The PROXY protocol, versions 1 and 2: a load balancer says at the start of a connection whose it is.
+"""The PROXY protocol, versions 1 and 2: a load balancer names the client at the start of a connection.
 
 Only the bytes of the header are taken from the socket, so that TLS or HTTP begins right behind it.
 """
@@ -21,11 +21,11 @@ Client = tuple[str, int]
 
 
 class ProxyHeaderInvalid(Exception):
-    """The connection does not begin with a PROXY header, or with one that cannot be believed."""
+    """The connection does not begin with a valid PROXY header."""
 
 
 async def read_proxy_header(sock: socket.socket) -> Client | None:
-    """The client that the balancer speaks for; None when it speaks for itself, such as to ask for our health."""
+    """The client that the balancer names; None when the connection is its own, such as a health check."""
     start = await _exactly(sock, len(SIGNATURE))
     if start == SIGNATURE:
         return await _read_block(sock)
@@ -60,7 +60,7 @@ async def _exactly(sock: socket.socket, count: int) -> bytes:
 
 
 def parse_line(line: bytes) -> Client | None:
-    """Version 1, without its line end: PROXY TCP4 <source> <destination> <source port> <destination port>."""
+    """Parse version 1, without its line end: PROXY TCP4 <source> <destination> <source port> <destination port>."""
     words = line.split(b" ")
     if words[:2] == [b"PROXY", b"UNKNOWN"]:
         return None
@@ -82,7 +82,7 @@ def _port(word: bytes) -> int:
 
 
 def parse_block(command: int, family: int, block: bytes) -> Client | None:
-    """Version 2, what follows its signature. Additional fields behind the addresses are left alone."""
+    """Parse version 2, behind its signature. Additional fields behind the addresses are ignored."""
     if command == _LOCAL:
         return None
     if command != _PROXY:

@@ -14,7 +14,7 @@ class Body(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _whole_numbers(cls, data: object) -> object:
-        """JSON has one kind of number: 8.0 is the integer 8, as JSON Schema says too."""
+        """Accept 8.0 as the integer 8: JSON has one kind of number, as JSON Schema says too."""
         return {name: _whole(value) for name, value in data.items()} if isinstance(data, dict) else data
 
 
@@ -41,7 +41,7 @@ Reason = Annotated[
 
 
 def _spelled_out(value: object) -> object:
-    """A bare number would be taken for seconds since 1970, which the contract does not say and nobody means."""
+    """Refuse a bare number: it would be taken for seconds since 1970, which the contract does not say."""
     if isinstance(value, int | float) or (isinstance(value, str) and not re.match(r"\d{4}-\d{2}-\d{2}", value)):
         raise ValueError("a date begins like 2026-01-31")
     return value
@@ -66,5 +66,5 @@ AllowedActions = Annotated[
 
 
 def examples(*bodies: JsonDict) -> ConfigDict:
-    """For `model_config`: bodies as people write them, shown in the contract and held against the schema by a test."""
+    """Examples for `model_config`: bodies as people write them. The contract shows them, and a test checks them."""
     return ConfigDict(json_schema_extra={"examples": [*bodies]})

@@ -1,6 +1,6 @@
-"""Answers that go on for long: watches, long polls and terminals. Each caller, project and tenant may have so many at once.
+"""Streams: watches, long polls and terminals. Each caller, project and tenant may have a limited number of them.
 
-Counted in each api process by itself: with several, a caller may have as many at each. Node agents are not callers here.
+Each api process counts for itself: with several, a caller may have as many at each. Node agents are not counted.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ RETRY_SECONDS = "5"
 
 @dataclass(frozen=True, slots=True)
 class StreamOwner:
-    """Against whom a stream counts; an empty id is no limit. People of the platform have no tenant of their own."""
+    """Against whom a stream counts; an empty id has no limit. Users of the platform have no tenant."""
 
     caller_id: str
     project_id: str
@@ -31,14 +31,14 @@ class StreamOwner:
 
 @dataclass(slots=True)
 class StreamLimits:
-    """How many streams there are, and may be. One for each api process."""
+    """Counts the streams of one api process against their limits."""
 
     settings: Settings
     _open: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     @contextmanager
     def opened(self, owner: StreamOwner, kind: str) -> Iterator[None]:
-        """While the stream lives. Problem `too_many_streams` when one of its owners has too many."""
+        """Count a stream while it lives. It raises `too_many_streams` when one of its owners has too many."""
         counted = self._counted(owner)
         for (what, identifier), limit in counted:
             if self._open[what, identifier] >= limit:
@@ -79,7 +79,7 @@ def _too_many(what: str, limit: int) -> Problem:
 
 
 class LimitedStream(StreamingResponse):
-    """A streaming answer that counts while it is sent, and not when it never begins."""
+    """A streaming answer that counts only while it is sent."""
 
     def __init__(
         self, content: AsyncIterable[bytes], media_type: str, limits: StreamLimits, owner: StreamOwner, kind: str

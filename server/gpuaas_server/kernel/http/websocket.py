@@ -1,4 +1,4 @@
-"""WebSockets with bounds: not a frame is read before the application has let the caller in."""
+"""WebSockets with bounds: no frame is read before the application has admitted the caller."""
 
 from asyncio import AbstractEventLoop
 from asyncio.transports import BaseTransport
@@ -13,7 +13,7 @@ from gpuaas_server.kernel.http.connections import Connection
 
 
 class BoundedWebSocketProtocol(WebSocketsSansIOProtocol):
-    """What an HTTP connection becomes by an upgrade; the connection comes along in the state."""
+    """The protocol of a connection after its upgrade. The connection comes along in the state."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class BoundedWebSocketProtocol(WebSocketsSansIOProtocol):
             self.transport.pause_reading()
 
     def pause_writing(self) -> None:
-        """Who does not read our answers to pings is not read either: they would pile up here."""
+        """Stop reading from a client that does not read our answers to its pings: they would pile up here."""
         super().pause_writing()
         if not self.read_paused and not self._connection.authenticated:
             self.read_paused = True
