@@ -187,7 +187,7 @@ RULES: dict[str, Rule] = {
     "ssh_grant_create": _USE_ALLOCATIONS,
     "ssh_grant_delete": Rule(Level.PROJECT, _PROJECT_USERS, "allocations:write", while_disabled=True),
     "terminal_open": _USE_TERMINALS,
-    "terminal_stream": _USE_TERMINALS,  # and only by who opened it: see terminals/watching.py
+    "terminal_stream": _USE_TERMINALS,  # and only by who opened it: see terminals/viewer.py
     "terminal_list": Rule(Level.PROJECT, _PROJECT_USERS | {PROJECT_VIEWER}, "allocations:read"),
     "terminal_close": Rule(
         Level.PROJECT, _PROJECT_USERS, "allocations:write", while_disabled=True, own_only=_OWN_TERMINALS
