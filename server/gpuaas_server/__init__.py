@@ -1,3 +1,3 @@
-"""The gpuaas control plane: api and worker over PostgreSQL. Rooms are nouns; `kernel` and `work` serve them all."""
+"""The gpuaas control plane: api and worker over PostgreSQL. Each folder is a noun; all of them use `kernel` and `work`."""
 
 __version__ = "0.1.0"

@@ -1,4 +1,4 @@
-"""The api application: every room's router, the gate, the edge, health, metrics and the offline API reference."""
+"""The api application: every noun's router, the gate, the edge, health, metrics and the offline API reference."""
 
 from functools import cache
 from importlib.util import find_spec
@@ -53,8 +53,8 @@ from gpuaas_server.wiring import connect_hooks
 DESCRIPTION = """GPU allocations, and apps launched into them. Errors are RFC 9457 problem documents with a stable `code`;
 every POST takes an `Idempotency-Key`; every answer carries `X-Correlation-ID`."""
 
-# The router tries routes one after the other, so the rooms that are called most come first.
-ROOMS = (
+# The router tries routes one after the other, so the nouns that are called most come first.
+NOUNS = (
     allocations,
     host_reports,
     agent_endpoints,
@@ -121,8 +121,8 @@ async def metrics(request: Request) -> Response:
 def _routes() -> tuple[BaseRoute, ...]:
     """What a route takes and gives is worked out once, whichever platforms are served by it."""
     joined = APIRouter(generate_unique_id_function=lambda route: route.name)
-    for room in ROOMS:
-        joined.include_router(room.router, prefix="/api/v1")
+    for noun in NOUNS:
+        joined.include_router(noun.router, prefix="/api/v1")
     joined.include_router(identity.well_known)
     joined.include_router(status_router)
     return tuple(joined.routes)

@@ -190,9 +190,9 @@ def _may_while_disabled(principal: Principal, action: str) -> bool:
 
 
 def _caller(principal: Principal, target: CallTarget) -> Caller:
-    held = principal.roles_at(target.tenant_id, target.project_id) if target.tenant_id else principal.everywhere
+    roles = principal.roles_at(target.tenant_id, target.project_id) if target.tenant_id else principal.everywhere
     roles_in = partial(principal.roles_at, target.tenant_id or None)
-    return Caller(principal.id, target.tenant_id, target.project_id or "", held, principal.apps, roles_in)
+    return Caller(principal.id, target.tenant_id, target.project_id or "", roles, principal.apps, roles_in)
 
 
 def _actor(request: Request, principal: Principal) -> Actor:

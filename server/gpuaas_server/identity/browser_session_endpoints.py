@@ -35,8 +35,8 @@ async def auth_session_create(body: PasswordGrant, call: Annotated[Call, admitte
     """
     public_url = call.platform.settings.public_url
     cookies.refuse_foreign_origin(call.request, public_url)
-    held = CookieSecret.of(call.request)
-    session, secret = await browser_sessions.auth_session_create(call.platform, call.actor, body, held)
+    previous = CookieSecret.of(call.request)
+    session, secret = await browser_sessions.auth_session_create(call.platform, call.actor, body, previous)
     return cookies.set_cookie(reply(session), secret, cookies.is_secure(call.request, public_url))
 
 

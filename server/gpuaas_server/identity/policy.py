@@ -318,14 +318,14 @@ def decide(
         return Verdict.ALLOWED
     if principal is None:
         return Verdict.UNAUTHENTICATED
-    held = _held(principal, rule.level, tenant_id, project_id)
-    if rule.grants & held:
+    granted = _grants_of(principal, rule.level, tenant_id, project_id)
+    if rule.grants & granted:
         return Verdict.ALLOWED
     hides = rule.level in (Level.TENANT, Level.PROJECT)
-    return Verdict.HIDDEN if hides and not held else Verdict.FORBIDDEN
+    return Verdict.HIDDEN if hides and not granted else Verdict.FORBIDDEN
 
 
-def _held(principal: Principal, level: Level, tenant_id: str | None, project_id: str | None) -> frozenset[str]:
+def _grants_of(principal: Principal, level: Level, tenant_id: str | None, project_id: str | None) -> frozenset[str]:
     if level is Level.PROJECT:
         return principal.roles_at(tenant_id, project_id) if project_id is not None else frozenset()
     if level is Level.TENANT:

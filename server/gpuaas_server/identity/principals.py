@@ -9,15 +9,15 @@ from gpuaas_server.kernel.database import PLATFORM, Scope
 
 NOTHING: frozenset[str] = frozenset()
 
-# Held by every person, and by every service account; the other roles are given by a binding.
+# Every user and every service account has one of these roles; the others are given by a binding.
 USER = "user"
 SERVICE_ACCOUNT = "service_account"
 
-# Work for the access room: the subject may no longer log in anywhere (disabled, or out of the tenant's administration).
+# Work for `access`: the subject may no longer log in anywhere (disabled, or out of the tenant's administration).
 ACCESS_END = "access_end"
 # Work for whoever leases operations to controllers: this service account may have lost an app, its scope, or everything.
 CONTROLLER_LEASES_END = "controller_leases_end"
-# Work for the access room: the subject is a user that was deleted, whose stored SSH keys go too.
+# Work for `access`: the subject is a user that was deleted, whose stored SSH keys go too.
 SSH_KEYS_DELETE = "ssh_keys_delete"
 
 
@@ -46,7 +46,7 @@ class Principal:
     platform_roles: frozenset[str]
     tenant_roles: frozenset[str]
     project_roles: Mapping[str, frozenset[str]]
-    tenant_admin_roles: frozenset[str]  # what is held in every project of the tenant
+    tenant_admin_roles: frozenset[str]  # roles in every project of the tenant
     everywhere: frozenset[str]
     database_scope: Scope
     apps: frozenset[str] = NOTHING  # slugs of the apps that a service account is the controller of
@@ -124,7 +124,7 @@ class ServiceAccountState:
 
 
 def service_account_principal(account: ServiceAccountState) -> Principal:
-    held = account.scopes | {SERVICE_ACCOUNT}
+    grants = account.scopes | {SERVICE_ACCOUNT}
     return Principal(
         id=account.id,
         kind=SERVICE_ACCOUNT,
@@ -138,9 +138,9 @@ def service_account_principal(account: ServiceAccountState) -> Principal:
         apps=account.app_slugs,
         platform_roles=NOTHING,
         tenant_roles=NOTHING,
-        project_roles={account.project_id: held},
+        project_roles={account.project_id: grants},
         tenant_admin_roles=NOTHING,
-        everywhere=held,
+        everywhere=grants,
         database_scope=Scope(account.tenant_id),
         expires_at=account.expires_at,
         live_keys=account.keys,

@@ -54,7 +54,7 @@ class BindingState:
 
 @dataclass(frozen=True, slots=True)
 class MemberRow:
-    """A user with the role held in one place."""
+    """A user with their role in one place."""
 
     id: str
     email: str

@@ -32,7 +32,7 @@ class Level(Enum):
     """Where an action happens: this decides which roles count, and whether a refusal hides the place."""
 
     PUBLIC = "public"
-    AGENT = "agent"  # admitted by the nodes room, by the node's own key
+    AGENT = "agent"  # admitted by nodes/gate.py, by the node's own key
     SIGNED_IN = "signed_in"
     PLATFORM = "platform"
     TENANT = "tenant"  # tenant_id is in the path

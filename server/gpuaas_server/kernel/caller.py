@@ -15,7 +15,7 @@ class Caller:
     id: str = ""
     tenant_id: str = ""  # of the project or tenant in the path; empty for platform paths
     project_id: str = ""  # in the path; empty where there is none
-    roles: frozenset[str] = frozenset()  # held in that place; a service account holds its scopes like roles
+    roles: frozenset[str] = frozenset()  # in that place; a service account has its scopes like roles
     apps: frozenset[str] = frozenset()  # slugs of the apps that a service account is the controller of
     # What the caller holds in another project of the tenant, for the few verbs that reach into a second one.
     roles_in: Callable[[str], frozenset[str]] = _no_roles

@@ -11,7 +11,7 @@ work_items = sa.Table(
     sa.Column("kind", sa.Text, nullable=False),
     sa.Column("subject", text_id(), nullable=False),
     sa.Column("run_at", Timestamp, nullable=False),
-    # How often somebody asked for attention: a wish that arrives while the row is leased is not lost.
+    # How often work was requested: a request that arrives while the row is leased is not lost.
     sa.Column("wanted", sa.BigInteger, nullable=False, server_default="1"),
     sa.Column("attempts", sa.Integer, nullable=False, server_default="0"),
     # The fencing token: grows with each lease; whoever holds an older one can change nothing.

@@ -166,15 +166,15 @@ async def test_the_database_offers_nodes_in_the_order_of_the_pure_scheduler(plat
 async def _schedule_and_release(platform: Platform, fleet: Fleet, seed: int, rounds: int) -> None:
     """One scheduler among many: claims and gives back at random."""
     chance = random.Random(seed)
-    held: list[tuple[str, int]] = []
+    claimed: list[tuple[str, int]] = []
     for _ in range(rounds):
-        if held and chance.random() < 0.45:
-            await give_back(platform, *held.pop(chance.randrange(len(held))))
+        if claimed and chance.random() < 0.45:
+            await give_back(platform, *claimed.pop(chance.randrange(len(claimed))))
             continue
         whole = chance.random() < 0.2
         size, count = (8, 1) if whole else (chance.choice([1, 2, 4]), chance.choice([1, 1, 3]))
         try:
-            held += [(i, size) for i, _ in await claim(platform, fleet.request(size, count, whole))]
+            claimed += [(i, size) for i, _ in await claim(platform, fleet.request(size, count, whole))]
         except Problem as refused:
             assert refused.code in ("no_capacity", "capacity_fragmented", "capacity_blocked")
 

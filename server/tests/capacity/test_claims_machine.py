@@ -81,7 +81,7 @@ class ClaimsMachine(RuleBasedStateMachine):
         self.name = self.databases.create()
         self.scratch = tempfile.TemporaryDirectory()
         self.platform: Platform = self.loop.run(self._open())
-        self.held: dict[str, int] = {}  # allocation → GPUs
+        self.claimed: dict[str, int] = {}  # allocation → GPUs
         self.blocked: set[str] = set()
         self.cordoned: set[str] = set()
         self.disabled: set[str] = set()
@@ -109,8 +109,8 @@ class ClaimsMachine(RuleBasedStateMachine):
         self.loop.run(self._race(batch, releases))
 
     async def _race(self, batch: list[RequestTerms], releases: int) -> None:
-        leaving = [a for a in sorted(self.held) if a not in self.blocked][:releases]
-        gone = [give_back(self.platform, a, self.held.pop(a)) for a in leaving]
+        leaving = [a for a in sorted(self.claimed) if a not in self.blocked][:releases]
+        gone = [give_back(self.platform, a, self.claimed.pop(a)) for a in leaving]
         asking = [self._ask(*terms) for terms in batch]
         await asyncio.gather(*asking, *gone)
 
@@ -121,7 +121,7 @@ class ClaimsMachine(RuleBasedStateMachine):
             assert refused.code in REFUSALS, refused
             return
         assert len(placed) == count
-        self.held.update({allocation: size for allocation, _ in placed})
+        self.claimed.update({allocation: size for allocation, _ in placed})
 
     @rule(index=st.integers(0, NODES - 1), batch=batches)
     def cordon_or_uncordon_amid_claims(self, index: int, batch: list[RequestTerms]) -> None:
@@ -165,9 +165,9 @@ class ClaimsMachine(RuleBasedStateMachine):
 
     @rule(choice=st.integers(0, 99), proven=st.booleans())
     def block_or_prove_a_cleanup(self, choice: int, proven: bool) -> None:
-        if not self.held:
+        if not self.claimed:
             return
-        allocation = sorted(self.held)[choice % len(self.held)]
+        allocation = sorted(self.claimed)[choice % len(self.claimed)]
         status = "cleaning" if proven else "cleanup_blocked"
         (self.blocked.discard if proven else self.blocked.add)(allocation)
         self.loop.run(self._change(lambda tx: service.slots_mark(tx, allocation, status, "as the model says")))
@@ -195,7 +195,7 @@ class ClaimsMachine(RuleBasedStateMachine):
                 " WHERE c.released_at IS NULL GROUP BY c.allocation_id",
             )
         )
-        assert {row["allocation_id"]: row["gpus"] for row in claimed} == self.held
+        assert {row["allocation_id"]: row["gpus"] for row in claimed} == self.claimed
 
     @invariant()
     def what_fits_is_granted_and_what_does_not_is_refused(self) -> None:

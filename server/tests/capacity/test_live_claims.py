@@ -1,4 +1,4 @@
-"""What is held is never on offer: stale index rows, GPUs that join a taken node, claims that come too late."""
+"""What is claimed is never offered: stale index rows, GPUs that join a taken node, claims that come too late."""
 
 import asyncio
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A password is hashed for tens of milliseconds: no connection of the pool, and so no lock, is held meanwhile."""
+"""A password is hashed for tens of milliseconds: no connection of the pool, and so no lock, is in use meanwhile."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,12 +14,12 @@ NEW = "a quiet otter counts ferries"
 async def test_nobody_holds_a_connection_while_a_password_is_hashed(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    held: list[int] = []
+    connections: list[int] = []
     run = passwords.queue.run
 
     async def counted(trusted: bool, work: Callable[..., Any], *arguments: str) -> Any:
         stats = world.platform.database._pool.get_stats()
-        held.append(int(stats["pool_size"]) - int(stats["pool_available"]))
+        connections.append(int(stats["pool_size"]) - int(stats["pool_available"]))
         return await run(trusted, work, *arguments)
 
     monkeypatch.setattr(passwords.queue, "run", counted)
@@ -31,5 +31,7 @@ async def test_nobody_holds_a_connection_while_a_password_is_hashed(
     changed = await bob.call("POST", "/me/password", json={"current_password": PASSWORD, "new_password": NEW})
     assert changed.is_success, changed.text
     await administrators.reset_admin(world.platform, None)
-    assert len(held) == 8, "two are made and sign in, one is reset, one is proven and changed, and an administrator's"
-    assert held == [0] * len(held)
+    assert len(connections) == 8, (
+        "two are made and sign in, one is reset, one is proven and changed, and an administrator's"
+    )
+    assert connections == [0] * len(connections)

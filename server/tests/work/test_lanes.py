@@ -66,14 +66,14 @@ def test_nobody_takes_a_slot_while_another_tenant_that_has_fewer_waits(
     running = data.draw(running_of(capacity))
     chosen = choose(waiting, running, capacity)
     taken = {one.id for some in chosen.values() for one in some}
-    held = running + Counter((one.lane, one.flow) for some in chosen.values() for one in some)
+    busy = running + Counter((one.lane, one.flow) for some in chosen.values() for one in some)
     for lane, some in chosen.items():
         for other in {one.flow for one in waiting if one.lane is lane and one.id not in taken}:
             limit = capacity.flow_limit.get(lane)
-            if other and limit is not None and held[lane, other] >= limit:
+            if other and limit is not None and busy[lane, other] >= limit:
                 continue
             for winner in {one.flow for one in some} - {other}:
-                assert held[lane, winner] <= held[lane, other] + 1
+                assert busy[lane, winner] <= busy[lane, other] + 1
 
 
 def test_images_of_one_tenant_leave_slots_for_everything_else() -> None:

@@ -1,4 +1,4 @@
-"""Leases: one owner at a time, fencing, no lost wishes, take-over of lapsed ones."""
+"""Leases: one owner at a time, fencing, no lost requests, take-over of lapsed ones."""
 
 import asyncio
 from contextlib import suppress
