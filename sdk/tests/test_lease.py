@@ -16,7 +16,6 @@ from gpuaas_sdk.controller.replica import no_step_hook
 from gpuaas_sdk.generated.models import ClaimedOperation
 from gpuaas_sdk.reader import read
 
-
 OPERATION = {"id": "opr_1", "instance_id": "ins_1", "kind": "deploy", "status": "claimed", "parameters": {}}
 # The answer to every call: an operation, and a renewed lease.
 ANSWER = {**OPERATION, "cancel_requested": False}

@@ -24,8 +24,8 @@ def connect_hooks() -> None:
     )
     allocation_hooks.connect(
         AllocationHooks(
-            ask_members_to_leave=instances.allocation_wants_release,
-            has_members=instances.allocation_guests,
+            ask_members_to_leave=instances.ask_members_to_leave,
+            has_members=instances.allocation_has_members,
             host_gone=_host_gone,
             hosts_changed=instances.hosts_changed,
             grant_stored_keys=access.grants_create_from_keys,

@@ -1,4 +1,4 @@
-"""What happens to members when the allocation below them goes, and what must happen before it may."""
+"""Members follow their allocations: they leave before a release, and are lost with a host."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -13,13 +13,13 @@ from gpuaas_server.kernel.failures import failure
 from gpuaas_server.work import leases
 
 
-async def allocation_guests(connection: Connection, allocation_id: str) -> bool:
-    """Whether something still has to leave the allocation: an operation works there, or will."""
+async def allocation_has_members(connection: Connection, allocation_id: str) -> bool:
+    """Say whether a member still has to leave the allocation."""
     return await member_queries.allocation_in_use(connection, allocation_id)
 
 
-async def allocation_wants_release(tx: Tx, allocation_id: str) -> bool:
-    """The release was asked for: what runs there is asked to go. Whether there is something to wait for."""
+async def ask_members_to_leave(tx: Tx, allocation_id: str) -> bool:
+    """Ask the members on an allocation that is to be released to leave; say whether there is one to wait for."""
     waits = False
     for instance_id in await member_queries.instances_on_allocation(tx.connection, allocation_id):
         locked = await lock_any_instance(tx, instance_id)
@@ -36,7 +36,7 @@ async def allocation_wants_release(tx: Tx, allocation_id: str) -> bool:
 
 
 async def hosts_changed(tx: Tx, allocation_ids: Sequence[str]) -> None:
-    """A host was lost, came back, or is reported as broken: health is derived anew from what is known of it."""
+    """Derive the health of instances anew after hosts were lost, came back, or were reported as broken."""
     rows = await member_queries.instances_on_allocations(tx.connection, allocation_ids)
     of_tenant: dict[str, list[str]] = defaultdict(list)
     for row in rows:
@@ -46,7 +46,7 @@ async def hosts_changed(tx: Tx, allocation_ids: Sequence[str]) -> None:
 
 
 async def allocation_ended(tx: Tx, allocation_id: str, reason: str) -> None:
-    """Released or failed: the host is wiped or lost, and the members there with it."""
+    """Mark the members on an allocation that was released or failed as lost: its host is wiped or gone."""
     for instance_id in await member_queries.instances_on_allocation(tx.connection, allocation_id):
         locked = await lock_any_instance(tx, instance_id)
         if locked is not None:

@@ -92,7 +92,7 @@ async def operation_complete(
     await operations.schedule(tx, [operation_id], deadline)
     locked, operation = await lock_operation(tx, project_id, operation_id, identity.bound_apps(caller))
     operations.require_lease(tx.actor, tx.now, operation, operation_id, body.lease_token)
-    _take_members(locked, operation, body.members)
+    _apply_member_reports(locked, operation, body.members)
     if body.runtime is not None:
         locked.change(runtime=body.runtime)
     if body.access_bundle is not None:
@@ -119,7 +119,7 @@ async def operation_fail(tx: Tx, caller: Caller, project_id: str, operation_id: 
     told = body.failure
     next_step = told.next_step or "Read the steps; correct what they name, and ask for it again."
     reason = Failure(told.code, told.message, next_step, told.retryable)
-    _take_members(locked, operation, body.members, reason.document())
+    _apply_member_reports(locked, operation, body.members, reason.document())
     await operations.keep_steps(tx, operation, body.steps)
     status = "cancelled" if operation.cancel_requested_at is not None else "failed"
     ended = await finish_operation(locked, operation, status, reason)
@@ -150,7 +150,7 @@ async def offer_again(locked: LockedInstance, operation: OperationRow) -> Operat
     return changed
 
 
-def _take_members(
+def _apply_member_reports(
     locked: LockedInstance,
     operation: OperationRow,
     reports: Sequence[MemberReport],

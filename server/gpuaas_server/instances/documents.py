@@ -1,6 +1,6 @@
 """Free-form JSON that controllers send (details, endpoints, commands): kept as it is, but not at any size or depth.
 
-What PostgreSQL or UTF-8 cannot hold is refused at the door, so that it is a bad request and not an error of ours.
+What PostgreSQL or UTF-8 cannot hold is refused with the request, so that it is a bad request and not an error of ours.
 """
 
 import json
@@ -28,12 +28,12 @@ def _storable(value: dict[str, object]) -> dict[str, object]:
 
 
 def _refused(why: str) -> Problem:
-    """No fault of shape, which a schema could forbid: a code of its own."""
+    """A schema could not forbid it, so the problem has a code of its own."""
     return Problem("document_invalid", f"A document in the request {why}.")
 
 
 def _depth(value: object) -> int:
-    """Level by level, so that a hostile document cannot exhaust the stack; stops where it is too deep anyway."""
+    """Measure level by level, so that a hostile document cannot exhaust the stack; stop where it is too deep anyway."""
     level, depth = [value], 0
     while level and depth <= DEEPEST:
         depth += 1

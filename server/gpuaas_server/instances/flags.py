@@ -53,7 +53,7 @@ async def load_portion(connection: Connection, subject: str) -> FlagPortion:
 
 
 async def derive_flags(locked: LockedInstance) -> None:
-    """Store what is to be said of the instance's versions now, if that is something else than before."""
+    """Store the flags that the instance's versions have now, if they differ from before."""
     flags = await version_gate.flags_of(locked.tx.connection, locked.row)
     before = {flag["code"] for flag in locked.row.flags}
     if flags == locked.row.flags:

@@ -1,4 +1,4 @@
-"""Health as a controller reports it on its own schedule, and what becomes of it when the controller falls silent."""
+"""Controllers report health on their own schedule. One that falls silent is not believed any more (see reconciler.py)."""
 
 from gpuaas_server.identity import service as identity
 from gpuaas_server.instances.documents import DETAIL_BYTES, RUNTIME_BYTES, require_size
@@ -17,7 +17,7 @@ WORK = "instance_health"
 async def instance_health_report(
     tx: Tx, caller: Caller, project_id: str, instance_id: str, body: HealthReport
 ) -> HealthAccepted:
-    """Against the generation that the controller looked at: what it saw before a change says nothing about after it."""
+    """Accept a report only for the generation that the controller looked at: an older one says nothing about the present."""
     require_size("runtime", body.runtime, RUNTIME_BYTES)
     require_size("access_bundle", body.access_bundle, RUNTIME_BYTES)
     locked = await lock_instance(tx, project_id, instance_id)
@@ -30,7 +30,7 @@ async def instance_health_report(
         raise Problem("stale_generation", f"The instance is at generation {row.generation}: look again.")
     watched = row.reported_at is not None and row.reported_at + REPORT_LIFE > tx.now
     for told in body.members:
-        _take_member(locked, told)
+        _apply_member_report(locked, told)
     reasons = [reason.document() for reason in body.reasons]
     locked.note(reported={"status": body.status, "reasons": reasons}, reported_at=tx.now)
     if body.runtime is not None and body.runtime != row.runtime:
@@ -50,8 +50,8 @@ async def instance_health_report(
     )
 
 
-def _take_member(locked: LockedInstance, told: MemberHealth) -> None:
-    """Only of members that are in the cluster and that no operation works on."""
+def _apply_member_report(locked: LockedInstance, told: MemberHealth) -> None:
+    """Apply a report to a member that is in the cluster and that no operation works on."""
     member = locked.members.get(told.member_id)
     if member is None:
         raise not_found("member", told.member_id)

@@ -1,4 +1,4 @@
-"""What the platform knows against the host below a member, and how healthy a member is by that and by its status. Pure."""
+"""The health of a member, from its status and from what the platform knows of its host. Pure."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -34,7 +34,7 @@ _HEALTH_OF_STATUS: dict[str, HealthStatus] = {
 
 
 def host_problem_of(member: MemberRow) -> HostProblem | None:
-    """The worst of what is known: the host does not respond, or its tenant reported it as broken.
+    """Return the worst that is known: the host does not respond, or its tenant reported it as broken.
 
     A member that is gone, or whose allocation has ended, has no host any more.
     """
@@ -61,7 +61,7 @@ def host_problem_of(member: MemberRow) -> HostProblem | None:
 
 
 def member_health(status: str, host: HostProblem | None) -> HealthStatus | None:
-    """None for a member that is gone."""
+    """Derive the member's health; None for a member that is gone."""
     if status == "removed":
         return None
     own = _HEALTH_OF_STATUS[status]

@@ -1,4 +1,4 @@
-"""Before something is launched: which version, do the inputs fit, may these allocations be used. All reasons at once."""
+"""The checks before a launch: the version, its inputs, and the allocations. A refusal names all reasons at once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -43,13 +43,13 @@ class Version:
 async def choose_version(
     connection: Connection, tenant_id: str, project_id: str, slug: str, version: str | None
 ) -> Version:
-    """The version that may be launched here now, or the problem with every reason why none."""
+    """Find the version that may be launched here now, or raise the problem with every reason against it."""
     found = await catalog.launchable(connection, tenant_id, slug, version, project_id)
     return Version(found.app_id, found.version_id, found.manifest, found.digest, found.publisher_project_id)
 
 
 async def notices_of(connection: Connection, version_id: str) -> list[HealthReason]:
-    """What the version's publisher wants its users to know: it is deprecated or retired, and what to do."""
+    """Tell what the version's publisher wants its users to know: it is deprecated or retired, and what to do."""
     found = (await catalog.version_notices(connection, [version_id])).get(version_id)
     if found is None:
         return []
@@ -63,7 +63,7 @@ def check_inputs(manifest: Manifest, values: dict[str, Any]) -> None:
 
 
 def check_options(manifest: Manifest, kind: str, values: dict[str, Any]) -> None:
-    """An app that says nothing of a kind takes no options with it."""
+    """Check options against the manifest. An app that says nothing of a kind takes no options with it."""
     size = len(as_json(values))
     if size > MOST_OPTION_BYTES:  # the operation, its audit row and its events carry them
         raise Problem("options_invalid", f"The options have {size} bytes; at most {MOST_OPTION_BYTES} are kept.")
@@ -72,34 +72,34 @@ def check_options(manifest: Manifest, kind: str, values: dict[str, Any]) -> None
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
-    """Allocations that this transaction holds, and which other instances live on them."""
+class LockedAllocations:
+    """Allocations that this transaction has locked, and the instances that live on them."""
 
-    places: dict[str, AllocationFacts]
+    facts: dict[str, AllocationFacts]
     busy: dict[str, BusyAllocation]
 
 
-async def lock_places(tx: Tx, project_ids: Sequence[str], allocation_ids: Sequence[str]) -> Taken:
-    """Hold the allocations of these projects. Before the instance, never after: a release goes the same way."""
+async def lock_allocations(tx: Tx, project_ids: Sequence[str], allocation_ids: Sequence[str]) -> LockedAllocations:
+    """Lock allocations of these projects. Callers lock them before the instance, as a release does."""
     places = await allocations.facts_lock(tx, project_ids, allocation_ids)
-    return Taken(places, await member_queries.busy_allocations(tx.connection, list(places)))
+    return LockedAllocations(places, await member_queries.busy_allocations(tx.connection, list(places)))
 
 
-async def check_places(
+async def check_placements(
     connection: Connection,
     project_id: str,
     manifest: Manifest,
-    wished: Sequence[Placement],
-    taken: Taken,
+    requested: Sequence[Placement],
+    locked: LockedAllocations,
     living: Sequence[MemberRow] = (),
     instance_id: str | None = None,
     served: Sequence[str] = (),
 ) -> None:
-    """Refuse what does not fit, with every reason."""
-    places = taken.places
-    others = {one: row.name for one, row in taken.busy.items() if row.instance_id != instance_id}
-    unknown = [unknown_place(one) for one in wished if one.allocation_id not in places]
-    facts = [facts_of(one, places[one.allocation_id], others) for one in wished if one.allocation_id in places]
+    """Refuse a placement that does not fit, with every reason."""
+    places = locked.facts
+    others = {one: row.name for one, row in locked.busy.items() if row.instance_id != instance_id}
+    unknown = [unknown_allocation(one) for one in requested if one.allocation_id not in places]
+    facts = [facts_of(one, places[one.allocation_id], others) for one in requested if one.allocation_id in places]
     members = await members_of(connection, living)
     found = catalog.placement_refusals(
         manifest, facts, members, adding=instance_id is not None, project_id=project_id, served=served
@@ -109,17 +109,17 @@ async def check_places(
     catalog.refuse_placement([*unknown, *found])
 
 
-async def check_members_fit(
+async def check_version_fits(
     connection: Connection,
     project_id: str,
     manifest: Manifest,
     living: Sequence[MemberRow],
     served: Sequence[str] = (),
 ) -> None:
-    """Whether the members that there are may be members of another version."""
+    """Refuse a version that the present members may not be members of."""
     places = await allocations.facts_show(connection, [member.allocation_id for member in living])
-    wished = [Placement(**member.placement()) for member in living if member.allocation_id in places]
-    facts = [facts_of(one, places[one.allocation_id], {}) for one in wished]
+    requested = [Placement(**member.placement()) for member in living if member.allocation_id in places]
+    facts = [facts_of(one, places[one.allocation_id], {}) for one in requested]
     catalog.refuse_placement(
         catalog.placement_refusals(manifest, facts, (), adding=False, project_id=project_id, served=served)
     )
@@ -129,15 +129,15 @@ def manifest_of(row: InstanceRow) -> Manifest:
     return from_document(row.manifest)
 
 
-def unknown_place(wished: Placement) -> Refusal:
-    """The same for one that does not exist and one that is somebody else's."""
-    message = f"{wished.allocation_id} is not an allocation of this project."
-    return Refusal("allocation_foreign", message, wished.component_key, wished.allocation_id)
+def unknown_allocation(requested: Placement) -> Refusal:
+    """The refusal says the same of an allocation that does not exist and of one that is somebody else's."""
+    message = f"{requested.allocation_id} is not an allocation of this project."
+    return Refusal("allocation_foreign", message, requested.component_key, requested.allocation_id)
 
 
-def facts_of(wished: Placement, place: AllocationFacts, busy: dict[str, str]) -> PlacementFacts:
+def facts_of(requested: Placement, place: AllocationFacts, busy: dict[str, str]) -> PlacementFacts:
     return PlacementFacts(
-        wished.component_key,
+        requested.component_key,
         place.id,
         place.state,
         place.shape,

@@ -84,7 +84,7 @@ class LockedInstance:
         return [one["project_id"] for one in self.row.projects if not one["home"]]
 
     async def load_served_projects(self) -> list[str]:
-        """Read them again, to decide by them: a statement that waited for the row lock saw other tables as before."""
+        """Read the served projects again: a statement that waited for the row lock saw other tables as they were before."""
         rows = await queries.projects_served(self.tx.connection, self.id)
         self.row = replace(self.row, projects=[one.document() for one in rows])
         return self.served_project_ids
@@ -94,7 +94,7 @@ class LockedInstance:
         self.row = replace(self.row, projects=[*self.row.projects, added])
 
     def set_status(self, status: str, failure: FailureDocument | None = None, *, back: bool = False) -> None:
-        """`back`: to where it was before something that came to nothing; that completes no start.
+        """Change the status. `back`: the instance returns to where it was, which completes no start.
 
         On its way it keeps the failure that it had, unseen: when nothing comes of it, that is still what is wrong.
         """
@@ -184,7 +184,7 @@ class LockedInstance:
         self.change(placement_intent=[*self.row.placement_intent, member.placement()])
 
     def live_operation(self, member: MemberRow | None = None) -> str | None:
-        """The operation that would be in the way: of one on this member, or of one on the whole instance."""
+        """Find the operation that would be in the way of one on this member, or on the whole instance."""
         if self.row.operation_id is not None:
             return self.row.operation_id
         if member is not None:
@@ -259,7 +259,7 @@ class LockedInstance:
 
 
 def _unfinished(row: InstanceRow) -> list[ReasonDocument]:
-    """An upgrade or rollback that broke off: members may be of different versions."""
+    """Flag an upgrade or rollback that broke off: members may be of different versions."""
     if row.attempted is None or row.operation_id is not None:
         return []
     message = f"The change to version {row.attempted['version']} did not succeed."

@@ -46,14 +46,14 @@ def status_done(kind: str) -> str:
 
 
 def status_broken(kind: str, before: str, begun: bool) -> str:
-    """After an operation that did not succeed. One that nobody ever began has changed nothing, but a first deploy."""
+    """The status after an operation that did not succeed. One that was never claimed changed nothing, except a first deploy."""
     if kind == "deploy" or (begun and KINDS[kind].breaking):
         return "failed"
     return before
 
 
 def member_done(kind: str, status: str, host_gone: bool = False) -> str:
-    """After success. What the controller has said of a member stands, but what is to be gone is gone.
+    """The member's status after success. What the controller has said of it stands, except that a removed member is gone.
 
     Upgrade, repair and the like leave alone what works; a member without a host has nothing to stop.
     """
@@ -64,14 +64,14 @@ def member_done(kind: str, status: str, host_gone: bool = False) -> str:
 
 
 def member_broken(kind: str, status: str) -> str:
-    """After failure: in between is no place to stay. One that could not be drained still serves."""
+    """The member's status after failure, never one in between. A member that could not be drained still serves."""
     if status not in IN_BETWEEN:
         return status
     return "degraded" if kind == "drain" and status == "draining" else "failed"
 
 
 def possible_verbs(status: str, deployed: bool, gone: bool, busy: bool, can_roll_back: bool) -> list[str]:
-    """Kinds of operations that could be asked for now; `busy`: one is live on the instance or on a member."""
+    """List the kinds that could be asked for now; `busy`: an operation is live on the instance or on a member."""
     if gone or busy:
         return []
     verbs = [name for name in INSTANCE_KINDS if _open_in(KINDS[name], status, deployed)]
@@ -90,7 +90,7 @@ def members_changeable(status: str, deployed: bool, gone: bool, live: str | None
 def possible_actions(
     status: str, deployed: bool, gone: bool, live: str | None, can_roll_back: bool, untrusted: bool = False
 ) -> list[str]:
-    """As actions of the policy: nothing that would be refused. `live`: what operations work on, `instance` or `member`.
+    """List what may be asked for now, as actions of the policy. `live`: what operations work on, `instance` or `member`.
 
     `untrusted`: its bytes are brought to no host. Here a member operation means a new member; see possible_member_kinds.
     """
@@ -102,7 +102,7 @@ def possible_actions(
 
 
 def possible_member_kinds(status: str, busy: bool, changeable: bool, untrusted: bool = False) -> list[str]:
-    """Kinds of operations that could be asked for on a member; `changeable`: members_changeable of its instance."""
+    """List the kinds that could be asked for on a member; `changeable`: members_changeable of its instance."""
     possible = [kind for kind in MEMBER_KINDS if changeable and not busy and status in KINDS[kind].member_from]
     return [kind for kind in possible if kind not in BRINGS_CURRENT or not untrusted]
 
@@ -148,7 +148,7 @@ MOST_REASONS = 20
 
 
 def judge(view: InstanceView) -> Health:
-    """Health, with every reason: from the status, the members, the controller's report, and what is flagged."""
+    """Derive health, with every reason, from the status, the members, the controller's report and the flags."""
     found = list(_verdicts(view))
     worst = max((status for status, _ in found), key=_ORDER.index, default="healthy")
     reasons = tuple(reason for _, reason in found if reason is not None)
@@ -175,7 +175,7 @@ def _verdicts(view: InstanceView) -> list[tuple[str, ReasonDocument | None]]:
 
 
 def _of_hosts(view: InstanceView) -> list[tuple[str, ReasonDocument | None]]:
-    """Facts of the platform, whatever the controller says or cannot say."""
+    """Report what the platform knows of hosts, whatever the controller says."""
     return [
         ("degraded", {**member.host.reason(), "member_id": member.id, "component_key": member.component_key})
         for member in view.members

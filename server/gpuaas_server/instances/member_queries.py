@@ -68,10 +68,10 @@ async def member_ordinal(connection: Connection, member_id: str) -> int | None:
     return await fetch_value(connection, int, "SELECT ordinal FROM app_members WHERE id = %s", (member_id,))
 
 
-async def operations_named(
+async def operations_referenced(
     connection: Connection, instance_ids: Sequence[str], operation_ids: Sequence[str]
 ) -> set[str]:
-    """Those that are the last one of an instance, or of a member that is not gone."""
+    """Find those that an instance, or a member that is not gone, names as its last one."""
     found = await fetch_values(
         connection,
         str,
@@ -84,7 +84,7 @@ async def operations_named(
 
 
 async def busy_allocations(connection: Connection, allocation_ids: Sequence[str]) -> dict[str, BusyAllocation]:
-    """Which of the allocations some instance lives on, and its name."""
+    """Find which of the allocations an instance lives on, and its name."""
     rows = await fetch_all(
         connection,
         BusyAllocation,
@@ -106,7 +106,7 @@ async def instances_on_allocation(connection: Connection, allocation_id: str) ->
 
 
 async def instances_on_allocations(connection: Connection, allocation_ids: Sequence[str]) -> list[InstanceOfTenant]:
-    """Id and tenant of every instance that has members on one of them."""
+    """Find every instance that has members on one of them."""
     return await fetch_all(
         connection,
         InstanceOfTenant,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from gpuaas_server.audit.service import AuditEntry, record
 from gpuaas_server.identity import service as identity
 from gpuaas_server.instances import launch, member_queries, queries, served_projects
-from gpuaas_server.instances.launch import Taken
+from gpuaas_server.instances.launch import LockedAllocations
 from gpuaas_server.instances.locked import LockedInstance, lock_instance
 from gpuaas_server.instances.machine import members_changeable
 from gpuaas_server.instances.modes import refuse_closed
@@ -25,7 +25,7 @@ from gpuaas_server.operations import service as operations
 from gpuaas_server.operations.schemas import Operation
 from gpuaas_server.operations.service import BRINGS_CURRENT, KINDS, MEMBER_KINDS, OperationRequest
 
-NOTHING = Taken({}, {})
+NO_ALLOCATIONS = LockedAllocations({}, {})
 _FIELDS = tuple(dict.fromkeys(name for kind in MEMBER_KINDS for name in KINDS[kind].fields))
 
 
@@ -65,10 +65,10 @@ async def _instance(connection: Connection, caller: Caller, project_id: str, ins
 
 
 async def member_operation_create(tx: Tx, caller: Caller, instance_id: str, body: MemberOperationCreate) -> Operation:
-    """All targets or none are accepted; what becomes of each is another matter (`on_failure`)."""
+    """Accept all targets or none; what follows when one of them fails is up to `on_failure`."""
     _require_shape(body)
     project_id = caller.project_id
-    taken = await _taken(tx, caller, instance_id, _wished_allocations(body))
+    allocations = await _lock_allocations(tx, caller, instance_id, _requested_allocations(body))
     locked = await lock_instance(tx, project_id, instance_id)
     await _require_running(locked)
     launch.check_options(launch.manifest_of(locked.row), body.kind, body.options)
@@ -77,9 +77,9 @@ async def member_operation_create(tx: Tx, caller: Caller, instance_id: str, body
     if body.component_key:
         refuse_closed(locked.row.mode, body.kind, [body.component_key])
     if body.kind == "add":
-        targets = await _add(locked, body, taken or NOTHING)
+        targets = await _add(locked, body, allocations or NO_ALLOCATIONS)
     elif body.kind == "replace":
-        targets = await _replace(locked, body, taken or NOTHING)
+        targets = await _replace(locked, body, allocations or NO_ALLOCATIONS)
     else:
         targets = [Target(new_id("op"), member) for member in _targets(locked, body.kind, body.targets or [])]
         if body.kind == "remove":
@@ -96,24 +96,26 @@ async def member_operation_create(tx: Tx, caller: Caller, instance_id: str, body
     return await operations.operation_show(tx.connection, caller, project_id, operation_id)
 
 
-async def _taken(tx: Tx, caller: Caller, instance_id: str, wished: Sequence[str]) -> Taken | None:
-    """Allocations of the instance's project, and of those that it serves and in which the caller might do the same."""
-    if not wished:
+async def _lock_allocations(
+    tx: Tx, caller: Caller, instance_id: str, requested: Sequence[str]
+) -> LockedAllocations | None:
+    """Lock the requested allocations: of the instance's project, and of served ones in which the caller may do the same."""
+    if not requested:
         return None
-    served = await served_projects.served_by(tx.connection, caller, instance_id)
-    open_to = await served_projects.projects_open_to(tx, caller, "member_operation_create", served)
-    return await launch.lock_places(tx, open_to, wished)
+    served = await served_projects.served_project_ids(tx.connection, caller, instance_id)
+    open_to = await served_projects.usable_projects(tx, caller, "member_operation_create", served)
+    return await launch.lock_allocations(tx, open_to, requested)
 
 
 def _require_shape(body: MemberOperationCreate) -> None:
-    """Each kind takes its own fields, all of them and no others."""
+    """Refuse a body that has not exactly the fields of its kind."""
     needed = KINDS[body.kind].fields
     wrong = [name for name in _FIELDS if bool(getattr(body, name)) != (name in needed)]
     if wrong:
         raise Problem("invalid_request", f"{body.kind} takes {' and '.join(needed)}, and nothing else of its kind.")
 
 
-def _wished_allocations(body: MemberOperationCreate) -> list[str]:
+def _requested_allocations(body: MemberOperationCreate) -> list[str]:
     return [*(body.allocation_ids or ()), *(one.allocation_id for one in body.replacements or ())]
 
 
@@ -144,39 +146,39 @@ def _target(locked: LockedInstance, kind: str, member_id: str) -> MemberRow:
     return member
 
 
-async def _add(locked: LockedInstance, body: MemberOperationCreate, taken: Taken) -> list[Target]:
+async def _add(locked: LockedInstance, body: MemberOperationCreate, allocations: LockedAllocations) -> list[Target]:
     key = body.component_key or ""
-    wished = [Placement(component_key=key, allocation_id=one) for one in body.allocation_ids or ()]
-    await _check(locked, wished, taken, locked.living_members())
+    requested = [Placement(component_key=key, allocation_id=one) for one in body.allocation_ids or ()]
+    await _check(locked, requested, allocations, locked.living_members())
     targets = []
-    for one in wished:
+    for one in requested:
         operation_id = new_id("op")
-        targets.append(Target(operation_id, locked.add_member(key, taken.places[one.allocation_id], operation_id)))
+        targets.append(Target(operation_id, locked.add_member(key, allocations.facts[one.allocation_id], operation_id)))
     return targets
 
 
-async def _replace(locked: LockedInstance, body: MemberOperationCreate, taken: Taken) -> list[Target]:
+async def _replace(locked: LockedInstance, body: MemberOperationCreate, allocations: LockedAllocations) -> list[Target]:
     wanted = body.replacements or []
     leaving = _targets(locked, "replace", [one.member_id for one in wanted])
     pairs = list(zip(leaving, (one.allocation_id for one in wanted), strict=True))
-    wished = [Placement(component_key=member.component_key, allocation_id=place) for member, place in pairs]
+    requested = [Placement(component_key=member.component_key, allocation_id=place) for member, place in pairs]
     gone = {member.id for member in leaving}
     staying = [member for member in locked.living_members() if member.id not in gone]
-    await _check(locked, wished, taken, staying)
+    await _check(locked, requested, allocations, staying)
     targets = []
     for member, place in pairs:
         operation_id = new_id("op")
-        newcomer = locked.add_member(member.component_key, taken.places[place], operation_id)
+        newcomer = locked.add_member(member.component_key, allocations.facts[place], operation_id)
         targets.append(Target(operation_id, member, newcomer))
     locked.drop_from_intent(leaving)
     return targets
 
 
 async def _check(
-    locked: LockedInstance, wished: Sequence[Placement], taken: Taken, living: Sequence[MemberRow]
+    locked: LockedInstance, requested: Sequence[Placement], allocations: LockedAllocations, living: Sequence[MemberRow]
 ) -> None:
     manifest = launch.manifest_of(locked.row)
     connection, project_id = locked.tx.connection, locked.row.project_id
-    await launch.check_places(
-        connection, project_id, manifest, wished, taken, living, locked.id, locked.served_project_ids
+    await launch.check_placements(
+        connection, project_id, manifest, requested, allocations, living, locked.id, locked.served_project_ids
     )

@@ -1,4 +1,4 @@
-"""What may be counted of an instance, and for whom: for the room that keeps the counts."""
+"""What a controller may count of an instance, and for which projects; `app_usage` keeps the counts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class Metered:
 
 
 async def metered(connection: Connection, caller: Caller, project_id: str, instance_id: str) -> Metered:
-    """For the controller that the app is bound to. Also of one that is decommissioned: the last report may come late."""
+    """Answer the controller that the app is bound to, also for a decommissioned instance: the last report may come late."""
     row = await queries.instance_show(connection, project_id, instance_id)
     if row is None:
         raise not_found("instance", instance_id)
@@ -32,7 +32,7 @@ async def metered(connection: Connection, caller: Caller, project_id: str, insta
 
 
 def _units(instance: InstanceRow) -> dict[str, frozenset[str]]:
-    """Of all versions that may have counted: what the one before has counted may be told by the next."""
+    """Collect the units of all versions: what an earlier version counted may be reported by the next."""
     units: dict[str, frozenset[str]] = {}
     for manifest in instance.manifests():
         for dimension in manifest.get("metering", ()):

@@ -1,4 +1,4 @@
-"""What an app does not take in the form that its instance has. Pure.
+"""Modes: what an app does not take in the form that its instance has. Pure.
 
 Only the app knows its forms: its controller names the one that an instance has, and what is closed in it. So a request that
 would come to nothing is refused when it is made, with the app's own sentence, and nobody is offered it.

@@ -75,7 +75,7 @@ def apply_success(locked: LockedInstance, operation: OperationRow, verified: boo
         if kind in TEARDOWNS and not newcomer and not member.host_gone:
             locked.change_member(member, verified=verified)
         locked.set_member_status(member, member_done("add" if newcomer else kind, member.status, member.host_gone))
-        _let_go(locked, member, operation)
+        _release_member(locked, member, operation)
     if operation.target == "instance":
         _apply_instance_success(locked, kind)
     elif kind in ("remove", "replace") and left:
@@ -117,7 +117,7 @@ def _apply_failure(locked: LockedInstance, operation: OperationRow, ended: str, 
             locked.set_member_status(member, "removed")
         elif kind in ("remove", "replace"):
             locked.return_to_intent(member)
-        _let_go(locked, member, operation)
+        _release_member(locked, member, operation)
     if operation.target == "instance":
         locked.change(operation_id=None)
         if kind in CHANGES_VERSION and not begun:
@@ -129,7 +129,7 @@ def _apply_failure(locked: LockedInstance, operation: OperationRow, ended: str, 
         locked.set_status(after, None if untouched else told, back=True)
 
 
-def _let_go(locked: LockedInstance, member: MemberRow, operation: OperationRow) -> None:
+def _release_member(locked: LockedInstance, member: MemberRow, operation: OperationRow) -> None:
     if member.operation_id == operation.id:
         locked.change_member(member, operation_id=None, last_operation_id=operation.id)
     elif operation.target == "instance":

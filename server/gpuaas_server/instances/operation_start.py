@@ -64,7 +64,7 @@ async def start_member_operations(locked: LockedInstance, request: OperationRequ
                 ordinal=member.ordinal,
                 parent_id=parent_id,
                 new_member_id=None if newcomer is None else newcomer.id,
-                held=one_by_one and number > 0,
+                deferred=one_by_one and number > 0,
             )
         )
         for concerned in (member,) if newcomer is None else (member, newcomer):

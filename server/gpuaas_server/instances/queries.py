@@ -80,7 +80,7 @@ async def instance_show(
 async def instance_seen(
     connection: Connection, project_id: str, instance_id: str, apps: Sequence[str] | None = None
 ) -> InstanceRow | None:
-    """For readers: the project's own instance, or another's that serves it."""
+    """Find an instance for readers: the project's own, or another's that serves it."""
     return await fetch_optional(
         connection,
         InstanceRow,
@@ -101,7 +101,7 @@ async def instance_lock(connection: Connection, project_id: str, instance_id: st
 
 
 async def instance_lock_any(connection: Connection, instance_id: str) -> InstanceRow | None:
-    """For the platform itself, whoever's it is."""
+    """Lock an instance for the platform itself, whoever's it is."""
     return await fetch_optional(
         connection, InstanceRow, f"SELECT {_COLUMNS} FROM app_instances WHERE id = %s FOR UPDATE", (instance_id,)
     )
@@ -126,7 +126,7 @@ async def instance_list(
     limit: int,
     apps: Sequence[str] | None = None,
 ) -> list[ListedInstanceRow]:
-    """Newest first, without the large columns. The clauses are ours; only values come from outside."""
+    """List the newest first, without the large columns. The clauses are ours; only values come from outside."""
     theirs = "id IN (SELECT instance_id FROM instance_projects WHERE project_id = %s AND NOT home AND until IS NULL)"
     clauses, values = [theirs if wanted.served else "project_id = %s"], list[object]([project_id])
     for clause, value in (
@@ -169,7 +169,7 @@ async def instance_change(
 
 
 async def live_instances(connection: Connection, digest: str | None, version_id: str | None) -> int:
-    """Of all tenants, by a function that looks over the wall and tells nothing but the number."""
+    """Count over all tenants, by an SQL function that passes the tenant wall and tells nothing but the number."""
     return await fetch_value(connection, int, "SELECT live_instances(%s, %s)", (digest, version_id)) or 0
 
 
@@ -179,7 +179,7 @@ async def live_instances(connection: Connection, digest: str | None, version_id:
 async def ids_with_artifact(
     connection: Connection, digest: str, publisher_project_id: str, after: str, limit: int
 ) -> list[str]:
-    """Those that run from this project's artifact, or could return to it."""
+    """Find those that run from this project's artifact, or could return to it."""
     theirs = " OR ".join(
         f"({column} ->> 'digest' = %(digest)s AND {column} ->> 'publisher_project_id' = %(publisher)s)"
         for column in ("previous", "attempted")
@@ -194,7 +194,7 @@ async def ids_with_artifact(
 
 
 async def ids_with_version(connection: Connection, version_id: str, after: str, limit: int) -> list[str]:
-    """Those that run this version, or could return to it."""
+    """Find those that run this version, or could return to it."""
     return await fetch_values(
         connection,
         str,
@@ -249,7 +249,7 @@ async def project_leave(connection: Connection, instance_id: str, project_id: st
 
 
 async def projects_ever(connection: Connection, instance_id: str) -> list[str]:
-    """Those that the instance serves, and those that it has served."""
+    """List the projects that the instance serves or has served."""
     return await fetch_values(
         connection, str, "SELECT project_id FROM instance_projects WHERE instance_id = %s", (instance_id,)
     )
@@ -270,7 +270,7 @@ async def event_list(connection: Connection, instance_id: str, after: str | None
 
 
 async def event_delete_before(connection: Connection, before: datetime, portion: int) -> int:
-    """The oldest first, over the primary key (ids sort by time)."""
+    """Delete the oldest first, by the primary key (ids sort by time)."""
     return await rows_removed(
         connection,
         "DELETE FROM app_instance_events WHERE id = ANY(ARRAY(SELECT id FROM app_instance_events"

@@ -16,8 +16,8 @@ async def forget_operations(tx: Tx, before: datetime, portion: int) -> int:
     """
     ended = await operations.ended_operations(tx, before, portion)
     ids = [row.id for row in ended]
-    named = await receipts.operations_named(tx.connection, ids)
-    named |= await member_queries.operations_named(tx.connection, [row.instance_id for row in ended], ids)
+    named = await receipts.operations_referenced(tx.connection, ids)
+    named |= await member_queries.operations_referenced(tx.connection, [row.instance_id for row in ended], ids)
     await operations.forget_operations(tx, ended, named)
     return len(ended)
 

@@ -41,8 +41,8 @@ async def served_project_list(
 
 
 async def served_project_set(tx: Tx, caller: Caller, instance_id: str, project_id: str) -> InstanceServes:
-    """From now on. The controller is asked to bring the instance in line, where it runs; else its next start does."""
-    facts = (await projects_admitted(tx, caller, [project_id], "served_project_set"))[project_id]
+    """Serve the project from now on. A running instance is reconciled; another hears of it with its next start."""
+    facts = (await admitted_projects(tx, caller, [project_id], "served_project_set"))[project_id]
     locked = await _lock(tx, caller, instance_id)
     served = project_id == caller.project_id or project_id in locked.served_project_ids
     if served:
@@ -61,7 +61,7 @@ async def served_project_set(tx: Tx, caller: Caller, instance_id: str, project_i
 
 
 async def served_project_remove(tx: Tx, caller: Caller, instance_id: str, project_id: str) -> InstanceServes:
-    """Not while members live on its allocations: nobody finds a stranger on a machine of theirs."""
+    """Stop serving the project. That is refused while members live on its allocations."""
     locked = await _lock(tx, caller, instance_id)
     if project_id == caller.project_id:
         raise Problem("conflict", "An instance always serves its own project.")
@@ -78,14 +78,14 @@ async def served_project_remove(tx: Tx, caller: Caller, instance_id: str, projec
     return await _changed(locked, caller, "served_project_remove", project_id)
 
 
-async def serve_from_the_start(tx: Tx, instance: NewInstance | InstanceRow, further: Sequence[ProjectFacts]) -> None:
-    """Beside the instance's own project: the database itself sees to it that it serves that one."""
+async def insert_served_projects(tx: Tx, instance: NewInstance | InstanceRow, further: Sequence[ProjectFacts]) -> None:
+    """Insert the further projects of a new instance; the database itself inserts its own."""
     if further:
         await queries.projects_insert(tx.connection, [_row(tx, instance, one) for one in further])
 
 
-async def projects_admitted(tx: Tx, caller: Caller, project_ids: Sequence[str], action: str) -> dict[str, ProjectFacts]:
-    """Facts of the projects, all of them the tenant's own and open to the caller for this action."""
+async def admitted_projects(tx: Tx, caller: Caller, project_ids: Sequence[str], action: str) -> dict[str, ProjectFacts]:
+    """Return the facts of projects of the tenant, or refuse one in which the caller may not do this."""
     facts = await projects.project_facts(tx.connection, caller.tenant_id, project_ids)
     for project_id in project_ids:
         if project_id not in facts or not caller.roles_in(project_id):
@@ -99,15 +99,15 @@ async def projects_admitted(tx: Tx, caller: Caller, project_ids: Sequence[str], 
     return facts
 
 
-async def projects_open_to(tx: Tx, caller: Caller, action: str, served: Sequence[str]) -> list[str]:
-    """The projects whose allocations the caller may use for an instance that serves these. The others' are not found."""
+async def usable_projects(tx: Tx, caller: Caller, action: str, served: Sequence[str]) -> list[str]:
+    """List the projects whose allocations the caller may use for an instance that serves these."""
     may = [project_id for project_id in served if identity.reaches(caller.in_project(project_id), action, own=True)]
     facts = await projects.project_facts(tx.connection, caller.tenant_id, may) if may else {}
     return [caller.project_id, *(one.id for one in facts.values() if not one.disabled)]
 
 
-async def served_by(connection: Connection, caller: Caller, instance_id: str) -> list[str]:
-    """As it is now; whoever then holds the instance looks again."""
+async def served_project_ids(connection: Connection, caller: Caller, instance_id: str) -> list[str]:
+    """List the further projects without a lock; who then locks the instance reads them again."""
     if await queries.instance_show(connection, caller.project_id, instance_id) is None:
         raise not_found("instance", instance_id)
     return [row.project_id for row in await queries.projects_served(connection, instance_id) if not row.home]
@@ -121,8 +121,8 @@ def require_scope(manifest: Manifest) -> None:
         raise Problem("one_project_only", message)
 
 
-def places_elsewhere(locked: LockedInstance, members: Sequence[MemberRow]) -> dict[str, list[object]]:
-    """The members that are on other projects' allocations, by project: what is done with them is told there too."""
+def _allocations_elsewhere(locked: LockedInstance, members: Sequence[MemberRow]) -> dict[str, list[object]]:
+    """Group the allocations of other projects that the members are on, by project."""
     found: dict[str, list[object]] = {}
     for member in members:
         if member.place_project_id is not None:
@@ -133,10 +133,10 @@ def places_elsewhere(locked: LockedInstance, members: Sequence[MemberRow]) -> di
 async def record_elsewhere(
     locked: LockedInstance, action: str, members: Sequence[MemberRow], facts: Mapping[str, object]
 ) -> None:
-    """The same audit entry in the trail of each further project whose allocations it concerns."""
+    """Write the same audit entry to the trail of each further project whose allocations it concerns."""
     entries = [
         AuditEntry(action, locked.id, locked.row.tenant_id, project_id, details={**facts, "allocations": places[:20]})
-        for project_id, places in places_elsewhere(locked, members).items()
+        for project_id, places in _allocations_elsewhere(locked, members).items()
     ]
     if entries:
         await record(locked.tx, *entries)
@@ -150,7 +150,7 @@ async def _lock(tx: Tx, caller: Caller, instance_id: str) -> LockedInstance:
 
 
 async def _changed(locked: LockedInstance, caller: Caller, action: str, project_id: str) -> InstanceServes:
-    """Told in both projects, and asked of the controller: an instance that serves somebody must know whom."""
+    """Record the change in both projects, and start the reconcile that tells the controller."""
     tx, row = locked.tx, locked.row
     if action == "served_project_set":
         locked.add_event("instance.project_served", project_id=project_id)

@@ -8,8 +8,8 @@ from gpuaas_server.identity import service as identity
 from gpuaas_server.instances import launch, queries, served_projects
 from gpuaas_server.instances.allocation_changes import (
     allocation_ended,
-    allocation_guests,
-    allocation_wants_release,
+    allocation_has_members,
+    ask_members_to_leave,
     hosts_changed,
 )
 from gpuaas_server.instances.flags import WORK as FLAG_WORK
@@ -48,9 +48,9 @@ __all__ = [
     "InstanceFilter",
     "Metered",
     "allocation_ended",
-    "allocation_guests",
-    "allocation_wants_release",
+    "allocation_has_members",
     "artifact_flagged",
+    "ask_members_to_leave",
     "forget_operations",
     "forget_timelines",
     "hosts_changed",
@@ -72,36 +72,38 @@ async def instance_create(tx: Tx, caller: Caller, body: InstanceCreate) -> Insta
     tenant_id, project_id = caller.tenant_id, caller.project_id
     version = await launch.choose_version(tx.connection, tenant_id, project_id, body.app, body.version)
     launch.check_inputs(version.manifest, body.inputs)
-    served = await _served_from_the_start(tx, caller, version.manifest, body.served_projects)
-    wished = body.placement_intent
-    open_to = await served_projects.projects_open_to(tx, caller, "instance_create", list(served))
-    taken = await launch.lock_places(tx, open_to, [one.allocation_id for one in wished])
-    await launch.check_places(tx.connection, project_id, version.manifest, wished, taken, served=list(served))
+    served = await _requested_projects(tx, caller, version.manifest, body.served_projects)
+    requested = body.placement_intent
+    open_to = await served_projects.usable_projects(tx, caller, "instance_create", list(served))
+    allocations = await launch.lock_allocations(tx, open_to, [one.allocation_id for one in requested])
+    await launch.check_placements(
+        tx.connection, project_id, version.manifest, requested, allocations, served=list(served)
+    )
     await queries.name_lock(tx.connection, project_id, body.name)
     if await queries.instance_name_taken(tx.connection, project_id, body.name):
         raise Problem("already_exists", f"The project has an instance named {body.name}.")
     row = _new_row(tx, tenant_id, project_id, body, version)
     await queries.instance_insert(tx.connection, row)
-    await served_projects.serve_from_the_start(tx, row, list(served.values()))
+    await served_projects.insert_served_projects(tx, row, list(served.values()))
     locked = await lock_instance(tx, project_id, row.id)
     locked.add_event("instance.created", version=version.manifest.version)
     request = OperationRequest("deploy", None, body.deadline_seconds, {"version": version.manifest.version})
     operation_id = await start_instance_operation(locked, request)
-    for one in wished:
-        locked.add_member(one.component_key, taken.places[one.allocation_id], None)
+    for one in requested:
+        locked.add_member(one.component_key, allocations.facts[one.allocation_id], None)
     facts: dict[str, object] = {"version": version.manifest.version, **({"serves": sorted(served)} if served else {})}
     await served_projects.record_elsewhere(locked, "instance_create", locked.living_members(), facts)
     return await _started(locked, caller, operation_id, "instance_create", facts)
 
 
-async def _served_from_the_start(
-    tx: Tx, caller: Caller, manifest: Manifest, wished: Sequence[str]
+async def _requested_projects(
+    tx: Tx, caller: Caller, manifest: Manifest, requested: Sequence[str]
 ) -> dict[str, ProjectFacts]:
-    further = [one for one in dict.fromkeys(wished) if one != caller.project_id]
+    further = [one for one in dict.fromkeys(requested) if one != caller.project_id]
     if not further:
         return {}
     served_projects.require_scope(manifest)
-    return await served_projects.projects_admitted(tx, caller, further, "served_project_set")
+    return await served_projects.admitted_projects(tx, caller, further, "served_project_set")
 
 
 def _new_row(tx: Tx, tenant_id: str, project_id: str, body: InstanceCreate, version: launch.Version) -> NewInstance:
@@ -140,7 +142,7 @@ async def instance_list(
     after: str | None,
     limit: int,
 ) -> Page[InstanceSummary]:
-    """Of those that others have and that serve the project, nothing can be asked from here."""
+    """List instances. Those of other projects that serve this one offer no actions here."""
     seen = identity.apps_in_sight(caller)
     rows = await queries.instance_list(connection, project_id, wanted, after, limit + 1, seen)
     shown = [summary_of(row, caller_over(row, project_id, caller)) for row in rows]
@@ -150,7 +152,7 @@ async def instance_list(
 async def instance_operate(
     tx: Tx, caller: Caller, project_id: str, instance_id: str, kind: str, body: InstanceVerb
 ) -> InstanceStarted:
-    """Any verb on the whole instance that needs nothing but its name."""
+    """Start an operation on the whole instance that needs nothing but its kind."""
     locked = await lock_instance(tx, project_id, instance_id)
     await _require_possible(locked, kind)
     parameters = _options(launch.manifest_of(locked.row), kind, body)
@@ -170,7 +172,7 @@ async def instance_operate(
 async def instance_upgrade(
     tx: Tx, caller: Caller, project_id: str, instance_id: str, body: InstanceUpgrade
 ) -> InstanceStarted:
-    """The version changes when the upgrade has succeeded; until then both are known."""
+    """Start an upgrade. The version changes when it has succeeded; until then both are known."""
     locked = await lock_instance(tx, project_id, instance_id)
     await _require_possible(locked, "upgrade")
     tenant_id = locked.row.tenant_id
@@ -181,7 +183,7 @@ async def instance_upgrade(
     launch.check_inputs(version.manifest, locked.row.inputs)
     if await locked.load_served_projects():
         served_projects.require_scope(version.manifest)
-    await launch.check_members_fit(
+    await launch.check_version_fits(
         tx.connection, project_id, version.manifest, locked.living_members(), locked.served_project_ids
     )
     parameters = _options(version.manifest, "upgrade", body)
@@ -193,7 +195,7 @@ async def instance_upgrade(
 
 
 def _options(manifest: Manifest, kind: str, body: InstanceVerb) -> dict[str, object]:
-    """As the operation keeps them. Whoever reads the operation reads them: they are no place for a secret."""
+    """Check the options, and return them as the operation keeps them. Its readers see them: they must hold no secret."""
     launch.check_options(manifest, kind, body.options)
     return {"options": body.options} if body.options else {}
 
@@ -225,11 +227,11 @@ async def _started(
     return InstanceStarted(instance=instance_of(row, caller), operation=operation)
 
 
-# For the rooms that instances stand on
+# Connected to the hooks of the nouns below, in wiring.py
 
 
 async def live_on_digest(connection: Connection, digest: str) -> int:
-    """How many instances that are not gone run from these bytes."""
+    """Count the instances that are not gone and run from these bytes."""
     return await queries.live_instances(connection, digest, None)
 
 
@@ -245,10 +247,10 @@ async def artifact_flagged(tx: Tx, digest: str, publisher_project_id: str) -> No
 
 
 async def version_retired(tx: Tx, version_id: str) -> None:
-    """Nobody runs it any more, but instances may keep it to return to."""
+    """Derive the flags of instances that could return to a version which was retired."""
     await leases.enqueue(tx, FLAG_WORK, [version_subject(version_id)])
 
 
 async def tenant_trust_changed(tx: Tx, tenant_id: str) -> None:
-    """The tenant trusts other keys than before, or wants signatures now."""
+    """Derive the flags of a tenant's instances after it changed the keys that it trusts, or began to want signatures."""
     await leases.enqueue(tx, FLAG_WORK, [tenant_subject(tenant_id)])

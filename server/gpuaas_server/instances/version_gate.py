@@ -32,12 +32,12 @@ _LEAVE = "Upgrade it (start it first, if it does not run), or decommission it."
 
 
 def rollback_target(row: InstanceRow) -> VersionDocument | None:
-    """After a version change that broke off: the one from before it. Otherwise the one before the last upgrade."""
+    """Return the version from before a change that broke off; otherwise the one before the last upgrade."""
     return row.current_version() if row.attempted is not None else row.previous
 
 
 def version_brought(row: InstanceRow, kind: str) -> VersionDocument | None:
-    """The version whose bytes an operation of this kind brings to hosts; None for one that brings none."""
+    """Return the version whose bytes an operation of this kind brings to hosts; None if it brings none."""
     if kind in CHANGES_VERSION:
         return row.attempted
     return row.current_version() if kind in BRINGS_CURRENT else None
@@ -57,7 +57,7 @@ def refusal_code(reasons: Sequence[Reason]) -> str:
 
 
 async def flags_of(connection: Connection, row: InstanceRow) -> list[ReasonDocument]:
-    """What the instance has to say about the version that it runs, and about those that it could return to."""
+    """Derive the flags about the version that the instance runs, and about those that it could return to."""
     flags: list[ReasonDocument] = []
     current = await _refusals(connection, row, row.current_version())
     if current:
@@ -89,7 +89,7 @@ def _sentence(reasons: Sequence[Reason]) -> str:
 
 
 def runs_refused(row: InstanceSummaryRow) -> bool:
-    """By the code: how an older release put it into words says the same."""
+    """Whether the version that it runs is flagged as refused. The code decides, not the sentence."""
     return any(flag["code"] in RUNNING_REFUSED for flag in row.flags)
 
 

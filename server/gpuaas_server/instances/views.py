@@ -1,4 +1,4 @@
-"""Rows of instances and members as the wire sees them."""
+"""The wire types of instances and members, made from their rows."""
 
 from dataclasses import replace
 from typing import Any
@@ -74,7 +74,7 @@ def _allowed(row: InstanceRow | ListedInstanceRow, caller: Caller) -> list[str]:
 
 
 def _serving(row: InstanceRow) -> list[str]:
-    """What may be asked about the projects that it serves; a list does not say, since manifests are large."""
+    """List the actions on served projects. A list of instances leaves them out, since it has no manifests."""
     _, gone, live = _standing(row)
     if gone or live is not None or not row.manifest.get("tenant_scope"):
         return []
@@ -83,7 +83,7 @@ def _serving(row: InstanceRow) -> list[str]:
 
 
 def _standing(row: InstanceSummaryRow) -> tuple[bool, bool, str | None]:
-    """Deployed once; gone for good; and what operations work on now."""
+    """Say whether it was deployed, whether it is gone for good, and what operations work on now."""
     live = "instance" if row.operation_id is not None else "member" if row.members_busy else None
     return row.deployed_at is not None, row.decommissioned_at is not None, live
 

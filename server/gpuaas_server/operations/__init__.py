@@ -1,1 +1,1 @@
-"""Operations: one envelope for everything that an app's controller is asked to do, and how it reports on it."""
+"""Operations: what an app's controller is asked to do, as a row with a lease, steps and a deadline."""

@@ -55,8 +55,8 @@ async def claim_lease(tx: Tx, limits: Limits, operation: OperationRow, replica: 
 
 
 def _require_claimable(tx: Tx, operation: OperationRow, replica: str) -> None:
-    """It is free; or this very replica has it and came back under its name; or its lease has lapsed."""
-    free = operation.status == "pending" and not operation.held and operation.target != "bulk"
+    """Refuse unless it is free, its lease has lapsed, or this very replica came back under its name."""
+    free = operation.status == "pending" and not operation.deferred and operation.target != "bulk"
     until = operation.lease_until if operation.status in LEASED else None
     own = until is not None and operation.controller_id == tx.actor.id and operation.replica == replica
     lapsed = until is not None and until <= tx.now

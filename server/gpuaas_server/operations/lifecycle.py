@@ -19,7 +19,7 @@ from gpuaas_server.work import leases
 
 WORK = "operation"  # the work row of an operation: its lease, its deadline, and what hosts say after a teardown
 DEFAULT_SECONDS = 3600
-_ENDED: OperationChanges = {"phase": None, "lease_digest": None, "lease_until": None, "held": False}
+_ENDED: OperationChanges = {"phase": None, "lease_digest": None, "lease_until": None, "deferred": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class OperationRequest:
 
 
 async def schedule(tx: Tx, operation_ids: Sequence[str], at: datetime) -> None:
-    """Have the worker look at the operations then: a lease may have lapsed, or a deadline passed."""
+    """Schedule a check of the operations: by then a lease may have lapsed, or a deadline passed."""
     await leases.enqueue(tx, WORK, operation_ids, run_at=at)
 
 
@@ -56,7 +56,7 @@ async def insert_operations(tx: Tx, rows: Sequence[NewOperation]) -> None:
 async def end_operation(
     tx: Tx, operation: OperationRow, status: str, failure: Failure | None, forced: ForcedDocument | None
 ) -> OperationRow:
-    """Store the end. `forced` says on whose word a teardown counts as done."""
+    """Store the end. `forced` says by whose decision a teardown counts as done."""
     told = None if failure is None else failure.document()
     changes: OperationChanges = {"status": status, "status_since": tx.now, "finished_at": tx.now, "failure": told}
     if forced is not None:
@@ -65,12 +65,12 @@ async def end_operation(
 
 
 async def accept_unproven(tx: Tx, operation: OperationRow, forced: ForcedDocument) -> OperationRow:
-    """Note on a teardown that has failed on whose word it counts as done."""
+    """Note on a failed teardown by whose decision it counts as done."""
     return await queries.operation_change(tx.connection, operation.id, {"forced": forced})
 
 
 async def await_proof(tx: Tx, operation: OperationRow, deadline: datetime) -> OperationRow:
-    """The controller is done: its lease ends, and the operation waits for what the hosts say."""
+    """End the lease of a controller that is done; the operation waits for what the hosts say."""
     changes: OperationChanges = {"status": "running", "phase": VERIFYING, "deadline_at": deadline}
     changes |= {"lease_digest": None, "lease_until": None}
     return await queries.operation_change(tx.connection, operation.id, changes)
@@ -96,7 +96,7 @@ async def bulk_progress(tx: Tx, parent_id: str) -> BulkProgress | None:
     if parent is None or parent.status not in LIVE:
         return None
     children = await queries.children_of(tx.connection, parent_id)
-    views = [(child.id, child.status, child.held) for child in children]
+    views = [(child.id, child.status, child.deferred) for child in children]
     step = decide_bulk(parent.status, parent.on_failure or "continue", views)
     return BulkProgress(parent, step, dict(sorted(Counter(child.status for child in children).items())))
 
@@ -105,7 +105,7 @@ async def store_bulk_progress(tx: Tx, progress: BulkProgress) -> None:
     """Offer the child whose turn it is, count, and end the bulk operation with its last child."""
     parent, step = progress.parent, progress.step
     if step.offer is not None:
-        await queries.operation_change(tx.connection, step.offer, {"held": False})
+        await queries.operation_change(tx.connection, step.offer, {"deferred": False})
         tx.wakeups.add(controller_topic(parent.project_id))
     changes: OperationChanges = {"children": progress.children}
     if step.status != parent.status:

@@ -33,7 +33,7 @@ VERIFYING = "verifying"
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How long and how often."""
+    """The limits that settings put on leases, proofs and attempts."""
 
     lease: timedelta
     verify: timedelta
@@ -117,14 +117,14 @@ def _verifying(now: Snapshot, clock: datetime) -> Step | Wait:
 
 
 def _sentence(left: Sequence[str]) -> str:
-    """Of what was found, and of hosts that could not be asked; members of one host have the same to say."""
+    """Name what was found and the hosts that could not be asked, each once."""
     once = list(dict.fromkeys(left))
     more = f" and {len(once) - 10} more" if len(once) > 10 else ""
     return f"Not proven to be gone: {', '.join(once[:10])}{more}."
 
 
 def possible_actions(status: str, phase: str | None, target: str, cancel_requested: bool, forcible: bool) -> list[str]:
-    """What could be done with the operation now, as actions of the policy; who may do it is not decided here."""
+    """List what could be done with the operation now, as actions of the policy; who may do it is not decided here."""
     actions = []
     if status in LIVE and not cancel_requested and phase != VERIFYING:
         actions.append("operation_cancel")
@@ -144,7 +144,7 @@ class BulkStep:
 
 
 def decide_bulk(status: str, on_failure: str, children: Sequence[tuple[str, str, bool]]) -> BulkStep:
-    """From (id, status, held) of every child, in their order."""
+    """Decide from (id, status, deferred) of every child, in their order."""
     waiting = [one for one, state, _ in children if state == "pending"]
     broken = [one for one, state, _ in children if state in ("failed", "expired", "cancelled")]
     begun = any(state != "pending" for _, state, _ in children)
@@ -152,7 +152,7 @@ def decide_bulk(status: str, on_failure: str, children: Sequence[tuple[str, str,
         return BulkStep("running", cancel=tuple(waiting))
     if all(state not in LIVE for _, state, _ in children):
         return BulkStep(_bulk_end(children), _bulk_failure(len(broken), len(children)) if broken else None)
-    busy = any(state in LEASED or (state == "pending" and not held) for _, state, held in children)
+    busy = any(state in LEASED or (state == "pending" and not deferred) for _, state, deferred in children)
     offer = None if busy or not waiting else waiting[0]
     return BulkStep("running" if begun else status, offer=offer)
 

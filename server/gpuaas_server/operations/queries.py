@@ -28,15 +28,15 @@ _COLUMNS = columns_of(OperationRow)
 # The lane: all members for the instance, one for a member, none for a bulk.
 _INSERT = (
     "INSERT INTO app_operations (id, tenant_id, project_id, instance_id, app_slug, kind, target, member_id,"
-    " new_member_id, parent_id, on_failure, held, lane, status, status_since, status_before, parameters, children, reason,"
+    " new_member_id, parent_id, on_failure, deferred, lane, status, status_since, status_before, parameters, children, reason,"
     " requested_by, requested_by_name, correlation_id, created_at, deadline_at)"
     " SELECT id, tenant_id, project_id, instance_id, app_slug, kind, target, member_id, new_member_id, parent_id,"
-    " on_failure, held,"
+    " on_failure, deferred,"
     " CASE target WHEN 'instance' THEN int4range(NULL, NULL) WHEN 'member' THEN int4range(ordinal, ordinal, '[]') END,"
     " 'pending', now, status_before, parameters, children, reason, requested_by, requested_by_name,"
     " correlation_id, now, deadline_at FROM jsonb_to_recordset(%s::jsonb) AS r(id text, tenant_id text,"
     " project_id text, instance_id text, app_slug text, kind text, target text, member_id text, new_member_id text,"
-    " parent_id text, on_failure text, held boolean, ordinal int, status_before text, parameters jsonb, children jsonb,"
+    " parent_id text, on_failure text, deferred boolean, ordinal int, status_before text, parameters jsonb, children jsonb,"
     " reason text, requested_by text, requested_by_name text, correlation_id text, now timestamptz,"
     " deadline_at timestamptz)"
 )
@@ -84,7 +84,7 @@ async def operations_lock(connection: Connection, operation_ids: Sequence[str]) 
 
 
 async def live_lock(connection: Connection, instance_id: str) -> list[OperationRow]:
-    """What works, or is to work, on the instance or a member; as operations_lock."""
+    """Lock the live operations on the instance and its members, as `operations_lock` does."""
     return await fetch_all(
         connection,
         OperationRow,
@@ -114,7 +114,7 @@ async def operation_list(
     limit: int,
     apps: Sequence[str] | None = None,
 ) -> list[OperationRow]:
-    """Newest first; of one project, or in a platform scope of all. The clauses are ours; only values come from outside."""
+    """List the newest first, of one project or in a platform scope of all. The clauses are ours, the values parameters."""
     clauses, values = ["true"], list[object]()
     for clause, value in (
         ("project_id = %s", project_id),
@@ -139,13 +139,13 @@ async def children_of(connection: Connection, parent_id: str) -> list[ChildOpera
     return await fetch_all(
         connection,
         ChildOperation,
-        "SELECT id, status, held FROM app_operations WHERE parent_id = %s ORDER BY id",
+        "SELECT id, status, deferred FROM app_operations WHERE parent_id = %s ORDER BY id",
         (parent_id,),
     )
 
 
 async def ended_before(connection: Connection, before: datetime, limit: int) -> list[EndedOperation]:
-    """Those that ended first; one that was kept counts from then. One that is locked (to be forced) is not waited for."""
+    """Lock those that ended first; one that was kept counts from then. A row that is locked is skipped."""
     return await fetch_all(
         connection,
         EndedOperation,
@@ -169,21 +169,21 @@ async def childless_delete(connection: Connection, parent_ids: Sequence[str]) ->
 
 
 async def operations_keep(connection: Connection, operation_ids: Sequence[str], now: datetime) -> None:
-    """Mark those of them that are still there."""
+    """Mark those that are still there, so that they are looked at again later."""
     await connection.execute("UPDATE app_operations SET kept_at = %s WHERE id = ANY(%s)", (now, list(operation_ids)))
 
 
 async def work_list(
     connection: Connection, project_id: str, app_slugs: Sequence[str], limit: int
 ) -> list[WaitingOperation]:
-    """Oldest first: one index scan per slug, each of them short."""
+    """List the oldest first, by one short index scan per slug."""
     columns = columns_of(WaitingOperation)
     return await fetch_all(
         connection,
         WaitingOperation,
         f"SELECT w.* FROM unnest(%s::text[]) AS slug CROSS JOIN LATERAL (SELECT {columns}"
         " FROM app_operations WHERE project_id = %s AND app_slug = slug"
-        " AND status = 'pending' AND NOT held AND target <> 'bulk' ORDER BY id LIMIT %s) w ORDER BY w.id LIMIT %s",
+        " AND status = 'pending' AND NOT deferred AND target <> 'bulk' ORDER BY id LIMIT %s) w ORDER BY w.id LIMIT %s",
         (list(app_slugs), project_id, limit, limit),
     )
 

@@ -41,7 +41,7 @@ class OperationRow:
     new_member_id: str | None
     parent_id: str | None
     on_failure: str | None
-    held: bool  # not offered to controllers yet: one before it in a bulk operation has not succeeded
+    deferred: bool  # not offered to controllers yet: one before it in a bulk operation has not succeeded
     status: str
     status_since: datetime
     phase: str | None
@@ -91,7 +91,7 @@ class NewOperation:
     new_member_id: str | None = None
     parent_id: str | None = None
     on_failure: str | None = None
-    held: bool = False
+    deferred: bool = False
     ordinal: int | None = None
     status_before: str | None = None
     children: dict[str, int] | None = None
@@ -100,7 +100,7 @@ class NewOperation:
 class OperationChanges(TypedDict, total=False):
     """The columns that change after an operation was asked for."""
 
-    held: bool
+    deferred: bool
     status: str
     status_since: datetime
     phase: str | None
@@ -126,7 +126,7 @@ class ChildOperation:
 
     id: str
     status: str
-    held: bool
+    deferred: bool
 
 
 @dataclass(frozen=True, slots=True)

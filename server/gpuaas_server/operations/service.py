@@ -197,7 +197,7 @@ async def operation_list(
 
 
 async def controller_work(platform: Platform, scope: Scope, caller: Caller, project_id: str, wait: float) -> WorkList:
-    """What waits for a controller of these apps; if nothing does, the call waits up to `wait` seconds for the first."""
+    """List what waits for a controller of these apps; if nothing does, wait up to `wait` seconds for the first."""
     apps = identity.bound_apps(caller)
 
     async def look() -> Look[list[WaitingOperation]]:

@@ -10,7 +10,7 @@ MOST_STEPS = 200
 
 
 def merge_steps(known: Sequence[StepDocument], reported: Sequence[StepReport], now: datetime) -> list[StepDocument]:
-    """Each reported step changes the one of its name and member, or joins at the end. A repeated report changes nothing.
+    """Let each reported step change the one of its name and member, or join at the end. A repeated report changes nothing.
 
     A step that had ended and runs again (a resumed attempt) begins anew.
     """

@@ -21,7 +21,7 @@ app_operations = sa.Table(
     sa.Column("parent_id", text_id()),
     sa.Column("on_failure", sa.Text),
     # Not offered to controllers yet: one before it in a bulk that stops at the first failure has not succeeded.
-    sa.Column("held", sa.Boolean, nullable=False, server_default="false"),
+    sa.Column("deferred", sa.Boolean, nullable=False, server_default="false"),
     # The part of the instance that it works on: one member's lane, or all of them.
     sa.Column("lane", INT4RANGE),
     sa.Column("status", sa.Text, nullable=False),
@@ -92,6 +92,6 @@ app_operations = sa.Table(
         "project_id",
         "app_slug",
         "id",
-        postgresql_where=sa.text("status = 'pending' AND NOT held AND target <> 'bulk'"),
+        postgresql_where=sa.text("status = 'pending' AND NOT deferred AND target <> 'bulk'"),
     ),
 )

@@ -1,4 +1,4 @@
-"""What a host showed, against what it was asked and what was there before: each check gets a verdict. Pure.
+"""Compare what a host showed with what it was asked and what was there before: each check gets a verdict. Pure.
 
 The host's word is judged, not believed: an answer to another question, with a check missing, or from another baseline
 proves nothing. A check that could not look is not clean.

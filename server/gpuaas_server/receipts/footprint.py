@@ -26,8 +26,8 @@ class FootprintInvalid(ValueError):
     """It names something that no host may be asked to look for."""
 
 
-def normal(raw: Mapping[str, object]) -> Footprint:
-    """From a manifest's footprint; kinds that are not named are looked at too, for what belongs to the others."""
+def normalize(raw: Mapping[str, object]) -> Footprint:
+    """Normalize a manifest's footprint. Kinds that it does not name are there too, empty: hosts look at them for the others."""
     unknown = set(raw) - set(KINDS)
     if unknown:
         raise FootprintInvalid(f"{sorted(unknown)[0]!s:.40} is nothing that a footprint names")

@@ -60,7 +60,7 @@ def decide(now: Snapshot, clock: datetime) -> Comparison | Retry | Wait:
     look = now.look if now.look is not None and now.look.generation == now.attempt else None
     if look is not None and look.status == "succeeded":
         found = compare(now.asked, look.result, look.evidence)
-        return Retry(now.attempt + 1) if _news_on_its_way(found) and clock < now.deadline_at else found
+        return Retry(now.attempt + 1) if _awaits_revocation(found) and clock < now.deadline_at else found
     if look is not None and look.status in ("failed", "refused"):
         return _failed(now, look, clock)
     if clock >= now.deadline_at or (look is not None and look.status == "expired"):
@@ -68,9 +68,9 @@ def decide(now: Snapshot, clock: datetime) -> Comparison | Retry | Wait:
     return Wait(now.deadline_at)
 
 
-def _news_on_its_way(found: Comparison) -> bool:
-    """Which certificates have ended the host hears from us, by another task: a look that came first proves nothing yet.
-    A look with a finding takes its seconds, so asking again at once is not too soon.
+def _awaits_revocation(found: Comparison) -> bool:
+    """Say whether the host may not have heard yet which certificates have ended: another task tells it.
+    An inspection with a finding takes seconds, so asking again at once is not too soon.
     """
     return [check.name for check in found.checks if check.verdict == "left"] == ["credentials"]
 

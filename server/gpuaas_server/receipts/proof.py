@@ -1,4 +1,4 @@
-"""How the proof of a teardown goes on: load what the hosts have said, judge it (pure), store the judgement.
+"""The proof of a teardown: load what the hosts have answered, judge it (pure), store the judgement.
 
 Three parts, so that the operation that waits for the proof can decide by it as by everything else that it loads.
 """
@@ -57,7 +57,7 @@ class ReceiptsVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The receipts of an operation, held, and what is known of the hosts that have not answered for good."""
+    """The locked receipts of an operation, and what is known of the hosts that have not answered for good."""
 
     receipts: Sequence[ReceiptRow]
     looks: Mapping[str, host_tasks.TaskRow]  # by receipt
@@ -160,7 +160,7 @@ def _snapshot(row: ReceiptRow, task: host_tasks.TaskRow | None, lost: bool) -> S
 
 
 def _verdict(rows: Sequence[ReceiptRow]) -> ReceiptsVerdict:
-    """Only when all have answered: whoever hears of the first leftover must hear of the others too."""
+    """Wait until all have answered: who hears of the first leftover must hear of the others too."""
     waiting = [row.deadline_at for row in rows if row.status == "pending"]
     if waiting:
         return ReceiptsVerdict(True, until=max(waiting))

@@ -34,7 +34,7 @@ async def receipt_change(connection: Connection, receipt_id: str, changes: Recei
     )
 
 
-async def operations_named(connection: Connection, operation_ids: Sequence[str]) -> set[str]:
+async def operations_referenced(connection: Connection, operation_ids: Sequence[str]) -> set[str]:
     found = await fetch_values(
         connection,
         str,
@@ -76,7 +76,7 @@ async def receipt_list(
     limit: int,
     apps: Sequence[str] | None,
 ) -> list[ReceiptRow]:
-    """Newest first; of the `apps` in sight, or of all; of one project, or in a platform scope of all.
+    """List the newest first: of the `apps` in sight or of all; of one project, or in a platform scope of all.
 
     A project's are those of its allocations, and of its instances on other projects' allocations: two indexes, each read
     to the limit. The clauses are ours; only values come from outside.

@@ -46,7 +46,7 @@ __all__ = [
     "force_receipts",
     "judge",
     "load_proof",
-    "operations_named",
+    "operations_referenced",
     "receipt_list",
     "receipt_show",
     "start_receipts",
@@ -75,12 +75,12 @@ class Teardown:
 async def start_receipts(
     tx: Tx, teardown: Teardown, targets: Sequence[TeardownTarget], footprint: Mapping[str, object]
 ) -> list[str]:
-    """End the controller's way in, which says that it is done, and ask each host; return the ids of the receipts."""
+    """End the access of the controller, which is done, and ask each host; return the ids of the receipts."""
     await access.certificates_end(tx, teardown.operation_id)
     hosts = await allocation_hosts(tx.connection, [target.allocation_id for target in targets])
     rows = [_row(tx, teardown, target, hosts[target.allocation_id]) for target in targets]
     try:
-        wanted = footprints.normal(footprint)
+        wanted = footprints.normalize(footprint)
     except footprints.FootprintInvalid as problem:
         failed = Comparison("unseen", "footprint_invalid", f"The app's footprint cannot be looked for: {problem}.")
         rows = [apply_changes(row, settlement(failed, tx.now)) for row in rows]
@@ -117,9 +117,9 @@ async def force_receipts(tx: Tx, teardown: Teardown, targets: Sequence[TeardownT
             await change_receipt(tx, row, changes)
 
 
-async def operations_named(connection: Connection, operation_ids: Sequence[str]) -> set[str]:
-    """Those that a receipt is the proof of: as long as there is the one, there is the other."""
-    return await queries.operations_named(connection, operation_ids)
+async def operations_referenced(connection: Connection, operation_ids: Sequence[str]) -> set[str]:
+    """Find those that a receipt is the proof of: they are kept as long as it is."""
+    return await queries.operations_referenced(connection, operation_ids)
 
 
 async def receipt_show(connection: Connection, caller: Caller, project_id: str, receipt_id: str) -> Receipt:

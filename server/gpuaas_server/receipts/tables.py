@@ -40,7 +40,7 @@ teardown_receipts = sa.Table(
         "status IN ('pending', 'clean', 'left', 'unseen', 'not_verified')", name="teardown_receipts_status"
     ),
     sa.CheckConstraint("depth IN ('stopped', 'gone')", name="teardown_receipts_depth"),
-    sa.CheckConstraint("(status = 'not_verified') = (forced IS NOT NULL)", name="teardown_force_receiptsd"),
+    sa.CheckConstraint("(status = 'not_verified') = (forced IS NOT NULL)", name="teardown_receipts_forced"),
     sa.UniqueConstraint("operation_id", "member_id", name="teardown_receipts_one_per_member"),
     sa.Index("teardown_receipts_by_project", "project_id", "id"),
     sa.Index("teardown_receipts_anywhere", "status", "id"),

@@ -172,6 +172,6 @@ async def test_a_row_of_adds_is_called_off_as_a_whole_and_each_of_them_once(worl
 async def test_a_change_that_changes_nothing_is_not_silent(world: AppSite) -> None:
     async with world.platform.database.connection(PLATFORM) as connection:
         with pytest.raises(LookupError):
-            await operations.operation_change(connection, new_id("op"), {"held": False})
+            await operations.operation_change(connection, new_id("op"), {"deferred": False})
         with pytest.raises(LookupError):
             await queries.instance_change(connection, new_id("ins"), {"flags": []}, grow=True)

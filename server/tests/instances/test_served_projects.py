@@ -194,7 +194,7 @@ async def test_an_upgrade_that_waited_sees_whom_the_instance_serves_since(shared
         assert locked is not None
         upgrade = asyncio.create_task(world.ask(instance_id, "upgrade", version="3.0.0"))
         await _somebody_waits(world)
-        await served_projects.serve_from_the_start(tx, locked.row, [ProjectFacts(shared.other, "serve", False)])
+        await served_projects.insert_served_projects(tx, locked.row, [ProjectFacts(shared.other, "serve", False)])
         locked.touch()
         await locked.store()
         tx.audited = True

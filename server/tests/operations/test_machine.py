@@ -115,14 +115,14 @@ def test_every_step_is_legal_and_every_wait_of_a_live_operation_has_an_end(
     st.sampled_from(["continue", "stop"]),
 )
 def test_a_bulk_ends_exactly_when_all_its_children_have(states: list[tuple[str, bool]], on_failure: str) -> None:
-    children = [(f"op_{n}", status, held and status == "pending") for n, (status, held) in enumerate(states)]
+    children = [(f"op_{n}", status, deferred and status == "pending") for n, (status, deferred) in enumerate(states)]
     step = decide_bulk("running", on_failure, children)
     ended = all(status not in LIVE for _, status, _ in children)
     assert (step.status not in LIVE) == ended
     if ended:
         assert (step.status == "succeeded") == (step.failure is None)
     else:  # somebody works, or waits to be claimed, or gets the turn, or is called off: it never just hangs
-        offered = any(status in LIVE and not held for _, status, held in children)
+        offered = any(status in LIVE and not deferred for _, status, deferred in children)
         assert offered or step.offer is not None or step.cancel
 
 

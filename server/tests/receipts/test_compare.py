@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuaas_server.receipts.compare import CHECKS, InspectionRequest, compare
-from gpuaas_server.receipts.footprint import digest, normal
+from gpuaas_server.receipts.footprint import digest, normalize
 
-FOOTPRINT = normal({"units": ["echo.service"], "ports": [7777]})
+FOOTPRINT = normalize({"units": ["echo.service"], "ports": [7777]})
 ASKED = InspectionRequest("rcp_1", "alc_1", "gone", FOOTPRINT, digest(FOOTPRINT), "b" * 64)
 EVIDENCE = {"baseline_sha256": "b" * 64}
 
@@ -68,7 +68,7 @@ def test_a_cut_list_counts_whole() -> None:
     [
         answer() | {"receipt_id": "rcp_2"},
         answer() | {"allocation_id": "alc_2"},
-        answer() | {"footprint_sha256": digest(normal({}))},
+        answer() | {"footprint_sha256": digest(normalize({}))},
         answer("stopped"),  # less than was asked
         answer("stopped") | {"depth": "gone"},
         answer() | {"checks": None},

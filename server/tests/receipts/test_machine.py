@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from gpuaas_server.kernel.errors import CATALOGUE
 from gpuaas_server.receipts.compare import STOPPED, Comparison, InspectionRequest
-from gpuaas_server.receipts.footprint import digest, normal
+from gpuaas_server.receipts.footprint import digest, normalize
 from gpuaas_server.receipts.machine import ATTEMPTS, TRANSITIONS, InspectionReport, Retry, Snapshot, decide
 from gpuaas_server.work.decisions import Wait
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
-ASKED = InspectionRequest("rcp_1", "alc_1", "stopped", normal({}), digest(normal({})), None)
+ASKED = InspectionRequest("rcp_1", "alc_1", "stopped", normalize({}), digest(normalize({})), None)
 
 
 def snapshot(look: InspectionReport | None, seconds: int = 60, attempt: int = 1, lost: bool = False) -> Snapshot:
@@ -74,7 +74,7 @@ def test_a_host_that_has_not_heard_yet_which_certificates_ended_is_asked_again_u
         for name in STOPPED
     ]
     result: dict[str, object] = {"receipt_id": "rcp_1", "allocation_id": "alc_1", "depth": "stopped", "checks": checks}
-    look = InspectionReport(5, "succeeded", result | {"footprint_sha256": digest(normal({}))}, {}, None)
+    look = InspectionReport(5, "succeeded", result | {"footprint_sha256": digest(normalize({}))}, {}, None)
     step = decide(snapshot(look, attempt=5), NOW)
     assert (step == Retry(6)) is again
     late = decide(snapshot(look, seconds=0, attempt=5), NOW)

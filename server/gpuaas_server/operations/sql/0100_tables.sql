@@ -13,7 +13,7 @@ CREATE TABLE app_operations (
   new_member_id TEXT COLLATE "C",
   parent_id TEXT COLLATE "C",
   on_failure TEXT,
-  held BOOLEAN DEFAULT 'false' NOT NULL,
+  deferred BOOLEAN DEFAULT 'false' NOT NULL,
   lane INT4RANGE,
   status TEXT NOT NULL,
   status_since TIMESTAMP WITH TIME ZONE NOT NULL,
@@ -60,5 +60,5 @@ CREATE INDEX app_operations_ended ON app_operations (coalesce(kept_at, finished_
 CREATE INDEX app_operations_leased ON app_operations (controller_id) WHERE lease_digest IS NOT NULL;
 CREATE INDEX app_operations_live ON app_operations (instance_id, id) WHERE finished_at IS NULL;
 CREATE INDEX app_operations_work ON app_operations (project_id, app_slug, id)
-  WHERE status = 'pending' AND NOT held AND target <> 'bulk';
+  WHERE status = 'pending' AND NOT deferred AND target <> 'bulk';
 SELECT raise_tenant_wall('app_operations');
