@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import NotRequired, TypedDict
 
 from gpuaas_server.kernel.rows import computed
+from gpuaas_server.kernel.wipe_grades import WipeGrade
 
 
 class FailureDocument(TypedDict):
@@ -20,7 +21,7 @@ class FailureDocument(TypedDict):
 class RequirementsDocument(TypedDict):
     """What the proof of a wipe has to show, as it is stored when the release begins."""
 
-    grade: str
+    grade: WipeGrade
     accept_not_examined: list[str]
     boot_id: str | None
 
@@ -200,8 +201,8 @@ class AllocationHost:
 class WipePolicy:
     """What the SKU and the tenant ask of the wipe now, and what is on record of the host."""
 
-    sku_grade: str
-    tenant_grade: str
+    sku_grade: WipeGrade
+    tenant_grade: WipeGrade
     accept_not_examined: list[str]
     boot_id: str | None
 

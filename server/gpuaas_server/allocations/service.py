@@ -4,14 +4,14 @@ from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 
 from gpuaas_server.allocations import queries
+from gpuaas_server.allocations.facts import allocation_hosts, facts_list, facts_lock, facts_show
 from gpuaas_server.allocations.health import health_of
 from gpuaas_server.allocations.hooks import allocation_hooks
-from gpuaas_server.allocations.hosts import AllocationHost, allocation_hosts
 from gpuaas_server.allocations.machine import CLEANUP, possible_actions, quota_marks
-from gpuaas_server.allocations.placements import facts_list, facts_lock, facts_show
 from gpuaas_server.allocations.rows import (
     AllocationChanges,
     AllocationFacts,
+    AllocationHost,
     AllocationRow,
     NewAllocation,
     TransitionRow,
@@ -109,8 +109,8 @@ def allocation_of(row: AllocationRow, caller: Caller) -> Allocation:
         **{name: getattr(row, name) for name in _SHOWN},
         ssh=ssh,
         wipe_verified=verified,
-        wipe_grade_required=row.wipe_requirements["grade"] if row.wipe_requirements else None,  # type: ignore[arg-type]
-        wipe_grade=proof.grade if proof and verified else None,  # type: ignore[arg-type]
+        wipe_grade_required=row.wipe_requirements["grade"] if row.wipe_requirements else None,
+        wipe_grade=proof.grade if proof and verified else None,
         wipe_not_examined=proof.not_examined if proof else [],
         health=health,
         health_reasons=reasons,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gpuaas_server.kernel.wipe_grades import INSPECTED, REBOOTED, rank
+from gpuaas_server.kernel.wipe_grades import INSPECTED, REBOOTED, WipeGrade, rank
 
 RESTART = "restart"
 # What must have been reported by an agent that states a grade; a check that is missing did not look.
@@ -44,7 +44,7 @@ class StoredProof:
     """What an allocation's stored evidence says about its wipe."""
 
     clean: bool
-    grade: str | None
+    grade: WipeGrade | None
     not_examined: list[str]
 
     @classmethod

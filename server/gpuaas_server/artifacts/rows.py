@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from gpuaas_server.artifacts.schemas import ArtifactKind
 from gpuaas_server.kernel.failures import FailureDocument
 
 
@@ -50,7 +51,7 @@ class PullableArtifact:
     """What a host needs to know to pull an artifact, whichever tenant published it."""
 
     id: str
-    kind: str
+    kind: ArtifactKind
     digest: str
     location: str
     trust: str

@@ -70,7 +70,7 @@ async def runtime_secret_create(
         id=secret_id,
         purpose=body.purpose,
         digest=artifact.digest,
-        kind=artifact.kind,  # type: ignore[arg-type]  # a constraint of the table
+        kind=artifact.kind,
         expires_at=expires_at,
         format=secrets.BOX_FORMAT,
         sealed=secrets.seal_to(body.recipient_key, orjson.dumps(content), f"runtime-secret:{secret_id}"),

@@ -112,7 +112,7 @@ class SkuRow(NewSku):
 class RequestedSku(SkuRow):
     """A SKU, with the wipe grade that the tenant who names it requires of whole hosts."""
 
-    tenant_grade: str
+    tenant_grade: WipeGrade
 
 
 @dataclass(frozen=True, slots=True)

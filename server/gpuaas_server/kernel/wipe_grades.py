@@ -25,7 +25,7 @@ def rank(grade: str) -> int:
     return names.index(grade)
 
 
-def required_grade(shape: str, of_sku: str, of_tenant: str) -> str:
+def required_grade(shape: str, of_sku: WipeGrade, of_tenant: WipeGrade) -> WipeGrade:
     """The grade that the wipe has to reach. A slice is inspected, since it has no boot of its own; the tenant's policy is about
     whole hosts.
     """

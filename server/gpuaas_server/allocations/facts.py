@@ -1,13 +1,15 @@
-"""Allocations as apps see them: what another noun may know of them before it places a member there."""
+"""Allocations as other nouns see them: as hosts that are inspected, and as places for members of instances."""
 
 from collections.abc import Sequence
 
 from gpuaas_server.allocations import queries
-from gpuaas_server.allocations.rows import AllocationFacts
+from gpuaas_server.allocations.rows import AllocationFacts, AllocationHost
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 
-__all__ = ["AllocationFacts", "facts_list", "facts_lock", "facts_show"]
+
+async def allocation_hosts(connection: Connection, allocation_ids: Sequence[str]) -> dict[str, AllocationHost]:
+    return {row.id: row for row in await queries.hosts_show(connection, allocation_ids)}
 
 
 async def facts_lock(tx: Tx, project_ids: Sequence[str], allocation_ids: Sequence[str]) -> dict[str, AllocationFacts]:
