@@ -31,6 +31,7 @@ from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import not_found
 from gpuaas_server.kernel.failures import FailureDocument
 from gpuaas_server.kernel.ids import new_id
+from gpuaas_server.kernel.rows import with_changes
 from gpuaas_server.operations import service as operations
 from gpuaas_server.operations.service import OperationRow
 
@@ -71,7 +72,7 @@ class LockedInstance:
 
     def note(self, **columns: Unpack[InstanceChanges]) -> None:
         """Change columns that do not make anybody's view of the instance stale."""
-        self.row = replace(self.row, **columns)
+        self.row = with_changes(self.row, columns)
         self._changes.update(columns)
 
     def touch(self) -> None:
@@ -139,7 +140,7 @@ class LockedInstance:
 
         They are not worth a write of their own for each of a thousand members.
         """
-        self.members[member.id] = replace(self.members[member.id], **columns)
+        self.members[member.id] = with_changes(self.members[member.id], columns)
 
     def add_member(self, component_key: str, place: AllocationFacts, operation_id: str | None) -> MemberRow:
         """Add a new member, pending until its operation is claimed."""

@@ -14,7 +14,9 @@ and `values_insert` into an INSERT, and the fetch functions read them back:
 A statement may also write its columns by hand, in any order: their names must be the fields' names.
 """
 
+from collections.abc import Mapping
 from dataclasses import MISSING, Field, field, fields
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from psycopg import AsyncCursor
@@ -52,6 +54,8 @@ class _Layout:
             each.name for each in self.fields if each.default is MISSING and each.default_factory is MISSING
         }
         self.selected: dict[str, str] = {}
+        self.positions = {name: number for number, name in enumerate(self.names)}
+        self.values = attrgetter(*self.names)  # all of them at once, for a row of more than one column
 
     def select(self, alias: str) -> str:
         prefix = f"{alias}." if alias else ""
@@ -115,6 +119,18 @@ def values_insert(table: str, row: type[Any]) -> str:
 
 def values_of(row: Any) -> list[object]:
     return [getattr(row, name) for name in _layout(type(row)).inserted]
+
+
+def with_changes(row: Row, changes: Mapping[str, object]) -> Row:
+    """Copy a row of several columns with other values in some of them.
+
+    It is what `dataclasses.replace` does, in about half the time: an instance may have a thousand members.
+    """
+    layout = _layout(type(row))
+    values = list(layout.values(row))
+    for name, value in changes.items():
+        values[layout.positions[name]] = value
+    return type(row)(*values)
 
 
 def fields_of(row: Any) -> dict[str, Any]:

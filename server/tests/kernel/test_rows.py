@@ -21,6 +21,7 @@ from gpuaas_server.kernel.rows import (
     recordset_insert,
     values_insert,
     values_of,
+    with_changes,
 )
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -66,6 +67,14 @@ def test_one_class_names_the_columns_of_both_directions() -> None:
     assert values_insert("secrets", Sealed) == "INSERT INTO secrets (id, sealed) VALUES (%s, %s)"
     assert values_of(Sealed("a", b"x")) == ["a", b"x"]
     assert fields_of(Pair(1, 2)) == {"first": 1, "second": 2, "third": 3}
+
+
+def test_a_copy_has_the_changes_and_the_row_stays_as_it_was() -> None:
+    pair = Pair(1, 2)
+    assert with_changes(pair, {"second": 5}) == Pair(1, 5)
+    assert pair == Pair(1, 2)
+    with pytest.raises(KeyError):
+        with_changes(pair, {"fourth": 4})
 
 
 async def test_what_is_inserted_comes_back_typed(platform: Platform) -> None:
