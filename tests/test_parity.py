@@ -1,9 +1,11 @@
 """Every public operation is offered by the CLI and by the console, or a short list says why not."""
 
+import json
 from pathlib import Path
 
 import pytest
 
+from system_support.documents import REPOSITORY
 from system_support.parity import pages
 from system_support.parity.commands import calls_of_commands
 from system_support.parity.page import PAGE, Row, render, rows, unexplained
@@ -21,6 +23,14 @@ def test_every_operation_is_offered_by_both_or_it_is_said_why_not(table: list[Ro
 
 def test_the_page_says_what_the_code_does(table: list[Row]) -> None:
     assert PAGE.read_text() == render(table), "run .venv/bin/python tools/parity"
+
+
+def test_every_kind_of_member_operation_is_a_command() -> None:
+    """They share one endpoint, so that the table of operations does not show one that is missing."""
+    document = json.loads((REPOSITORY / "contract/openapi.json").read_text())
+    kinds = document["components"]["schemas"]["MemberOperationCreate"]["properties"]["kind"]["enum"]
+    commands = calls_of_commands()["instances.change_members"]
+    assert {command.split()[-1] for command in commands} == set(kinds)
 
 
 def test_the_list_of_what_is_missing_is_short() -> None:

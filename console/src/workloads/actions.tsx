@@ -1,7 +1,7 @@
 // What may be asked of a whole workload. The options of each kind are the app's own, from its manifest.
 import { type ActionSpec, type ActionTable, REASON } from "../actions/spec";
 import { api, body } from "../api/client";
-import type { Instance } from "../api/types";
+import type { Instance, MemberKind, OperationKind } from "../api/types";
 import type { Schema, Values } from "../forms/schema";
 import { UpgradeTo } from "./UpgradeTo";
 
@@ -34,7 +34,8 @@ export function followOperation(answer: unknown) {
   return operation?.id ? { to: `/operations/${operation.id}` } : undefined;
 }
 
-type Verb = "start" | "stop" | "restart" | "rollback" | "reconcile" | "repair" | "decommission" | "deploy";
+/** Operations on the whole instance that need nothing but their kind; an upgrade takes a version. */
+type Verb = Exclude<OperationKind, MemberKind | "upgrade">;
 
 function verb(
   kind: Verb,

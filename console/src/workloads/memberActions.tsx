@@ -1,7 +1,7 @@
 // What may be asked of members: of one, from its row, or of several that were marked. allowed_actions of a member are kinds.
-import { type ActionFormProps, type ActionTable, REASON } from "../actions/spec";
+import { type ActionFormProps, type ActionSpec, type ActionTable, REASON } from "../actions/spec";
 import { api, body } from "../api/client";
-import type { Instance, InstanceMember } from "../api/types";
+import type { Instance, InstanceMember, MemberKind } from "../api/types";
 import type { Schema, Values } from "../forms/schema";
 import { followOperation, type Options } from "./actions";
 import { AddTo, ReplaceWith } from "./MemberPlaces";
@@ -13,9 +13,7 @@ export interface Chosen {
   members: InstanceMember[];
 }
 
-type Kind = "drain" | "recover" | "replace" | "remove" | "add";
-
-function form(kind: Kind, options: Options, many: boolean): Schema {
+function form(kind: MemberKind, options: Options, many: boolean): Schema {
   const own: Record<string, Schema> = options[kind]?.properties
     ? { options: { ...options[kind], "x-ui": { label: "Options of the app" } } }
     : {};
@@ -34,7 +32,7 @@ function form(kind: Kind, options: Options, many: boolean): Schema {
   return { type: "object", properties: { ...own, ...failing, reason: REASON } };
 }
 
-function ask({ instance, members }: Chosen, kind: Kind, values: Values): Promise<unknown> {
+function ask({ instance, members }: Chosen, kind: MemberKind, values: Values): Promise<unknown> {
   const targets = members.map((member) => member.id);
   const aim = kind === "add" || kind === "replace" ? {} : { targets };
   return body(
@@ -51,7 +49,7 @@ export function namesOf(members: InstanceMember[]): string {
 
 export function memberActions(options: Options, many: boolean): ActionTable<Chosen> {
   const one = (
-    kind: Kind,
+    kind: MemberKind,
     label: string,
     says: string,
     more: { danger?: boolean; Extra?: (props: ActionFormProps<Chosen>) => React.ReactNode } = {},
@@ -64,7 +62,7 @@ export function memberActions(options: Options, many: boolean): ActionTable<Chos
     run: (chosen: Chosen, values: Values) => ask(chosen, kind, values),
     ...more,
   });
-  return {
+  const actions: Record<Exclude<MemberKind, "add">, ActionSpec<Chosen>> = {
     recover: one("recover", "Recover", "Brings it back from wherever it is."),
     drain: one("drain", "Drain", "It takes no new work; what runs on it ends as the app was told."),
     replace: one("replace", "Replace", "It leaves, and a successor takes its place on another allocation.", {
@@ -75,6 +73,7 @@ export function memberActions(options: Options, many: boolean): ActionTable<Chos
       danger: true,
     }),
   };
+  return actions;
 }
 
 /** A new member: the workload itself says whether there may be one. */

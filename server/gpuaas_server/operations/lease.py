@@ -12,11 +12,11 @@ from datetime import datetime
 from gpuaas_server.kernel.context import Actor, Tx
 from gpuaas_server.kernel.errors import Problem, not_found
 from gpuaas_server.operations import queries
+from gpuaas_server.operations.lifecycle import controller_topic
 from gpuaas_server.operations.machine import LEASED, Limits
 from gpuaas_server.operations.rows import OperationChanges, OperationRow
 from gpuaas_server.operations.schemas import OperationReport, StepReport
 from gpuaas_server.operations.steps import merge_steps
-from gpuaas_server.operations.topics import controller_topic
 
 
 @dataclass(frozen=True, slots=True)

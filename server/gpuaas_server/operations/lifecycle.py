@@ -14,12 +14,21 @@ from gpuaas_server.kernel.failures import Failure
 from gpuaas_server.operations import queries
 from gpuaas_server.operations.machine import LIVE, VERIFYING, BulkStep, decide_bulk
 from gpuaas_server.operations.rows import EndedOperation, ForcedDocument, NewOperation, OperationChanges, OperationRow
-from gpuaas_server.operations.topics import controller_topic
 from gpuaas_server.work import leases
 
 WORK = "operation"  # the work row of an operation: its lease, its deadline, and what hosts say after a teardown
 DEFAULT_SECONDS = 3600
 _ENDED: OperationChanges = {"phase": None, "lease_digest": None, "lease_until": None, "deferred": False}
+
+
+def instance_topic(instance_id: str) -> str:
+    """The wake-up that followers of an operation, and readers of an instance's timeline, wait for."""
+    return f"instance:{instance_id}"
+
+
+def controller_topic(project_id: str) -> str:
+    """The wake-up that a project's controllers wait for while they have no work."""
+    return f"controller:{project_id}"
 
 
 @dataclass(frozen=True, slots=True)

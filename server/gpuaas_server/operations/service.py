@@ -42,10 +42,12 @@ from gpuaas_server.operations.lifecycle import (
     accept_unproven,
     await_proof,
     bulk_progress,
+    controller_topic,
     end_operation,
     ended_operations,
     forget_operations,
     insert_operations,
+    instance_topic,
     live_children,
     request_cancel,
     schedule,
@@ -71,7 +73,6 @@ from gpuaas_server.operations.queries import (
 )
 from gpuaas_server.operations.rows import ForcedDocument, NewOperation, OperationRow, WaitingOperation
 from gpuaas_server.operations.schemas import Operation, WorkItem, WorkList
-from gpuaas_server.operations.topics import controller_topic, instance_topic
 from gpuaas_server.operations.views import forcible, operation_of
 
 __all__ = [
