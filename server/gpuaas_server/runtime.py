@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from gpuaas_server.kernel.context import Platform
 from gpuaas_server.kernel.database import NOBODY, Database
 from gpuaas_server.kernel.database_health import DatabaseHealth
+from gpuaas_server.kernel.rows import fetch_value
 from gpuaas_server.kernel.sealer import Sealer, load_or_make_master_key
 from gpuaas_server.kernel.settings import Settings
 from gpuaas_server.kernel.start import StartFailed
@@ -51,10 +52,8 @@ async def running_platform(
 async def _refuse_old_schema(platform: Platform) -> None:
     """An older schema lacks what this version asks for. A newer one is that of an upgrade under way, which must fit both."""
     async with platform.database.connection(NOBODY) as connection:
-        there = await (await connection.execute("SELECT to_regclass('alembic_version') AS found")).fetchone()
-        query = "SELECT version_num AS found FROM alembic_version"
-        row = await (await connection.execute(query)).fetchone() if there and there["found"] else None
-    found = None if row is None else row["found"]
+        migrated = await fetch_value(connection, bool, "SELECT to_regclass('alembic_version') IS NOT NULL")
+        found = await fetch_value(connection, str, "SELECT version_num FROM alembic_version") if migrated else None
     needed = head()
     if found == needed:
         return

@@ -15,6 +15,7 @@ from gpuaas_server.kernel.database import Connection, rows_removed
 from gpuaas_server.kernel.rows import (
     columns_of,
     fetch_all,
+    fetch_mapping,
     fetch_one,
     fetch_optional,
     fetch_value,
@@ -237,11 +238,13 @@ async def evidence_list(connection: Connection, artifact_id: str, after: str | N
 
 
 async def latest_evidence(connection: Connection, artifact_id: str) -> dict[str, bool]:
-    cursor = await connection.execute(
+    return await fetch_mapping(
+        connection,
+        str,
+        bool,
         "SELECT DISTINCT ON (kind) kind, passed FROM artifact_evidence WHERE artifact_id = %s ORDER BY kind, id DESC",
         (artifact_id,),
     )
-    return {row["kind"]: row["passed"] for row in await cursor.fetchall()}
 
 
 async def policy_show(connection: Connection, tenant_id: str) -> TrustPolicyRow | None:

@@ -14,18 +14,19 @@ and `values_insert` into an INSERT, and the fetch functions read them back:
 A statement may also write its columns by hand, in any order: their names must be the fields' names.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, field, fields
 from operator import attrgetter
 from typing import Any, TypeVar
 
 from psycopg import AsyncCursor
 from psycopg.abc import Params
-from psycopg.rows import AsyncRowFactory, RowMaker, no_result, scalar_row
+from psycopg.rows import AsyncRowFactory, RowMaker, no_result, scalar_row, tuple_row
 
 from gpuaas_server.kernel.database import Connection
 
 Row = TypeVar("Row")
+Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 _EXPRESSION = "sql"
@@ -55,7 +56,15 @@ class _Layout:
         }
         self.selected: dict[str, str] = {}
         self.positions = {name: number for number, name in enumerate(self.names)}
-        self.values = attrgetter(*self.names)  # all of them at once, for a row of more than one column
+        self.read = _reader(self.names)
+        self._build: RowMaker[Any] | None = None
+
+    @property
+    def build(self) -> RowMaker[Any]:
+        """The function that makes a row of its values; it is written when the first row is read, not at start."""
+        if self._build is None:
+            self._build = _builder(self.row, self.names)
+        return self._build
 
     def select(self, alias: str) -> str:
         prefix = f"{alias}." if alias else ""
@@ -67,19 +76,42 @@ class _Layout:
         return self.selected[alias]
 
     def make_rows(self, cursor: AsyncCursor[Any]) -> RowMaker[Any]:
-        """The row factory: psycopg calls it once for each result, and each row is then one positional call."""
+        """The row factory: psycopg calls it once for each result, and then what it returns once for each row."""
         result = cursor.pgresult
         if result is None or not result.nfields:
             return no_result
-        row = self.row
         given = [result.fname(number) for number in range(result.nfields)]
         if given == self.encoded:
-            return lambda values: row(*values)
+            return self.build
         names = [(name or b"").decode() for name in given]
         if not self.required <= set(names) <= set(self.names):
             lacking, unknown = sorted(self.required - set(names)), sorted(set(names) - set(self.names))
-            raise TypeError(f"the statement does not fit {row.__name__}: it lacks {lacking} and adds {unknown}")
+            raise TypeError(f"the statement does not fit {self.row.__name__}: it lacks {lacking} and adds {unknown}")
+        row = self.row
         return lambda values: row(**dict(zip(names, values, strict=True)))
+
+
+def _builder(row: type[Any], names: tuple[str, ...]) -> RowMaker[Any]:
+    """A function that fills the slots of a new row and freezes it, ten times as fast as the constructor of a frozen class.
+
+    It fills an instance of a subclass that is not frozen and has the same slots, and then changes its class to `row`.
+    """
+    if hasattr(row, "__post_init__"):
+        return lambda values: row(*values)
+    thawed = {"__slots__": (), "__setattr__": object.__setattr__, "__delattr__": object.__delattr__}
+    scope: dict[str, Any] = {"new": object.__new__, "thawed": type(row.__name__, (row,), thawed), "row": row}
+    filled = "".join(f"self.{name}, " for name in names)
+    source = f"def build(values):\n self = new(thawed)\n {filled}= values\n self.__class__ = row\n return self"
+    exec(source, scope)  # noqa: S102 - the names of our own fields, as dataclasses themselves do it
+    build: RowMaker[Any] = scope["build"]
+    return build
+
+
+def _reader(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
+    """A function that reads these attributes of a row; with one name `attrgetter` would give the value alone."""
+    if len(names) > 1:
+        return attrgetter(*names)
+    return lambda row: tuple(getattr(row, name) for name in names)
 
 
 _layouts: dict[type[Any], _Layout] = {}
@@ -122,20 +154,22 @@ def values_of(row: Any) -> list[object]:
 
 
 def with_changes(row: Row, changes: Mapping[str, object]) -> Row:
-    """Copy a row of several columns with other values in some of them.
+    """Copy a row with other values in some columns.
 
-    It is what `dataclasses.replace` does, in about half the time: an instance may have a thousand members.
+    It is what `dataclasses.replace` does, in a fraction of the time: an instance may have a thousand members.
     """
     layout = _layout(type(row))
-    values = list(layout.values(row))
+    values = list(layout.read(row))
     for name, value in changes.items():
         values[layout.positions[name]] = value
-    return type(row)(*values)
+    copy: Row = layout.build(values)
+    return copy
 
 
 def fields_of(row: Any) -> dict[str, Any]:
     """The row's fields by name, for a wire type that has the same ones: `Sku(**fields_of(row), allowed_actions=...)`."""
-    return {name: getattr(row, name) for name in _layout(type(row)).names}
+    layout = _layout(type(row))
+    return dict(zip(layout.names, layout.read(row), strict=True))
 
 
 async def execute(
@@ -185,3 +219,11 @@ async def fetch_values(
 ) -> list[Value]:
     """The first column of every row."""
     return await (await execute_scalar(connection, kind, statement, parameters)).fetchall()
+
+
+async def fetch_mapping(
+    connection: Connection, key: type[Key], value: type[Value], statement: str, parameters: Params | None = None
+) -> dict[Key, Value]:
+    """The second column of every row by its first. `key` and `value` are for mypy only."""
+    cursor = await connection.cursor(row_factory=tuple_row).execute(statement, parameters)
+    return dict(await cursor.fetchall())

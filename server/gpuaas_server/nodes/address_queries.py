@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from gpuaas_server.kernel.database import Connection
-from gpuaas_server.kernel.rows import fetch_optional
+from gpuaas_server.kernel.rows import fetch_mapping, fetch_optional
 from gpuaas_server.nodes.rows import RecordedAddresses
 
 
@@ -21,10 +21,13 @@ async def addresses_of_node(connection: Connection, node_id: str) -> RecordedAdd
 
 
 async def address_owners(connection: Connection, addresses: Sequence[str]) -> dict[str, str]:
-    cursor = await connection.execute(
-        "SELECT address, node_id FROM node_addresses WHERE address = ANY(%s)", (list(addresses),)
+    return await fetch_mapping(
+        connection,
+        str,
+        str,
+        "SELECT address, node_id FROM node_addresses WHERE address = ANY(%s)",
+        (list(addresses),),
     )
-    return {row["address"]: row["node_id"] for row in await cursor.fetchall()}
 
 
 async def addresses_delete(connection: Connection, node_id: str, addresses: Sequence[str]) -> None:

@@ -8,6 +8,7 @@ from gpuaas_server.kernel.rows import (
     columns_of,
     fetch_all,
     fetch_optional,
+    fetch_value,
     fetch_values,
     values_insert,
     values_of,
@@ -201,12 +202,14 @@ async def host_certificate_insert(
     valid_before: datetime,
     now: datetime,
 ) -> int:
-    cursor = await connection.execute(
+    serial = await fetch_value(
+        connection,
+        int,
         "INSERT INTO ssh_host_certificates (node_id, allocation_id, address, fingerprint, valid_before, created_at)"
         " VALUES (%s, %s, %s, %s, %s, %s) RETURNING serial",
         (node_id, allocation_id, address, fingerprint, valid_before, now),
     )
-    return int((await cursor.fetchall())[0]["serial"])
+    return serial or 0
 
 
 async def host_certificates_delete_before(connection: Connection, before: datetime, portion: int) -> int:

@@ -1,10 +1,13 @@
 """Typed rows: one dataclass names the columns of a SELECT and of an INSERT, in a pipeline too."""
 
-from dataclasses import dataclass
+import re
+from dataclasses import FrozenInstanceError, dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
+import gpuaas_server
 from gpuaas_server.kernel.context import Platform, system_actor
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.json_text import as_json
@@ -13,6 +16,7 @@ from gpuaas_server.kernel.rows import (
     computed,
     execute,
     fetch_all,
+    fetch_mapping,
     fetch_one,
     fetch_optional,
     fetch_value,
@@ -46,6 +50,14 @@ class Pair:
     first: int
     second: int
     third: int = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    size: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", self.size * 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +109,19 @@ async def test_one_row_of_bytes_is_inserted_by_its_values(platform: Platform) ->
         assert await fetch_one(tx.connection, Sealed, returning, values_of(Sealed("a", b"\0x"))) == Sealed("a", b"\0x")
 
 
+async def test_a_row_from_the_database_is_as_frozen_as_one_that_was_constructed(platform: Platform) -> None:
+    async with platform.database.connection(PLATFORM) as connection:
+        read = await fetch_one(connection, Pair, "SELECT 1 AS first, 2 AS second, 3 AS third")
+        lane = await fetch_one(connection, Checked, "SELECT 4 AS size")
+    assert (type(read), read, hash(read)) == (Pair, Pair(1, 2), hash(Pair(1, 2)))
+    with pytest.raises(FrozenInstanceError):
+        read.first = 5  # type: ignore[misc]
+    with pytest.raises(FrozenInstanceError):
+        del read.first
+    assert lane == Checked(4)
+    assert lane.size == 8, "what a class does after its construction, it does for rows too"
+
+
 async def test_columns_written_by_hand_are_told_apart_by_name(platform: Platform) -> None:
     async with platform.database.connection(PLATFORM) as connection:
         assert await fetch_one(connection, Pair, "SELECT 2 AS second, 1 AS first") == Pair(1, 2)
@@ -121,6 +146,23 @@ async def test_statements_of_a_pipeline_are_read_in_any_order(platform: Platform
         assert await pair.fetchall() == [Pair(1, 2)]
         assert await fetch_value(connection, str, "SELECT NULL::text") is None
         assert await fetch_value(connection, int, "SELECT 1 WHERE false") is None
+
+
+async def test_two_columns_become_a_mapping(platform: Platform) -> None:
+    async with platform.database.connection(PLATFORM) as connection:
+        assert await fetch_mapping(connection, str, int, "SELECT 'a' AS k, 1 AS v UNION SELECT 'b', 2") == {
+            "a": 1,
+            "b": 2,
+        }
+
+
+def test_no_row_of_the_database_is_read_by_string_keys() -> None:
+    """Where rows are dataclasses, mypy sees every column that is read. An export has columns that nothing else reads."""
+    source = Path(gpuaas_server.__file__).parent
+    exported = {source / "kernel/database.py", source / "deletions/export_queries.py"}
+    read_by_key = re.compile(r"\b(DictRow|dict_row)\b|\brow\[[\"']|fetch(one|all)\(\)\)?(\[0\])?\[[\"']")
+    found = [path for path in source.rglob("*.py") if path not in exported and read_by_key.search(path.read_text())]
+    assert found == []
 
 
 def test_rows_are_json_whichever_writer_takes_them() -> None:
