@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from gpuaas_server.allocations.rows import AllocationRow, FailureDocument
+from gpuaas_server.allocations.rows import AllocationFailure, AllocationRow
 from gpuaas_server.allocations.schemas import AllocationHealthReason
 from gpuaas_server.kernel.http.schemas import HealthStatus
 
@@ -62,7 +62,7 @@ _REPORTED = AllocationHealthReason(
 )
 
 
-def _failed(row: AllocationRow, failure: FailureDocument | None) -> AllocationHealthReason:
+def _failed(row: AllocationRow, failure: AllocationFailure | None) -> AllocationHealthReason:
     return AllocationHealthReason(
         code=failure["code"] if failure else row.state,
         message=failure["message"] if failure else f"The allocation is {row.state}.",

@@ -11,9 +11,10 @@ A release on a lost host is blocked at once (`host_lost`), and goes on by itself
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from gpuaas_server.allocations.rows import AllocationChanges, FailureDocument
+from gpuaas_server.allocations.rows import AllocationChanges, AllocationFailure
 from gpuaas_server.allocations.wipe_proof import BEFORE_GRADES, Requirements, Verification, judge_wipe
 from gpuaas_server.kernel.errors import CATALOGUE
+from gpuaas_server.kernel.failures import NOT_REPORTED, FailureDocument
 from gpuaas_server.kernel.ssh_targets import SshEndpoint, check_reported_endpoint
 from gpuaas_server.work.decisions import Wait
 
@@ -54,7 +55,7 @@ class HostTask:
     generation: int
     status: str  # pending, succeeded, failed, refused, expired, superseded
     result: dict[str, object]
-    failure: dict[str, object] | None
+    failure: FailureDocument | None
     evidence: dict[str, object]
     reported_at: datetime | None = None
     spec: dict[str, object] = field(default_factory=dict)  # what it was asked
@@ -105,7 +106,7 @@ class Failure:
     retryable: bool
     phase: str | None = None
 
-    def document(self) -> FailureDocument:
+    def document(self) -> AllocationFailure:
         return {
             "code": self.code,
             "message": self.message,
@@ -172,7 +173,7 @@ def _in_flight(now: Snapshot) -> HostTask | None:
 
 
 def _reported_failure(now: Snapshot, task: HostTask) -> Failure:
-    reported = task.failure or {}
+    reported = task.failure or NOT_REPORTED
     message = str(reported.get("message") or f"{task.kind} {task.status} on the host.")
     if reported.get("code"):
         message = f"{message} ({reported['code']})"

@@ -4,17 +4,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NotRequired, TypedDict
 
+from gpuaas_server.kernel.failures import FailureDocument
 from gpuaas_server.kernel.rows import computed
 from gpuaas_server.kernel.wipe_grades import WipeGrade
 
 
-class FailureDocument(TypedDict):
-    """Why a step failed, as it is stored."""
+class AllocationFailure(FailureDocument):
+    """Why a step failed, as it is stored, and the host task that failed, where one did."""
 
-    code: str
-    message: str
-    next_step: str
-    retryable: bool
     phase: NotRequired[str | None]
 
 
@@ -70,7 +67,7 @@ class AllocationRow:
     state: str
     state_since: datetime
     deadline_at: datetime | None
-    failure: FailureDocument | None
+    failure: AllocationFailure | None
     phase: str | None
     attempt: int
     host_generation: int
@@ -122,7 +119,7 @@ class AllocationChanges(TypedDict, total=False):
     state: str
     state_since: datetime
     deadline_at: datetime | None
-    failure: FailureDocument | None
+    failure: AllocationFailure | None
     phase: str | None
     attempt: int
     host_generation: int
@@ -152,7 +149,7 @@ class TransitionRow:
     state: str
     actor: str
     phase: str | None = None
-    failure: FailureDocument | None = None
+    failure: AllocationFailure | None = None
     reason: str | None = None
 
 

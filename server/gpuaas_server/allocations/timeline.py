@@ -48,25 +48,25 @@ def _phases(task: host_tasks.TaskRow) -> list[TimelineEntry]:
             status=task.status,
             finished_at=ended,
             seconds=(ended - task.created_at).total_seconds() if ended else None,
-            detail=str(task.failure.get("message")) if task.failure else None,
+            detail=task.failure["message"] if task.failure else None,
         )
     ]
     for phase in task.phases:
-        started, finished = _moment(phase.get("started_at")), _moment(phase.get("finished_at"))
+        started, finished = _moment(phase["started_at"]), _moment(phase["finished_at"])
         if started is not None:
             entries.append(
                 TimelineEntry(
                     at=started,
                     kind="phase",
-                    name=f"{task.kind}/{phase.get('name')}",
-                    status=str(phase.get("status")),
+                    name=f"{task.kind}/{phase['name']}",
+                    status=phase["status"],
                     finished_at=finished,
                     seconds=(finished - started).total_seconds() if finished else None,
-                    detail=str(phase["detail"]) if phase.get("detail") else None,
+                    detail=phase["detail"] or None,
                 )
             )
     return entries
 
 
-def _moment(value: object) -> datetime | None:
-    return datetime.fromisoformat(value) if isinstance(value, str) else None
+def _moment(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)

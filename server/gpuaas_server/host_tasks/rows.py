@@ -2,6 +2,19 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypedDict
+
+from gpuaas_server.kernel.failures import FailureDocument
+
+
+class PhaseDocument(TypedDict):
+    """A phase of a task, as the agent reported it and as it is stored; the moments are ISO texts."""
+
+    name: str
+    status: str  # running, succeeded, failed, skipped
+    started_at: str | None
+    finished_at: str | None
+    detail: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,10 +29,10 @@ class TaskRow:
     generation: int
     spec: dict[str, object]
     status: str  # pending, succeeded, failed, refused, expired, superseded
-    phases: list[dict[str, object]]
+    phases: list[PhaseDocument]
     result: dict[str, object] | None
     evidence: dict[str, object] | None
-    failure: dict[str, object] | None
+    failure: FailureDocument | None
     deadline: datetime
     correlation_id: str
     created_at: datetime

@@ -13,11 +13,12 @@ import orjson
 
 from gpuaas_server.host_tasks import queries
 from gpuaas_server.host_tasks.inbox import TaskInbox, topic
-from gpuaas_server.host_tasks.rows import CreatedTask, TaskRow
+from gpuaas_server.host_tasks.rows import CreatedTask, PhaseDocument, TaskRow
 from gpuaas_server.host_tasks.schemas import Task
 from gpuaas_server.kernel.context import Tx
 from gpuaas_server.kernel.database import Connection
 from gpuaas_server.kernel.errors import Problem, not_found
+from gpuaas_server.kernel.failures import FailureDocument
 from gpuaas_server.kernel.http.pages import Page
 from gpuaas_server.kernel.ids import new_id
 from gpuaas_server.kernel.rows import fields_of
@@ -74,10 +75,10 @@ class TaskReport:
 
     generation: int
     status: str
-    phases: list[dict[str, object]]
+    phases: list[PhaseDocument]
     result: dict[str, object]
     evidence: dict[str, object]
-    failure: dict[str, object] | None
+    failure: FailureDocument | None
 
     def digest(self) -> bytes:
         parts = [self.generation, self.status, self.phases, self.result, self.evidence, self.failure]
@@ -89,7 +90,7 @@ def keepable(report: TaskReport) -> TaskReport:
     size = len(orjson.dumps([report.result, report.evidence]))
     if size <= LARGEST_REPORT:
         return report
-    failure: dict[str, object] = {
+    failure: FailureDocument = {
         "code": "report_too_large",
         "message": f"The host reported {size} bytes; at most {LARGEST_REPORT} are kept.",
         "next_step": "Look at the host: no task has that much to say.",
@@ -199,7 +200,7 @@ async def report_store(tx: Tx, node_id: str, task_id: str, report: TaskReport, k
     return ReportedTask(row.kind, row.resource_id, first=True)
 
 
-async def progress_store(tx: Tx, node_id: str, task_id: str, generation: int, phases: list[dict[str, object]]) -> None:
+async def progress_store(tx: Tx, node_id: str, task_id: str, generation: int, phases: list[PhaseDocument]) -> None:
     stored = orjson.dumps(phases).decode()
     if await queries.task_progress(tx.connection, node_id, task_id, generation, stored):
         return
@@ -208,7 +209,7 @@ async def progress_store(tx: Tx, node_id: str, task_id: str, generation: int, ph
     raise Problem("stale_generation")
 
 
-async def mark_failed(tx: Tx, task_id: str, failure: dict[str, object]) -> None:
+async def mark_failed(tx: Tx, task_id: str, failure: FailureDocument) -> None:
     """The agent said success, but what it brought is unusable. Its report stays the report: a repetition is accepted."""
     await queries.task_fail(tx.connection, task_id, orjson.dumps(failure).decode())
 

@@ -15,6 +15,10 @@ class FailureDocument(TypedDict):
     retryable: bool
 
 
+# What to read where a host reported a failed task without a failure.
+NOT_REPORTED: FailureDocument = {"code": "", "message": "", "next_step": "", "retryable": False}
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     code: str

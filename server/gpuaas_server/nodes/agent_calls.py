@@ -1,22 +1,23 @@
 """The verbs of agents: enrol, heartbeat, inventory, progress, result. Each limits itself to the node that signed the call."""
 
 import base64
-from datetime import datetime
 
 from gpuaas_server.audit import service as audit
 from gpuaas_server.audit.service import AuditEntry
 from gpuaas_server.events import service as events
 from gpuaas_server.events.service import NewEvent
 from gpuaas_server.host_tasks import service as host_tasks
+from gpuaas_server.host_tasks.rows import PhaseDocument
 from gpuaas_server.host_tasks.service import TaskReport
 from gpuaas_server.kernel.context import Platform, Tx
 from gpuaas_server.kernel.database import PLATFORM
 from gpuaas_server.kernel.errors import Problem
+from gpuaas_server.kernel.failures import FailureDocument
 from gpuaas_server.kernel.rows import fields_of
 from gpuaas_server.nodes import addresses, inventory, overstayers, queries
 from gpuaas_server.nodes import facts as node_facts
 from gpuaas_server.nodes.addresses import NodeAddresses
-from gpuaas_server.nodes.agent_schemas import Heartbeat, Phase, PlatformTrust, TaskKey, TaskResult
+from gpuaas_server.nodes.agent_schemas import Heartbeat, Phase, PlatformTrust, TaskFailure, TaskKey, TaskResult
 from gpuaas_server.nodes.rows import ReportedFacts
 from gpuaas_server.nodes.tls_anchors import AnchorDocuments
 from gpuaas_server.pki import service as pki
@@ -68,7 +69,7 @@ async def task_result(tx: Tx, node_id: str, task_id: str, body: TaskResult, key_
             phases=phase_documents(body.phases),
             result=body.result,
             evidence=body.evidence,
-            failure=None if body.failure is None else body.failure.model_dump(),
+            failure=None if body.failure is None else _failure_document(body.failure),
         )
     )
     reported = await host_tasks.report_store(tx, node_id, task_id, report, key_generation)
@@ -88,7 +89,7 @@ async def _discovered(tx: Tx, node_id: str, task_id: str, body: TaskResult) -> d
         if problem.code != "inventory_invalid":
             raise
         kind = problem.kind
-        failure: dict[str, object] = {
+        failure: FailureDocument = {
             "code": kind.code,
             "message": problem.detail,
             "next_step": kind.next_step,
@@ -99,9 +100,23 @@ async def _discovered(tx: Tx, node_id: str, task_id: str, body: TaskResult) -> d
     return {}
 
 
-def phase_documents(phases: list[Phase]) -> list[dict[str, object]]:
-    return [{name: _wire(value) for name, value in phase.model_dump().items()} for phase in phases]
+def phase_documents(phases: list[Phase]) -> list[PhaseDocument]:
+    return [
+        {
+            "name": phase.name,
+            "status": phase.status,
+            "started_at": phase.started_at.isoformat() if phase.started_at else None,
+            "finished_at": phase.finished_at.isoformat() if phase.finished_at else None,
+            "detail": phase.detail,
+        }
+        for phase in phases
+    ]
 
 
-def _wire(value: object) -> object:
-    return value.isoformat() if isinstance(value, datetime) else value
+def _failure_document(failure: TaskFailure) -> FailureDocument:
+    return {
+        "code": failure.code,
+        "message": failure.message,
+        "next_step": failure.next_step,
+        "retryable": failure.retryable,
+    }

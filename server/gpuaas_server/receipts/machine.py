@@ -11,6 +11,7 @@ operation with a new receipt; this one stays as it is.
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from gpuaas_server.kernel.failures import NOT_REPORTED, FailureDocument
 from gpuaas_server.receipts.compare import Comparison, InspectionRequest, compare
 from gpuaas_server.work.decisions import Wait
 
@@ -34,7 +35,7 @@ class InspectionReport:
     status: str  # pending, succeeded, failed, refused, expired, superseded
     result: dict[str, object]
     evidence: dict[str, object]
-    failure: dict[str, object] | None
+    failure: FailureDocument | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +82,13 @@ def _silent(now: Snapshot) -> Comparison:
 
 
 def _failed(now: Snapshot, look: InspectionReport, clock: datetime) -> Comparison | Retry:
-    told = look.failure or {}
-    code = str(told.get("code") or "")
+    failure = look.failure or NOT_REPORTED
+    code = str(failure.get("code") or "")
     if code == "task_kind_unknown":
         return Comparison("unseen", "agent_too_old", "The agent of the host does not know how to look yet.")
     if code == "allocation_not_here":
         return Comparison("unseen", "allocation_gone", "The host does not serve the allocation any more.")
-    if told.get("retryable") is True and now.attempt < ATTEMPTS and clock < now.deadline_at:
+    if failure.get("retryable") is True and now.attempt < ATTEMPTS and clock < now.deadline_at:
         return Retry(now.attempt + 1)
     said = f" ({code[:60]})" if code else ""
-    return Comparison("unseen", "inspection_failed", f"{str(told.get('message') or 'The look failed.')[:400]}{said}")
+    return Comparison("unseen", "inspection_failed", f"{str(failure.get('message') or 'The look failed.')[:400]}{said}")

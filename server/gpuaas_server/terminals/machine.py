@@ -10,6 +10,7 @@ A terminal never waits without a deadline: for the host and the person `open_by`
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from gpuaas_server.kernel.failures import NOT_REPORTED, FailureDocument
 from gpuaas_server.work.decisions import Wait
 
 TRANSITIONS: dict[str, frozenset[str]] = {
@@ -76,7 +77,7 @@ class HostTask:
     """The task that asked the host, as its agent last reported it."""
 
     status: str  # pending, succeeded, failed, refused, expired, superseded
-    failure: dict[str, object] | None
+    failure: FailureDocument | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +97,14 @@ def decide(now: Snapshot, clock: datetime) -> End | Wait:
     if now.has_holder and now.lease_until is not None:
         return end("interrupted") if clock >= now.lease_until else Wait(now.lease_until)
     if now.task is not None and now.task.status in ("failed", "refused"):
-        return _refused(now.task.failure or {})
+        return _refused(now.task.failure or NOT_REPORTED)
     if clock >= now.open_by + SLACK:
         why = "its node is lost" if now.node_lost else "it did not answer in time"
         return end("not_opened", f"The host could not open a terminal: {why}.")
     return Wait(now.open_by + SLACK)
 
 
-def _refused(failure: dict[str, object]) -> End:
+def _refused(failure: FailureDocument) -> End:
     message = str(failure.get("message") or "The host could not open a terminal.")[:300]
     code = str(failure.get("code") or "")[:60]
     return end("not_opened", f"{message.rstrip('.')}{f' ({code})' if code else ''}.")
