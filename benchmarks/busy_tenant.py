@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpuaas_sdk import Client, GpuaasError, NewAllocation, PasswordCredentials
-from gpuaas_sdk.signing import digest_of
+from gpuaas_sdk.signatures import digest_of
 
 NICENESS = 19  # a client is elsewhere: it must not take the processor from the server that is measured
 REFUSED_PAUSE = 0.1
@@ -65,7 +65,7 @@ class BusyTenant:
             intent = client.publish_intents.create(project_id, "blob", "busy", size_bytes=size)
             client.publish_intents.upload(intent, source)
             client.publish_intents.complete(project_id, intent.id, digest_of(source))
-        made = client.publish_intents.settled(project_id, intent.id, 120.0).artifact_id
+        made = client.publish_intents.wait_until_checked(project_id, intent.id, 120.0).artifact_id
         if made is not None:
             client.artifacts.delete(project_id, made)
 

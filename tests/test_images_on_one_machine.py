@@ -63,10 +63,10 @@ def test_an_image_is_published_on_one_machine(machine: RunningServer, project: s
     digest = _push(_repository(client, project))
     intent = next(iter(client.publish_intents.list(project)))
     client.publish_intents.complete(project, intent.id, digest)
-    settled = client.publish_intents.settled(project, intent.id, 60.0)
+    settled = client.publish_intents.wait_until_checked(project, intent.id, 60.0)
     assert (settled.state, settled.failure) == ("registered", None)
     assert settled.artifact_id is not None
-    artifact = client.artifacts.checked(project, settled.artifact_id, 60.0)
+    artifact = client.artifacts.wait_until_checked(project, settled.artifact_id, 60.0)
     assert (artifact.digest, artifact.trust, artifact.size_bytes > 100_000) == (digest, "unverified", True)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from gpuaas_lab import Host
 from gpuaas_sdk import Allocation
-from gpuaas_sdk.sync.waiting import wait_for
+from gpuaas_sdk.sync.wait import wait_for
 from gpuaas_slurm.controller import Slurm
 from gpuaas_slurm.layout import MUNGE_KEY
 from system_support.echo_ground import at_work

@@ -88,7 +88,7 @@ class CredentialStore:
         )
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
+    def lock(self) -> Iterator[None]:
         """No other command renews a sign-in meanwhile: a refresh token is good once."""
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         descriptor = os.open(self.path.with_name("credentials.lock"), os.O_RDWR | os.O_CREAT, 0o600)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from gpuaas_sdk.terminal import HUNG_UP, TerminalEnd, TerminalStream
+from gpuaas_sdk.terminal import CLOSED, TerminalEnd, TerminalStream
 
 _KEYS = 4096
 
@@ -57,7 +57,7 @@ def attach(stream: TerminalStream) -> TerminalEnd:
         for data in stream:
             sys.stdout.buffer.write(data)
             sys.stdout.buffer.flush()
-    return stream.end or HUNG_UP
+    return stream.end or CLOSED
 
 
 def _type(stream: TerminalStream) -> None:

@@ -58,8 +58,8 @@ class StoredTokens:
     server: str
     sign_in: StoredSignIn
 
-    def alone(self) -> AbstractContextManager[None]:
-        return self.store.alone()
+    def lock(self) -> AbstractContextManager[None]:
+        return self.store.lock()
 
     def load(self) -> Token | None:
         stored = self.store.load(self.server)

@@ -1,4 +1,4 @@
-"""Client for the gpuaas public API. `Client` and `AsyncClient` are the doors, `GpuaasError` is what they raise."""
+"""Client for the gpuaas public API. Start with `Client` or `AsyncClient`; they raise `GpuaasError`."""
 
 from gpuaas_sdk.aio.client import AsyncClient
 from gpuaas_sdk.credentials import (
@@ -24,13 +24,13 @@ from gpuaas_sdk.errors import (
     Unreachable,
 )
 from gpuaas_sdk.generated import models
-from gpuaas_sdk.generated.models import *  # noqa: F403 (every model is public; its __all__ says so)
+from gpuaas_sdk.generated.models import *  # noqa: F403 (every model is public and in its __all__)
 from gpuaas_sdk.reader import Resource
 from gpuaas_sdk.retries import NO_RETRIES, RetryPolicy
-from gpuaas_sdk.sealed import NotForUs, RecipientKey
+from gpuaas_sdk.sealed import RecipientKey, UnsealError
 from gpuaas_sdk.sync.calls import Pages
 from gpuaas_sdk.sync.client import Client
-from gpuaas_sdk.sync.waiting import wait_for
+from gpuaas_sdk.sync.wait import wait_for
 
 __version__ = "0.1.0"
 
@@ -46,7 +46,6 @@ __all__ = [
     "Denied",
     "GpuaasError",
     "InvalidRequest",
-    "NotForUs",
     "NotFound",
     "Pages",
     "PasswordCredentials",
@@ -61,6 +60,7 @@ __all__ = [
     "TokenStore",
     "Unauthenticated",
     "Unreachable",
+    "UnsealError",
     "wait_for",
 ]
 __all__ += models.__all__

@@ -1,4 +1,4 @@
-"""Ways to sign in, the token that comes of it, and where several processes keep it."""
+"""Credentials, the token that they are traded for, and a store that several processes share."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -18,14 +18,14 @@ class ClientCertificate:
 
 
 class Credentials(Protocol):
-    """What is sent to POST /auth/token."""
+    """The body of POST /auth/token."""
 
     def grant(self) -> Mapping[str, str]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class PasswordCredentials:
-    """A person. The password may be a function, asked only when a token is needed."""
+    """A user's credentials. The password may be a function; it is called only when a token is needed."""
 
     username: str
     password: str | Callable[[], str] = field(repr=False)
@@ -37,7 +37,7 @@ class PasswordCredentials:
 
 @dataclass(frozen=True, slots=True)
 class ServiceAccountCredentials:
-    """A service account and the secret of one of its keys."""
+    """A service account's id and the secret of one of its keys."""
 
     client_id: str
     client_secret: str = field(repr=False)
@@ -52,7 +52,7 @@ class ServiceAccountCredentials:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """An access token; a person's comes with a refresh token, good once, for the next one."""
+    """An access token. A user's comes with a refresh token, which can be traded once for the next pair."""
 
     access_token: str = field(repr=False)
     expires_at: float | None = None
@@ -67,10 +67,10 @@ class Token:
 
 
 class TokenStore(Protocol):
-    """Where several processes keep one session, so that each refresh token is used by one of them only."""
+    """A store that several processes share, so that only one of them uses each refresh token."""
 
-    def alone(self) -> AbstractContextManager[None]:
-        """Nobody else renews meanwhile."""
+    def lock(self) -> AbstractContextManager[None]:
+        """While the block runs, no other process renews the token."""
         ...
 
     def load(self) -> Token | None: ...

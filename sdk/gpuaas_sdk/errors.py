@@ -1,4 +1,4 @@
-"""Errors of the platform as exceptions: one family, typed by what a program does about them."""
+"""The platform's errors as exceptions, one class for each way in which a program would react."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ CAPACITY_CODES = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """A problem document (RFC 9457) as the platform writes it."""
+    """A problem document (RFC 9457) of the platform."""
 
     code: str
     status: int
@@ -31,7 +31,7 @@ class Problem:
 
 
 class GpuaasError(Exception):
-    """What the platform refused or could not do: `code` for programs, `detail` for people."""
+    """The base of all errors: `code` is for programs, `detail` and `next_step` are for people."""
 
     def __init__(self, problem: Problem, retry_after: float | None = None) -> None:
         super().__init__(problem.detail)
@@ -50,43 +50,43 @@ class GpuaasError(Exception):
 
 
 class Unreachable(GpuaasError):
-    """No answer came: wrong address, network, certificate, or a server that is down."""
+    """There was no answer: wrong address, network, certificate, or a server that is down."""
 
 
 class InvalidRequest(GpuaasError):
-    """The request itself is wrong; repeating it does not help."""
+    """The request is wrong; repeating it does not help."""
 
 
 class Unauthenticated(GpuaasError):
-    """No token, or one that is no longer good."""
+    """The request had no token, or one that is no longer valid."""
 
 
 class Denied(GpuaasError):
-    """Signed in, but not allowed (or locked out)."""
+    """The caller is signed in and not allowed to do this, or is locked out."""
 
 
 class NotFound(GpuaasError):
-    """Absent, or not visible to this caller."""
+    """It does not exist, or this caller cannot see it."""
 
 
 class Conflict(GpuaasError):
-    """The current state does not allow it."""
+    """The current state does not allow the request."""
 
 
 class CapacityRefused(Conflict):
-    """No place for it: capacity, fragmentation, blocked slots, SKU or quota; `code` says which."""
+    """There is no room for it: capacity, fragmentation, blocked slots, SKU or quota. `code` says which."""
 
 
 class RateLimited(GpuaasError):
-    """Too many calls; `retry_after` says how long to wait."""
+    """There were too many calls; `retry_after` says how long to wait."""
 
 
 class ServerFailed(GpuaasError):
-    """The platform failed to answer properly."""
+    """The platform failed to answer the request."""
 
 
 class DeadlineExceeded(GpuaasError):
-    """It did not happen in the time given."""
+    """The result did not come before the deadline."""
 
 
 _BY_STATUS: dict[int, type[GpuaasError]] = {
@@ -114,7 +114,7 @@ def error_for(problem: Problem, retry_after: float | None = None) -> GpuaasError
 
 
 def error_from(response: httpx.Response) -> GpuaasError:
-    """Read the problem document; an answer without one (a proxy's page) gets the same shape."""
+    """Reads the problem document. An answer without one, such as a proxy's page, gets the same shape."""
     return error_for(_problem(response), _retry_after(response))
 
 
@@ -124,7 +124,7 @@ def deadline_exceeded(detail: str) -> DeadlineExceeded:
             code="deadline_exceeded",
             status=504,
             detail=detail,
-            next_step="Look at it again later, or wait with a longer deadline.",
+            next_step="Check again later, or wait with a longer deadline.",
             retryable=True,
         )
     )

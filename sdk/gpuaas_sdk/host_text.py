@@ -1,6 +1,6 @@
-"""What comes from hosts, before it reaches a terminal, a log or the command line of `ssh`.
+"""Checks text from hosts before it reaches a terminal, a log or the command line of `ssh`.
 
-The platform checks it when it comes in; this is for answers of older platforms and for what was stored before.
+The platform checks it on arrival; this covers answers of older platforms and text that was stored before.
 """
 
 import ipaddress
@@ -28,18 +28,18 @@ class Target(Protocol):
 
 
 def printable_text(text: str) -> str:
-    """The text with every control character but tab and newline, and every mark that turns its direction, replaced."""
+    """Replaces control characters (except tab and newline) and marks that change the direction of text."""
     return _UNPRINTABLE.sub("\ufffd", text)
 
 
 def check_target(target: Target) -> None:
-    """Raise UnsafeTarget for what could be taken as an option, or as more than one word or line."""
+    """Raises UnsafeTarget for text that `ssh` could read as an option, or as more than one word or line."""
     if not _is_address(target.address):
-        raise UnsafeTarget(f"{target.address[:80]!r} is neither an IP address nor a name")
+        raise UnsafeTarget(f"{target.address[:80]!r} is not an IP address or a host name")
     if not _USER.fullmatch(target.user):
-        raise UnsafeTarget(f"{target.user[:80]!r} is no name of a user")
+        raise UnsafeTarget(f"{target.user[:80]!r} is not a valid user name")
     if not 1 <= target.port <= 65535:
-        raise UnsafeTarget(f"{target.port} is no port")
+        raise UnsafeTarget(f"{target.port} is not a valid port")
 
 
 def _is_address(text: str) -> bool:

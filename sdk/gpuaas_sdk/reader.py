@@ -1,4 +1,4 @@
-"""The tolerant reader: unknown fields are ignored, absent ones take their default."""
+"""Reads JSON answers tolerantly: it ignores unknown fields and uses defaults for absent ones."""
 
 import types
 from collections.abc import Hashable, Mapping
@@ -12,7 +12,7 @@ Record = TypeVar("Record")
 
 @dataclass(frozen=True, kw_only=True)
 class Resource:
-    """A thing of the platform. `raw` is the answer as it came, unknown fields included."""
+    """The base of all answers. `raw` is the JSON object as it arrived, with unknown fields."""
 
     raw: Mapping[str, object] = field(default_factory=dict, repr=False, compare=False)
 
@@ -46,8 +46,8 @@ def _value(hint: object, value: object) -> object:
     if value is None:
         return None
     if origin in (Union, types.UnionType):
-        wanted = [one for one in get_args(hint) if one is not type(None)]
-        return _value(wanted[0], value) if len(wanted) == 1 else value
+        types_ = [one for one in get_args(hint) if one is not type(None)]
+        return _value(types_[0], value) if len(types_) == 1 else value
     if origin in (list, tuple) and isinstance(value, list):
         items = [_value(get_args(hint)[0], one) for one in value]
         return items if origin is list else tuple(items)

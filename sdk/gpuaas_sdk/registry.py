@@ -1,4 +1,4 @@
-"""The little of the registry protocol that a publisher needs: push blobs and manifests into one repository."""
+"""The part of the registry protocol that a publisher needs: it pushes blobs and manifests into one repository."""
 
 import ipaddress
 from collections.abc import Callable
@@ -16,7 +16,7 @@ TIMEOUT = httpx.Timeout(60.0)
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """`token` gets a registry token for a scope, each time one is needed: they live for minutes."""
+    """`token` returns a registry token for a scope. It is called for every request: tokens live for minutes."""
 
     registry: str
     name: str
@@ -26,9 +26,9 @@ class Repository:
     def push_blob(self, content: bytes) -> str:
         digest = digest_of(content)
         started = self._send("POST", f"/v2/{self.name}/blobs/uploads/")
-        place = urljoin(self._url, started.headers["Location"])
-        place += ("&" if "?" in place else "?") + f"digest={digest}"
-        self._send("PUT", place, content=content, content_type="application/octet-stream")
+        url = urljoin(self._url, started.headers["Location"])
+        url += ("&" if "?" in url else "?") + f"digest={digest}"
+        self._send("PUT", url, content=content, content_type="application/octet-stream")
         return digest
 
     def push_manifest(self, reference: str, content: bytes, media_type: str = IMAGE_MANIFEST) -> str:
@@ -41,7 +41,7 @@ class Repository:
 
     @property
     def _url(self) -> str:
-        """In clear only on this machine itself."""
+        """Plain HTTP is used only for the loopback address."""
         host = self.registry.rpartition(":")[0].strip("[]") or self.registry
         try:
             loopback = ipaddress.ip_address(host).is_loopback
@@ -64,7 +64,7 @@ class Repository:
         except httpx.TransportError as error:
             raise _failed(f"The registry {self.registry} cannot be reached: {error}.") from error
         if answer.status_code in (401, 403):
-            raise _failed(f"The registry {self.registry} did not accept the token for {self.name}.")
+            raise _failed(f"The registry {self.registry} refused the token for {self.name}.")
         if not answer.is_success and not (method == "GET" and answer.status_code == 404):
             raise _failed(f"The registry {self.registry} answered {answer.status_code}.")
         return answer
@@ -75,7 +75,7 @@ def _failed(detail: str) -> ServerFailed:
         code="registry_unavailable",
         status=0,
         detail=detail,
-        next_step="Try again; if it repeats, check that you may publish in this project.",
+        next_step="Try again. If it fails again, check that you may publish in this project.",
         retryable=True,
         correlation_id="",
     )

@@ -1,8 +1,8 @@
-"""Opening what was sealed to you: HPKE base mode (RFC 9180), DHKEM(X25519), HKDF-SHA256, AES-256-GCM.
+"""Opens sealed boxes: HPKE base mode (RFC 9180), DHKEM(X25519), HKDF-SHA256, AES-256-GCM.
 
-mine = RecipientKey.new()
-delivery = client.access_credentials.deliver(project, credential, recipient_key=mine.public)
-private_key = mine.open(delivery.sealed_private_key)
+key = RecipientKey.new()
+delivery = client.access_credentials.deliver(project, credential, recipient_key=key.public)
+private_key = key.open(delivery.sealed_private_key)
 """
 
 import base64
@@ -17,13 +17,13 @@ from gpuaas_sdk.generated.models import SealedBox
 FORMAT = "hpke-x25519-hkdf-sha256-aes256gcm.v1"
 
 
-class NotForUs(ValueError):
-    """The box was sealed to another key, was changed on the way, or is about something else than it says."""
+class UnsealError(ValueError):
+    """The box was sealed to another key or for another purpose, or was changed on the way."""
 
 
 @dataclass(frozen=True)
 class RecipientKey:
-    """An X25519 key pair. Make one for each delivery: then nothing is left that could open it later."""
+    """An X25519 key pair. Make a new one for each delivery, so that no key is left that could open it later."""
 
     private: X25519PrivateKey = field(repr=False)
 
@@ -33,14 +33,14 @@ class RecipientKey:
 
     @property
     def public(self) -> str:
-        """As the API takes it."""
+        """The public key in the form that the API accepts."""
         return base64.b64encode(self.private.public_key().public_bytes_raw()).decode()
 
     def open(self, sealed: SealedBox) -> bytes:
         if sealed.format != FORMAT:
-            raise NotForUs(f"a box of the unknown format {sealed.format!r}")
+            raise UnsealError(f"the box has the unknown format {sealed.format!r}")
         suite = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.AES_256_GCM)
         try:
             return suite.decrypt(base64.b64decode(sealed.box), self.private, info=sealed.info.encode())
         except (InvalidTag, ValueError) as error:
-            raise NotForUs("the box does not open with this key") from error
+            raise UnsealError("the box does not open with this key") from error

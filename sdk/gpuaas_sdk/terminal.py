@@ -1,11 +1,11 @@
-"""The stream of a terminal in an allocation: bytes both ways, a window size, and why it ended.
+"""The stream of a terminal in an allocation: bytes both ways, the window size, and the reason for the end.
 
 with TerminalStream(client, client.terminals.open(project_id, allocation_id)) as stream:
     stream.send(b"nvidia-smi\\n")
     for data in stream: ...
     stream.end.reason
 
-One thread may read while another sends. Kept apart from the client: only programs with a screen need it (extra `terminal`).
+One thread may read while another sends. It is separate from the client because few programs need it (extra `terminal`).
 """
 
 import json
@@ -24,73 +24,73 @@ from gpuaas_sdk.sync.client import Client
 from gpuaas_sdk.wire import tls_context
 
 OPEN_SECONDS = 10.0
-PING_SECONDS = 180.0  # an answer waits behind all output that a slow reader has not taken yet
-LONGEST_MESSAGE = 1 << 20
+PING_SECONDS = 180.0  # the pong waits behind all output that a slow reader has not read yet
+MAX_MESSAGE_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class TerminalEnd:
-    """`reason` for programs, `sentence` for people; `exit_status` when the shell ended by itself."""
+    """`reason` is for programs, `sentence` for people. `exit_status` is set when the shell ended by itself."""
 
     reason: str
     sentence: str
     exit_status: int | None = None
 
 
-HUNG_UP = TerminalEnd("closed", "The terminal was closed.")
-LOST = TerminalEnd("interrupted", "The connection to the platform was lost.")
+CLOSED = TerminalEnd("closed", "The terminal was closed.")
+CONNECTION_LOST = TerminalEnd("interrupted", "The connection to the platform was lost.")
 
 
 class TerminalStream:
     def __init__(self, client: Client, terminal: Terminal) -> None:
         self.end: TerminalEnd | None = None
-        self._left = False
-        self._held = ExitStack()
-        doorway = client.doorway(terminal)
-        context = tls_context(doorway.ca_file, doorway.certificate) if doorway.url.startswith("wss:") else None
+        self._closed = False
+        self._stack = ExitStack()
+        target = client.websocket_target(terminal)
+        context = tls_context(target.ca_file, target.certificate) if target.url.startswith("wss:") else None
         try:
             connection = connect(
-                doorway.url,
+                target.url,
                 ssl=context,
-                additional_headers=dict(doorway.headers),
+                additional_headers=dict(target.headers),
                 open_timeout=OPEN_SECONDS,
                 ping_timeout=PING_SECONDS,
-                max_size=LONGEST_MESSAGE,
+                max_size=MAX_MESSAGE_BYTES,
                 compression=None,
                 proxy=None,
             )
-            self._socket = self._held.enter_context(connection)
+            self._socket = self._stack.enter_context(connection)
         except InvalidStatus as refused:
-            said = refused.response
-            raise error_from(httpx.Response(said.status_code, content=bytes(said.body or b""))) from refused
+            response = refused.response
+            raise error_from(httpx.Response(response.status_code, content=bytes(response.body or b""))) from refused
         except (OSError, WebSocketException) as error:
-            detail = f"The stream of the terminal cannot be opened: {error}."
-            next_step = "Check that the server runs, then open a terminal again."
+            detail = f"The terminal stream cannot be opened: {error}."
+            next_step = "Check that the server is running, then open a terminal again."
             problem = Problem(code="unreachable", status=0, detail=detail, next_step=next_step, retryable=True)
             raise Unreachable(problem) from error
 
     def __iter__(self) -> Iterator[bytes]:
-        """What is shown, until the end."""
+        """Yields the output until the end."""
         while (data := self.receive()) is not None:
             yield data
 
     def receive(self, timeout: float | None = None) -> bytes | None:
-        """The next that is shown; None at the end, which `end` then explains. TimeoutError when nothing came in time."""
+        """Returns the next output, or None at the end, which `end` then explains. Raises TimeoutError."""
         while self.end is None:
             try:
                 message = self._socket.recv(timeout)
             except ConnectionClosed:
-                self.end = HUNG_UP if self._left else LOST
+                self.end = CLOSED if self._closed else CONNECTION_LOST
                 return None
             if isinstance(message, bytes):
                 return message
-            said = json.loads(message)
-            if said.get("type") == "ended":
-                self.end = TerminalEnd(said["reason"], said["sentence"], said.get("exit_status"))
+            control = json.loads(message)
+            if control.get("type") == "ended":
+                self.end = TerminalEnd(control["reason"], control["sentence"], control.get("exit_status"))
         return None
 
     def send(self, data: bytes) -> None:
-        """What is typed. After the end it goes nowhere."""
+        """Sends input. After the end it is dropped."""
         self._send(data)
 
     def resize(self, columns: int, rows: int) -> None:
@@ -100,12 +100,12 @@ class TerminalStream:
         try:
             self._socket.send(message)
         except ConnectionClosed:
-            return  # whoever receives hears of it
+            return  # the next receive reports the end
 
     def close(self) -> None:
-        """Hangs up. Whoever receives meanwhile hears that it was we."""
-        self._left = True
-        self._held.close()
+        """Closes the stream. A concurrent receive then returns None, and `end` says that it was closed here."""
+        self._closed = True
+        self._stack.close()
 
     def __enter__(self) -> "TerminalStream":
         return self

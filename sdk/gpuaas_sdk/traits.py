@@ -1,6 +1,6 @@
-"""What the SDK adds to a generated model: `<Model>Traits` becomes one of its parents."""
+"""Properties that the SDK adds to generated models: `<Model>Traits` becomes a base class of the model."""
 
-# Where no further step of the platform follows without somebody asking for one.
+# States in which the platform does nothing more until there is a request.
 SETTLED_STATES = frozenset({"active", "released", "failed", "release_failed"})
 LIVE_STATUSES = frozenset({"pending", "claimed", "running"})
 

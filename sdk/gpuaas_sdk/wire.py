@@ -1,4 +1,4 @@
-"""How a call is written on the wire: paths, bodies, conditions, patience. Nothing here waits or connects."""
+"""Encodes calls: paths, bodies, conditions, timeouts. Nothing here performs I/O except reading TLS files."""
 
 import ipaddress
 import ssl
@@ -15,7 +15,7 @@ from gpuaas_sdk.credentials import ClientCertificate
 from gpuaas_sdk.errors import Problem, Unreachable
 
 API = "/api/v1"
-PATIENCE_SECONDS = 30.0
+WAIT_MARGIN_SECONDS = 30.0
 QueryValue = str | int | bool | datetime | Sequence[str] | None
 Document = Mapping[str, object]
 
@@ -24,50 +24,50 @@ def path_of(*segments: str) -> str:
     return f"{API}/" + "/".join(quote(segment, safe="") for segment in segments)
 
 
-def body_of(demanded: Document, offered: Document) -> Document:
-    """Of what is offered, None means 'not said', not 'set to null'."""
-    said = {name: value for name, value in offered.items() if value is not None}
-    return {name: _written(value) for name, value in {**demanded, **said}.items()}
+def body_of(required: Document, optional: Document) -> Document:
+    """Builds a JSON body. An optional field that is None is left out, not set to null."""
+    given = {name: value for name, value in optional.items() if value is not None}
+    return {name: _json_value(value) for name, value in {**required, **given}.items()}
 
 
 def object_of(record: object) -> Document:
-    """The fields of a record that were said."""
+    """Builds a JSON body from the fields of a record that are not None."""
     if not is_dataclass(record):
-        raise TypeError(f"not a record: {type(record).__name__}")
+        raise TypeError(f"not a dataclass: {type(record).__name__}")
     values = {one.name: getattr(record, one.name) for one in fields(record) if one.name != "raw"}
-    return {name: _written(value) for name, value in values.items() if value is not None}
+    return {name: _json_value(value) for name, value in values.items() if value is not None}
 
 
-def query_of(asked: Mapping[str, QueryValue]) -> dict[str, str | int | bool | list[str]]:
-    """What was asked for; None means 'not said'."""
-    return {name: _asked(value) for name, value in asked.items() if value is not None}
+def query_of(parameters: Mapping[str, QueryValue]) -> dict[str, str | int | bool | list[str]]:
+    """Builds a query. A parameter that is None is left out."""
+    return {name: _query_value(value) for name, value in parameters.items() if value is not None}
 
 
-def _asked(value: str | int | bool | datetime | Sequence[str]) -> str | int | bool | list[str]:
+def _query_value(value: str | int | bool | datetime | Sequence[str]) -> str | int | bool | list[str]:
     if isinstance(value, datetime):
         return value.isoformat()
     return value if isinstance(value, (str, int)) else [*value]
 
 
 def if_match(generation: int | None) -> dict[str, str]:
-    """Change it only while it is still the one that was read."""
+    """The header that allows a change only while the generation is still the one that was read."""
     return {} if generation is None else {"If-Match": f'"{generation}"'}
 
 
-def patience(wait: int | None) -> float | None:
-    """The time for an answer that the server may hold back for so long; None: the client's own."""
-    return wait + PATIENCE_SECONDS if wait else None
+def wait_timeout(wait: int | None) -> float | None:
+    """The timeout of a long poll that the server may hold open for `wait` seconds; None means the client's default."""
+    return wait + WAIT_MARGIN_SECONDS if wait else None
 
 
-def _written(value: object) -> object:
+def _json_value(value: object) -> object:
     if isinstance(value, datetime):
         return value.isoformat()
     if is_dataclass(value):
         return object_of(value)
     if isinstance(value, Mapping):
-        return {name: _written(inner) for name, inner in value.items()}
+        return {name: _json_value(inner) for name, inner in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_written(inner) for inner in value]
+        return [_json_value(inner) for inner in value]
     return value
 
 
@@ -77,7 +77,7 @@ class Verification(TypedDict):
 
 
 def tls_context(ca_file: str | Path | None, certificate: ClientCertificate | None) -> ssl.SSLContext:
-    """Trusts the given CA, or what the system trusts; shows the certificate to servers that ask for one."""
+    """Trusts the given CA, or the system's CAs. Presents the certificate to servers that ask for one."""
     context = ssl.create_default_context(cafile=str(ca_file) if ca_file else None)
     if certificate is not None:
         key_file = certificate.key_file
@@ -88,36 +88,36 @@ def tls_context(ca_file: str | Path | None, certificate: ClientCertificate | Non
 def verification(
     base_url: str, ca_file: str | Path | None, certificate: ClientCertificate | None = None
 ) -> Verification:
-    """How the server is known to be the one that is meant; refuses an address that would give the token away."""
+    """How the client verifies the server. Raises ValueError for an address over which the token would leak."""
     url = httpx.URL(base_url)
     loopback = _is_loopback(url.host)
     if url.scheme not in ("http", "https") or not url.host:
         raise ValueError(f"not a server address: {base_url!r} (expected https://host[:port])")
     if url.scheme == "http" and not loopback:
-        raise ValueError("a token must not travel in clear: use https:// for a remote server")
+        raise ValueError("a token must not be sent unencrypted: use https:// for a remote server")
     return {
         "verify": tls_context(ca_file, certificate) if ca_file or certificate else True,
-        "trust_env": not loopback,  # a proxy for the internet does not lead to this machine
+        "trust_env": not loopback,  # a proxy cannot reach the loopback address
     }
 
 
 def unreachable(
     error: httpx.TransportError, correlation_id: str, address: str, certificate: ClientCertificate | None = None
 ) -> Unreachable:
-    """`certificate`: the one that was shown; a server that does not take it ends the connection without a word."""
+    """`certificate` is the one that was presented. A server that refuses it closes the connection without a reason."""
     untrusted = _untrusted(error)
     if untrusted is not None:
         detail = f"The certificate of {address} is not trusted: {untrusted}."
-        next_step = "Give the platform's CA certificate (ca_file), or correct the address."
+        next_step = "Pass the platform's CA certificate (ca_file), or correct the address."
     elif isinstance(error, httpx.TimeoutException):
         detail = f"{address} did not answer in time."
-        next_step = "Try again; if it repeats, check the server."
+        next_step = "Try again. If it fails again, check the server."
     else:
         detail = f"{address} cannot be reached: {error}."
-        next_step = "Check the address, and that the server runs."
+        next_step = "Check the address, and that the server is running."
         if certificate is not None and isinstance(error, (httpx.RemoteProtocolError, httpx.ReadError)):
-            detail = f"{address} ended the connection; perhaps it does not take the client certificate: {error}."
-            next_step = f"Check that {certificate.certificate_file} has not expired and is one of this platform's."
+            detail = f"{address} closed the connection; it may have refused the client certificate: {error}."
+            next_step = f"Check that {certificate.certificate_file} has not expired and was issued by this platform."
     problem = Problem(
         code="untrusted_certificate" if untrusted else "unreachable",
         status=0,

@@ -1,4 +1,4 @@
-"""A small HTTP server that speaks the platform's conventions, one scripted answer after the other."""
+"""A small HTTP server that follows the platform's conventions and gives scripted answers."""
 
 import json
 import threading
@@ -51,7 +51,7 @@ def problem(code: str, status: int, retryable: bool = False, retry_after: str | 
 
 
 class ScriptedServer:
-    """Answers in the order of the script; the last answer repeats. `received` is what came in."""
+    """Answers in the order of the script; the last answer repeats. `received` has the requests."""
 
     def __init__(self) -> None:
         self.script: list[Answer] = []
@@ -100,7 +100,7 @@ class ScriptedServer:
                 if "text/event-stream" not in answer.headers.get("Content-Type", ""):
                     self.send_header("Content-Length", str(len(payload)))
                 self.end_headers()
-                with suppress(BrokenPipeError, ConnectionResetError):  # a watcher may leave in the middle
+                with suppress(BrokenPipeError, ConnectionResetError):  # a watcher may disconnect at any time
                     self.wfile.write(payload)
 
             do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _serve  # noqa: N815
@@ -110,7 +110,7 @@ class ScriptedServer:
 
 @pytest.fixture(scope="module")
 def fleet(server: RunningServer) -> Iterator[World]:
-    """A world of its own for a file of tests, on the run's real server, with a host in it."""
+    """A tenant and project for one file of tests, on the real server of the run, with one host."""
     world = World.create(server)
     world.offer()
     with world.simulated_fleet(1):

@@ -1,6 +1,6 @@
-"""What somebody runs who has the SDK of an earlier release: allocation, instance, operation, controller, errors.
+"""A program that uses the SDK of an earlier release: allocation, instance, operation, controller, errors.
 
-Started by test_released.py in a process whose `gpuaas_sdk` is that release's wheel; told who it is on standard input.
+test_released.py starts it in a process whose `gpuaas_sdk` is the wheel of that release, with credentials on standard input.
 """
 
 import json
@@ -13,7 +13,7 @@ SETTLE = 60.0
 
 
 def work_off(controller: sdk.Client, project: str, operation_id: str) -> None:
-    """As a controller: find it, claim it, report a step, say that it is done."""
+    """Works as a controller: polls, claims the operation, reports a step and completes it."""
     assert operation_id in [one.id for one in controller.controller.poll(project, wait=10)]
     claimed = controller.controller.claim(project, operation_id, "an-old-replica")
     renewed = controller.controller.report(
@@ -25,10 +25,10 @@ def work_off(controller: sdk.Client, project: str, operation_id: str) -> None:
     controller.controller.complete(project, operation_id, claimed.lease_token, members=members)
 
 
-def story(told: Mapping[str, str]) -> None:
-    project, url = told["project_id"], told["url"]
-    person = sdk.Client(url, credentials=sdk.PasswordCredentials(told["email"], told["password"]))
-    controller = sdk.Client(url, credentials=sdk.ServiceAccountCredentials(told["client_id"], told["client_secret"]))
+def run_story(given: Mapping[str, str]) -> None:
+    project, url = given["project_id"], given["url"]
+    person = sdk.Client(url, credentials=sdk.PasswordCredentials(given["email"], given["password"]))
+    controller = sdk.Client(url, credentials=sdk.ServiceAccountCredentials(given["client_id"], given["client_secret"]))
     log = person.events.end(project)
 
     [asked] = person.allocations.create(project, sdk.NewAllocation(sku="h100-slice", gpu_count=1))
@@ -38,7 +38,7 @@ def story(told: Mapping[str, str]) -> None:
     assert person.allocations.timeline(project, asked.id).items
 
     place = sdk.PlacementIntent(component_key="head", allocation_id=asked.id)
-    started = person.instances.create(project, sdk.NewInstance(app=told["app"], name="old", placement_intent=[place]))
+    started = person.instances.create(project, sdk.NewInstance(app=given["app"], name="old", placement_intent=[place]))
     work_off(controller, project, started.operation.id)
     *_, deployed = person.operations.follow(project, started.operation.id, SETTLE)
     assert (deployed.status, [one.name for one in deployed.steps]) == ("succeeded", ["work"])
@@ -71,5 +71,5 @@ def story(told: Mapping[str, str]) -> None:
 
 if __name__ == "__main__":
     assert ".whl" in sdk.__file__, "the SDK of the release, not the one of this checkout"
-    story(json.load(sys.stdin))
-    print("told")
+    run_story(json.load(sys.stdin))
+    print("done")

@@ -1,4 +1,4 @@
-"""The awaited client speaks as the other one does: pages, retries with one key, typed errors, tokens that are renewed."""
+"""The async client behaves like the blocking one: pages, retries with one key, typed errors, renewed tokens."""
 
 import asyncio
 import json
@@ -86,7 +86,7 @@ async def test_a_broken_stream_resumes_after_the_last_event(platform: Any, answe
     assert platform.received[1].headers["last-event-id"] == "2.1"
 
 
-async def test_where_no_stream_passes_it_polls(platform: Any, answer: Callable[..., Any]) -> None:
+async def test_it_polls_where_a_proxy_blocks_streams(platform: Any, answer: Callable[..., Any]) -> None:
     event = {"id": "evt_1", "type": "x", "subject": "alc_1", "cursor": "1.1"}
     platform.answers(answer(body={"items": []}), answer(body={"items": [event], "next_cursor": "1.1"}))
     async with AsyncClient(platform.url, token="t0", retry=QUICK) as asked:
@@ -96,7 +96,7 @@ async def test_where_no_stream_passes_it_polls(platform: Any, answer: Callable[.
     assert "wait=30" in platform.received[1].path
 
 
-async def test_a_call_that_is_abandoned_leaves_the_client_in_order(platform: Any, answer: Callable[..., Any]) -> None:
+async def test_the_client_works_after_an_abandoned_call(platform: Any, answer: Callable[..., Any]) -> None:
     def slowly(received: Any) -> Any:
         time.sleep(0.5 if received.path.endswith("slow") else 0)
         return answer(body={"id": "op_1", "status": "running"})

@@ -1,4 +1,4 @@
-"""The generated client against contract/openapi.json: every operation has its call, in both ways, and says what it should."""
+"""The generated client against contract/openapi.json: every operation has a blocking and an async call that match it."""
 
 import asyncio
 import inspect
@@ -48,7 +48,7 @@ CALLED = [name for name, (_, _, said) in operations().items() if "x-call" in sai
 
 @pytest.fixture
 def clients(monkeypatch: pytest.MonkeyPatch) -> tuple[sdk.Client, sdk.AsyncClient]:
-    """Clients whose calls end where they would go out."""
+    """Clients whose calls are caught before they are sent."""
 
     def stop(transport: Transport, request: object) -> None:
         raise Sent(request)
@@ -65,7 +65,7 @@ def clients(monkeypatch: pytest.MonkeyPatch) -> tuple[sdk.Client, sdk.AsyncClien
 
 
 def sample(hint: Any) -> Any:
-    """Something of that type."""
+    """A value of that type."""
     origin, inner = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         return sample(next(one for one in inner if one is not type(None)))
@@ -86,7 +86,7 @@ def sample(hint: Any) -> Any:
 
 
 def arguments(method: Any, path: str) -> dict[str, Any]:
-    """All that the call takes; of several scopes, the one that the operation's path names."""
+    """All arguments of the call; of several scopes, the one in the operation's path."""
     hints = get_type_hints(method)
     given = {}
     for name in inspect.signature(method).parameters:
@@ -119,7 +119,7 @@ def test_every_operation_for_clients_has_a_call() -> None:
 
 
 @pytest.mark.parametrize("name", CALLED)
-def test_the_call_is_what_the_contract_says(clients: tuple[sdk.Client, sdk.AsyncClient], name: str) -> None:
+def test_the_call_matches_the_contract(clients: tuple[sdk.Client, sdk.AsyncClient], name: str) -> None:
     method, path, operation = operations()[name]
     for client in clients:
         request = the_request(client, operation["x-call"], path)
@@ -134,7 +134,7 @@ def test_the_call_is_what_the_contract_says(clients: tuple[sdk.Client, sdk.Async
 
 
 def complaints(operation: dict[str, Any], body: object) -> Iterator[str]:
-    """Where the body is not as its schema says; what a value means is the server's to judge."""
+    """The differences between the body and its schema; the meaning of values is left to the server."""
     schema = operation["requestBody"]["content"]["application/json"]["schema"]
     whole = {**schema, "components": {"schemas": SCHEMAS}}
     for error in jsonschema_rs.Draft202012Validator(whole).iter_errors(json.loads(json.dumps(body))):
@@ -153,7 +153,7 @@ def test_a_model_has_the_fields_of_its_schema(name: str) -> None:
     assert {one.name for one in fields(model)} - {"raw"} == set(schema["properties"])
 
 
-def test_what_is_secret_in_an_answer_is_not_printed_with_it() -> None:
+def test_secrets_of_an_answer_are_not_in_its_repr() -> None:
     shown = [
         models.NewServiceAccountKey(id="key_1", secret="hush"),
         models.EnrolmentTokenCreated(id="ent_1", bundle="hush"),

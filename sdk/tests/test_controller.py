@@ -38,7 +38,7 @@ footprint: {units: [notes.service]}
 
 @dataclass
 class Notes(AppController):
-    """Writes down what it does. `trouble` is raised in the step `second`; `hold` keeps the step `first` waiting."""
+    """Records what it does. `trouble` is raised in the step `second`; `hold` keeps the step `first` waiting."""
 
     slug: str = ""
     done: list[str] = field(default_factory=list)
@@ -99,26 +99,26 @@ def places(stage: Stage) -> list[str]:
 
 @pytest.fixture
 def begin(stage: Stage, places: list[str]) -> Iterator[Callable[[], tuple[str, Operation]]]:
-    """Ask for an instance; what is left of it at the end is forced away, so that its place is free for the next test."""
+    """Deploys an instance. At the end the instance is decommissioned, so that its allocation is free for the next test."""
     made: list[str] = []
 
-    def ask() -> tuple[str, Operation]:
+    def deploy() -> tuple[str, Operation]:
         instance, operation = stage.deploy(f"n{len(made)}", [("head", places[0])])
         made.append(instance)
         return instance, operation
 
-    yield ask
+    yield deploy
     for instance in made:
-        _put_away(stage, instance)
+        _decommission(stage, instance)
 
 
-def _put_away(stage: Stage, instance_id: str) -> None:
-    class Away(AppController):
+def _decommission(stage: Stage, instance_id: str) -> None:
+    class OnlyTeardown(AppController):
         async def teardown(self, ctx: Context) -> None:
             pass
 
     async def put() -> None:
-        app = Away()
+        app = OnlyTeardown()
         app.slug = stage.slug
         live = stage.instance(instance_id).operation_id
         if live is not None:
@@ -139,7 +139,7 @@ async def ended(stage: Stage, operation: Operation) -> Operation:
 Begin = Callable[[], tuple[str, Operation]]
 
 
-async def test_what_a_handler_does_and_says_is_there_when_the_operation_has_ended(stage: Stage, begin: Begin) -> None:
+async def test_the_reports_of_a_handler_are_there_when_the_operation_has_ended(stage: Stage, begin: Begin) -> None:
     app = Notes(stage.slug)
     async with running_replica(app, stage.controller()) as replica:
         instance, operation = await asyncio.to_thread(begin)
@@ -164,7 +164,7 @@ def _get(url: str) -> str:
         return text
 
 
-async def test_a_handler_has_the_bytes_that_were_published_and_the_mark_of_its_instance(
+async def test_a_handler_gets_the_published_bytes_and_the_environment_of_its_instance(
     stage: Stage, begin: Begin
 ) -> None:
     class Reads(Notes):
@@ -178,7 +178,7 @@ async def test_a_handler_has_the_bytes_that_were_published_and_the_mark_of_its_i
     assert app.done == ["what the controller is made of", instance]
 
 
-async def test_a_failure_that_the_handler_names_reaches_the_person_who_asked(stage: Stage, begin: Begin) -> None:
+async def test_a_failure_that_the_handler_names_is_shown_to_people(stage: Stage, begin: Begin) -> None:
     trouble = Failed("disk_full", "There is no room on /data.", next_step="Make room.", retryable=True)
     async with running_replica(Notes(stage.slug, trouble=trouble), stage.controller()):
         _, operation = await asyncio.to_thread(begin)
@@ -190,7 +190,7 @@ async def test_a_failure_that_the_handler_names_reaches_the_person_who_asked(sta
     assert done.steps[-1].status == "failed"
 
 
-async def test_the_text_of_an_error_that_nobody_foresaw_stays_in_the_log(stage: Stage, begin: Begin) -> None:
+async def test_the_text_of_an_unexpected_error_stays_in_the_log(stage: Stage, begin: Begin) -> None:
     async with running_replica(Notes(stage.slug, trouble=KeyError("hunter2")), stage.controller()):
         _, operation = await asyncio.to_thread(begin)
         done = await ended(stage, operation)
@@ -200,7 +200,9 @@ async def test_the_text_of_an_error_that_nobody_foresaw_stays_in_the_log(stage: 
     assert "KeyError" in done.failure.message
 
 
-async def test_a_replica_that_ends_gives_its_work_back_and_another_begins_anew(stage: Stage, begin: Begin) -> None:
+async def test_a_replica_that_stops_gives_its_operation_back_and_another_starts_it_again(
+    stage: Stage, begin: Begin
+) -> None:
     settings = stage.controller()
     hold = asyncio.Event()
     first, second = Notes(stage.slug, hold=hold), Notes(stage.slug)
@@ -211,14 +213,14 @@ async def test_a_replica_that_ends_gives_its_work_back_and_another_begins_anew(s
         await asyncio.sleep(0.1)
         hold.set()
         await ending
-    assert first.done == ["first"]  # it came to the end of its step, and not into the next one
+    assert first.done == ["first"]  # it finished its step and did not start the next one
     async with running_replica(second, as_replica(settings, "replica-2")):
         done = await ended(stage, operation)
     assert (done.status, done.attempt, done.replica) == ("succeeded", 2, "replica-2")
     assert second.done == ["first", "once", "second"]
 
 
-async def test_what_is_to_be_done_once_is_not_repeated_when_it_was_reported_done(stage: Stage, begin: Begin) -> None:
+async def test_a_run_once_step_that_was_reported_done_is_not_repeated(stage: Stage, begin: Begin) -> None:
     settings, again = stage.controller(), Notes(stage.slug)
     stopped: list[asyncio.Task[None]] = []
 
@@ -235,16 +237,16 @@ async def test_what_is_to_be_done_once_is_not_repeated_when_it_was_reported_done
     assert again.done == ["first", "second"]
 
 
-async def test_a_replica_that_died_goes_on_with_its_own_work_when_it_is_back_under_its_name(
+async def test_a_replica_that_died_resumes_its_operation_when_it_restarts_under_its_name(
     stage: Stage, begin: Begin
 ) -> None:
     settings, dying = stage.controller("same-name"), Notes(stage.slug, hold=asyncio.Event())
-    async with connect(settings, dying) as client:  # no `running_replica`: that one would give its lease back
+    async with connect(settings, dying) as client:  # not `running_replica`, which would give the lease back
         dead = Replica(dying, ControllerClient(client, settings.project_id, settings.replica))
         work = asyncio.create_task(dead.run())
         _, operation = await asyncio.to_thread(begin)
         await asyncio.wait_for(dying.began.wait(), 10)
-    work.cancel()  # without its connection it can say nothing more
+    work.cancel()  # without its connection it can report nothing
     back = Notes(stage.slug)
     async with running_replica(back, settings):
         done = await ended(stage, operation)
@@ -264,9 +266,7 @@ async def test_a_cancelled_operation_ends_between_two_steps(stage: Stage, begin:
     assert (done.status, app.done) == ("cancelled", ["first"])
 
 
-async def test_a_verb_that_is_made_of_others_runs_them_and_one_that_is_missing_says_so(
-    stage: Stage, begin: Begin
-) -> None:
+async def test_a_default_handler_calls_others_and_a_missing_handler_fails(stage: Stage, begin: Begin) -> None:
     app = Notes(stage.slug)
     async with running_replica(app, stage.controller()):
         instance, operation = await asyncio.to_thread(begin)
@@ -280,9 +280,7 @@ async def test_a_verb_that_is_made_of_others_runs_them_and_one_that_is_missing_s
     assert gone.failure.code == "not_supported"
 
 
-async def test_a_member_operation_sees_its_own_member_and_knows_of_the_others(
-    stage: Stage, begin: Begin, places: list[str]
-) -> None:
+async def test_a_member_operation_works_on_its_own_member_only(stage: Stage, begin: Begin, places: list[str]) -> None:
     app = Notes(stage.slug)
     async with running_replica(app, stage.controller()):
         instance, operation = await asyncio.to_thread(begin)
@@ -293,7 +291,7 @@ async def test_a_member_operation_sees_its_own_member_and_knows_of_the_others(
     assert app.done[-1] == "join ['leaf']"
 
 
-async def test_health_is_told_on_the_controllers_own_schedule(stage: Stage, begin: Begin) -> None:
+async def test_health_is_reported_on_the_controllers_schedule(stage: Stage, begin: Begin) -> None:
     async with running_replica(Notes(stage.slug), stage.controller()):
         instance, operation = await asyncio.to_thread(begin)
         await ended(stage, operation)
@@ -301,7 +299,7 @@ async def test_health_is_told_on_the_controllers_own_schedule(stage: Stage, begi
     assert "it hums" in {reason.message for reason in stage.instance(instance).health_reasons}
 
 
-async def test_two_replicas_share_the_work_and_no_operation_is_done_twice(stage: Stage, places: list[str]) -> None:
+async def test_two_replicas_share_the_work_and_no_operation_runs_twice(stage: Stage, places: list[str]) -> None:
     settings, apps = stage.controller(), [Notes(stage.slug), Notes(stage.slug)]
     second = as_replica(settings, "replica-2")
     async with running_replica(apps[0], settings), running_replica(apps[1], second):
@@ -312,23 +310,25 @@ async def test_two_replicas_share_the_work_and_no_operation_is_done_twice(stage:
             assert (await ended(stage, operation)).attempt == 1
     assert sorted(apps[0].done + apps[1].done) == ["first", "first", "once", "once", "second", "second"]
     for instance, _ in begun:
-        await asyncio.to_thread(_put_away, stage, instance)
+        await asyncio.to_thread(_decommission, stage, instance)
 
 
-async def test_the_kit_interrupts_after_every_step_and_runs_the_handler_twice(stage: Stage, begin: Begin) -> None:
+async def test_the_testing_kit_interrupts_after_every_step_and_runs_the_handler_twice(
+    stage: Stage, begin: Begin
+) -> None:
     app = Notes(stage.slug)
     async with interrupting_replicas(app, stage.controller()) as interruptions:
         _, operation = await asyncio.to_thread(begin)
         done = await ended(stage, operation)
     assert (done.status, done.attempt) == ("succeeded", 4)
     assert interruptions.seen == ["first", "once", "second"]
-    assert app.done.count("second") == 3  # interrupted after it once, then through, then again
-    assert app.done.count("once") == 2  # again only after the attempt that ended before its word
+    assert app.done.count("second") == 3  # interrupted once, then completed, then repeated
+    assert app.done.count("once") == 2  # repeated only after the attempt that ended before its report
 
 
 @dataclass
 class Fetching(AppController):
-    """Downloads for each member, once; only what is new is unpacked, and the start comes last."""
+    """Fetches once for each member, then unpacks, then starts."""
 
     slug: str = ""
     done: list[str] = field(default_factory=list)
@@ -346,7 +346,7 @@ class Fetching(AppController):
         self.done.append("fetch")
 
 
-async def test_the_proof_reaches_the_steps_after_one_that_is_not_repeated(stage: Stage, begin: Begin) -> None:
+async def test_interruptions_reach_the_steps_after_one_that_is_not_repeated(stage: Stage, begin: Begin) -> None:
     app = Fetching(stage.slug)
     async with interrupting_replicas(app, stage.controller()) as interruptions:
         _, operation = await asyncio.to_thread(begin)
@@ -354,7 +354,7 @@ async def test_the_proof_reaches_the_steps_after_one_that_is_not_repeated(stage:
     members = len({step.member_id for step in done.steps if step.name == "fetch"})
     assert interruptions.seen == [*["fetch"] * members, "unpack", "start"]
     assert (done.status, done.attempt) == ("succeeded", members + 3)
-    assert app.done.count("fetch") == 2 * members  # each was interrupted before its word, and done again just once
+    assert app.done.count("fetch") == 2 * members  # each was interrupted before its report and repeated once
     assert {step.status for step in done.steps} == {"succeeded"}
 
 
@@ -372,14 +372,14 @@ async def test_a_handler_that_works_longer_than_a_lease_keeps_its_lease(stage: S
 
 
 @pytest.mark.slow
-async def test_a_handler_whose_operation_was_ended_by_somebody_else_is_stopped(stage: Stage, begin: Begin) -> None:
+async def test_a_handler_is_stopped_when_its_operation_was_forced_to_end(stage: Stage, begin: Begin) -> None:
     app = Notes(stage.slug, hold=asyncio.Event())
     async with running_replica(app, stage.controller()) as replica:
         _, operation = await asyncio.to_thread(begin)
         await asyncio.wait_for(app.began.wait(), 10)
         operations = stage.world.admin.operations
         await asyncio.to_thread(operations.force, stage.project_id, operation.id, "it takes too long")
-        async with asyncio.timeout(40):  # the next renewal finds out
+        async with asyncio.timeout(40):  # the next renewal is refused
             while replica.metrics.running:
                 await asyncio.sleep(0.1)
         assert replica.metrics.ends["deploy", "lost"] == 1

@@ -42,7 +42,7 @@ def stage(server: RunningServer) -> Iterator[Stage]:
         yield stage
 
 
-def test_a_controller_dies_once_at_every_point_and_the_operation_still_succeeds(
+def test_a_controller_crashes_once_at_every_point_and_the_operation_still_succeeds(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "steps_app.py").write_text(APP.replace("{slug}", stage.slug))

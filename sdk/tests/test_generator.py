@@ -1,4 +1,4 @@
-"""The generator: its files are committed as it writes them, and the plain twin is the awaited text without waiting."""
+"""The generator: its files are committed as it writes them, and the blocking code is the async code without await."""
 
 import json
 import re
@@ -11,13 +11,13 @@ from gpuaas_sdk_gen.client import generated_files
 from gpuaas_sdk_gen.contract import Contract
 from gpuaas_sdk_gen.groups import render_groups
 from gpuaas_sdk_gen.models import render_models
-from gpuaas_sdk_gen.plain import without_await
+from gpuaas_sdk_gen.unasync import remove_await
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "sdk" / "gpuaas_sdk"
 
 
-def test_the_committed_client_is_what_the_contract_says() -> None:
+def test_the_committed_client_is_up_to_date() -> None:
     files = generated_files(json.loads((ROOT / "contract" / "openapi.json").read_text()), PACKAGE)
     assert [name for name, text in files.items() if (PACKAGE / name).read_text() != text] == []
     written = {
@@ -36,11 +36,11 @@ def test_the_committed_client_is_what_the_contract_says() -> None:
         ("[one async for one in self]", "[one for one in self]"),
     ],
 )
-def test_the_twin_is_the_same_text_without_waiting(awaited: str, plain: str) -> None:
-    assert without_await(awaited) == plain
+def test_the_blocking_code_is_the_async_code_without_await(awaited: str, plain: str) -> None:
+    assert remove_await(awaited) == plain
 
 
-def test_nothing_of_the_event_loop_is_left_in_the_twin() -> None:
+def test_nothing_of_the_event_loop_is_left_in_the_blocking_code() -> None:
     for source in (PACKAGE / "sync").glob("*.py"):
         code = re.sub(r'"""[\s\S]*?"""|#.*', "", source.read_text())
         assert re.findall(r"async|await|Async", code) == []
@@ -65,11 +65,11 @@ def test_an_operation_without_a_name_for_clients_has_no_call() -> None:
     assert nameless.groups() == {}
 
 
-def test_a_method_says_what_the_contract_says() -> None:
+def test_a_method_has_the_description_of_the_contract() -> None:
     text = render_groups(contract(description="One thing."))
     assert 'async def show(self, thing_id: str) -> Thing:\n        """One thing."""' in text
     assert 'path=path_of("things", thing_id)' in text
 
 
-def test_a_secret_has_no_place_in_the_repr_of_a_model() -> None:
+def test_a_secret_is_not_in_the_repr_of_a_model() -> None:
     assert 'secret: str = field(repr=False, default="")' in render_models(contract(), frozenset({"ThingTraits"}))

@@ -1,4 +1,4 @@
-"""Ports for the servers of tests: what one process was given, no other gets, and no client's connection takes."""
+"""Ports for the servers of tests: a port of one process is not given to another, nor taken by a client connection."""
 
 import socket
 import subprocess
@@ -30,29 +30,29 @@ def given(process: "subprocess.Popen[str]") -> list[int]:
     return [int(word) for word in process.stdout.readline().split()]
 
 
-def test_two_processes_that_ask_for_most_of_the_same_ports_get_none_of_each_other() -> None:
+def test_two_processes_never_get_the_same_port() -> None:
     first = free_port()
     with greedy(first) as one, greedy(first) as other:
         found = [*given(one), *given(other)]
         assert len(set(found)) == 30
-        assert first not in found  # ours, though nobody listens on it
+        assert first not in found  # reserved here, although nothing listens on it
         one.communicate()
         other.communicate()
 
 
-def test_a_port_that_is_wanted_is_given_once() -> None:
+def test_a_wanted_port_is_given_once() -> None:
     wanted = free_port()
     ports._reservations.pop(wanted).close()
     assert free_port(wanted) == wanted
     assert free_port(wanted) != wanted
 
 
-def test_a_port_is_not_one_that_the_kernel_gives_to_clients_and_not_one_in_use() -> None:
+def test_a_port_is_outside_the_kernels_range_and_not_in_use() -> None:
     first_outgoing = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     assert all(free_port() < first_outgoing for _ in range(20))
 
 
-def test_a_port_on_which_somebody_listens_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_port_in_use_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     taken, free = free_port(), free_port()
     for port in (taken, free):
         ports._reservations.pop(port).close()

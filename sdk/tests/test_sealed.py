@@ -1,4 +1,4 @@
-"""What is sealed to a recipient opens with their key, and with nothing else."""
+"""A sealed box opens with the recipient's key and with nothing else."""
 
 import base64
 
@@ -6,7 +6,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
 from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
 
-from gpuaas_sdk import NotForUs, RecipientKey, SealedBox
+from gpuaas_sdk import RecipientKey, SealedBox, UnsealError
 from gpuaas_sdk.sealed import FORMAT
 
 
@@ -18,13 +18,13 @@ def sealed_to(public: str, clear: bytes, info: str = "about") -> SealedBox:
     )
 
 
-def test_the_recipient_opens_it() -> None:
+def test_the_recipient_can_open_a_box() -> None:
     mine = RecipientKey.new()
     assert mine.open(sealed_to(mine.public, b"secret")) == b"secret"
 
 
 @pytest.mark.parametrize("how", ["another key", "another subject", "changed", "cut", "another format"])
-def test_nothing_else_opens_it(how: str) -> None:
+def test_nothing_else_opens_a_box(how: str) -> None:
     mine = RecipientKey.new()
     sealed = sealed_to(mine.public, b"secret")
     box = base64.b64decode(sealed.box)
@@ -35,9 +35,9 @@ def test_nothing_else_opens_it(how: str) -> None:
         "cut": SealedBox(format=FORMAT, info="about", box=base64.b64encode(box[:20]).decode()),
         "another format": SealedBox(format="v0", info="about", box=sealed.box),
     }
-    with pytest.raises(NotForUs):
+    with pytest.raises(UnsealError):
         mine.open(broken[how])
 
 
-def test_a_recipient_key_does_not_show_its_private_side() -> None:
+def test_the_private_key_is_not_in_the_repr() -> None:
     assert "X25519" not in repr(RecipientKey.new())

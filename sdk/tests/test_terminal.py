@@ -1,4 +1,4 @@
-"""The stream of a terminal, where there is no platform to carry it."""
+"""The terminal stream without a platform."""
 
 import socket
 import threading
@@ -11,8 +11,8 @@ from gpuaas_sdk.terminal import TerminalStream
 TERMINAL = Terminal(id="trm_1", stream="/api/v1/stream")
 
 
-def hang_up(door: socket.socket) -> None:
-    door.accept()[0].close()
+def hang_up(listener: socket.socket) -> None:
+    listener.accept()[0].close()
 
 
 def opened(port: int) -> TerminalStream:
@@ -21,21 +21,21 @@ def opened(port: int) -> TerminalStream:
 
 
 @pytest.mark.parametrize("answers", [False, True], ids=["nobody is there", "it ends before it has answered"])
-def test_a_server_that_is_away_is_an_error_with_a_next_step(answers: bool) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as door:
-        port = door.getsockname()[1]
+def test_an_unavailable_server_is_an_error_with_a_next_step(answers: bool) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
         if answers:
-            threading.Thread(target=hang_up, args=(door,), daemon=True).start()
+            threading.Thread(target=hang_up, args=(listener,), daemon=True).start()
         else:
-            door.close()
+            listener.close()
         with pytest.raises(Unreachable) as away:
             opened(port)
     assert (away.value.code, away.value.retryable) == ("unreachable", True)
     assert away.value.next_step
 
 
-def test_the_token_is_not_in_what_is_shown_of_the_way_to_a_stream() -> None:
+def test_the_token_is_not_in_the_repr_of_a_target() -> None:
     with Client("http://127.0.0.1:1", token="gat_secret") as client:
-        doorway = client.doorway(TERMINAL)
-    assert "gat_secret" in str(doorway.headers)
-    assert "gat_secret" not in repr(doorway)
+        target = client.websocket_target(TERMINAL)
+    assert "gat_secret" in str(target.headers)
+    assert "gat_secret" not in repr(target)

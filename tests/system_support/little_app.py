@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpuaas_sdk import Client, NewInstance, Operation, Placement, ServiceAccountCredentials
-from gpuaas_sdk.signing import digest_of
+from gpuaas_sdk.signatures import digest_of
 
 FOOTPRINT: dict[str, object] = {
     "units": ["little.service"],
@@ -72,7 +72,7 @@ def _active_artifact(admin: Client, project_id: str) -> str:
         admin.publish_intents.upload(intent, source)
         digest = digest_of(source)
         admin.publish_intents.complete(project_id, intent.id, digest)
-    registered = admin.publish_intents.settled(project_id, intent.id, 60.0).artifact_id or ""
+    registered = admin.publish_intents.wait_until_checked(project_id, intent.id, 60.0).artifact_id or ""
     for kind in ("lint", "smoke"):
         admin.artifacts.add_evidence(project_id, registered, kind, True, tool="story", summary="it passed")
     for stage, percent in (("staged", None), ("canary", 100), ("active", None)):

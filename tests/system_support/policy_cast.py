@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from gpuaas_sdk import Client, NewAllocation, NewSku, NewSshGrant, Node, PasswordCredentials, ServiceAccountCredentials
-from gpuaas_sdk.signing import digest_of
+from gpuaas_sdk.signatures import digest_of
 from gpuaas_server.identity.policy import RULES, decide
 from gpuaas_server.identity.policy_document import expected
 from gpuaas_server.identity.principals import ServiceAccountState, service_account_principal
@@ -159,7 +159,7 @@ def published_artifact(admin: Client, project_id: str) -> str:
         intent = admin.publish_intents.create(project_id, "blob", "matrix")
         admin.publish_intents.upload(intent, source)
         admin.publish_intents.complete(project_id, intent.id, digest_of(source))
-    registered = admin.publish_intents.settled(project_id, intent.id, 60.0).artifact_id
+    registered = admin.publish_intents.wait_until_checked(project_id, intent.id, 60.0).artifact_id
     assert registered is not None
     return registered
 

@@ -16,7 +16,7 @@ from gpuaas_cli.rendering import Column, age, print_list
 from gpuaas_cli.session import Session
 from gpuaas_sdk import Artifact, Evidence
 from gpuaas_sdk.registry import Repository
-from gpuaas_sdk.signing import digest_of
+from gpuaas_sdk.signatures import digest_of
 
 group = CommandGroup("Artifacts: what apps are made of, whom it is trusted by, and how far it is promoted.")
 
@@ -84,9 +84,9 @@ def publish(
         progress.passed("uploaded")
         intents.complete(where, intent.id, digest)
         progress.at("the platform reads the bytes again")
-        registered = require_registered(intents.settled(where, intent.id, deadline))
+        registered = require_registered(intents.wait_until_checked(where, intent.id, deadline))
         progress.passed(f"registered as {digest}")
-    print_artifact(session, session.client.artifacts.checked(where, registered, deadline))
+    print_artifact(session, session.client.artifacts.wait_until_checked(where, registered, deadline))
 
 
 @group.verb("push-place")
@@ -119,9 +119,9 @@ def register(
     intents.complete(where, intent.id, digest)
     with Progress(session) as progress:
         progress.at("the platform reads every layer")
-        registered = require_registered(intents.settled(where, intent.id, deadline))
+        registered = require_registered(intents.wait_until_checked(where, intent.id, deadline))
         progress.passed(f"registered as {digest}")
-    print_artifact(session, session.client.artifacts.checked(where, registered, deadline))
+    print_artifact(session, session.client.artifacts.wait_until_checked(where, registered, deadline))
 
 
 @group.verb("download")
@@ -155,23 +155,23 @@ def sign(
     project: ProjectOption = None,
 ) -> None:
     """Sign as cosign does, with a key of your own, and have it verified. The key does not leave this machine."""
-    from gpuaas_sdk import signing
+    from gpuaas_sdk.signatures import read_private_key, sign_blob, sign_image
 
     where, found = _find(session, project, artifact)
     signed = session.client.artifacts.show(where, found)
     try:
-        private = signing.read_private_key(key)
+        private = read_private_key(key)
     except (ValueError, TypeError) as error:
         raise CommandFailed(
             "key_refused", f"{key}: {error}.", "Give an unencrypted PKCS#8 key.", ExitCode.USAGE
         ) from error
     signatures = []
     if signed.kind == "blob":
-        signatures = [signing.sign_blob(private, signed.digest)]
+        signatures = [sign_blob(private, signed.digest)]
     else:
-        signing.sign_image(_repository(session, signed), signed.digest, private)
+        sign_image(_repository(session, signed), signed.digest, private)
     session.client.artifacts.verify(where, found, signatures=signatures)
-    print_artifact(session, session.client.artifacts.checked(where, found, deadline))
+    print_artifact(session, session.client.artifacts.wait_until_checked(where, found, deadline))
 
 
 @group.verb("verify")
@@ -187,7 +187,7 @@ def verify(
     """Have bytes and signatures checked again, and wait for the verdict. Fails when the verification fails."""
     where, found = _find(session, project, artifact)
     session.client.artifacts.verify(where, found, signatures=signature)
-    checked = session.client.artifacts.checked(where, found, deadline)
+    checked = session.client.artifacts.wait_until_checked(where, found, deadline)
     print_artifact(session, checked)
     if checked.trust in ("failed_verification", "revoked"):
         raise CommandFailed("artifact_untrusted", f"It is {checked.trust}: {checked.trust_detail}.")

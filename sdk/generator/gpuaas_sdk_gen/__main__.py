@@ -1,4 +1,4 @@
-"""`tools/sdk-client [--check]`: writes the generated files of the SDK, or says which of them are out of date."""
+"""`tools/sdk-client [--check]`: writes the generated files of the SDK, or lists those that are out of date."""
 
 import argparse
 import json
@@ -12,12 +12,12 @@ ROOT = Path(__file__).parents[3]
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="sdk-client", description="The SDK's generated files.")
-    parser.add_argument("--check", action="store_true", help="Only say what is out of date.")
+    parser.add_argument("--check", action="store_true", help="Only list files that are out of date.")
     parser.add_argument("--contract", type=Path, default=ROOT / "contract" / "openapi.json")
     arguments = parser.parse_args()
     package = ROOT / "sdk" / "gpuaas_sdk"
     files = generated_files(json.loads(arguments.contract.read_text()), package)
-    stale = [name for name, text in files.items() if not _same(package / name, text)]
+    stale = [name for name, text in files.items() if not _is_current(package / name, text)]
     for name in stale:
         if arguments.check:
             print(f"sdk/gpuaas_sdk/{name} is out of date; run `make contract` and commit it", file=sys.stderr)
@@ -28,7 +28,7 @@ def main() -> int:
     return 1 if stale and arguments.check else 0
 
 
-def _same(path: Path, text: str) -> bool:
+def _is_current(path: Path, text: str) -> bool:
     return path.exists() and path.read_text() == text
 
 

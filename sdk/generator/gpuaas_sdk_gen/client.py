@@ -1,4 +1,4 @@
-"""All files of a client for one contract: models, calls in both ways, and the plain twin of the hand-written layer."""
+"""All generated files of a client: models, async and blocking calls, and the blocking version of the hand-written layer."""
 
 import ast
 import subprocess
@@ -9,21 +9,21 @@ from pathlib import Path
 from gpuaas_sdk_gen.contract import Contract, Schema
 from gpuaas_sdk_gen.groups import render_groups
 from gpuaas_sdk_gen.models import render_models
-from gpuaas_sdk_gen.plain import marked, without_await
+from gpuaas_sdk_gen.unasync import add_header, remove_await
 
 
 def generated_files(document: Schema, package: Path) -> Mapping[str, str]:
-    """By their name inside of `package`, which holds the hand-written part."""
+    """The text of each file by its name inside `package`, which holds the hand-written part."""
     contract = Contract(document)
     calls = render_groups(contract)
     files = {
-        "generated/__init__.py": '"""What tools/sdk-client writes from the contract."""\n',
+        "generated/__init__.py": '"""Code that tools/sdk-client writes from the contract."""\n',
         "generated/models.py": render_models(contract, _classes(package / "traits.py")),
         "generated/aio.py": calls,
-        "generated/sync.py": without_await(calls),
+        "generated/sync.py": remove_await(calls),
     }
     for source in sorted((package / "aio").glob("*.py")):
-        files[f"sync/{source.name}"] = marked(without_await(source.read_text()), source.name)
+        files[f"sync/{source.name}"] = add_header(remove_await(source.read_text()), source.name)
     return {name: tidy(text, name) for name, text in files.items()}
 
 
@@ -32,11 +32,11 @@ def _classes(module: Path) -> frozenset[str]:
 
 
 def tidy(source: str, name: str) -> str:
-    """As ruff would have it: imports that the text needs, in order, and the house's layout."""
-    as_ours = ["--isolated", "--line-length", "120", "--stdin-filename", name, "-"]
+    """Formats the code with ruff and removes unused imports."""
+    options = ["--isolated", "--line-length", "120", "--stdin-filename", name, "-"]
     first_party = ["--config", 'lint.isort.known-first-party=["gpuaas_sdk"]']
-    fixed = _ruff(["check", "--fix-only", "--select", "I,F401", *first_party, *as_ours], source)
-    return _ruff(["format", *as_ours], fixed)
+    fixed = _ruff(["check", "--fix-only", "--select", "I,F401", *first_party, *options], source)
+    return _ruff(["format", *options], fixed)
 
 
 def _ruff(argv: list[str], text: str) -> str:

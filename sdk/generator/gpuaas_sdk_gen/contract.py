@@ -1,4 +1,4 @@
-"""The contract as the generator sees it: operations with a call's name, and how they are told apart by their scope."""
+"""The contract as the generator reads it: operations by the name of their call, and by the scope in their path."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ METHODS = ("get", "post", "put", "patch", "delete")
 
 @dataclass(frozen=True, kw_only=True)
 class Operation:
-    """`call` is "group.method"; `body` the name of the schema that is sent, `answer` of the one that comes."""
+    """`call` is "group.method"; `body` and `answer` are the names of the request and response schemas."""
 
     id: str
     call: str
@@ -29,13 +29,13 @@ class Operation:
 
     @property
     def paged(self) -> bool:
-        """A list that ends. What can be waited for has no end: it is asked for page by page."""
+        """Whether the answer is a list that ends. A list with `wait` has no end, so callers read it page by page."""
         return "after" in self.query and "wait" not in self.query
 
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """One method: an operation, or several that differ by the scope in their path."""
+    """One method: an operation, or several that differ only in the scope in their path."""
 
     name: str
     operations: tuple[Operation, ...]
@@ -46,7 +46,7 @@ class Call:
 
     @property
     def scopes(self) -> tuple[str, ...]:
-        """Names that are in the path of some of the operations only."""
+        """Path parameters that only some of the operations have."""
         shared = set.intersection(*(set(one.path_names) for one in self.operations))
         return tuple(dict.fromkeys(name for one in self.operations for name in one.path_names if name not in shared))
 
@@ -76,22 +76,24 @@ class Contract:
                     yield _operation(method, path, methods[method])
 
 
-def _operation(method: str, path: str, said: Schema) -> Operation:
-    parameters = said.get("parameters", [])
-    sent = said.get("requestBody", {}).get("content", {})
-    came: Schema = next(one.get("content", {}) for status, one in sorted(said["responses"].items()) if status < "3")
+def _operation(method: str, path: str, document: Schema) -> Operation:
+    parameters = document.get("parameters", [])
+    request = document.get("requestBody", {}).get("content", {})
+    response: Schema = next(
+        one.get("content", {}) for status, one in sorted(document["responses"].items()) if status < "3"
+    )
     return Operation(
-        id=said["operationId"],
-        call=said["x-call"],
+        id=document["operationId"],
+        call=document["x-call"],
         method=method.upper(),
         path=path,
-        description=said.get("description", ""),
+        description=document.get("description", ""),
         query={one["name"]: one["schema"] for one in parameters if one["in"] == "query"},
         path_names=tuple(part[1:-1] for part in path.split("/") if part.startswith("{")),
-        body=_named(sent.get(JSON)),
-        sends_bytes=BYTES in sent,
-        answer=_named(came.get(JSON)),
-        answers_bytes=not STREAMED.isdisjoint(came),
+        body=_named(request.get(JSON)),
+        sends_bytes=BYTES in request,
+        answer=_named(response.get(JSON)),
+        answers_bytes=not STREAMED.isdisjoint(response),
         matches_generation=any(one["name"] == "If-Match" for one in parameters),
     )
 
@@ -101,6 +103,6 @@ def _named(content: Schema | None) -> str | None:
 
 
 def reference(schema: Schema) -> str | None:
-    """The name of the schema that this one points to."""
+    """The name of the schema that this one refers to."""
     name = str(schema.get("$ref", "")).rpartition("/")[2]
     return name or None

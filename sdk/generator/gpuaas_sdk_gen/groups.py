@@ -1,7 +1,15 @@
-"""The calls: a class for each group, a method for each operation. Written for the event loop; see plain.py for the other."""
+"""Renders the async calls: a class for each group, a method for each operation. unasync.py makes the blocking ones."""
 
 from gpuaas_sdk_gen.contract import Call, Contract, Operation
-from gpuaas_sdk_gen.types import answered, argument_type, asked, class_name, item_of, python_type, takes_object
+from gpuaas_sdk_gen.types import (
+    answered_schemas,
+    argument_type,
+    class_name,
+    item_of,
+    python_type,
+    requested_schemas,
+    takes_object,
+)
 
 HEADER = '''"""One method for each operation of the contract. Written by tools/sdk-client; change the contract instead."""
 
@@ -11,7 +19,7 @@ from datetime import datetime
 from gpuaas_sdk.aio.calls import Calls, Pages
 from gpuaas_sdk.aio.transport import Content, Request, Transport
 from gpuaas_sdk.generated.models import ({models})
-from gpuaas_sdk.wire import body_of, if_match, object_of, path_of, patience
+from gpuaas_sdk.wire import body_of, if_match, object_of, path_of, wait_timeout
 
 '''
 PAGING = ("after", "limit")
@@ -20,8 +28,10 @@ PAGING = ("after", "limit")
 def render_groups(contract: Contract) -> str:
     groups = contract.groups()
     classes = [_group(contract, name, calls) for name, calls in sorted(groups.items())]
-    models = ", ".join(sorted(class_name(name) for name in answered(contract, groups) | asked(contract, groups)))
-    return HEADER.format(models=models) + "\n\n".join([*classes, _nouns(sorted(groups))]) + "\n"
+    models = ", ".join(
+        sorted(class_name(name) for name in answered_schemas(contract, groups) | requested_schemas(contract, groups))
+    )
+    return HEADER.format(models=models) + "\n\n".join([*classes, _call_groups(sorted(groups))]) + "\n"
 
 
 def group_class(group: str) -> str:
@@ -29,21 +39,21 @@ def group_class(group: str) -> str:
 
 
 def _group(contract: Contract, group: str, calls: list[Call]) -> str:
-    # `list` comes last: inside the class its name would hide the built-in one from the methods that follow.
+    # `list` comes last: in the class body it would hide the built-in from the methods after it.
     ordered = sorted(calls, key=lambda call: (call.name == "list", call.name))
     return f"class {group_class(group)}(Calls):\n" + "\n".join(_method(contract, call) for call in ordered)
 
 
-def _nouns(groups: list[str]) -> str:
+def _call_groups(groups: list[str]) -> str:
     made = "".join(f"        self.{group} = {group_class(group)}(transport)\n" for group in groups)
     doc = '    """Every group of calls, by its name."""\n'
-    return f"class Nouns:\n{doc}\n    def __init__(self, transport: Transport) -> None:\n{made}"
+    return f"class CallGroups:\n{doc}\n    def __init__(self, transport: Transport) -> None:\n{made}"
 
 
 def _method(contract: Contract, call: Call) -> str:
     one = call.first
     doc = "\n\n".join(dict.fromkeys(each.description for each in call.operations if each.description))
-    said = f'        """{_indented(doc)}"""\n' if doc else ""
+    docstring = f'        """{_indented(doc)}"""\n' if doc else ""
     kind, verb, awaited = _answer(contract, one)
     what = f"{verb}({kind}, {{}})" if kind else f"{verb}({{}})"
     returns = {"_pages": f"Pages[{kind}]", "_items": f"Sequence[{kind}]", "_bytes": "AsyncIterator[bytes]"}
@@ -51,11 +61,11 @@ def _method(contract: Contract, call: Call) -> str:
     sent = f"{'await ' if awaited else ''}{what.format('request')}"
     head = f"    {'async ' if awaited else ''}def {call.name}({_arguments(contract, call)}) -> {result}:\n"
     closing = f"        {'return ' if result != 'None' else ''}{sent}\n"
-    return f"{head}{said}        request = {_request(contract, call)}\n{closing}"
+    return f"{head}{docstring}        request = {_request(contract, call)}\n{closing}"
 
 
 def _answer(contract: Contract, operation: Operation) -> tuple[str, str, bool]:
-    """(the class to read, the method that reads it, whether it is awaited)."""
+    """Returns the class to read, the method that reads it, and whether it is awaited."""
     if operation.answers_bytes:
         return "", "self._bytes", False
     if operation.answer is None:
@@ -67,30 +77,30 @@ def _answer(contract: Contract, operation: Operation) -> tuple[str, str, bool]:
 
 
 def _arguments(contract: Contract, call: Call) -> str:
-    """Path and required fields by place or name, the rest by name only. Several scopes: at most one of them is given."""
+    """Path parameters and required fields are positional, the rest keyword-only. A caller gives at most one scope."""
     one, scopes = call.first, call.scopes
-    demanded = _demanded(contract, call)
+    required = _required(contract, call)
     placed = [f"{name}: str" for name in one.path_names if name not in scopes]
     named = [f"{name}: str | None = None" for name in scopes] if len(scopes) > 1 else []
     if len(scopes) == 1:
-        last = not placed and not demanded and not one.body
+        last = not placed and not required and not one.body
         scope = f"{scopes[0]}: str | None{' = None' if last else ''}"
         placed.insert(0, scope)
-    placed += [f"{name}: {kind}" for name, kind in demanded]
-    named += [f"{name}: {_optional(kind)} = None" for name, kind in _offered(contract, call)]
+    placed += [f"{name}: {kind}" for name, kind in required]
+    named += [f"{name}: {_optional(kind)} = None" for name, kind in _optional_arguments(contract, call)]
     if _conditional(contract, call):
         named.append("generation: int | None = None")
     return ", ".join(["self", *placed, *(["*", *named] if named else [])])
 
 
 def _conditional(contract: Contract, call: Call) -> bool:
-    """A body that tells the generation itself is its own condition."""
+    """Whether the call sends If-Match. A body with a `generation` does not need it."""
     body = call.first.body
-    told = body is not None and "generation" in contract.schemas[body]["properties"]
-    return call.first.matches_generation and not told
+    in_body = body is not None and "generation" in contract.schemas[body]["properties"]
+    return call.first.matches_generation and not in_body
 
 
-def _demanded(contract: Contract, call: Call) -> list[tuple[str, str]]:
+def _required(contract: Contract, call: Call) -> list[tuple[str, str]]:
     if call.first.sends_bytes:
         return [("content", "Content")]
     if call.first.body is None:
@@ -122,7 +132,7 @@ def _query(call: Call) -> dict[str, str]:
     return found
 
 
-def _offered(contract: Contract, call: Call) -> list[tuple[str, str]]:
+def _optional_arguments(contract: Contract, call: Call) -> list[tuple[str, str]]:
     return sorted({**_optional_fields(contract, call), **_query(call)}.items())
 
 
@@ -141,16 +151,16 @@ def _request(contract: Contract, call: Call) -> str:
     if _conditional(contract, call):
         parts.append("headers=if_match(generation)")
     if "wait" in call.first.query:
-        parts.append("timeout=patience(wait)")
+        parts.append("timeout=wait_timeout(wait)")
     return f"Request({', '.join(parts)})"
 
 
 def _body(contract: Contract, call: Call) -> str:
     if takes_object(contract, call):
         return "object_of(new)"
-    demanded = _fields([name for name, _ in _demanded(contract, call)])
+    required = _fields([name for name, _ in _required(contract, call)])
     optional = _fields(list(_optional_fields(contract, call)))
-    return f"body_of({demanded}, {optional})"
+    return f"body_of({required}, {optional})"
 
 
 def _fields(names: list[str]) -> str:
@@ -158,7 +168,7 @@ def _fields(names: list[str]) -> str:
 
 
 def _path(call: Call) -> str:
-    """The operation with the most scopes is looked for first; the one without any is what is left."""
+    """Chooses the path by the scope that is given; the operation without a scope is the default."""
     *scoped, last = call.operations
     choices = ""
     for one in scoped:

@@ -1,11 +1,11 @@
-"""models.py: a dataclass for each schema that comes in an answer or is given as one object."""
+"""Renders models.py: a dataclass for each schema of an answer, and for each request that is passed as one object."""
 
 import re
 
 from gpuaas_sdk_gen.contract import Contract, Schema
-from gpuaas_sdk_gen.types import answered, asked, class_name, python_type
+from gpuaas_sdk_gen.types import answered_schemas, class_name, python_type, requested_schemas
 
-HEADER = '''"""What the platform answers, and what it is asked for. Written by tools/sdk-client; change the contract instead."""
+HEADER = '''"""Models of requests and answers. Written by tools/sdk-client; change the contract instead."""
 
 from __future__ import annotations
 
@@ -17,40 +17,44 @@ from gpuaas_sdk.reader import Resource
 from gpuaas_sdk.traits import {traits}
 
 '''
-# Shown once, or good as a key for a while: they stay out of what a debugger or a log prints of a record.
+# Secrets: kept out of the repr of a record, and so out of logs and debuggers.
 SECRET = frozenset({"bundle", "initial_password", "lease_token", "sealed", "secret", "token", "access_token"})
 EMPTY = {"str": '""', "int": "0", "float": "0.0", "bool": "False"}
 
 
 def render_models(contract: Contract, traits: frozenset[str]) -> str:
-    """`traits`: names of classes in traits.py, `<Model>Traits`, that add to what the contract says of a model."""
+    """`traits` are the names of classes in traits.py, `<Model>Traits`, that add properties to a model."""
     groups = contract.groups()
-    come, made = answered(contract, groups), asked(contract, groups)
-    bases = _bases(contract, come)
-    classes = [_answer(contract, name, bases.get(name), traits) for name in _ordered(come, bases)]
-    classes += [_request(contract, name) for name in _dependent(contract, made - come)]
+    answers, requests = answered_schemas(contract, groups), requested_schemas(contract, groups)
+    bases = _bases(contract, answers)
+    classes = [_answer(contract, name, bases.get(name), traits) for name in _ordered(answers, bases)]
+    classes += [_request(contract, name) for name in _dependent(contract, requests - answers)]
     header = HEADER.format(traits=", ".join(sorted(traits)))
-    names = sorted(class_name(name) for name in come | made)
+    names = sorted(class_name(name) for name in answers | requests)
     if len(names) > len(set(names)):
-        raise ValueError(f"two schemas would be one class: {[one for one in names if names.count(one) > 1]}")
+        raise ValueError(
+            f"two schemas would have the same class name: {[one for one in names if names.count(one) > 1]}"
+        )
     listed = "__all__ = [\n" + "".join(f'    "{name}",\n' for name in names) + "]\n\n\n"
     return header + listed + "\n\n\n".join(classes) + "\n"
 
 
 def _bases(contract: Contract, names: set[str]) -> dict[str, str]:
-    """A long form extends its short form: a schema of the same family, all of whose properties it has."""
+    """The base class of each long form: the largest schema of the same family all of whose properties it has."""
     bases = {}
     for name in names:
-        mine = contract.schemas[name]["properties"]
-        kin = [other for other in names if other != name and (_family(other) == _family(name) or name.endswith(other))]
-        shorter = [one for one in kin if _within(contract.schemas[one]["properties"], mine)]
+        properties = contract.schemas[name]["properties"]
+        family = [
+            other for other in names if other != name and (_family(other) == _family(name) or name.endswith(other))
+        ]
+        shorter = [one for one in family if _within(contract.schemas[one]["properties"], properties)]
         if shorter:
             bases[name] = max(shorter, key=lambda one: (len(contract.schemas[one]["properties"]), one))
     return bases
 
 
 def _family(name: str) -> str:
-    """The first word of `InstanceSummary`."""
+    """The first word of the name: `Instance` for `InstanceSummary`."""
     return re.split("(?<!^)(?=[A-Z])", name)[0]
 
 
@@ -68,7 +72,7 @@ def _ordered(names: set[str], bases: dict[str, str]) -> list[str]:
 
 
 def _dependent(contract: Contract, names: set[str]) -> list[str]:
-    """What others hold comes first."""
+    """Orders schemas so that nested ones come first."""
     return sorted(names, key=lambda name: (name.endswith("Create"), name))
 
 
@@ -86,7 +90,7 @@ def _answer(contract: Contract, name: str, base: str | None, traits: frozenset[s
 
 
 def _tolerant(kind: str, schema: Schema) -> tuple[str, str | None]:
-    """(type, default). An answer of an older server may lack what is newer than it; what a thing is, it always says."""
+    """Returns type and default. An older server may leave out newer fields, so most fields have a default."""
     if kind.endswith("| None"):
         return kind, "None"
     if kind == "datetime":
@@ -102,11 +106,11 @@ def _tolerant(kind: str, schema: Schema) -> tuple[str, str | None]:
 
 def _request(contract: Contract, name: str) -> str:
     schema = contract.schemas[name]
-    demanded = schema.get("required", [])
+    required = schema.get("required", [])
     fields = []
     for one, what in _in_order(schema):
         kind = python_type(what, sent=True)
-        if one in demanded:
+        if one in required:
             fields.append(_field(one, (kind, None), what))
         else:
             fields.append(_field(one, (kind if kind.endswith("| None") else f"{kind} | None", "None"), what))
@@ -114,26 +118,26 @@ def _request(contract: Contract, name: str) -> str:
 
 
 def _in_order(schema: Schema) -> list[tuple[str, Schema]]:
-    """The contract file has properties by name, but what is required in the order of the code."""
+    """Required properties in the order of the server's code, then the others by name."""
     properties = dict(schema["properties"])
     first = [name for name in schema.get("required", []) if name in properties]
     return [(name, properties[name]) for name in [*first, *sorted(set(properties) - set(first))]]
 
 
-def _field(name: str, written: tuple[str, str | None], schema: Schema) -> str:
-    kind, default = written
+def _field(name: str, typed: tuple[str, str | None], schema: Schema) -> str:
+    kind, default = typed
     if name == "id":
         default = None
     if name in SECRET:
         default = f"field(repr=False{'' if default is None else f', default={default}'})"
-    said = schema.get("description")
-    note = "".join(f"    # {line}\n" for line in said.splitlines()) if said else ""
+    description = schema.get("description")
+    note = "".join(f"    # {line}\n" for line in description.splitlines()) if description else ""
     return f"{note}    {name}: {kind}{'' if default is None else f' = {default}'}\n"
 
 
-def _class(name: str, parents: str, schema: Schema, fields: list[str], how: str) -> str:
-    said = schema.get("description")
-    doc = f'    """{said}"""\n\n' if said else ""
-    written = "".join(fields) or "    pass\n"
-    heritage = f"({parents})" if parents else ""
-    return f"@dataclass({how})\nclass {name}{heritage}:\n{doc}{written}".rstrip()
+def _class(name: str, parents: str, schema: Schema, fields: list[str], options: str) -> str:
+    description = schema.get("description")
+    doc = f'    """{description}"""\n\n' if description else ""
+    body = "".join(fields) or "    pass\n"
+    bases = f"({parents})" if parents else ""
+    return f"@dataclass({options})\nclass {name}{bases}:\n{doc}{body}".rstrip()

@@ -1,18 +1,18 @@
-"""How the contract's types are written in Python, and which schemas a client has as classes."""
+"""Maps the contract's types to Python types, and selects the schemas that become classes."""
 
 from gpuaas_sdk_gen.contract import Call, Contract, Operation, Schema, reference
 
-# A new thing with more fields than this is one object; with fewer, its fields are arguments.
-MOST_ARGUMENTS = 4
+# A create request with more fields than this is passed as one object; with fewer, its fields are arguments.
+MAX_ARGUMENTS = 4
 PRIMITIVES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}
 
 
 def python_type(schema: Schema, *, sent: bool) -> str:
-    """`sent`: written by the caller, who may give any sequence, and a mapping where an object is asked for."""
+    """`sent` means that the caller writes the value: it may be any sequence, and a mapping instead of an object."""
     choices = [one for one in schema.get("anyOf", ()) if one != {"type": "null"}]
     if choices:
-        written = " | ".join(python_type(one, sent=sent) for one in choices)
-        return written + (" | None" if len(choices) < len(schema["anyOf"]) else "")
+        union = " | ".join(python_type(one, sent=sent) for one in choices)
+        return union + (" | None" if len(choices) < len(schema["anyOf"]) else "")
     name = reference(schema)
     if name is not None:
         return class_name(name)
@@ -28,11 +28,11 @@ def python_type(schema: Schema, *, sent: bool) -> str:
 
 
 def argument_type(schema: Schema) -> str:
-    """Of an argument that becomes a field of a body: objects may be given as mappings."""
-    written = python_type(schema, sent=True)
+    """The type of an argument that becomes a field of a body. An object may be given as a mapping."""
+    argument = python_type(schema, sent=True)
     for name in sorted(_references(schema)):
-        written = written.replace(class_name(name), f"{class_name(name)} | Mapping[str, object]")
-    return written
+        argument = argument.replace(class_name(name), f"{class_name(name)} | Mapping[str, object]")
+    return argument
 
 
 def class_name(schema_name: str) -> str:
@@ -41,11 +41,11 @@ def class_name(schema_name: str) -> str:
 
 def takes_object(contract: Contract, call: Call) -> bool:
     body = call.first.body
-    return body is not None and body.endswith("Create") and len(contract.schemas[body]["properties"]) > MOST_ARGUMENTS
+    return body is not None and body.endswith("Create") and len(contract.schemas[body]["properties"]) > MAX_ARGUMENTS
 
 
 def item_of(contract: Contract, operation: Operation) -> str | None:
-    """The name of what a list holds, when the answer is a list."""
+    """The name of the item schema when the answer is a list."""
     if operation.answer is None:
         return None
     properties = contract.schemas[operation.answer]["properties"]
@@ -54,14 +54,14 @@ def item_of(contract: Contract, operation: Operation) -> str | None:
     return None
 
 
-def answered(contract: Contract, groups: dict[str, list[Call]]) -> set[str]:
-    """Schemas that come in answers, with all that they hold."""
+def answered_schemas(contract: Contract, groups: dict[str, list[Call]]) -> set[str]:
+    """The schemas of all answers, with those nested in them."""
     roots = {item_of(contract, one) or one.answer for one in _operations(groups)} - {None}
     return _closure(contract, {root for root in roots if root is not None})
 
 
-def asked(contract: Contract, groups: dict[str, list[Call]]) -> set[str]:
-    """Schemas that callers make: bodies that are one object, and objects inside of others."""
+def requested_schemas(contract: Contract, groups: dict[str, list[Call]]) -> set[str]:
+    """The schemas that callers build: bodies that are one object, and objects nested in bodies."""
     roots: set[str] = set()
     for call in (call for calls in groups.values() for call in calls):
         for body in {one.body for one in call.operations} - {None}:

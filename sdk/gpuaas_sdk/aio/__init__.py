@@ -1,6 +1,6 @@
-"""The layer over the generated calls, written for an event loop: transport, tokens, pages, watches, bytes.
+"""The hand-written layer under and over the generated calls: transport, tokens, pages, watches, bytes.
 
-Its twin without await, gpuaas_sdk/sync, is derived from it by tools/sdk-client.
+tools/sdk-client derives the blocking version, gpuaas_sdk/sync, from it.
 """
 
 from gpuaas_sdk.aio.client import AsyncClient

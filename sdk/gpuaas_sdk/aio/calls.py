@@ -1,4 +1,4 @@
-"""What every generated call is made of: read one, read some, read pages, read bytes, discard."""
+"""The base of all generated calls: it reads one record, a list, pages or bytes."""
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -14,7 +14,7 @@ PAGE_SIZE = 100
 
 
 class Pages(Generic[Record]):
-    """All items of a list, fetched page by page while they are iterated."""
+    """All items of a list, fetched page by page during iteration."""
 
     def __init__(self, kind: type[Record], fetch: Callable[[str | None], Awaitable[Mapping[str, object]]]) -> None:
         self._kind = kind
@@ -32,20 +32,20 @@ class Pages(Generic[Record]):
             cursor = str(following)
 
     async def first(self, count: int) -> list[Record]:
-        taken: list[Record] = []
+        found: list[Record] = []
         if count > 0:
             async for item in self:
-                taken.append(item)
-                if len(taken) == count:
+                found.append(item)
+                if len(found) == count:
                     break
-        return taken
+        return found
 
     async def all(self) -> list[Record]:
         return [item async for item in self]
 
 
 class Calls:
-    """The base of a group: `Allocations(transport).show(…)`."""
+    """The base of a group of calls: `Allocations(transport).show(…)`."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -81,7 +81,7 @@ class Calls:
             code="unexpected_answer",
             status=response.status_code,
             detail=f"{request.path} did not answer with a JSON object.",
-            next_step="Check that the address is that of a gpuaas server.",
+            next_step="Check that the address belongs to a gpuaas server.",
             correlation_id=request.correlation_id,
         )
         raise ServerFailed(problem)

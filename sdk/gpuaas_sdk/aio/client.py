@@ -1,4 +1,4 @@
-"""The client: one connection pool, one token, and the platform's nouns as attributes."""
+"""The client: one connection pool, one token, and a group of calls for each noun of the platform."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -9,22 +9,22 @@ from gpuaas_sdk.aio.access_credentials import AccessCredentials
 from gpuaas_sdk.aio.allocations import Allocations
 from gpuaas_sdk.aio.artifacts import Artifacts, PublishIntents
 from gpuaas_sdk.aio.events import Events
-from gpuaas_sdk.aio.keeper import TokenKeeper
 from gpuaas_sdk.aio.operations import Instances, Operations
-from gpuaas_sdk.aio.transport import Doorway, Transport
-from gpuaas_sdk.aio.waiting import wait_for
+from gpuaas_sdk.aio.tokens import TokenManager
+from gpuaas_sdk.aio.transport import Transport, WebSocketTarget
+from gpuaas_sdk.aio.wait import wait_for
 from gpuaas_sdk.credentials import ClientCertificate, Credentials, Token, TokenStore
-from gpuaas_sdk.generated.aio import Nouns
+from gpuaas_sdk.generated.aio import CallGroups
 from gpuaas_sdk.generated.models import Event, Terminal
 from gpuaas_sdk.retries import RetryPolicy
 
 Found = TypeVar("Found")
 
 
-class AsyncClient(Nouns):
-    """With a token, or with credentials, which renew it by themselves. Use it in a `with` block, or close it.
+class AsyncClient(CallGroups):
+    """Signs in with a token, or with credentials, which renew it. Use it in a `with` block, or close it.
 
-    `certificate`: shown to a listener that asks for client certificates; tokens are bound to it then.
+    `certificate` is presented to a listener that asks for client certificates; tokens are then bound to it.
     """
 
     access_credentials: AccessCredentials
@@ -51,10 +51,10 @@ class AsyncClient(Nouns):
     ) -> None:
         first = Token(token) if isinstance(token, str) else token
         self.base_url = base_url.rstrip("/")
-        keeper = TokenKeeper(first, credentials, on_token, store)
+        tokens = TokenManager(first, credentials, on_token, store)
         transport = Transport(
             self.base_url,
-            keeper,
+            tokens,
             ca_file=ca_file,
             certificate=certificate,
             timeout=timeout,
@@ -72,11 +72,11 @@ class AsyncClient(Nouns):
         self.publish_intents = PublishIntents(transport)
 
     async def sign_in(self, credentials: Credentials) -> Token:
-        """Trade credentials for a token without using it here; to keep it for a later client."""
+        """Trades credentials for a token without using it here, for example to store it for a later client."""
         return await self._transport.exchange(credentials.grant())
 
     async def sign_out(self, refresh_token: str) -> None:
-        """End the session of a refresh token on the server."""
+        """Ends the session of a refresh token on the server."""
         await self._transport.sign_out(refresh_token)
 
     def watch(
@@ -86,18 +86,18 @@ class AsyncClient(Nouns):
         after: str | None = None,
         deadline: float | None = None,
     ) -> AsyncIterator[Event]:
-        """Events as they happen, resumed without gaps; see `Events.watch`."""
+        """Yields events as they happen, without gaps; see `Events.watch`."""
         return self.events.watch(project_id, subject=subject, after=after, deadline=deadline)
 
     async def wait_for(
         self, predicate: Callable[[], Awaitable[Found | None]], deadline: float, what: str = "the condition"
     ) -> Found:
-        """Ask until the predicate returns something true, and hand it back."""
+        """Calls the predicate until it returns something true, and returns that."""
         return await wait_for(predicate, deadline, what=what)
 
-    async def doorway(self, terminal: Terminal) -> Doorway:
-        """How a program of its own reaches the stream of an opened terminal; `gpuaas_sdk.terminal` does."""
-        return await self._transport.doorway(terminal.stream)
+    async def websocket_target(self, terminal: Terminal) -> WebSocketTarget:
+        """How to connect to the stream of an open terminal. `gpuaas_sdk.terminal` uses it."""
+        return await self._transport.websocket_target(terminal.stream)
 
     async def close(self) -> None:
         await self._transport.close()

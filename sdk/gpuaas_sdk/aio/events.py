@@ -1,8 +1,8 @@
-"""Events: what happened, in order, of a project or (for operators, with None) of the whole platform."""
+"""Events of a project, in order, or of the whole platform (for operators, with None as the project)."""
 
 from collections.abc import AsyncIterator
 
-from gpuaas_sdk.aio.watching import Watch
+from gpuaas_sdk.aio.event_watch import EventWatch
 from gpuaas_sdk.generated.aio import EventsCalls
 from gpuaas_sdk.generated.models import Event, EventPage
 from gpuaas_sdk.reader import read
@@ -13,11 +13,11 @@ PAGE_SIZE = 200
 
 class Events(EventsCalls):
     async def tail(self, project_id: str | None, count: int, *, subject: str | None = None) -> EventPage:
-        """The last `count` events, oldest first, and the cursor after which only future ones come."""
+        """Returns the last `count` events, oldest first, and the cursor after which only future events come."""
         return await self.page(project_id, tail=count, subject=subject)
 
     async def end(self, project_id: str | None) -> str:
-        """The cursor after which only future events come."""
+        """Returns the cursor after which only future events come."""
         return (await self.tail(project_id, 0)).next_cursor
 
     async def watch(
@@ -28,15 +28,15 @@ class Events(EventsCalls):
         after: str | None = None,
         deadline: float | None = None,
     ) -> AsyncIterator[Event]:
-        """Events as they happen, without gaps, until the deadline (seconds) or for ever."""
+        """Yields events as they happen, without gaps, until the deadline (seconds) or without end."""
         path = path_of("events") if project_id is None else path_of("projects", project_id, "events")
-        async for notice in Watch(self._transport, path, subject=subject, after=after, deadline=deadline):
-            yield read(Event, notice.body)
+        async for event in EventWatch(self._transport, path, subject=subject, after=after, deadline=deadline):
+            yield read(Event, event.body)
 
     async def list(
         self, project_id: str | None, *, after: str | None = None, subject: str | None = None
     ) -> AsyncIterator[Event]:
-        """Everything that is in the log now."""
+        """Yields every event that is in the log now."""
         while True:
             page = await self.page(project_id, after=after, subject=subject, limit=PAGE_SIZE)
             for event in page.items:

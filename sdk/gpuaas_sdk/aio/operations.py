@@ -1,8 +1,8 @@
-"""Operations and instances, beyond one call each: follow to the end, and verbs by their name."""
+"""Operations and instances: follows an operation to its end, and requests operations by their name."""
 
 from collections.abc import AsyncIterator
 
-from gpuaas_sdk.aio.following import OperationWatch
+from gpuaas_sdk.aio.operation_watch import OperationWatch
 from gpuaas_sdk.aio.transport import Request
 from gpuaas_sdk.generated.aio import InstancesCalls, OperationsCalls
 from gpuaas_sdk.generated.models import InstanceStarted, Operation
@@ -11,17 +11,17 @@ from gpuaas_sdk.wire import Document, body_of, path_of
 
 class Operations(OperationsCalls):
     def follow(self, project_id: str, operation_id: str, deadline: float) -> AsyncIterator[Operation]:
-        """The operation now and after each change, until it has ended or `deadline` seconds are over."""
+        """Yields the operation now and after each change until it has ended. Raises after `deadline` seconds."""
 
-        async def look(wait: int, newer_than: int) -> Operation:
+        async def read(wait: int, newer_than: int) -> Operation:
             return await self.show(project_id, operation_id, wait=wait or None, newer_than=newer_than or None)
 
-        return OperationWatch(operation_id, look).until(deadline)
+        return OperationWatch(operation_id, read).until(deadline)
 
     async def rotation_after(self, project_id: str, operation: Operation) -> Operation | None:
-        """The rotation of shared secrets that the platform has asked for since: somebody who knew them has left.
+        """Returns the rotation of shared secrets that the platform requested because this operation removed a member.
 
-        It is there as soon as the operation has ended; whoever follows it, too, is not refused because of it.
+        It exists as soon as the operation has ended. Follow it too: until it ends, other operations may be refused.
         """
         async for one in self.list(project_id, instance_id=operation.instance_id):
             if one.id <= operation.id:
@@ -42,7 +42,7 @@ class Instances(InstancesCalls):
         reason: str | None = None,
         deadline_seconds: int | None = None,
     ) -> InstanceStarted:
-        """deploy (again), start, stop, restart, rollback, reconcile, repair or decommission, for who has it as a word."""
+        """Requests an operation by its name: deploy, start, stop, restart, rollback, reconcile, repair or decommission."""
         path = path_of("projects", project_id, "instances", instance_id, verb)
         body = body_of({}, {"options": options or None, "reason": reason, "deadline_seconds": deadline_seconds})
         return await self._read(InstanceStarted, Request(method="POST", path=path, body=body))

@@ -1,1 +1,1 @@
-"""What tools/sdk-client writes from the contract."""
+"""Code that tools/sdk-client writes from the contract."""

@@ -94,7 +94,7 @@ from gpuaas_sdk.generated.models import (
     UserWithPassword,
     WorkItem,
 )
-from gpuaas_sdk.wire import body_of, if_match, object_of, path_of, patience
+from gpuaas_sdk.wire import body_of, if_match, object_of, path_of, wait_timeout
 
 
 class AccessCredentialsCalls(Calls):
@@ -678,7 +678,7 @@ class ControllerCalls(Calls):
             method="GET",
             path=path_of("projects", project_id, "controller", "work"),
             query={"wait": wait},
-            timeout=patience(wait),
+            timeout=wait_timeout(wait),
         )
         return await self._items(WorkItem, request)
 
@@ -822,7 +822,7 @@ class EventsCalls(Calls):
             method="GET",
             path=path_of("projects", project_id, "events") if project_id is not None else path_of("events"),
             query={"after": after, "limit": limit, "subject": subject, "tail": tail, "wait": wait},
-            timeout=patience(wait),
+            timeout=wait_timeout(wait),
         )
         return await self._read(EventPage, request)
 
@@ -1095,7 +1095,7 @@ class InstancesCalls(Calls):
             method="GET",
             path=path_of("projects", project_id, "instances", instance_id, "timeline"),
             query={"after": after, "limit": limit, "wait": wait},
-            timeout=patience(wait),
+            timeout=wait_timeout(wait),
         )
         return await self._read(InstanceTimeline, request)
 
@@ -1340,7 +1340,7 @@ class OperationsCalls(Calls):
             method="GET",
             path=path_of("projects", project_id, "operations", operation_id),
             query={"newer_than": newer_than, "wait": wait},
-            timeout=patience(wait),
+            timeout=wait_timeout(wait),
         )
         return await self._read(Operation, request)
 
@@ -2304,7 +2304,7 @@ class UsersCalls(Calls):
         return self._pages(User, request)
 
 
-class Nouns:
+class CallGroups:
     """Every group of calls, by its name."""
 
     def __init__(self, transport: Transport) -> None:

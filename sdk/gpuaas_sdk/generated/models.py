@@ -1,4 +1,4 @@
-"""What the platform answers, and what it is asked for. Written by tools/sdk-client; change the contract instead."""
+"""Models of requests and answers. Written by tools/sdk-client; change the contract instead."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # Derived from gpuaas_sdk/aio/artifacts.py by tools/sdk-client; change that file instead.
-"""The bytes of artifacts, up and down, and waiting until the platform has checked them."""
+"""Artifacts: uploads and downloads their bytes, and waits until the platform has checked them."""
 
 import base64
 import hashlib
@@ -12,59 +12,59 @@ from gpuaas_sdk.errors import Problem, ServerFailed
 from gpuaas_sdk.generated.models import Artifact, PublishIntent, UploadTicket
 from gpuaas_sdk.generated.sync import ArtifactsCalls, PublishIntentsCalls
 from gpuaas_sdk.sync.transport import Request
-from gpuaas_sdk.sync.waiting import wait_for
+from gpuaas_sdk.sync.wait import wait_for
 
 CHUNK = 1 << 20
 UPLOAD_TIMEOUT = httpx.Timeout(60.0, write=60.0)
-Progress = Callable[[int, int], None]  # bytes sent, bytes in all
+Progress = Callable[[int, int], None]  # bytes sent, total bytes
 
 
 class PublishIntents(PublishIntentsCalls):
-    """The way of bytes to an artifact: create, upload (or push), complete, and wait until they were checked."""
+    """Publishes bytes as an artifact: create, upload (or push), complete, wait until they are checked."""
 
     def upload(self, intent: PublishIntent, source: Path, progress: Progress = lambda sent, total: None) -> None:
-        """Send the file to where the intent says: the platform's own store, or a bucket, without our token."""
+        """Sends the file to where the intent says: the platform's store, or a bucket (without our token)."""
         ticket = intent.upload
         if ticket is None or ticket.authorised:
             self.upload_content(intent.project_id, intent.id, lambda: _chunks(source, progress))
         else:
             _to_bucket(ticket, source, progress)
 
-    def settled(self, project_id: str, intent_id: str, deadline: float) -> PublishIntent:
-        """Wait until the bytes were checked, whatever came of it."""
+    def wait_until_checked(self, project_id: str, intent_id: str, deadline: float) -> PublishIntent:
+        """Waits until the bytes are checked, whatever the result is."""
 
-        def ended() -> PublishIntent | None:
+        def find_checked() -> PublishIntent | None:
             found = self.show(project_id, intent_id)
             return found if found.state not in ("open", "verifying") else None
 
-        return wait_for(ended, deadline, what=f"{intent_id} to be checked")
+        return wait_for(find_checked, deadline, what=f"{intent_id} to be checked")
 
 
 class Artifacts(ArtifactsCalls):
     def download(self, project_id: str, artifact_id: str, target: Path) -> str:
-        """The bytes of a blob into a file; the digest of what came. Compare it before you use them."""
-        seen = hashlib.sha256()
+        """Downloads a blob into a file and returns the digest of the bytes. Compare it before you use them."""
+        received = hashlib.sha256()
         with target.open("wb") as file:
             for chunk in self.content(project_id, artifact_id):
-                seen.update(chunk)
+                received.update(chunk)
                 file.write(chunk)
-        return f"sha256:{seen.hexdigest()}"
+        return f"sha256:{received.hexdigest()}"
 
     def pull(self, path: str, name: str, password: str) -> bytes:
-        """The bytes of a blob, by what a pull secret says: where, and who it is for."""
-        shown = base64.b64encode(f"{name}:{password}".encode()).decode()
-        headers = {"Authorization": f"Basic {shown}", "Accept": "*/*"}
+        """Downloads a blob with the path, name and password of a pull secret."""
+        encoded = base64.b64encode(f"{name}:{password}".encode()).decode()
+        headers = {"Authorization": f"Basic {encoded}", "Accept": "*/*"}
         content = bytearray()
         for chunk in self._transport.download(Request(method="GET", path=path, headers=headers)):
             content += chunk
         return bytes(content)
 
-    def checked(self, project_id: str, artifact_id: str, deadline: float) -> Artifact:
-        def done() -> Artifact | None:
+    def wait_until_checked(self, project_id: str, artifact_id: str, deadline: float) -> Artifact:
+        def find_checked() -> Artifact | None:
             found = self.show(project_id, artifact_id)
             return None if found.checking else found
 
-        return wait_for(done, deadline, what=f"{artifact_id} to be checked")
+        return wait_for(find_checked, deadline, what=f"{artifact_id} to be checked")
 
 
 def _to_bucket(ticket: UploadTicket, source: Path, progress: Progress) -> None:
@@ -97,7 +97,7 @@ def _storage_failed(detail: str) -> ServerFailed:
         code="storage_unavailable",
         status=0,
         detail=detail,
-        next_step="Try again; if it repeats, tell the platform's operators.",
+        next_step="Try again. If it fails again, tell the platform's operators.",
         retryable=True,
     )
     return ServerFailed(problem)

@@ -1,5 +1,5 @@
 # Derived from gpuaas_sdk/aio/calls.py by tools/sdk-client; change that file instead.
-"""What every generated call is made of: read one, read some, read pages, read bytes, discard."""
+"""The base of all generated calls: it reads one record, a list, pages or bytes."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +15,7 @@ PAGE_SIZE = 100
 
 
 class Pages(Generic[Record]):
-    """All items of a list, fetched page by page while they are iterated."""
+    """All items of a list, fetched page by page during iteration."""
 
     def __init__(self, kind: type[Record], fetch: Callable[[str | None], Mapping[str, object]]) -> None:
         self._kind = kind
@@ -33,20 +33,20 @@ class Pages(Generic[Record]):
             cursor = str(following)
 
     def first(self, count: int) -> list[Record]:
-        taken: list[Record] = []
+        found: list[Record] = []
         if count > 0:
             for item in self:
-                taken.append(item)
-                if len(taken) == count:
+                found.append(item)
+                if len(found) == count:
                     break
-        return taken
+        return found
 
     def all(self) -> list[Record]:
         return [item for item in self]
 
 
 class Calls:
-    """The base of a group: `Allocations(transport).show(…)`."""
+    """The base of a group of calls: `Allocations(transport).show(…)`."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -82,7 +82,7 @@ class Calls:
             code="unexpected_answer",
             status=response.status_code,
             detail=f"{request.path} did not answer with a JSON object.",
-            next_step="Check that the address is that of a gpuaas server.",
+            next_step="Check that the address belongs to a gpuaas server.",
             correlation_id=request.correlation_id,
         )
         raise ServerFailed(problem)

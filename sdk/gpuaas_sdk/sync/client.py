@@ -1,5 +1,5 @@
 # Derived from gpuaas_sdk/aio/client.py by tools/sdk-client; change that file instead.
-"""The client: one connection pool, one token, and the platform's nouns as attributes."""
+"""The client: one connection pool, one token, and a group of calls for each noun of the platform."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -8,24 +8,24 @@ from typing import TypeVar
 
 from gpuaas_sdk.credentials import ClientCertificate, Credentials, Token, TokenStore
 from gpuaas_sdk.generated.models import Event, Terminal
-from gpuaas_sdk.generated.sync import Nouns
+from gpuaas_sdk.generated.sync import CallGroups
 from gpuaas_sdk.retries import RetryPolicy
 from gpuaas_sdk.sync.access_credentials import AccessCredentials
 from gpuaas_sdk.sync.allocations import Allocations
 from gpuaas_sdk.sync.artifacts import Artifacts, PublishIntents
 from gpuaas_sdk.sync.events import Events
-from gpuaas_sdk.sync.keeper import TokenKeeper
 from gpuaas_sdk.sync.operations import Instances, Operations
-from gpuaas_sdk.sync.transport import Doorway, Transport
-from gpuaas_sdk.sync.waiting import wait_for
+from gpuaas_sdk.sync.tokens import TokenManager
+from gpuaas_sdk.sync.transport import Transport, WebSocketTarget
+from gpuaas_sdk.sync.wait import wait_for
 
 Found = TypeVar("Found")
 
 
-class Client(Nouns):
-    """With a token, or with credentials, which renew it by themselves. Use it in a `with` block, or close it.
+class Client(CallGroups):
+    """Signs in with a token, or with credentials, which renew it. Use it in a `with` block, or close it.
 
-    `certificate`: shown to a listener that asks for client certificates; tokens are bound to it then.
+    `certificate` is presented to a listener that asks for client certificates; tokens are then bound to it.
     """
 
     access_credentials: AccessCredentials
@@ -52,10 +52,10 @@ class Client(Nouns):
     ) -> None:
         first = Token(token) if isinstance(token, str) else token
         self.base_url = base_url.rstrip("/")
-        keeper = TokenKeeper(first, credentials, on_token, store)
+        tokens = TokenManager(first, credentials, on_token, store)
         transport = Transport(
             self.base_url,
-            keeper,
+            tokens,
             ca_file=ca_file,
             certificate=certificate,
             timeout=timeout,
@@ -73,11 +73,11 @@ class Client(Nouns):
         self.publish_intents = PublishIntents(transport)
 
     def sign_in(self, credentials: Credentials) -> Token:
-        """Trade credentials for a token without using it here; to keep it for a later client."""
+        """Trades credentials for a token without using it here, for example to store it for a later client."""
         return self._transport.exchange(credentials.grant())
 
     def sign_out(self, refresh_token: str) -> None:
-        """End the session of a refresh token on the server."""
+        """Ends the session of a refresh token on the server."""
         self._transport.sign_out(refresh_token)
 
     def watch(
@@ -87,16 +87,16 @@ class Client(Nouns):
         after: str | None = None,
         deadline: float | None = None,
     ) -> Iterator[Event]:
-        """Events as they happen, resumed without gaps; see `Events.watch`."""
+        """Yields events as they happen, without gaps; see `Events.watch`."""
         return self.events.watch(project_id, subject=subject, after=after, deadline=deadline)
 
     def wait_for(self, predicate: Callable[[], Found | None], deadline: float, what: str = "the condition") -> Found:
-        """Ask until the predicate returns something true, and hand it back."""
+        """Calls the predicate until it returns something true, and returns that."""
         return wait_for(predicate, deadline, what=what)
 
-    def doorway(self, terminal: Terminal) -> Doorway:
-        """How a program of its own reaches the stream of an opened terminal; `gpuaas_sdk.terminal` does."""
-        return self._transport.doorway(terminal.stream)
+    def websocket_target(self, terminal: Terminal) -> WebSocketTarget:
+        """How to connect to the stream of an open terminal. `gpuaas_sdk.terminal` uses it."""
+        return self._transport.websocket_target(terminal.stream)
 
     def close(self) -> None:
         self._transport.close()

@@ -1,5 +1,5 @@
 # Derived from gpuaas_sdk/aio/transport.py by tools/sdk-client; change that file instead.
-"""One HTTP call to the platform: token, correlation id, idempotency key, retries, typed errors."""
+"""Sends HTTP calls to the platform: token, correlation id, idempotency key, retries, typed errors."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -13,16 +13,16 @@ import httpx
 from gpuaas_sdk.credentials import ClientCertificate, Token
 from gpuaas_sdk.errors import GpuaasError, Unreachable, error_from
 from gpuaas_sdk.retries import RetryPolicy
-from gpuaas_sdk.sync.keeper import TokenKeeper
+from gpuaas_sdk.sync.tokens import TokenManager
 from gpuaas_sdk.wire import QueryValue, path_of, query_of, unreachable, verification
 
 RENEWABLE = frozenset({"token_expired", "token_invalid"})
-Content = Callable[[], Iterator[bytes]]  # asked for afresh by each attempt
+Content = Callable[[], Iterator[bytes]]  # called again for each attempt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """A call before it is sent; every attempt carries the same idempotency key."""
+    """One call. Every attempt sends the same idempotency key."""
 
     method: str
     path: str
@@ -49,8 +49,8 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Doorway:
-    """What a WebSocket needs: where to, with which headers, whose word proves the server, and what proves the client."""
+class WebSocketTarget:
+    """How to open a WebSocket: URL, headers, the CA that verifies the server, and the client certificate."""
 
     url: str
     headers: Mapping[str, str] = field(repr=False)  # the token is among them
@@ -62,7 +62,7 @@ class Transport:
     def __init__(
         self,
         base_url: str,
-        keeper: TokenKeeper,
+        tokens: TokenManager,
         *,
         ca_file: str | Path | None = None,
         certificate: ClientCertificate | None = None,
@@ -70,7 +70,7 @@ class Transport:
         retry: RetryPolicy | None = None,
         user_agent: str = "gpuaas-sdk",
     ) -> None:
-        self._keeper = keeper
+        self._tokens = tokens
         self._base_url = base_url.rstrip("/")
         self._ca_file = ca_file
         self._certificate = certificate
@@ -87,7 +87,7 @@ class Transport:
         self._http.close()
 
     def send(self, request: Request) -> httpx.Response:
-        """Send until it succeeds, cannot succeed, or the attempts are used up."""
+        """Sends the call, and retries it while that can help and attempts are left."""
         attempt, renewed = 0, False
         while True:
             attempt += 1
@@ -105,7 +105,7 @@ class Transport:
 
     @contextmanager
     def stream(self, request: Request, read_timeout: float) -> Iterator[httpx.Response]:
-        """An answer read while it comes; one attempt, the caller resumes."""
+        """Streams an answer. There is one attempt; the caller resumes."""
         token = self._token()
         timeout = httpx.Timeout(self._timeout, read=read_timeout)
         try:
@@ -117,20 +117,25 @@ class Transport:
             raise
 
     def download(self, request: Request) -> Iterator[bytes]:
-        """The bytes of an answer; from a bucket, when the platform sends us there. Our token does not go along."""
+        """Yields the bytes of an answer, from a bucket if the platform redirects there. The bucket does not get our token."""
         headers = request.all_headers(self._token()) | {"Accept": "*/*", "Accept-Encoding": "identity"}
-        with self._open(request, headers, httpx.Timeout(self._timeout), elsewhere=True) as response:
+        with self._open(request, headers, httpx.Timeout(self._timeout), follow_redirects=True) as response:
             for chunk in response.iter_raw():
                 yield chunk
 
     @contextmanager
     def _open(
-        self, request: Request, headers: dict[str, str], timeout: httpx.Timeout, elsewhere: bool = False
+        self, request: Request, headers: dict[str, str], timeout: httpx.Timeout, follow_redirects: bool = False
     ) -> Iterator[httpx.Response]:
         query = request.parameters()
         try:
             with self._http.stream(
-                request.method, request.path, params=query, headers=headers, timeout=timeout, follow_redirects=elsewhere
+                request.method,
+                request.path,
+                params=query,
+                headers=headers,
+                timeout=timeout,
+                follow_redirects=follow_redirects,
             ) as response:
                 if not response.is_success:
                     response.read()
@@ -156,25 +161,27 @@ class Transport:
             return response
         raise error_from(response)
 
-    def doorway(self, path: str) -> Doorway:
-        """For a stream that goes on after the call; the token is looked at when it opens."""
+    def websocket_target(self, path: str) -> WebSocketTarget:
+        """How to open a WebSocket on this path. The server checks the token when it opens."""
         request = Request(method="GET", path=path)
         headers = {**request.all_headers(self._token()), "Accept": "*/*"}
-        return Doorway("ws" + self._base_url.removeprefix("http") + path, headers, self._ca_file, self._certificate)
+        return WebSocketTarget(
+            "ws" + self._base_url.removeprefix("http") + path, headers, self._ca_file, self._certificate
+        )
 
     def _unreachable(self, error: httpx.TransportError, request: Request) -> Unreachable:
         return unreachable(error, request.correlation_id, str(self._http.base_url), self._certificate)
 
     def _token(self) -> str | None:
-        return self._keeper.current(self.exchange)
+        return self._tokens.get_token(self.exchange)
 
     def _replace(self, refused: str | None) -> bool:
-        return self._keeper.replace(refused, self.exchange)
+        return self._tokens.replace_token(refused, self.exchange)
 
     def exchange(self, grant: Mapping[str, str]) -> Token:
-        """Trade credentials for a token. A refresh token may be sent twice: the answer to the first may be lost."""
+        """Trades credentials for a token. A refresh token may be sent twice: the first answer may be lost."""
         request = Request(method="POST", path=path_of("auth", "token"), body=grant)
-        response = self._without_token(request, lost_at_most=1 if "refresh_token" in grant else None)
+        response = self._without_token(request, max_lost=1 if "refresh_token" in grant else None)
         answer = response.json()
         return Token(
             access_token=str(answer["access_token"]),
@@ -187,7 +194,7 @@ class Transport:
         body = {"refresh_token": refresh_token}
         self._without_token(Request(method="POST", path=path_of("auth", "logout"), body=body))
 
-    def _without_token(self, request: Request, lost_at_most: int | None = None) -> httpx.Response:
+    def _without_token(self, request: Request, max_lost: int | None = None) -> httpx.Response:
         attempt = lost = 0
         while True:
             attempt += 1
@@ -196,11 +203,11 @@ class Transport:
             except GpuaasError as error:
                 lost += _may_have_arrived(error)
                 delay = self._retry.delay(error, attempt)
-                if delay is None or (lost_at_most is not None and lost > lost_at_most):
+                if delay is None or (max_lost is not None and lost > max_lost):
                     raise
             time.sleep(delay)
 
 
 def _may_have_arrived(error: GpuaasError) -> bool:
-    """Whether the server may have done what was asked, though its answer did not come."""
+    """Whether the server may have handled the request although its answer did not arrive."""
     return not isinstance(error.__cause__, (httpx.ConnectError, httpx.ConnectTimeout)) and error.status != 429

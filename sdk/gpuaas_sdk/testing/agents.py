@@ -1,4 +1,4 @@
-"""Simulated agents in a process of their own, which can be killed and started again as the same nodes."""
+"""Simulated agents in a separate process, which can be killed and restarted as the same nodes."""
 
 import os
 import secrets
@@ -28,6 +28,6 @@ class SimulatedAgents:
             self.process = None
 
     def restart(self) -> None:
-        """kill -9, and the same nodes again: they have their keys, and have forgotten what they were doing."""
+        """Kills the agents and starts the same nodes again: they keep their keys and lose their state in memory."""
         self.kill()
         self.start()

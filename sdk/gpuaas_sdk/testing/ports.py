@@ -1,8 +1,8 @@
-"""Ports for the servers of a test. Whoever is given one keeps it for as long as its process lives.
+"""Ports for the servers of a test. A process keeps a port that it was given until it ends.
 
-A port that was only found free is anybody's a moment later: another test run's, or, among those that the kernel gives to
-outgoing connections, any client's, also while a server is killed and started again. These come from below the kernel's
-range, and each is reserved on the machine by a socket whose name has its number; the kernel forgets it with the process.
+A port that was only found free may be taken a moment later: by another test run, or, in the range that the kernel uses for
+outgoing connections, by any client, even while a server restarts. These ports are below that range, and each is reserved
+on the machine by a socket with the port number in its name; the kernel releases it when the process ends.
 """
 
 import random
@@ -11,31 +11,31 @@ import sys
 from pathlib import Path
 
 FIRST_PORT = 15_000
-FEWEST_PORTS = 1_000
-CAN_RESERVE = sys.platform.startswith("linux")  # names of sockets that are in no folder
+MIN_PORTS = 1_000
+CAN_RESERVE = sys.platform.startswith("linux")  # abstract socket names
 _reservations: dict[int, socket.socket] = {}
 
 
 def free_port(wanted: int | None = None) -> int:
-    """A port on which nobody listens, and that no other process gets from this function while we live: this one if free."""
+    """Reserves a port on which nothing listens, preferably `wanted`. No other process gets it while this one lives."""
     ports = _ports_below_outgoing()
     random.shuffle(ports)
     for port in [*([wanted] if wanted else []), *ports]:
         if _reserve(port):
-            if _nobody_listens(port):
+            if _is_free(port):
                 return port
             if reservation := _reservations.pop(port, None):
                 reservation.close()
-    return _port_of_the_kernel()
+    return _ask_kernel_for_port()
 
 
 def _ports_below_outgoing() -> list[int]:
-    """All that may be given; none where nothing can be reserved, or where the range leaves no room."""
+    """The ports that may be given out; none where ports cannot be reserved or the range leaves no room."""
     if not CAN_RESERVE:
         return []
     first_outgoing = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     ports = list(range(FIRST_PORT, first_outgoing))
-    return ports if len(ports) >= FEWEST_PORTS else []
+    return ports if len(ports) >= MIN_PORTS else []
 
 
 def _reserve(port: int) -> bool:
@@ -51,7 +51,7 @@ def _reserve(port: int) -> bool:
     return True
 
 
-def _nobody_listens(port: int) -> bool:
+def _is_free(port: int) -> bool:
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a port in TIME_WAIT is free
         try:
@@ -61,7 +61,7 @@ def _nobody_listens(port: int) -> bool:
         return True
 
 
-def _port_of_the_kernel() -> int:
+def _ask_kernel_for_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -1,4 +1,4 @@
-"""A real control plane as its own processes: `gpuaas-server up` on a free port, with its first administrator."""
+"""A real control plane in processes of its own: `gpuaas-server up` on a free port, with its first administrator."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from pathlib import Path
 from gpuaas_sdk import Client, PasswordCredentials
 from gpuaas_sdk.testing.ports import free_port
 
-START_SECONDS = 180.0  # a guard against hanging: on a busy machine a start takes long
+START_SECONDS = 180.0  # guards against a hang: on a busy machine a start is slow
 
 
 @dataclass
@@ -33,7 +33,7 @@ class RunningServer:
     @classmethod
     def start(cls, **settings: str) -> "RunningServer":
         directory = Path(tempfile.mkdtemp(prefix="gpuaas-system-"))
-        directory.chmod(0o755)  # the database's own account must be able to enter
+        directory.chmod(0o755)  # the database's account must be able to enter
         port = free_port()
         url = f"http://127.0.0.1:{port}"
         environment = {
@@ -49,17 +49,17 @@ class RunningServer:
         server = cls(cls._spawn(environment, directory, log_file), directory, url, log_file, environment=environment)
         try:
             server.wait_ready()
-        except BaseException:  # nobody has it in hand yet who could stop it
+        except BaseException:  # the caller has no object yet with which to stop it
             server.__exit__()
             raise
-        if (directory / "admin.json").exists():  # else somebody was here before, see `replica_of`
+        if (directory / "admin.json").exists():  # absent on a replica, see `replica_of`
             admin = json.loads((directory / "admin.json").read_text())
             server.admin_email, server.admin_password = admin["email"], admin["password"]
         return server
 
     @classmethod
     def replica_of(cls, first: "RunningServer", **settings: str) -> "RunningServer":
-        """Another machine, as it were: an api and a worker of its own, on the first one's database."""
+        """Starts a second server, as on another machine: its own api and worker on the first one's database."""
         key_file = str(first.directory / "var" / "keys" / "master.key")
         shared = {"database_url": first.database_url(), "master_key_file": key_file}
         server = cls.start(**settings, **shared)
@@ -67,7 +67,7 @@ class RunningServer:
         return server
 
     def database_url(self) -> str:
-        """As its api processes were told it."""
+        """The database URL that its api processes use."""
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
             for pid in self.children("api"):
@@ -76,7 +76,7 @@ class RunningServer:
                     if name == b"GPUAAS_DATABASE_URL":
                         return value.decode()
             time.sleep(0.05)
-        raise RuntimeError("there is no api process to ask for the database")
+        raise RuntimeError("no api process is running, so its database is unknown")
 
     @staticmethod
     def _spawn(environment: dict[str, str], directory: Path, log_file: Path) -> subprocess.Popen[bytes]:
@@ -85,7 +85,7 @@ class RunningServer:
             return subprocess.Popen(command, env=environment, stdout=log, stderr=log)
 
     def restart(self) -> None:
-        """Start again on the same data, after a stop or a kill."""
+        """Starts again on the same data, after a stop or a kill."""
         self.process = self._spawn(self.environment, self.directory, self.log_file)
         self.wait_ready()
 
@@ -105,7 +105,7 @@ class RunningServer:
         return Client(self.url, credentials=PasswordCredentials(self.admin_email, self.admin_password))
 
     def children(self, name: str) -> list[int]:
-        """Process ids of a part: api, worker or postgres."""
+        """The process ids of a part: api, worker or postgres."""
         found = []
         for pid in _children_of(self.process.pid):
             try:
@@ -118,7 +118,7 @@ class RunningServer:
         return found
 
     def kill(self, name: str) -> None:
-        """kill -9 of a part; the supervisor starts it again."""
+        """Kills a part with SIGKILL; the supervisor restarts it."""
         for pid in self.children(name):
             os.kill(pid, signal.SIGKILL)
 

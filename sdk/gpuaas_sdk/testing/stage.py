@@ -1,4 +1,4 @@
-"""An app on the catalogue and a service account for its controller, brought about as a publisher does it: over the API."""
+"""An app in the catalogue and a service account for its controller, set up over the API as a publisher does."""
 
 import secrets
 import tempfile
@@ -18,11 +18,11 @@ from gpuaas_sdk.generated.models import (
     Placement,
     ReceiptLine,
 )
-from gpuaas_sdk.signing import digest_of
-from gpuaas_sdk.sync.waiting import wait_for
+from gpuaas_sdk.signatures import digest_of
+from gpuaas_sdk.sync.wait import wait_for
 from gpuaas_sdk.testing.world import World
 
-DIGEST = "{digest}"  # where a manifest's text wants the digest of what is published
+DIGEST = "{digest}"  # a placeholder in manifests for the digest of the published bytes
 SETTLE = 120.0
 PROMOTIONS = ("staged", "canary", "active")
 
@@ -39,7 +39,7 @@ class Stage:
         return self.world.project_id
 
     def publish(self, manifest: str, content: bytes) -> AppVersion:
-        """The bytes as an artifact, promoted to active, and the version of the manifest that names them, active too."""
+        """Publishes the bytes as an artifact, registers the manifest's version, and activates both."""
         admin, project = self.world.admin, self.project_id
         with tempfile.TemporaryDirectory() as folder:
             source = Path(folder) / "artifact"
@@ -57,9 +57,9 @@ class Stage:
         )
         admin.publish_intents.upload(intent, source)
         admin.publish_intents.complete(project, intent.id, digest)
-        made = admin.publish_intents.settled(project, intent.id, SETTLE)
+        made = admin.publish_intents.wait_until_checked(project, intent.id, SETTLE)
         if made.artifact_id is None:
-            raise RuntimeError(f"the artifact was not taken: {made}")
+            raise RuntimeError(f"the artifact was not accepted: {made}")
         for kind in ("lint", "smoke"):
             admin.artifacts.add_evidence(project, made.artifact_id, kind, True, tool="testing-kit", summary="passed")
         for stage in PROMOTIONS:
@@ -67,7 +67,7 @@ class Stage:
             admin.artifacts.move(project, made.artifact_id, stage, "for a test", canary_percent=percent)
 
     def controller(self, replica: str = "replica-1") -> ControllerSettings:
-        """A new service account that may control the app here."""
+        """Creates a service account that may control the app in this project."""
         name = f"controller-{secrets.token_hex(3)}"
         accounts = self.world.admin.service_accounts
         made = accounts.create(self.project_id, name, ["apps:control"], app_slugs=[self.slug])
@@ -81,7 +81,7 @@ class Stage:
         )
 
     def allocate(self, count: int, sku: str = "h100-slice", gpu_count: int | None = 1) -> list[str]:
-        """The ids of active allocations."""
+        """Creates allocations, waits until they are active, and returns their ids."""
         allocations, project = self.world.admin.allocations, self.project_id
         made = allocations.create(project, NewAllocation(sku=sku, gpu_count=gpu_count, count=count))
         seen: dict[str, Allocation] = {}
@@ -93,7 +93,7 @@ class Stage:
         return list(states)
 
     def deploy(self, name: str, places: list[tuple[str, str]], **inputs: object) -> tuple[str, Operation]:
-        """The instance's id and its deploy. `places` are (component, allocation)."""
+        """Deploys an instance and returns its id and the operation. `places` are (component, allocation)."""
         intent = [Placement(component_key=key, allocation_id=one) for key, one in places]
         new = NewInstance(app=self.slug, name=name, placement_intent=intent, inputs=inputs)
         started = self.world.admin.instances.create(self.project_id, new)
@@ -106,27 +106,27 @@ class Stage:
         return self.world.admin.instances.change_members(self.project_id, instance_id, change)
 
     def ended(self, operation: Operation, seconds: float = SETTLE) -> Operation:
-        """Wait until it is over, whatever came of it; also through a server that a test has killed."""
+        """Waits until the operation has ended, whatever its outcome. It tolerates a server that a test has killed."""
 
-        def over() -> Operation | None:
+        def find_ended() -> Operation | None:
             try:
                 now = self.world.admin.operations.show(self.project_id, operation.id)
             except (Unreachable, ServerFailed):
                 return None
             return None if now.live else now
 
-        return wait_for(over, seconds, what=f"the {operation.kind} to end")
+        return wait_for(find_ended, seconds, what=f"the {operation.kind} to end")
 
     def rotation_after(self, operation: Operation, seconds: float = SETTLE) -> Operation:
-        """The rotation of shared secrets that must follow when this operation took somebody away; it has ended."""
+        """Waits for the rotation of shared secrets that must follow this operation, and for its end."""
 
-        def asked() -> Operation | None:
+        def find_rotation() -> Operation | None:
             try:
                 return self.world.admin.operations.rotation_after(self.project_id, operation)
             except (Unreachable, ServerFailed):
                 return None
 
-        return self.ended(wait_for(asked, seconds, what=f"a rotation after the {operation.kind}"), seconds)
+        return self.ended(wait_for(find_rotation, seconds, what=f"a rotation after the {operation.kind}"), seconds)
 
     def instance(self, instance_id: str) -> Instance:
         return self.world.admin.instances.show(self.project_id, instance_id)
@@ -136,5 +136,5 @@ class Stage:
 
 
 def as_replica(settings: ControllerSettings, name: str) -> ControllerSettings:
-    """Another replica of the same controller: the same service account."""
+    """The settings of another replica of the same controller, with the same service account."""
     return replace(settings, replica=name)

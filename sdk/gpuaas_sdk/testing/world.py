@@ -1,4 +1,4 @@
-"""A small world on a running server: a tenant, a project, people of every role, SKUs, and a simulated fleet."""
+"""A tenant and a project on a running server, with users of every role, SKUs and a simulated fleet."""
 
 import contextlib
 import secrets
@@ -24,17 +24,17 @@ class World:
     @classmethod
     def create(cls, server: RunningServer) -> "World":
         admin = server.admin()
-        mark = secrets.token_hex(3)
-        tenant = admin.tenants.create(f"acme-{mark}", "Acme")
-        project = admin.projects.create(tenant.id, f"train-{mark}", "Training")
+        suffix = secrets.token_hex(3)
+        tenant = admin.tenants.create(f"acme-{suffix}", "Acme")
+        project = admin.projects.create(tenant.id, f"train-{suffix}", "Training")
         return cls(server, admin, tenant.id, project.id)
 
     def person(self, role: str) -> Client:
-        """A new user with the role in this project (or tenant), signed in."""
+        """Creates a user with the role in this project (or tenant) and signs in."""
         return Client(self.server.url, credentials=self.credentials(role))
 
     def bearer(self, role: str) -> str:
-        """The token of such a user, for requests that the SDK would not send."""
+        """Creates such a user and returns a token, for requests that the SDK would not send."""
         return Client(self.server.url).sign_in(self.credentials(role)).access_token
 
     def credentials(self, role: str) -> PasswordCredentials:
@@ -52,7 +52,7 @@ class World:
         return PasswordCredentials(email, password)
 
     def offer(self, whole_host_grade: str = "inspected") -> None:
-        """The SKUs of the demo, unless they are there already. Whole hosts are wiped without a restart, if nobody asks."""
+        """Creates the SKUs of the demo if they do not exist. By default whole hosts are wiped without a restart."""
         names = {sku.name for sku in self.admin.skus.list()}
         for name, shape, counts in (("h100-slice", "gpu_slice", [1, 2, 4]), ("h100-node", "baremetal", [8])):
             if name not in names:
@@ -65,13 +65,13 @@ class World:
                         price_per_gpu_hour_minor=250,
                         currency="USD",
                         wipe_grade=whole_host_grade if shape == "baremetal" else "inspected",
-                        accept_not_examined=["drives"],  # those of lab hosts are entries in sysfs
+                        accept_not_examined=["drives"],  # the drives of lab hosts exist only in sysfs
                     )
                 )
 
     @contextlib.contextmanager
     def simulated_fleet(self, nodes: int, *arguments: str, first_index: int = 0) -> Iterator[list[Node]]:
-        """Simulated agents in a process of their own; their slots are approved."""
+        """Runs simulated agents in a separate process and approves their slots."""
         with self.simulated_agents(nodes, *arguments, first_index=first_index) as (enrolled, _):
             yield enrolled
 
@@ -79,7 +79,7 @@ class World:
     def simulated_agents(
         self, nodes: int, *arguments: str, first_index: int = 0
     ) -> Iterator[tuple[list[Node], SimulatedAgents]]:
-        """As `simulated_fleet`, with a hold on the agents, to kill them."""
+        """Like `simulated_fleet`, and also yields the agents, so that a test can kill them."""
         token = self.admin.enrolment_tokens.create(note="simulated", max_uses=nodes)
         bundle = self.server.directory / f"bundle-{secrets.token_hex(3)}"
         bundle.write_text(token.bundle or "")
@@ -89,7 +89,7 @@ class World:
         try:
             enrolled = self.approve_new(before, nodes)
             yield enrolled, agents
-            for node in enrolled:  # the next test's allocations must not land on agents that are gone
+            for node in enrolled:  # later allocations must not be placed on agents that have ended
                 current = self.admin.nodes.show(node.id)
                 if current.status != "retired" and not current.cordoned:
                     self.admin.nodes.cordon(node.id, "the simulated fleet ends")

@@ -11,7 +11,7 @@ from gpuaas_lab.demo.app import SLUG, App
 from gpuaas_lab.demo.context import SETTLE_SECONDS, DemoContext
 from gpuaas_lab.errors import LabError
 from gpuaas_sdk import Artifact
-from gpuaas_sdk.signing import digest_of, public_pem, sign_blob
+from gpuaas_sdk.signatures import digest_of, public_pem, sign_blob
 
 DIGEST = "{digest}"  # placeholder in the manifest
 PROMOTIONS = ("staged", "canary", "active")
@@ -36,7 +36,7 @@ def _upload(context: DemoContext, packages: Path) -> Artifact:
     intent = intents.create(project, "blob", SLUG, media_type="application/x-tar", size_bytes=size)
     intents.upload(intent, packages)
     intents.complete(project, intent.id, digest_of(packages))
-    made = intents.settled(project, intent.id, SETTLE_SECONDS)
+    made = intents.wait_until_checked(project, intent.id, SETTLE_SECONDS)
     if made.artifact_id is None:
         raise LabError(f"the artifact was not accepted: its state is {made.state}")
     return context.customer.artifacts.show(project, made.artifact_id)
@@ -48,7 +48,7 @@ def _sign(context: DemoContext, artifact: Artifact) -> Artifact:
     context.admin.trust.create_key(context.tenant_id, "release", public_pem(key))
     signature = sign_blob(key, artifact.digest)
     context.customer.artifacts.verify(context.project_id, artifact.id, signatures=[signature])
-    checked = context.customer.artifacts.checked(context.project_id, artifact.id, SETTLE_SECONDS)
+    checked = context.customer.artifacts.wait_until_checked(context.project_id, artifact.id, SETTLE_SECONDS)
     if not checked.signed_by:
         raise LabError(f"the signature was not accepted: {checked.trust_detail}")
     return checked

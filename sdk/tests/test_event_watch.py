@@ -52,13 +52,13 @@ def test_a_broken_stream_resumes_after_the_last_event(client: Client, platform: 
     assert "subject=alc_1" in second.path
 
 
-def test_a_watch_starts_where_it_is_told(client: Client, platform: Any, answer: Any) -> None:
+def test_a_watch_starts_after_the_given_cursor(client: Client, platform: Any, answer: Any) -> None:
     platform.answers(answer(raw=stream(event(9)), headers=STREAM))
     next(iter(client.watch("prj_1", after="8.1")))
     assert platform.received[0].headers["last-event-id"] == "8.1"
 
 
-def test_where_no_stream_passes_it_polls(client: Client, platform: Any, answer: Any) -> None:
+def test_it_polls_where_a_proxy_blocks_streams(client: Client, platform: Any, answer: Any) -> None:
     empty = {"items": [], "next_cursor": "0.0"}
     platform.answers(
         answer(200, empty),

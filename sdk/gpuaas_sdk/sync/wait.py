@@ -1,5 +1,5 @@
-# Derived from gpuaas_sdk/aio/waiting.py by tools/sdk-client; change that file instead.
-"""Wait until something is so, with a deadline."""
+# Derived from gpuaas_sdk/aio/wait.py by tools/sdk-client; change that file instead.
+"""Waits for a condition, with a deadline."""
 
 import time
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from gpuaas_sdk.errors import deadline_exceeded
 
 Found = TypeVar("Found")
 FIRST_PAUSE = 0.25
-LONGEST_PAUSE = 3.0
+MAX_PAUSE = 3.0
 
 
 def wait_for(
@@ -19,9 +19,9 @@ def wait_for(
     what: str = "the condition",
     pause: Callable[[float], None] = time.sleep,
 ) -> Found:
-    """Ask until the predicate returns something true, and hand that back; `deadline` in seconds.
+    """Calls the predicate until it returns something true, and returns that. `deadline` is in seconds.
 
-    `pause` may return early, for example when an event has come.
+    `pause` may return early, for example when an event has arrived.
     """
     ends = time.monotonic() + deadline
     length = FIRST_PAUSE
@@ -31,6 +31,6 @@ def wait_for(
             return found
         left = ends - time.monotonic()
         if left <= 0:
-            raise deadline_exceeded(f"{what} did not come about within {deadline:g} seconds.")
+            raise deadline_exceeded(f"{what} did not happen within {deadline:g} seconds.")
         pause(min(length, left))
-        length = min(length * 1.5, LONGEST_PAUSE)
+        length = min(length * 1.5, MAX_PAUSE)

@@ -1,11 +1,11 @@
-"""The twin without await: what is written for an event loop, as plain blocking code.
+"""Turns async code into blocking code by replacing words.
 
-The layer in gpuaas_sdk/aio uses only what has such a twin, word by word: one text is read and reviewed, and both run.
+The layer in gpuaas_sdk/aio uses only constructs that can be replaced this way, so only one version is written and reviewed.
 """
 
 import re
 
-TWINS = (
+REPLACEMENTS = (
     (r"\basync (def|for|with)\b", r"\1"),
     (r"\bawait ", ""),
     (r"\basyncio\.to_thread\(([\w.]+), ", r"\1("),
@@ -28,12 +28,12 @@ TWINS = (
 )
 
 
-def without_await(source: str) -> str:
-    for pattern, twin in TWINS:
-        source = re.sub(pattern, twin, source)
+def remove_await(source: str) -> str:
+    for pattern, replacement in REPLACEMENTS:
+        source = re.sub(pattern, replacement, source)
     return source
 
 
-def marked(source: str, name: str) -> str:
-    """With a word on top for whoever opens the twin to change it."""
+def add_header(source: str, name: str) -> str:
+    """Adds a comment that names the file to change instead."""
     return f"# Derived from gpuaas_sdk/aio/{name} by tools/sdk-client; change that file instead.\n{source}"

@@ -1,4 +1,4 @@
-"""Signatures as cosign makes them, with a key of your own: beside an image in its repository, or of a blob."""
+"""Makes signatures in cosign's format with your own key, for an image in a repository or for a blob."""
 
 import base64
 import hashlib
@@ -20,10 +20,10 @@ KIND = "cosign container image signature"
 
 
 def read_private_key(path: Path, password: str | None = None) -> ec.EllipticCurvePrivateKey:
-    """An ECDSA key in PEM (PKCS#8). Keys in cosign's own encrypted form are for cosign itself."""
+    """Reads an ECDSA key in PEM (PKCS#8). Keys in cosign's own encrypted format are not supported."""
     key = serialization.load_pem_private_key(path.read_bytes(), password.encode() if password else None)
     if not isinstance(key, ec.EllipticCurvePrivateKey):
-        raise ValueError("the key must be an ECDSA one")
+        raise ValueError("the key is not an ECDSA key")
     return key
 
 
@@ -38,13 +38,13 @@ def digest_of(path: Path) -> str:
 
 
 def sign_blob(key: ec.EllipticCurvePrivateKey, digest: str) -> str:
-    """The signature of the bytes with this digest, as `cosign sign-blob` prints it."""
-    mark = digests.digest_bytes(digest)
-    return base64.b64encode(key.sign(mark, ec.ECDSA(Prehashed(hashes.SHA256())))).decode()
+    """Signs the bytes with this digest. The result has the form that `cosign sign-blob` prints."""
+    content_digest = digests.digest_bytes(digest)
+    return base64.b64encode(key.sign(content_digest, ec.ECDSA(Prehashed(hashes.SHA256())))).decode()
 
 
 def sign_image(repository: Repository, digest: str, key: ec.EllipticCurvePrivateKey) -> str:
-    """Put a signature beside the image, after those that are there already; the digest of their manifest."""
+    """Adds a signature to those of the image. Returns the digest of the signature manifest."""
     payload = payload_of(f"{repository.registry}/{repository.name}", digest)
     signature = base64.b64encode(key.sign(payload, ec.ECDSA(hashes.SHA256()))).decode()
     tag = f"{digest.replace(':', '-')}.sig"
@@ -57,14 +57,14 @@ def sign_image(repository: Repository, digest: str, key: ec.EllipticCurvePrivate
 
 
 def payload_of(reference: str, digest: str) -> bytes:
-    """What a signature of the image signs. `reference` is the image's name, without tag and digest."""
+    """The payload that is signed for an image. `reference` is the image's name without tag and digest."""
     identity = {"docker-reference": reference}
     critical = {"identity": identity, "image": {"docker-manifest-digest": digest}, "type": KIND}
     return _compact({"critical": critical, "optional": None})
 
 
 def signature_manifest(layers: list[dict[str, Any]]) -> tuple[bytes, bytes]:
-    """(manifest, config) that carry these signatures."""
+    """Returns the manifest and the config that hold these signatures."""
     epoch = "0001-01-01T00:00:00Z"
     config = _compact(
         {

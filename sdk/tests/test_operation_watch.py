@@ -1,4 +1,4 @@
-"""Following an operation: each change once, each asked for with what is known, to its end or the deadline."""
+"""Following an operation: each change once, by long polls with the known generation, to its end or the deadline."""
 
 import time
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ def client(platform: Any) -> Iterator[Client]:
 
 
 class Platform:
-    """Shows the operation in one status after the other, each a generation of its own; the last one stays."""
+    """Shows the operation in one status after the other, each with a new generation; the last one stays."""
 
     def __init__(self, scripted: Any, answer: Any, *statuses: object) -> None:
         self.statuses = list(statuses)
@@ -44,7 +44,7 @@ def test_each_change_is_shown_once_up_to_the_end(client: Client, platform: Any, 
     assert seen == ["pending", "claimed", "running", "succeeded"]
 
 
-def test_the_server_is_told_what_is_known_and_asked_to_wait_for_more(
+def test_the_known_generation_is_sent_with_a_wait(
     client: Client, platform: Any, answer: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shown = Platform(platform, answer, "pending", "claimed", "succeeded")
@@ -53,28 +53,24 @@ def test_the_server_is_told_what_is_known_and_asked_to_wait_for_more(
     assert shown.asked == [{}, {"wait": "30", "newer_than": "1"}, {"wait": "30", "newer_than": "2"}]
 
 
-def test_the_patience_of_a_follow_ends_with_its_deadline(client: Client, platform: Any, answer: Any) -> None:
+def test_a_follow_ends_at_its_deadline(client: Client, platform: Any, answer: Any) -> None:
     shown = Platform(platform, answer, "running", "succeeded")
     list(client.operations.follow("prj_1", "op_1", 4.5))
     assert shown.asked[1]["wait"] == "5"
 
 
-def test_one_that_has_ended_is_shown_and_not_waited_for(client: Client, platform: Any, answer: Any) -> None:
+def test_an_ended_operation_is_shown_without_a_wait(client: Client, platform: Any, answer: Any) -> None:
     Platform(platform, answer, "failed")
     assert [one.status for one in client.operations.follow("prj_1", "op_1", 0)] == ["failed"]
 
 
-def test_a_server_that_is_away_for_a_while_is_waited_for(
-    client: Client, platform: Any, answer: Any, problem_answer: Any
-) -> None:
+def test_an_unavailable_server_is_tried_again(client: Client, platform: Any, answer: Any, problem_answer: Any) -> None:
     away = problem_answer("internal", 500)
     Platform(platform, answer, away, "running", away, "succeeded")
     assert [one.status for one in client.operations.follow("prj_1", "op_1", 30)] == ["running", "succeeded"]
 
 
-def test_a_server_that_answers_before_anything_changed_is_not_asked_without_pause(
-    client: Client, platform: Any, answer: Any
-) -> None:
+def test_a_server_that_answers_too_early_is_polled_with_pauses(client: Client, platform: Any, answer: Any) -> None:
     shown = Platform(platform, answer, "running")
     with pytest.raises(DeadlineExceeded) as late:
         list(client.operations.follow("prj_1", "op_1", 1.2))
@@ -83,7 +79,7 @@ def test_a_server_that_answers_before_anything_changed_is_not_asked_without_paus
 
 
 @pytest.mark.parametrize("ask", ["show", "poll"])
-def test_who_asks_the_server_to_wait_waits_for_its_answer(platform: Any, answer: Any, ask: str) -> None:
+def test_a_long_poll_has_a_longer_timeout(platform: Any, answer: Any, ask: str) -> None:
     def slowly(received: Any) -> Any:
         time.sleep(0.6)
         return answer(200, {"items": []} if ask == "poll" else {"id": "op_1", "status": "running"})

@@ -1,4 +1,4 @@
-"""Everything that the plain client does, awaited, on a real server: pages, bytes up and down, watch, follow, wait."""
+"""The async client on a real server: pages, uploads and downloads, watch, follow, wait."""
 
 import asyncio
 import secrets
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gpuaas_sdk import AsyncClient, CapacityRefused, Conflict, NewAllocation, Token
-from gpuaas_sdk.signing import digest_of
+from gpuaas_sdk.signatures import digest_of
 from gpuaas_sdk.testing import World
 
 SETTLE = 60.0
@@ -33,7 +33,7 @@ async def test_allocations_are_followed_until_they_are_settled_and_listed_page_b
         assert [last async for last in client.allocations.follow(project, [one.id], SETTLE)][-1].state == "released"
 
 
-async def test_a_watch_brings_what_happens_and_goes_on_where_it_was_left(client: AsyncClient, fleet: World) -> None:
+async def test_a_watch_yields_events_and_resumes_after_its_cursor(client: AsyncClient, fleet: World) -> None:
     project = fleet.project_id
     begin = await client.events.end(project)
     [made] = await client.allocations.create(project, NewAllocation(sku="h100-slice", gpu_count=1))
@@ -53,9 +53,7 @@ async def test_a_watch_brings_what_happens_and_goes_on_where_it_was_left(client:
     assert [one.id for one in (*first, *rest)] == logged, "each event once, in order, without a gap"
 
 
-async def test_a_file_goes_up_is_checked_and_comes_down_again(
-    client: AsyncClient, fleet: World, tmp_path: Path
-) -> None:
+async def test_a_file_is_uploaded_checked_and_downloaded(client: AsyncClient, fleet: World, tmp_path: Path) -> None:
     project, source = fleet.project_id, tmp_path / "blob"
     source.write_bytes(secrets.token_bytes(3 << 20))
     intent = await client.publish_intents.create(project, "blob", "weights", size_bytes=source.stat().st_size)
@@ -63,13 +61,13 @@ async def test_a_file_goes_up_is_checked_and_comes_down_again(
     await client.publish_intents.upload(intent, source, lambda sent, total: told.append((sent, total)))
     assert told[-1] == (3 << 20, 3 << 20)
     await client.publish_intents.complete(project, intent.id, digest_of(source))
-    settled = await client.publish_intents.settled(project, intent.id, SETTLE)
+    settled = await client.publish_intents.wait_until_checked(project, intent.id, SETTLE)
     assert settled.artifact_id is not None
     came = await client.artifacts.download(project, settled.artifact_id, tmp_path / "back")
     assert came == digest_of(source) == digest_of(tmp_path / "back")
 
 
-async def test_many_calls_at_once_share_one_sign_in(fleet: World) -> None:
+async def test_parallel_calls_share_one_sign_in(fleet: World) -> None:
     kept: list[Token] = []
     who = fleet.credentials("project_viewer")
     async with AsyncClient(fleet.server.url, credentials=who, on_token=kept.append) as client:

@@ -1,17 +1,18 @@
-"""The keeper of the short-lived token: renews it before it ends, once for all who need it together."""
+# Derived from gpuaas_sdk/aio/tokens.py by tools/sdk-client; change that file instead.
+"""Manages the short-lived token of a client: renews it before it expires, once for all concurrent callers."""
 
-import asyncio
+import threading
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 
 from gpuaas_sdk.credentials import Credentials, Token, TokenStore
 from gpuaas_sdk.errors import Denied, Unauthenticated
 
-Exchange = Callable[[Mapping[str, str]], Awaitable[Token]]
+Exchange = Callable[[Mapping[str, str]], Token]
 
 
-class TokenKeeper:
-    """Holds the token of one client."""
+class TokenManager:
+    """The token of one client."""
 
     def __init__(
         self,
@@ -24,44 +25,44 @@ class TokenKeeper:
         self._credentials = credentials
         self._on_token = on_token
         self._store = store
-        self._lock = asyncio.Lock()
+        self._lock = threading.Lock()
 
     @property
     def renewable(self) -> bool:
         return self._credentials is not None or (self._token is not None and self._token.refresh_token is not None)
 
-    async def current(self, exchange: Exchange) -> str | None:
-        """The token to send now, renewed when it is about to end and that is possible."""
-        async with self._lock:
+    def get_token(self, exchange: Exchange) -> str | None:
+        """Returns the token to send, renewed first when it is about to expire and can be renewed."""
+        with self._lock:
             token = self._token
             if token is not None and (token.fresh(time.time()) or not self.renewable):
                 return token.access_token
-            return await self._renew(exchange)
+            return self._renew(exchange)
 
-    async def replace(self, refused: str | None, exchange: Exchange) -> bool:
-        """After the server refused a token: get another one. False when there is no way to."""
-        async with self._lock:
+    def replace_token(self, refused: str | None, exchange: Exchange) -> bool:
+        """Replaces a token that the server refused. Returns False when it cannot be replaced."""
+        with self._lock:
             if not self.renewable:
                 return False
             if self._token is None or self._token.access_token == refused:
-                await self._renew(exchange)
+                self._renew(exchange)
             return True
 
-    async def _renew(self, exchange: Exchange) -> str | None:
+    def _renew(self, exchange: Exchange) -> str | None:
         if self._store is None:
-            return await self._next(self._token, exchange)
-        with self._store.alone():
+            return self._obtain(self._token, exchange)
+        with self._store.lock():
             known, stored = self._token, self._store.load()
             if stored is not None and known is not None and stored.access_token != known.access_token:
-                self._token = stored  # another process was here first
+                self._token = stored  # another process has renewed it
                 if stored.fresh(time.time()):
                     return stored.access_token
-            return await self._next(self._token, exchange)
+            return self._obtain(self._token, exchange)
 
-    async def _next(self, known: Token | None, exchange: Exchange) -> str | None:
-        token = await self._refreshed(known, exchange)
+    def _obtain(self, known: Token | None, exchange: Exchange) -> str | None:
+        token = self._refresh(known, exchange)
         if token is None and self._credentials is not None:
-            token = await exchange(self._credentials.grant())
+            token = exchange(self._credentials.grant())
         if token is None:
             return None
         self._token = token
@@ -71,12 +72,12 @@ class TokenKeeper:
             self._on_token(token)
         return token.access_token
 
-    async def _refreshed(self, known: Token | None, exchange: Exchange) -> Token | None:
-        """None when there is no session, or when it has ended and there are credentials to begin another."""
+    def _refresh(self, known: Token | None, exchange: Exchange) -> Token | None:
+        """Returns None when there is no session, or when it has ended and credentials can start another."""
         if known is None or known.refresh_token is None:
             return None
         try:
-            return await exchange({"grant_type": "refresh_token", "refresh_token": known.refresh_token})
+            return exchange({"grant_type": "refresh_token", "refresh_token": known.refresh_token})
         except (Unauthenticated, Denied):
             if self._credentials is None:
                 raise

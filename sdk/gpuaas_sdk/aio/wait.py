@@ -1,4 +1,4 @@
-"""Wait until something is so, with a deadline."""
+"""Waits for a condition, with a deadline."""
 
 import asyncio
 import time
@@ -9,7 +9,7 @@ from gpuaas_sdk.errors import deadline_exceeded
 
 Found = TypeVar("Found")
 FIRST_PAUSE = 0.25
-LONGEST_PAUSE = 3.0
+MAX_PAUSE = 3.0
 
 
 async def wait_for(
@@ -19,9 +19,9 @@ async def wait_for(
     what: str = "the condition",
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> Found:
-    """Ask until the predicate returns something true, and hand that back; `deadline` in seconds.
+    """Calls the predicate until it returns something true, and returns that. `deadline` is in seconds.
 
-    `pause` may return early, for example when an event has come.
+    `pause` may return early, for example when an event has arrived.
     """
     ends = time.monotonic() + deadline
     length = FIRST_PAUSE
@@ -31,6 +31,6 @@ async def wait_for(
             return found
         left = ends - time.monotonic()
         if left <= 0:
-            raise deadline_exceeded(f"{what} did not come about within {deadline:g} seconds.")
+            raise deadline_exceeded(f"{what} did not happen within {deadline:g} seconds.")
         await pause(min(length, left))
-        length = min(length * 1.5, LONGEST_PAUSE)
+        length = min(length * 1.5, MAX_PAUSE)

@@ -1,5 +1,5 @@
-# Derived from gpuaas_sdk/aio/watching.py by tools/sdk-client; change that file instead.
-"""Watch the event log without gaps: a stream resumed by cursor, or long polls where none passes."""
+# Derived from gpuaas_sdk/aio/event_watch.py by tools/sdk-client; change that file instead.
+"""Watches the event log without gaps: a stream that resumes by cursor, or long polls where a proxy blocks streams."""
 
 import time
 from collections.abc import Generator, Iterator
@@ -10,23 +10,23 @@ from json import loads
 from gpuaas_sdk.errors import GpuaasError, Unauthenticated, Unreachable
 from gpuaas_sdk.sync.transport import Request, Transport
 
-# The server writes a comment every 15 s: after a longer silence, something holds the bytes back.
+# The server sends a comment every 15 s. A longer silence means that something buffers the stream.
 SILENCE_SECONDS = 45.0
 POLL_WAIT_SECONDS = 30
 STREAM_FAILURES_BEFORE_POLLING = 3
-LONGEST_PAUSE = 5.0
+MAX_PAUSE = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
-    """One event as it came over the wire, with the cursor that resumes after it."""
+class StreamedEvent:
+    """One event as it arrived, with the cursor that resumes after it."""
 
     cursor: str
     body: object
 
 
-class Watch:
-    """One watcher's place in the log. Ends at the deadline, or with an error that will not pass."""
+class EventWatch:
+    """One reader's position in the log. It ends at the deadline, or with an error that a retry cannot fix."""
 
     def __init__(
         self,
@@ -45,19 +45,19 @@ class Watch:
         self._streaming = True
         self._failures = 0
 
-    def __iter__(self) -> Generator[Notice, None, None]:
+    def __iter__(self) -> Generator[StreamedEvent, None, None]:
         while self._left() > 0:
             try:
-                with closing(self._streamed() if self._streaming else self._polled()) as notices:
-                    for notice in notices:
-                        self._after = notice.cursor
+                with closing(self._stream() if self._streaming else self._poll()) as events:
+                    for event in events:
+                        self._after = event.cursor
                         self._failures = 0
-                        yield notice
+                        yield event
             except GpuaasError as error:
                 self._recover(error)
 
     def _recover(self, error: GpuaasError) -> None:
-        """Go on after a broken connection; raise what repeating does not mend."""
+        """Waits before the next attempt. Raises an error that a retry cannot fix."""
         if self._left() <= 0:
             return
         self._failures += 1
@@ -66,37 +66,37 @@ class Watch:
             raise error
         if self._failures >= STREAM_FAILURES_BEFORE_POLLING:
             self._streaming = False
-        pause = min(LONGEST_PAUSE, 0.2 * 2.0 ** min(self._failures, 6))
+        pause = min(MAX_PAUSE, 0.2 * 2.0 ** min(self._failures, 6))
         time.sleep(min(pause, max(self._left(), 0.0)))
 
-    def _streamed(self) -> Generator[Notice, None, None]:
+    def _stream(self) -> Generator[StreamedEvent, None, None]:
         headers = {"Accept": "text/event-stream"}
         if self._after is not None:
             headers["Last-Event-ID"] = self._after
         request = self._request(headers, {})
-        heard = False
+        received = False
         try:
             with self._transport.stream(request, min(SILENCE_SECONDS, self._left())) as response:
                 if not response.headers.get("Content-Type", "").startswith("text/event-stream"):
                     self._streaming = False
                     return
                 for line in _lines(response.iter_bytes()):
-                    heard = True
+                    received = True
                     if line.startswith("data:"):
-                        yield _notice(line)
+                        yield _read_event(line)
                     if self._left() <= 0:
                         return
         except Unreachable:
-            if not heard:
+            if not received:
                 self._streaming = False
             raise
 
-    def _polled(self) -> Generator[Notice, None, None]:
+    def _poll(self) -> Generator[StreamedEvent, None, None]:
         wait = int(max(0.0, min(POLL_WAIT_SECONDS, self._left())))
         request = self._request({}, {"wait": wait, "after": self._after}, timeout=wait + 15.0)
         answer = self._transport.send(request)
         for item in answer.json().get("items", []):
-            yield Notice(str(item["cursor"]), item)
+            yield StreamedEvent(str(item["cursor"]), item)
 
     def _request(
         self,
@@ -111,14 +111,14 @@ class Watch:
         return SILENCE_SECONDS if self._ends is None else self._ends - time.monotonic()
 
 
-def _notice(line: str) -> Notice:
-    """Our events carry their cursor inside; one `data` line is one event."""
+def _read_event(line: str) -> StreamedEvent:
+    """Each `data` line is one event, which contains its cursor."""
     body = loads(line[5:])
-    return Notice(str(body["cursor"]), body)
+    return StreamedEvent(str(body["cursor"]), body)
 
 
 def _lines(chunks: Iterator[bytes]) -> Iterator[str]:
-    """Lines of the stream; only line feeds part them (JSON may hold other Unicode line ends)."""
+    """Splits the stream at line feeds only: JSON may contain other Unicode line ends."""
     rest = b""
     for chunk in chunks:
         *whole, rest = (rest + chunk).split(b"\n")
