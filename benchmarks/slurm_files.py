@@ -8,8 +8,8 @@ from pathlib import Path
 from gpuaas_lab import Host
 from gpuaas_slurm import layout
 from gpuaas_slurm.inputs import Inputs
-from gpuaas_slurm.rendered import small_confs, units
-from gpuaas_slurm.rendered.slurm_conf import ClusterConf, slurm_conf
+from gpuaas_slurm.templates import small_confs, units
+from gpuaas_slurm.templates.slurm_conf import ClusterConf, slurm_conf
 
 MODEL = "NVIDIA H100 80GB HBM3"
 NODE, ADDRESS = "@NODE@", "@ADDRESS@"  # of each worker: the script puts them in

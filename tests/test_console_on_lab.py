@@ -141,7 +141,7 @@ def test_a_bootstrap_that_fails_says_why_and_works_when_that_is_settled(story: S
     host.run(["useradd", "--no-create-home", "--uid", "4242", USER])
     story.other = story.launch("blocked", 2)
     story.becomes("Failed")
-    problem = story.page.get_by_role("alert").filter(has_text="another number, 4242").first
+    problem = story.page.get_by_role("alert").filter(has_text="another uid, 4242").first
     expect(problem).to_be_visible()
     expect(problem).to_contain_text("apply_failed")
     host.run(["userdel", USER])

@@ -105,7 +105,7 @@ def test_a_deploy_that_cannot_work_says_why_and_works_when_that_is_settled(groun
         instance, deploy = ground.launch("blocked", [0])
         failed = ground.fails(deploy, "apply_failed")
         assert failed.failure is not None
-        assert "another number, 4242" in failed.failure.message
+        assert "another uid, 4242" in failed.failure.message
         host.run(["userdel", USER])
         ground.succeeds(ground.operate(instance, "deploy"))
         ground.torn_down(instance)

@@ -133,7 +133,7 @@ def test_a_drain_with_a_deadline_queues_again_what_is_late(ground: Ground, clust
     node = ground.node(cluster, 1)
     job = ground.submitted("-w", node)
     ground.comes(lambda: ground.job(job) == "RUNNING", "the job")
-    ground.succeeds(ground.change(cluster, "drain", 1, jobs="deadline", patience_seconds=2))
+    ground.succeeds(ground.change(cluster, "drain", 1, jobs="deadline", grace_seconds=2))
     assert ground.job(job) == "PENDING"
     ground.hosts[0].run(["scancel", job])
     ground.succeeds(ground.change(cluster, "recover", 1))

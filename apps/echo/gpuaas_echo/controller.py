@@ -1,4 +1,4 @@
-"""What can be asked of the app. Each handler makes the hosts what they should be, from wherever they are."""
+"""The controller: each handler brings the hosts to the wanted state, whatever state they are in."""
 
 import asyncio
 
@@ -11,14 +11,14 @@ class Echo(AppController):
     components = ("hub", "relay")
 
     async def bootstrap(self, ctx: Context) -> None:
-        """Members come in the manifest's order: relays are of no use before their hub."""
-        program = (await ctx.fetch_artifact()).decode()  # what was published and checked is what is put on the hosts
+        """Brings up the hub first: a relay needs its hub."""
+        program = (await ctx.fetch_artifact()).decode()  # the published bytes, checked by their digest
         for member in (*ctx.members_of("hub"), *ctx.members_of("relay")):
             await self._bring_up(ctx, member, program)
         if ctx.members_of("hub"):
             await self._describe(ctx)
 
-    # Whatever was there before, and whichever members this is about: afterwards they are what they should be.
+    # These do the same, whatever ran before: afterwards the members of the operation run the wanted version.
     add = reconcile = upgrade = start = bootstrap
 
     async def drain(self, ctx: Context) -> None:
@@ -44,31 +44,31 @@ class Echo(AppController):
     async def health(self, snapshot: InstanceSnapshot) -> Health:
         health = Health()
         for member in snapshot.members:
-            place = member.adapter_detail or {}
-            problem = await silence(str(place.get("address")), workload.PORTS[member.component_key])
+            detail = member.adapter_detail or {}
+            problem = await find_problem(str(detail.get("address")), workload.PORTS[member.component_key])
             health.add_member(member, problem)
         return health
 
     async def _bring_up(self, ctx: Context, member: ControllerMember, program: str) -> None:
         host, role = await ctx.host(member), member.component_key
         greeting = str(ctx.inputs.get("greeting", "hello"))
-        hub = await hub_place(ctx) if role == "relay" else None
+        hub = await hub_address(ctx) if role == "relay" else None
         setup = workload.Setup(program, ctx.version.version, greeting, ctx.environment, hub)
         async with ctx.step("install", member):
             await workload.install(host, role, setup)
         async with ctx.step("start", member):
-            # A drained relay runs, but no longer listens.
-            await workload.start(host, role, afresh=member.status in ("joining", "drained", "failed"))
+            # A drained relay still runs and no longer listens.
+            await workload.start(host, role, restart=member.status in ("joining", "drained", "failed"))
         ctx.set_member_status(member, "ready", detail={"address": host.address})
 
     async def _describe(self, ctx: Context) -> None:
-        address, port = (await hub_place(ctx)).split(":")
+        address, port = (await hub_address(ctx)).split(":")
         ctx.set_runtime(version=ctx.version.version, hub=f"{address}:{port}")
         ctx.set_access(talk=f"nc {address} {port}", health=f"nc -z {address} {port}")
 
 
-async def hub_place(ctx: Context) -> str:
-    """An operation on a relay alone has no way into the hub's host: what the hub's own said is in the runtime."""
+async def hub_address(ctx: Context) -> str:
+    """An operation on a relay alone has no access to the hub's host; the instance's runtime has the hub's address."""
     known = (ctx.instance.runtime or {}).get("hub")
     for hub in ctx.members_of("hub"):
         return f"{(await ctx.host(hub)).address}:{workload.PORTS['hub']}"
@@ -77,8 +77,8 @@ async def hub_place(ctx: Context) -> str:
     return str(known)
 
 
-async def silence(address: str, port: int) -> str | None:
-    """Why there is no echo, or None."""
+async def find_problem(address: str, port: int) -> str | None:
+    """Returns why the address does not echo, or None when it does."""
     try:
         async with asyncio.timeout(3):
             reader, writer = await asyncio.open_connection(address, port)

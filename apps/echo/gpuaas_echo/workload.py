@@ -1,4 +1,4 @@
-"""What the app is on one host: a program, a user, a unit. Every function looks first, and may be repeated."""
+"""The app on one host: a program, a user, a systemd unit. Every function checks the host first and is repeatable."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ UNIT_FILES = "/etc/systemd/system"
 
 @dataclass(frozen=True)
 class Setup:
-    """What is to run: the published program, the words of its version, and where a relay finds its hub."""
+    """What to run: the published program, its version and greeting, and the address of a relay's hub."""
 
     program: str
     version: str
@@ -26,13 +26,13 @@ def unit(role: str) -> str:
 
 
 def unit_text(role: str, setup: Setup) -> str:
-    # In systemd's own quotes a percent sign and a dollar are doubled; the manifest allows no quote and no backslash.
-    said = setup.greeting.replace("%", "%%").replace("$", "$$")
-    words = [PROGRAM, str(PORTS[role]), f'"{said}"', *([setup.hub] if setup.hub else [])]
-    marks = "".join(f"Environment={name}={value}\n" for name, value in setup.environment.items())
+    # systemd needs % and $ doubled inside quotes; the manifest allows no quote and no backslash.
+    greeting = setup.greeting.replace("%", "%%").replace("$", "$$")
+    words = [PROGRAM, str(PORTS[role]), f'"{greeting}"', *([setup.hub] if setup.hub else [])]
+    environment = "".join(f"Environment={name}={value}\n" for name, value in setup.environment.items())
     return (
         f"[Unit]\nDescription=echo {role} {setup.version}\nAfter=network.target\n\n"
-        f"[Service]\nExecStart={' '.join(words)}\nUser={USER}\n{marks}Restart=on-failure\n\n"
+        f"[Service]\nExecStart={' '.join(words)}\nUser={USER}\n{environment}Restart=on-failure\n\n"
         f"[Install]\nWantedBy=multi-user.target\n"
     )
 
@@ -42,16 +42,16 @@ async def install(host: Host, role: str, setup: Setup) -> None:
         await host.sudo(["useradd", "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", USER])
     files = (PROGRAM, setup.program, 0o755), (f"{UNIT_FILES}/{unit(role)}", unit_text(role, setup), 0o644)
     if not all([await host.has_file(*file) for file in files]):
-        # Stopped first: a controller that dies between two files leaves nothing that runs from what is no longer there.
+        # Stop it before the files change: if the controller dies in between, no old program keeps running.
         await host.sudo(["systemctl", "stop", unit(role)], check=False)
     for file in files:
         await host.put_file(*file)
     await host.sudo(["systemctl", "daemon-reload"])
 
 
-async def start(host: Host, role: str, *, afresh: bool = False) -> None:
+async def start(host: Host, role: str, *, restart: bool = False) -> None:
     await host.sudo(["systemctl", "enable", "--quiet", unit(role)])
-    await host.sudo(["systemctl", "restart" if afresh else "start", unit(role)])
+    await host.sudo(["systemctl", "restart" if restart else "start", unit(role)])
     probe = f"import socket; socket.create_connection(('127.0.0.1', {PORTS[role]}), 1)"
     for _ in range(20):
         if (await host.run(["python3", "-c", probe], check=False)).ok:
@@ -65,7 +65,7 @@ async def drain(host: Host, role: str) -> None:
 
 
 async def stop(host: Host, role: str) -> None:
-    """It does not run, and a reboot does not start it."""
+    """Stops the unit, so that a reboot does not start it either."""
     await host.sudo(["systemctl", "disable", "--now", "--quiet", unit(role)], check=False)
     await host.sudo(["systemctl", "reset-failed", unit(role)], check=False)
 

@@ -1,4 +1,4 @@
-"""What can be said about the app without a host; tests/test_echo_on_lab.py has the rest."""
+"""Tests of the app that need no host; tests/test_echo_on_lab.py has the rest."""
 
 import asyncio
 import hashlib
@@ -23,7 +23,7 @@ def test_the_manifest_names_the_program_beside_it() -> None:
     assert f"digest: sha256:{digest} " in MANIFEST
 
 
-def test_everything_that_the_app_leaves_on_a_host_is_in_its_footprint() -> None:
+def test_the_footprint_lists_everything_that_the_app_installs() -> None:
     footprint = MANIFEST.partition("footprint:")[2].partition("probes:")[0]
     for role, port in workload.PORTS.items():
         assert workload.unit(role) in footprint
@@ -61,7 +61,7 @@ async def program(*arguments: str) -> AsyncIterator[asyncio.subprocess.Process]:
 
 async def until(port: int, answers: bool) -> str | None:
     async with asyncio.timeout(10):
-        while ((problem := await controller.silence("127.0.0.1", port)) is None) is not answers:
+        while ((problem := await controller.find_problem("127.0.0.1", port)) is None) is not answers:
             await asyncio.sleep(0.05)
     return problem
 
@@ -78,6 +78,6 @@ async def test_a_relay_passes_lines_through_its_hub_and_takes_no_more_when_it_is
         process.send_signal(signal.SIGUSR1)
         assert "does not answer" in str(await until(relay, answers=False))
         writer.write(b"two\n")
-        assert await reader.readline() == b"relay hub two\n"  # who was there is still served
+        assert await reader.readline() == b"relay hub two\n"  # the open connection is still served
         writer.close()
-        assert await controller.silence("127.0.0.1", hub) is None
+        assert await controller.find_problem("127.0.0.1", hub) is None

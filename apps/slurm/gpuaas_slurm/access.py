@@ -1,4 +1,4 @@
-"""What people are told about a running cluster: the exact commands, places and endpoints. Pure, and never a secret."""
+"""Access to a running cluster for people: exact commands, paths and endpoints. Pure, and never a secret."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ from gpuaas_slurm.inputs import Inputs
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
-    """Where people come in: the controller's host."""
+class LoginHost:
+    """The host where people log in: the head node."""
 
     allocation_id: str
     address: str
@@ -17,8 +17,8 @@ class Door:
 
 
 @dataclass(frozen=True, slots=True)
-class ProjectDoor:
-    """How one project's people work: the account that is theirs, and an allocation from which they reach the cluster."""
+class ProjectAccess:
+    """How members of one project use the cluster: their account, and an allocation from which they reach it."""
 
     slug: str
     account: str
@@ -26,15 +26,15 @@ class ProjectDoor:
 
 
 def access_bundle(
-    inputs: Inputs, door: Door, instance_name: str, projects: Sequence[ProjectDoor] = ()
+    inputs: Inputs, login: LoginHost, instance_name: str, projects: Sequence[ProjectAccess] = ()
 ) -> dict[str, object]:
     user, partition = inputs.users[0], next(one.name for one in inputs.partitions if one.default)
-    enter = f"gpuaas allocations ssh {door.allocation_id}"
+    ssh = f"gpuaas allocations ssh {login.allocation_id}"
     account = f" --account={user.account}" if inputs.accounting else ""
-    as_user = f"{enter} -- sudo -iu {user.name}"
+    as_user = f"{ssh} -- sudo -iu {user.name}"
     return {
-        "login": {"shell": enter, "become": f"sudo -iu {user.name}", "users": [one.name for one in inputs.users]},
-        "ssh_config": ssh_config(door, instance_name),
+        "login": {"shell": ssh, "become": f"sudo -iu {user.name}", "users": [one.name for one in inputs.users]},
+        "ssh_config": ssh_config(login, instance_name),
         "commands": {
             "nodes": f"{as_user} sinfo -N",
             "run": f"{as_user} srun --partition={partition}{account} hostname",
@@ -43,16 +43,16 @@ def access_bundle(
             "queue": f"{as_user} squeue",
         },
         "health": {
-            "controller": f"{enter} -- scontrol ping",
-            "nodes": f"{enter} -- sinfo -R",
-            "json": f"{enter} -- sinfo --json",
+            "controller": f"{ssh} -- scontrol ping",
+            "nodes": f"{ssh} -- sinfo -R",
+            "json": f"{ssh} -- sinfo --json",
         },
-        "endpoints": {"slurmctld": f"{door.address}:{layout.CONTROLLER_PORT}"},
+        "endpoints": {"slurmctld": f"{login.address}:{layout.CONTROLLER_PORT}"},
         "paths": {
             "configuration": f"{layout.ETC}/slurm.conf",
             "logs": layout.LOGS,
             "homes": layout.HOMES,
-            "job_output": "the folder that the job was submitted from, on the worker that ran it",
+            "job_output": "the folder from which the job was submitted, on the worker that ran it",
         },
         "partitions": [one.name for one in inputs.partitions],
         "accounts": list(inputs.accounts) if inputs.accounting else [],
@@ -60,27 +60,27 @@ def access_bundle(
     }
 
 
-def _project(one: ProjectDoor, user: str, partition: str) -> dict[str, object]:
-    enter = f"gpuaas allocations ssh {one.allocation_id}"
+def _project(one: ProjectAccess, user: str, partition: str) -> dict[str, object]:
+    ssh = f"gpuaas allocations ssh {one.allocation_id}"
     options = f"--partition={partition} --account={one.account}"
     return {
         "project": one.slug,
         "account": one.account,
-        "shell": enter,
-        "run": f"{enter} -- sudo -iu {user} srun {options} hostname",
-        "submit": f"{enter} -- sudo -iu {user} sbatch {options} --wrap hostname",
+        "shell": ssh,
+        "run": f"{ssh} -- sudo -iu {user} srun {options} hostname",
+        "submit": f"{ssh} -- sudo -iu {user} sbatch {options} --wrap hostname",
     }
 
 
-def ssh_config(door: Door, instance_name: str) -> str:
-    """For one's own ssh. The platform signs one's public key for an hour at most; the host proves itself to its host CA."""
+def ssh_config(login: LoginHost, instance_name: str) -> str:
+    """A configuration for `ssh` with your own key. The platform signs the key for at most an hour."""
     lines = [
-        f"# POST …/allocations/{door.allocation_id}/ssh-certificates signs ~/.ssh/id_ed25519.pub; its host CA keys go,",
+        f"# POST …/allocations/{login.allocation_id}/ssh-certificates signs ~/.ssh/id_ed25519.pub; its host CA keys go,",
         "# each as a line '@cert-authority * KEY', into ~/.ssh/gpuaas_known_hosts.",
         f"Host slurm-{instance_name}",
-        f"  HostName {door.address}",
-        f"  User {door.login_user}",
-        f"  HostKeyAlias {door.allocation_id}",
+        f"  HostName {login.address}",
+        f"  User {login.login_user}",
+        f"  HostKeyAlias {login.allocation_id}",
         "  IdentityFile ~/.ssh/id_ed25519",
         "  CertificateFile ~/.ssh/id_ed25519-gpuaas-cert.pub",
         "  IdentitiesOnly yes",

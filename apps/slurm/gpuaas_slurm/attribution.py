@@ -1,51 +1,53 @@
-"""Whom a cluster works for, within an operation: the accounts of its projects, proven, and what was used, told in time."""
+"""Attributes a cluster's jobs to projects during an operation: checks their accounts and reports usage in time."""
 
 from collections.abc import Sequence
 
 from gpuaas_sdk.controller import ControllerMember, HostUnreachable
 from gpuaas_slurm import usage
-from gpuaas_slurm.access import ProjectDoor
-from gpuaas_slurm.cluster import Cluster, place_of
-from gpuaas_slurm.hostside import ask
+from gpuaas_slurm.access import ProjectAccess
+from gpuaas_slurm.cluster import Cluster, allocation_of
+from gpuaas_slurm.hostside import run_program
 from gpuaas_slurm.projects import OWNERS, owners_of
-from gpuaas_slurm.usage import Books, EndedJob
+from gpuaas_slurm.usage import AccountOwners, EndedJob
 
 ACCOUNT_SECONDS = 20.0
 
 
 async def prove_accounts(cluster: Cluster) -> None:
-    """Whoever may log in may run for each project: proven before anybody is told the account."""
+    """Proves that a login user may run jobs under the account of each project, before people learn of the account."""
     if not cluster.inputs.accounting:
         return
-    told = {"user": cluster.inputs.users[0].name, "accounts": [one.account for one in cluster.projects]}
+    request = {"user": cluster.inputs.users[0].name, "accounts": [one.account for one in cluster.projects]}
     async with cluster.ctx.step("prove-accounts"):
-        await ask(await cluster.ctx.host(cluster.head), "prove_accounts", {**told, "seconds": ACCOUNT_SECONDS})
+        await run_program(
+            await cluster.ctx.host(cluster.head), "prove_accounts", {**request, "seconds": ACCOUNT_SECONDS}
+        )
 
 
-async def tell_usage(cluster: Cluster) -> None:
-    """The last look before the accounting stops, or is gone. One that does not answer keeps nobody from leaving."""
+async def report_usage(cluster: Cluster) -> None:
+    """Reports usage before the accounting stops or is removed. An accounting that does not answer blocks nothing."""
     if not cluster.inputs.accounting:
         return
     runtime = cluster.ctx.instance.runtime
     async with cluster.ctx.step("usage", cluster.head):
-        jobs = await _ended(cluster, usage.since(runtime))
-        books = Books.of(cluster.inputs.cluster_name, cluster.ctx.instance.projects, runtime)
-        await cluster.ctx.report_usage(usage.records(books, jobs or ()))
+        jobs = await _read_ended_jobs(cluster, usage.usage_position(runtime))
+        owners = AccountOwners.of(cluster.inputs.cluster_name, cluster.ctx.instance.projects, runtime)
+        await cluster.ctx.report_usage(usage.records(owners, jobs or ()))
     if jobs is None:
         await cluster.ctx.report_progress(
-            15, "The accounting does not answer: what ended since the last look is not recorded"
+            15, "The accounting does not answer: jobs that ended since the last check are not recorded"
         )
 
 
-async def _ended(cluster: Cluster, since: int) -> list[EndedJob] | None:
+async def _read_ended_jobs(cluster: Cluster, since: int) -> list[EndedJob] | None:
     try:
-        return await usage.told_at_the_end(await cluster.ctx.host(cluster.head), since)
+        return await usage.read_ended_jobs(await cluster.ctx.host(cluster.head), since)
     except (HostUnreachable, TimeoutError):
         return None
 
 
-def known_so_far(cluster: Cluster) -> dict[str, object]:
-    """What the health check goes on from: how far usage was told, and whose the accounts are and were."""
+def usage_runtime(cluster: Cluster) -> dict[str, object]:
+    """What the health check continues from: the usage position, and the owners of current and former accounts."""
     if not cluster.inputs.accounting:
         return {}
     before = cluster.ctx.instance.runtime or {}
@@ -53,12 +55,12 @@ def known_so_far(cluster: Cluster) -> dict[str, object]:
     return {**kept, OWNERS: owners_of(cluster.projects, before)}
 
 
-def doors(cluster: Cluster, without: Sequence[ControllerMember] = ()) -> list[ProjectDoor]:
-    """Each project's people come in by a machine of their own, where the cluster has one; else by the controller's."""
-    head, leaving = place_of(cluster.head), {one.id for one in without}
-    staying = [one for one in cluster.ctx.all_members if one.id not in leaving and not one.host_gone]
-    machines = {one.allocation.project_id: one.allocation.id for one in staying if one.allocation}
+def project_access(cluster: Cluster, without: Sequence[ControllerMember] = ()) -> list[ProjectAccess]:
+    """Members of a project log in on one of their own allocations if it is in the cluster, otherwise on the head node."""
+    head, leaving = allocation_of(cluster.head), {one.id for one in without}
+    remaining = [one for one in cluster.ctx.all_members if one.id not in leaving and not one.host_gone]
+    allocations = {one.allocation.project_id: one.allocation.id for one in remaining if one.allocation}
     return [
-        ProjectDoor(one.slug, one.account, head if one.home else machines.get(one.project_id, head))
+        ProjectAccess(one.slug, one.account, head if one.home else allocations.get(one.project_id, head))
         for one in cluster.projects
     ]

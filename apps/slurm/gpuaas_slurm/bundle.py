@@ -1,9 +1,9 @@
-"""Puts Slurm's packages into one file: a tar with the packages and an index for apt, the same bytes for the same packages.
+"""Puts Slurm's packages into one tar file with an index for apt. The same packages make the same bytes.
 
     gpuaas-slurm-bundle --host-status status --manifest slurm.yaml slurm.tar
 
-What a host has already is not in it: give the dpkg status of a host as it is before anybody's app. Run it on Debian of the
-hosts' release; the packages come from this machine's own apt sources, which check their signatures.
+Packages that hosts already have are left out: pass the dpkg status of a host without any app. Run it on the hosts' Debian
+release; the packages come from this machine's apt sources, which check their signatures.
 """
 
 import argparse
@@ -20,21 +20,21 @@ from gpuaas_slurm.packages import ACCOUNTING, CONTROLLER
 
 
 def missing(host_status: Path) -> list[str]:
-    """What apt would install on such a host, as NAME=VERSION."""
+    """The packages that apt would install on such a host, as NAME=VERSION."""
     options = ["-o", f"Dir::State::status={host_status}"]
     names = [*CONTROLLER, *ACCOUNTING]
-    shown = _said(["apt-get", *options, "-s", "-q", "-y", "--no-install-recommends", "install", *names])
+    shown = _output(["apt-get", *options, "-s", "-q", "-y", "--no-install-recommends", "install", *names])
     planned = [line.split() for line in shown.splitlines() if line.startswith("Inst ")]
     replaced = [words[1] for words in planned if words[2].startswith("[")]
     if replaced:
-        raise SystemExit(f"the host would have to replace {', '.join(replaced)}: bring it up to date first")
+        raise SystemExit(f"the host would have to replace {', '.join(replaced)}: update the host first")
     return sorted(f"{words[1]}={words[2].lstrip('(')}" for words in planned)
 
 
 def build(host_status: Path, target: Path) -> str:
-    """The digest of what is in the file then."""
+    """Writes the file and returns its digest."""
     with tempfile.TemporaryDirectory() as folder:
-        Path(folder).chmod(0o755)  # apt's own account writes here
+        Path(folder).chmod(0o755)  # the account _apt writes here
         subprocess.run(["apt-get", "-q", "download", *missing(host_status)], cwd=folder, check=True, stdout=sys.stderr)
         packages = sorted(Path(folder).glob("*.deb"))
         index = "\n".join(_entry(one) for one in packages)
@@ -46,25 +46,25 @@ def build(host_status: Path, target: Path) -> str:
 
 
 def manifest(digest: str) -> str:
-    """The app's manifest, with the artifact that it is published with."""
+    """The app's manifest with the digest of the artifact."""
     return files("gpuaas_slurm").joinpath("manifest.yaml").read_text().replace("{digest}", digest)
 
 
 def _entry(package: Path) -> str:
     content = package.read_bytes()
-    fields = _said(["dpkg-deb", "--field", str(package)]).rstrip("\n")
+    fields = _output(["dpkg-deb", "--field", str(package)]).rstrip("\n")
     digest = hashlib.sha256(content).hexdigest()
     return f"{fields}\nFilename: ./{package.name}\nSize: {len(content)}\nSHA256: {digest}\n"
 
 
 def _add(archive: tarfile.TarFile, name: str, content: bytes) -> None:
-    """Without anybody's name or clock in it."""
+    """Adds a file without owner and time, so that the bytes are reproducible."""
     entry = tarfile.TarInfo(name)
     entry.size, entry.mode = len(content), 0o644
     archive.addfile(entry, io.BytesIO(content))
 
 
-def _said(argv: list[str]) -> str:
+def _output(argv: list[str]) -> str:
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise SystemExit(f"{argv[0]}: {done.stderr.strip()[-500:]}")
@@ -72,9 +72,11 @@ def _said(argv: list[str]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Slurm's packages as one artifact.")
-    parser.add_argument("--host-status", type=Path, required=True, help="dpkg status of a host without the packages")
-    parser.add_argument("--manifest", type=Path, help="where to write the manifest that names the artifact")
+    parser = argparse.ArgumentParser(description="Build one artifact from Slurm's packages.")
+    parser.add_argument(
+        "--host-status", type=Path, required=True, help="The dpkg status file of a host without the packages."
+    )
+    parser.add_argument("--manifest", type=Path, help="Where to write the manifest with the artifact's digest.")
     parser.add_argument("target", type=Path)
     given = parser.parse_args()
     digest = build(given.host_status, given.target)

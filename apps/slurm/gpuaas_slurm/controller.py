@@ -1,4 +1,4 @@
-"""What can be asked of a Slurm cluster. Each handler makes the hosts what they should be, from wherever they are."""
+"""The controller: each handler brings the hosts of a cluster to the wanted state, whatever state they are in."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -13,17 +13,17 @@ from gpuaas_sdk.controller import (
     InstanceSnapshot,
     main,
 )
-from gpuaas_slurm import attribution, clearing, head_host, installing, leaving, rotation, usage, worker_host
-from gpuaas_slurm.access import Door, access_bundle
-from gpuaas_slurm.cluster import Cluster, place_of, together
-from gpuaas_slurm.heads import Heads
-from gpuaas_slurm.health import counted, judge, status_at
-from gpuaas_slurm.hostside import ask
+from gpuaas_slurm import attribution, head_host, host_setup, job_drain, rotation, teardown, usage, worker_host
+from gpuaas_slurm.access import LoginHost, access_bundle
+from gpuaas_slurm.cluster import Cluster, allocation_of, for_each_member
+from gpuaas_slurm.head_requests import HeadRequests
+from gpuaas_slurm.health import assess_health, fetch_status, updated_runtime
+from gpuaas_slurm.hostside import run_program
+from gpuaas_slurm.job_drain import JobPolicy
 from gpuaas_slurm.layout import HOSTS_MARK, STATUS_PORT, node_name
-from gpuaas_slurm.leaving import Patience
-from gpuaas_slurm.modes import at_rest, at_work, described, mode_of, require_mode, require_worker
+from gpuaas_slurm.modes import describe_mode, mode_of, mode_of_instance, placements_of, require_mode, require_worker
 from gpuaas_slurm.proof import prove
-from gpuaas_slurm.usage import Told
+from gpuaas_slurm.usage import ReportedUsage
 
 
 class Slurm(AppController):
@@ -31,18 +31,18 @@ class Slurm(AppController):
     components = ("controller", "worker")
 
     def __init__(self) -> None:
-        self._heads = Heads()
-        self._told = Told()
+        self._heads = HeadRequests()
+        self._reported_usage = ReportedUsage()
 
     async def bootstrap(self, ctx: Context) -> None:
-        """All hosts at once are prepared; then the controller, then all workers at once, then the proof."""
+        """Prepares all hosts in parallel, then starts the head node, then all workers in parallel, then runs the proof."""
         cluster = Cluster.of(ctx, self._heads)
         _require_mode(cluster)
-        await together(_one_a_host(ctx.members), lambda member: _prepare(cluster, member))
+        await for_each_member(_one_per_host(ctx.members), lambda member: _prepare(cluster, member))
         key = await cluster.munge_key(make=True)
-        await together(_one_a_host(ctx.members), lambda member: _configure(cluster, member, key))
+        await for_each_member(_one_per_host(ctx.members), lambda member: _configure(cluster, member, key))
         await _bring_up_head(cluster)
-        await together(cluster.workers, lambda member: _join(cluster, member))
+        await for_each_member(cluster.workers, lambda member: _join(cluster, member))
         await _prove(cluster, cluster.workers)
         await attribution.prove_accounts(cluster)
         await _describe(cluster)
@@ -50,7 +50,7 @@ class Slurm(AppController):
     upgrade = start = bootstrap
 
     async def reconcile(self, ctx: Context) -> None:
-        """Also of nodes that the cluster still knows and that are nobody's: of a worker that was forced out of it."""
+        """Also deletes nodes that belong to no member, for example of a worker whose removal was forced."""
         cluster = Cluster.of(ctx, self._heads)
         if ctx.rotates_secrets or ctx.options.get("secrets") == "rotate":
             await rotation.rotate(cluster)
@@ -58,78 +58,78 @@ class Slurm(AppController):
             return
         await self.bootstrap(ctx)
         members = {node_name(one.ordinal) for one in ctx.all_members if one.component_key == "worker"}
-        async with ctx.step("forget-strays"):
+        async with ctx.step("delete-stray-nodes"):
             for name in sorted(set(await (await cluster.scheduler()).nodes()) - members):
-                await _forget(cluster, name)
+                await _delete_node(cluster, name)
 
     async def replace(self, ctx: Context) -> None:
-        """Of one whose machine is gone, too, the cluster must forget the node."""
+        """Also deletes the node of a member whose host is gone."""
         await super().replace(ctx)
         if ctx.old_member is not None and ctx.old_member.host_gone:
             await self.remove(ctx.for_members(ctx.old_member))
 
     async def add(self, ctx: Context) -> None:
-        """A worker that failed to join, was drained, or lost its power comes back the same way."""
+        """Adds a worker. One that failed to join, was drained or lost power is brought back the same way."""
         cluster = Cluster.of(ctx, self._heads)
         _require_mode(cluster)
         if ctx.members_of("controller"):
             await self.bootstrap(ctx)
             return
-        async with self._heads.ways.lent(cluster.id, await ctx.host(cluster.head)):
+        async with self._heads.connections.share(cluster.id, await ctx.host(cluster.head)):
             key = await cluster.munge_key()
             for member in cluster.workers:
                 await _prepare(cluster, member)
                 await _configure(cluster, member, key)
                 await _join(cluster, member)
             await _prove(cluster, cluster.workers)
-        _say_mode(cluster)
+        _report_mode(cluster)
         if len(cluster.projects) > 1:
-            await _tell_doors(cluster)
+            await _report_access(cluster)
 
     async def drain(self, ctx: Context) -> None:
-        cluster, patience = Cluster.of(ctx, self._heads), Patience.of(ctx.options, jobs="wait")
+        cluster, policy = Cluster.of(ctx, self._heads), JobPolicy.of(ctx.options, jobs="wait")
         _refuse_controller(ctx, "drained")
         for member in cluster.workers:
-            await leaving.drain(cluster, member, patience)
+            await job_drain.drain_worker(cluster, member, policy)
             ctx.set_member_status(member, "drained")
 
     async def remove(self, ctx: Context) -> None:
-        """The cluster lets go first, so that a host that cannot be reached any more is at least forgotten."""
-        cluster, patience = Cluster.of(ctx, self._heads), Patience.of(ctx.options, jobs="requeue")
+        """Deletes the node from the cluster first, so that this also works for a host that cannot be reached."""
+        cluster, policy = Cluster.of(ctx, self._heads), JobPolicy.of(ctx.options, jobs="requeue")
         _refuse_controller(ctx, "removed")
         mine = [
             one for one in ctx.all_members if one.concerned and (ctx.member_ids is None or one.id in ctx.member_ids)
         ]
-        if not ctx.operation.parameters.get("release_of"):  # a machine that is going takes its worker with it
+        if not ctx.operation.parameters.get("release_of"):  # when an allocation is released, its worker goes too
             require_worker(ctx.all_members, without=mine)
-        async with ctx.step("look-for-jobs"):
-            await leaving.spare_pending(cluster, mine, patience)
+        async with ctx.step("check-jobs"):
+            await job_drain.check_pending_jobs(cluster, mine, policy)
         for member in mine:
-            await _let_go(cluster, member, patience)
+            await _detach(cluster, member, policy)
             if not member.host_gone:
                 await _clear(cluster, member, keep_packages=ctx.options.get("packages") == "keep")
-        _say_mode(cluster, without=mine)
+        _report_mode(cluster, without=mine)
         if len(cluster.projects) > 1:
-            await _tell_doors(cluster, without=mine)
+            await _report_access(cluster, without=mine)
 
     async def stop(self, ctx: Context) -> None:
-        """Queued jobs stay queued, and what ran is queued again, unless the request says otherwise."""
+        """Stops the cluster. Queued jobs stay queued; running jobs are requeued unless the request says otherwise."""
         cluster = Cluster.of(ctx, self._heads)
         if cluster.has_head:
-            await _settle_jobs(cluster, Patience.of(ctx.options, jobs="requeue"))
-            await attribution.tell_usage(cluster)
-        await together(_one_a_host(_workers_first(ctx)), lambda member: _halt(cluster, member))
+            await _settle_jobs(cluster, JobPolicy.of(ctx.options, jobs="requeue"))
+            await attribution.report_usage(cluster)
+        await for_each_member(_one_per_host(_workers_first(ctx)), lambda member: _halt(cluster, member))
 
     async def restart(self, ctx: Context) -> None:
-        """`keep`: the daemons restart under running jobs. Otherwise as a stop and a start."""
+        """With jobs=keep, the daemons restart while jobs run. Otherwise this is a stop and a start."""
         if ctx.options.get("jobs", "keep") != "keep":
             await self.stop(ctx)
             await self.start(ctx)
             return
         cluster = Cluster.of(ctx, self._heads)
         async with ctx.step("restart", cluster.head):
-            await head_host.bring_up(cluster, await ctx.host(cluster.head), afresh=True)
-        await together(cluster.workers, lambda member: _join(cluster, member, afresh=True))
+            await head_host.bring_up(cluster, await ctx.host(cluster.head), restart=True)
+        await for_each_member(cluster.workers, lambda member: _join(cluster, member, restart=True))
         await _prove(cluster, cluster.workers)
         await _describe(cluster)
 
@@ -137,44 +137,46 @@ class Slurm(AppController):
         cluster = Cluster.of(ctx, self._heads)
         keep = ctx.options.get("packages") == "keep"
         if ctx.members_of("controller"):
-            with suppress(HostUnreachable):  # then jobs end with their hosts, and whose host it is will be said below
+            with suppress(HostUnreachable):  # jobs then end with their hosts; the teardown below reports the host
                 await _cancel_jobs(cluster)
-                await attribution.tell_usage(cluster)
-        await together(_one_a_host(_workers_first(ctx)), lambda member: _clear_host(cluster, member, keep))
+                await attribution.report_usage(cluster)
+        await for_each_member(_one_per_host(_workers_first(ctx)), lambda member: _clear_host(cluster, member, keep))
 
     async def health(self, snapshot: InstanceSnapshot) -> Health | None:
-        place = (snapshot.instance.runtime or {}).get("controller")
-        address = place.get("address") if isinstance(place, dict) else None
+        controller = (snapshot.instance.runtime or {}).get("controller")
+        address = controller.get("address") if isinstance(controller, dict) else None
         if address is None:
             return None
         runtime = snapshot.instance.runtime or {}
-        since = usage.since(runtime) if runtime.get("accounting") else None
-        status = await status_at(str(address), place.get("status_key") if isinstance(place, dict) else None, since)
-        health = judge(snapshot.members, status)
-        health.runtime = counted(runtime, status)
+        since = usage.usage_position(runtime) if runtime.get("accounting") else None
+        status = await fetch_status(
+            str(address), controller.get("status_key") if isinstance(controller, dict) else None, since
+        )
+        health = assess_health(snapshot.members, status)
+        health.runtime = updated_runtime(runtime, status)
         if not isinstance(status, str) and status.ended is not None and since is not None:
-            self._told.next(snapshot.instance, health, status.ended, since)
-        health.mode = at_rest(snapshot.members, snapshot.instance.inputs)
+            self._reported_usage.add_new(snapshot.instance, health, status.ended, since)
+        health.mode = mode_of_instance(snapshot.members, snapshot.instance.inputs)
         return health
 
 
 def _require_mode(cluster: Cluster) -> None:
-    require_mode(cluster.inputs.mode, mode_of(at_work(cluster.ctx.all_members)))
+    require_mode(cluster.inputs.mode, mode_of(placements_of(cluster.ctx.all_members)))
 
 
-def _say_mode(cluster: Cluster, without: Sequence[ControllerMember] = ()) -> None:
-    cluster.ctx.set_mode(described(at_work(cluster.ctx.all_members, without), cluster.inputs.mode))
+def _report_mode(cluster: Cluster, without: Sequence[ControllerMember] = ()) -> None:
+    cluster.ctx.set_mode(describe_mode(placements_of(cluster.ctx.all_members, without), cluster.inputs.mode))
 
 
 async def _prepare(cluster: Cluster, member: ControllerMember) -> None:
-    """On a host of both, the controller's packages are all of them."""
+    """Installs the packages. On a host of both components, the controller's packages include the worker's."""
     async with cluster.ctx.step("packages", member):
-        await installing.install_packages(cluster, member)
+        await host_setup.install_packages(cluster, member)
 
 
 async def _configure(cluster: Cluster, member: ControllerMember, key: str) -> None:
     async with cluster.ctx.step("configure", member):
-        await installing.configure(cluster, member, key)
+        await host_setup.configure(cluster, member, key)
 
 
 async def _bring_up_head(cluster: Cluster) -> None:
@@ -185,16 +187,16 @@ async def _bring_up_head(cluster: Cluster) -> None:
             await head_host.bring_up_accounting(cluster, host)
     async with cluster.ctx.step("controller", head):
         await head_host.bring_up(cluster, host)
-    detail = {"address": host.address, "allocation": place_of(head)}
+    detail = {"address": host.address, "allocation": allocation_of(head)}
     cluster.ctx.set_member_status(head, "ready", detail=detail)
 
 
-async def _join(cluster: Cluster, member: ControllerMember, afresh: bool = False) -> None:
+async def _join(cluster: Cluster, member: ControllerMember, restart: bool = False) -> None:
     host, name = await cluster.ctx.host(member), node_name(member.ordinal)
     async with cluster.ctx.step("join", member):
-        await installing.name_on_head(cluster, member)
-        await worker_host.bring_up(cluster, member, afresh)
-        await worker_host.joined(cluster, member)
+        await host_setup.add_name_on_head(cluster, member)
+        await worker_host.bring_up(cluster, member, restart)
+        await worker_host.wait_until_joined(cluster, member)
     cluster.ctx.set_member_status(member, "ready", detail={"address": host.address, "node": name})
 
 
@@ -204,11 +206,11 @@ async def _prove(cluster: Cluster, workers: list[ControllerMember]) -> None:
 
 
 async def _describe(cluster: Cluster) -> None:
-    """Three versions that are not the same thing: of the app, of the daemons, of the packages that they came in."""
+    """Reports the runtime. It has three different versions: of the app, of the daemons, of their packages."""
     ctx, head = cluster.ctx, cluster.head
     host = await ctx.host(head)
     facts = await cluster.host_facts(head)
-    _say_mode(cluster)
+    _report_mode(cluster)
     ctx.set_runtime(
         app_version=ctx.version.version,
         slurm_version=facts.slurm_version,
@@ -219,64 +221,67 @@ async def _describe(cluster: Cluster) -> None:
         confined_by=facts.cgroup if cluster.inputs.confine else "none",
         memory_confined=(await cluster.conf()).memory_per_cpu is not None,
         accounting=cluster.inputs.accounting,
-        **attribution.known_so_far(cluster),
+        **attribution.usage_runtime(cluster),
     )
-    await _tell_doors(cluster)
+    await _report_access(cluster)
 
 
-async def _tell_doors(cluster: Cluster, without: Sequence[ControllerMember] = ()) -> None:
-    """How people come in; of several projects, each by a machine of its own, so that it changes with the members."""
+async def _report_access(cluster: Cluster, without: Sequence[ControllerMember] = ()) -> None:
+    """Reports how people log in. Each project uses one of its own allocations, so this changes with the members."""
     host = await cluster.ctx.host(cluster.head)
     user = (await host.run(["id", "-un"])).out.strip()
-    door, doors = Door(place_of(cluster.head), host.address, user), attribution.doors(cluster, without)
-    cluster.ctx.set_access(**access_bundle(cluster.inputs, door, cluster.ctx.instance.name, doors))
+    login = LoginHost(allocation_of(cluster.head), host.address, user)
+    projects = attribution.project_access(cluster, without)
+    cluster.ctx.set_access(**access_bundle(cluster.inputs, login, cluster.ctx.instance.name, projects))
 
 
-async def _let_go(cluster: Cluster, member: ControllerMember, patience: Patience) -> None:
+async def _detach(cluster: Cluster, member: ControllerMember, policy: JobPolicy) -> None:
     name = node_name(member.ordinal)
     if not member.host_gone:
-        await leaving.drain(cluster, member, patience)
-        # One that does not answer is forgotten all the same; that everything is gone is for the clearing to prove.
+        await job_drain.drain_worker(cluster, member, policy)
+        # An unreachable worker is deleted from the cluster all the same; the step "clear" proves that it is gone.
         with suppress(HostUnreachable):
             async with cluster.ctx.step("halt", member):
-                await clearing.halt(await cluster.ctx.host(member), ("gpuaas-slurm-worker.service",))
-    async with cluster.ctx.step("forget", member):
-        await _forget(cluster, name)
+                await teardown.halt(await cluster.ctx.host(member), ("gpuaas-slurm-worker.service",))
+    async with cluster.ctx.step("delete-node", member):
+        await _delete_node(cluster, name)
 
 
-async def _forget(cluster: Cluster, name: str) -> None:
-    await (await cluster.scheduler()).forget(name)
-    await ask(await cluster.ctx.host(cluster.head), "names", {"mark": HOSTS_MARK, "names": {}, "forget": [name]})
+async def _delete_node(cluster: Cluster, name: str) -> None:
+    await (await cluster.scheduler()).delete_node(name)
+    await run_program(
+        await cluster.ctx.host(cluster.head), "hosts_file", {"mark": HOSTS_MARK, "names": {}, "forget": [name]}
+    )
 
 
 async def _clear(cluster: Cluster, member: ControllerMember, keep_packages: bool) -> None:
     async with cluster.ctx.step("clear", member):
         host = await cluster.ctx.host(member)
         if cluster.shares_host(member):
-            await clearing.clear_worker(host)
+            await teardown.clear_worker(host)
         else:
-            await clearing.clear_host(cluster, host, keep_packages)
+            await teardown.clear_host(cluster, host, keep_packages)
 
 
 async def _clear_host(cluster: Cluster, member: ControllerMember, keep_packages: bool) -> None:
     async with cluster.ctx.step("clear", member):
-        await clearing.clear_host(cluster, await cluster.ctx.host(member), keep_packages)
+        await teardown.clear_host(cluster, await cluster.ctx.host(member), keep_packages)
 
 
 async def _halt(cluster: Cluster, member: ControllerMember) -> None:
     async with cluster.ctx.step("halt", member):
-        await clearing.halt(await cluster.ctx.host(member))
+        await teardown.halt(await cluster.ctx.host(member))
 
 
-async def _settle_jobs(cluster: Cluster, patience: Patience) -> None:
-    """A cluster whose controller does not answer has nobody who could ask its jobs: they end with their hosts."""
+async def _settle_jobs(cluster: Cluster, policy: JobPolicy) -> None:
+    """Closes the partitions and settles running jobs. Without an answering controller, jobs end with their hosts."""
     scheduler = await cluster.scheduler()
-    if not await scheduler.answers():
+    if not await scheduler.is_up():
         return
     async with cluster.ctx.step("close"):
-        # So that what is queued does not begin while we wait, or begin again at once; a start opens them.
-        await scheduler.partition_state([one.name for one in cluster.inputs.partitions], "DOWN")
-    await together(cluster.workers, lambda member: leaving.settle(cluster, member, patience))
+        # Queued and requeued jobs must not start now. A start of the cluster opens the partitions again.
+        await scheduler.set_partition_state([one.name for one in cluster.inputs.partitions], "DOWN")
+    await for_each_member(cluster.workers, lambda member: job_drain.settle_jobs(cluster, member, policy))
 
 
 async def _cancel_jobs(cluster: Cluster) -> None:
@@ -284,7 +289,7 @@ async def _cancel_jobs(cluster: Cluster) -> None:
         left = await (await cluster.scheduler()).cancel_all()
     if left:
         await cluster.ctx.report_progress(
-            10, f"Jobs that did not end by themselves end with their hosts: {', '.join(left)}"
+            10, f"These jobs did not end by themselves and end with their hosts: {', '.join(left)}"
         )
 
 
@@ -297,11 +302,11 @@ def _refuse_controller(ctx: Context, what: str) -> None:
         )
 
 
-def _one_a_host(members: list[ControllerMember]) -> list[ControllerMember]:
-    """One member for each host, the controller before a worker: what is done for the controller is enough for both."""
+def _one_per_host(members: list[ControllerMember]) -> list[ControllerMember]:
+    """One member for each host, preferably the controller: work for the controller covers a worker on the same host."""
     chosen: dict[str, ControllerMember] = {}
     for member in sorted(members, key=lambda one: one.component_key != "controller"):
-        chosen.setdefault(place_of(member), member)
+        chosen.setdefault(allocation_of(member), member)
     return list(chosen.values())
 
 

@@ -1,20 +1,20 @@
-"""What a host says of itself: name, GPUs, control groups. Gathered once an operation."""
+"""Facts about a host: name, GPUs, control groups. They are read once in an operation."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpuaas_sdk.controller import Host
-from gpuaas_slurm.hostside import ask
+from gpuaas_slurm.hostside import run_program
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
     hostname: str
-    cgroup: str  # v1, v2 or none: what jobs can be confined with
+    cgroup: str  # v1, v2 or none: how jobs can be confined
     gpu_devices: tuple[str, ...]
-    slurm_version: str  # of the daemons, as they say it; empty while there are none, and where nobody asks
+    slurm_version: str  # of the daemons; empty where none are installed or the version was not read
     package_version: str
-    memory_bounds: bool = False  # whether jobs can be confined to an amount of it
+    memory_bounds: bool = False  # whether the memory of jobs can be limited
     memory_mib: int = 0
     cpus: int = 1
 
@@ -23,19 +23,19 @@ class Facts:
         return max(1, self.memory_mib // max(1, self.cpus))
 
 
-async def facts_of(host: Host) -> Facts:
-    return facts_in(await ask(host, "facts", {"versions": True}))
+async def read_facts(host: Host) -> Facts:
+    return parse_facts(await run_program(host, "facts", {"versions": True}))
 
 
-def facts_in(told: Mapping[str, object]) -> Facts:
-    devices = told["gpu_devices"]
+def parse_facts(document: Mapping[str, object]) -> Facts:
+    devices = document["gpu_devices"]
     return Facts(
-        hostname=str(told["hostname"]),
-        cgroup=str(told["cgroup"]),
+        hostname=str(document["hostname"]),
+        cgroup=str(document["cgroup"]),
         gpu_devices=tuple(str(one) for one in devices) if isinstance(devices, list) else (),
-        slurm_version=str(told["slurm_version"]),
-        package_version=str(told["package_version"]),
-        memory_bounds=told["memory_bounds"] is True,
-        memory_mib=int(str(told["memory_mib"])),
-        cpus=int(str(told["cpus"])),
+        slurm_version=str(document["slurm_version"]),
+        package_version=str(document["package_version"]),
+        memory_bounds=document["memory_bounds"] is True,
+        memory_mib=int(str(document["memory_mib"])),
+        cpus=int(str(document["cpus"])),
     )

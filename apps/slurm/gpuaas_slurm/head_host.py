@@ -1,65 +1,65 @@
-"""The cluster's controller on its host: accounting where it is wanted, slurmctld, and what it says to those who look."""
+"""The head node: accounting if enabled, slurmctld, and the status port."""
 
 from importlib.resources import files
 
 from gpuaas_sdk.controller import Host
 from gpuaas_slurm import layout
 from gpuaas_slurm.cluster import Cluster
-from gpuaas_slurm.hostside import ask_in_turn
-from gpuaas_slurm.installing import munge_run, run_units
+from gpuaas_slurm.host_setup import munge_unit_spec, units_request
+from gpuaas_slurm.hostside import run_programs
 from gpuaas_slurm.projects import PREFIX
-from gpuaas_slurm.rendered import small_confs, units
+from gpuaas_slurm.templates import small_confs, units
 
 SLURM_CONF = f"{layout.ETC}/slurm.conf"
 DBD_CONF = f"{layout.ETC}/slurmdbd.conf"
 
 
 async def bring_up_accounting(cluster: Cluster, host: Host) -> None:
-    """People, then the database, then cluster, accounts and users in it; slurmctld comes after all of them."""
-    mark = cluster.ctx.environment
+    """Starts the database and the accounting, then adds cluster, accounts and users. slurmctld starts after all of them."""
+    environment = cluster.ctx.environment
     written = [
         _file(DBD_CONF, small_confs.slurmdbd_conf(), "slurm", 0o600),
-        _file(_unit(layout.DATABASE_UNIT), units.database_unit(mark)),
-        _file(_unit(layout.ACCOUNTING_UNIT), units.accounting_unit(mark)),
+        _file(_unit(layout.DATABASE_UNIT), units.database_unit(environment)),
+        _file(_unit(layout.ACCOUNTING_UNIT), units.accounting_unit(environment)),
     ]
     database = {"folder": layout.DATABASE, "socket": layout.DATABASE_SOCKET}
     accounting = {"name": layout.ACCOUNTING_UNIT, "files": [DBD_CONF, _unit(layout.ACCOUNTING_UNIT)]}
     people = [{"name": one.name, "account": one.account} for one in cluster.inputs.users]
-    told = {"cluster": cluster.inputs.cluster_name, "accounts": list(cluster.inputs.accounts), "users": people}
-    told |= {"projects": [one.account for one in cluster.projects], "ours": PREFIX}
-    await ask_in_turn(
+    accounts = {"cluster": cluster.inputs.cluster_name, "accounts": list(cluster.inputs.accounts), "users": people}
+    accounts |= {"projects": [one.account for one in cluster.projects], "ours": PREFIX}
+    await run_programs(
         host,
         ("apply", {"files": written}),
         ("database", {"phase": "files", **database}),
-        run_units(munge_run(), {"name": layout.DATABASE_UNIT, "files": [_unit(layout.DATABASE_UNIT)]}),
+        units_request(munge_unit_spec(), {"name": layout.DATABASE_UNIT, "files": [_unit(layout.DATABASE_UNIT)]}),
         ("database", {"phase": "content", **database}),
-        run_units(accounting | {"listens": layout.ACCOUNTING_PORT}),
-        ("accounts", told),
+        units_request(accounting | {"listens": layout.ACCOUNTING_PORT}),
+        ("accounts", accounts),
     )
 
 
-async def bring_up(cluster: Cluster, host: Host, afresh: bool = False) -> None:
-    mark, accounting = cluster.ctx.environment, cluster.inputs.accounting
+async def bring_up(cluster: Cluster, host: Host, restart: bool = False) -> None:
+    environment, accounting = cluster.ctx.environment, cluster.inputs.accounting
     status = files("gpuaas_slurm.hostside").joinpath("programs", "status.py").read_text()
     folders = [{"path": layout.STATE, "owner": "slurm", "mode": 0o700}]
     written = [
-        _file(_unit(layout.CONTROLLER_UNIT), units.controller_unit(mark, accounting)),
+        _file(_unit(layout.CONTROLLER_UNIT), units.controller_unit(environment, accounting)),
         _file(layout.STATUS_PROGRAM, status, mode=0o755),
         _file(layout.STATUS_KEY, cluster.status_key, "slurm", 0o400),
         _file(_unit(layout.STATUS_SOCKET), units.status_socket()),
-        _file(_unit(layout.STATUS_UNIT), units.status_unit(mark, accounting)),
+        _file(_unit(layout.STATUS_UNIT), units.status_unit(environment, accounting)),
     ]
-    needed = [SLURM_CONF, f"{layout.ETC}/cgroup.conf", layout.MUNGE_KEY, _unit(layout.CONTROLLER_UNIT)]
+    inputs = [SLURM_CONF, f"{layout.ETC}/cgroup.conf", layout.MUNGE_KEY, _unit(layout.CONTROLLER_UNIT)]
     run = [
-        {"name": layout.CONTROLLER_UNIT, "files": needed, "listens": layout.CONTROLLER_PORT},
+        {"name": layout.CONTROLLER_UNIT, "files": inputs, "listens": layout.CONTROLLER_PORT},
         {"name": layout.STATUS_SOCKET, "files": [_unit(layout.STATUS_SOCKET)], "listens": layout.STATUS_PORT},
     ]
-    await ask_in_turn(
+    await run_programs(
         host,
         ("apply", {"folders": folders, "files": written}),
-        run_units(munge_run()),
-        ("first_state", {"state": layout.STATE}),
-        run_units(*({**one, "afresh": afresh} for one in run)),
+        units_request(munge_unit_spec()),
+        ("initial_state", {"state": layout.STATE}),
+        units_request(*({**one, "restart": restart} for one in run)),
     )
 
 

@@ -1,4 +1,4 @@
-"""What a person answered when launching, as types. The manifest's schema has been checked by the platform already."""
+"""The inputs of an instance, as types. The platform has already checked them against the manifest's schema."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class Partition:
 
 @dataclass(frozen=True, slots=True)
 class LoginUser:
-    """The same number on every host: jobs run by number."""
+    """A login user. It has the same uid on every host, because Slurm runs jobs by uid."""
 
     name: str
     uid: int
@@ -28,7 +28,7 @@ class LoginUser:
 @dataclass(frozen=True, slots=True)
 class Inputs:
     cluster_name: str
-    mode: str | None  # single-node, split or multi-node; None: whatever the placement makes of it
+    mode: str | None  # single-node, split or multi-node; None: any mode that the placement results in
     partitions: tuple[Partition, ...]
     users: tuple[LoginUser, ...]
     accounting: bool
@@ -55,7 +55,7 @@ class Inputs:
 
 
 def _partitions(entries: list[Mapping[str, object]]) -> tuple[Partition, ...]:
-    """Exactly one is the default: the one that says so, or the first."""
+    """Exactly one partition is the default: the one marked so, or the first."""
     names = _unique("partition", entries)
     chosen = next((str(one["name"]) for one in entries if one.get("default")), names[0])
     return tuple(
@@ -67,16 +67,16 @@ def _users(entries: list[Mapping[str, object]]) -> tuple[LoginUser, ...]:
     _unique("user", entries)
     return tuple(
         LoginUser(
-            str(one["name"]), _number(one.get("uid"), FIRST_UID + place), str(one.get("account", DEFAULT_ACCOUNT))
+            str(one["name"]), _number(one.get("uid"), FIRST_UID + index), str(one.get("account", DEFAULT_ACCOUNT))
         )
-        for place, one in enumerate(entries)
+        for index, one in enumerate(entries)
     )
 
 
 def _unique(what: str, entries: list[Mapping[str, object]]) -> list[str]:
     names = [str(one["name"]) for one in entries]
     if len(set(names)) != len(names):
-        raise Failed("inputs_contradict", f"A {what} is named twice.", next_step="Launch it with other inputs.")
+        raise Failed("inputs_contradict", f"A {what} is named twice.", next_step="Deploy it with other inputs.")
     return names
 
 

@@ -1,13 +1,13 @@
-"""Where everything of a cluster is on a host: nothing is anywhere else, so that all of it can be taken away.
+"""All paths, ports and units of a cluster on a host. Nothing is anywhere else, so a teardown can remove all of it.
 
-The daemons run under units of our own, beside what the packages bring: those are never started, and a host that already
-has Slurm's packages keeps them as they were.
+The daemons run under the app's own units. The units of the packages are never started, and a host that already has
+Slurm's packages keeps them as they were.
 """
 
 FOLDER = "/var/lib/gpuaas-slurm"
-ETC = "/etc/slurm"  # where Slurm's commands look by themselves
+ETC = "/etc/slurm"  # the default of Slurm's commands
 LOGS = "/var/log/gpuaas-slurm"
-SPOOL = "/var/spool/slurmd"  # the compiled-in place: before it has read its file, slurmd writes there
+SPOOL = "/var/spool/slurmd"  # the compiled-in path: slurmd writes there before it has read its configuration
 STATE = f"{FOLDER}/controller"
 DATABASE = f"{FOLDER}/database"
 MUNGE = f"{FOLDER}/munge"
@@ -17,7 +17,7 @@ PACKAGES = f"{FOLDER}/packages"
 STATUS_PROGRAM = f"{FOLDER}/bin/status"
 STATUS_KEY = f"{FOLDER}/status-key"
 UNIT_FILES = "/etc/systemd/system"
-STAMPS = "/run/gpuaas-slurm-stamps"  # what each running daemon was started with
+STAMPS = "/run/gpuaas-slurm-stamps"  # the fingerprint of the files with which each daemon was started
 
 MUNGE_SOCKET = "/run/gpuaas-slurm/munge.socket"
 DATABASE_SOCKET = "/run/gpuaas-slurm-database/socket"
@@ -31,22 +31,22 @@ CONTROLLER_UNIT = "gpuaas-slurm-controller.service"
 WORKER_UNIT = "gpuaas-slurm-worker.service"
 STATUS_SOCKET = "gpuaas-slurm-status.socket"
 STATUS_UNIT = "gpuaas-slurm-status@.service"
-# In the order in which they end: who depends on another goes first.
+# In the order in which they are stopped: dependent units first.
 UNITS = (STATUS_SOCKET, WORKER_UNIT, CONTROLLER_UNIT, ACCOUNTING_UNIT, DATABASE_UNIT, MUNGE_UNIT)
 UNIT_PATHS = tuple(f"{UNIT_FILES}/{name}" for name in (*UNITS, STATUS_UNIT))
 
-# The packages' own units stay asleep while the cluster lives, also over a reboot.
+# The packages' own units are masked while the cluster exists, also after a reboot.
 PACKAGED_UNITS = ("slurmctld.service", "slurmd.service", "slurmdbd.service")
-ASLEEP = tuple(f"{UNIT_FILES}/{name}" for name in (*PACKAGED_UNITS, "munge.service"))
+MASKED_UNITS = tuple(f"{UNIT_FILES}/{name}" for name in (*PACKAGED_UNITS, "munge.service"))
 PROCESSES = ("slurmctld", "slurmd", "slurmstepd", "slurmdbd")
 HOSTS_MARK = "# gpuaas-slurm"
 CONFIG = ("slurm.conf", "cgroup.conf", "gres.conf", "slurmdbd.conf")
 CONFIG_PATHS = tuple(f"{ETC}/{name}" for name in CONFIG)
-# What packages leave when they are purged, where they came with the cluster.
+# What is left of packages after a purge, if the app installed them.
 PACKAGE_PATHS = ("/etc/munge", "/etc/slurm", "/var/lib/munge", "/var/lib/slurm", "/var/log/munge", "/var/log/slurm")
 PACKAGE_USERS = ("slurm", "munge")
 
 
 def node_name(ordinal: int) -> str:
-    """A worker's name in the cluster. Hosts of different projects may well have the same name; members never do."""
+    """A worker's name in the cluster. Host names may repeat across projects; ordinals of members do not."""
     return f"w{ordinal}"

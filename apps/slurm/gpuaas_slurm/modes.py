@@ -1,4 +1,4 @@
-"""The three forms that a cluster has, and what may be asked of it in each. Pure."""
+"""The three modes of a cluster, and the operations that are closed in each. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -9,20 +9,20 @@ SINGLE, SPLIT, MULTI = "single-node", "split", "multi-node"
 MEANINGS = {
     SINGLE: "The controller and its one worker share the only allocation.",
     SPLIT: "The controller has its allocation to itself; workers are on others.",
-    MULTI: "The controller's allocation works too, together with workers on others.",
+    MULTI: "The controller's allocation also has a worker; other workers are on other allocations.",
 }
-# In every form: without its controller there is no cluster.
+# Closed in every mode.
 CONTROLLER_STAYS = tuple(
     ClosedOperation(kind, f"The controller cannot be {done}: without it there is no cluster.", step, "controller")
     for kind, done, step in (
         ("drain", "drained", "Drain its workers."),
         ("remove", "removed", "Decommission the cluster, or recover the controller."),
-        ("replace", "replaced", "Launch another cluster and decommission this one, or recover the controller."),
+        ("replace", "replaced", "Deploy another cluster and decommission this one, or recover the controller."),
     )
 )
 LAST_WORKER = ClosedOperation(
     "remove",
-    "It is the only worker, and a cluster that runs nothing is no cluster.",
+    "It is the only worker. A cluster needs at least one.",
     "Add or replace a worker first, or decommission the cluster.",
     "worker",
 )
@@ -34,16 +34,16 @@ ON_THE_CONTROLLER = ClosedOperation(
 )
 FIXED = ClosedOperation(
     "add",
-    "The cluster was launched to be single-node.",
-    "Launch another one without mode=single-node, and decommission this one.",
+    "The cluster was deployed with mode=single-node.",
+    "Deploy another cluster without mode=single-node, and decommission this one.",
     "worker",
 )
-Place = tuple[str, str | None]  # a component, and the allocation that a member of it is on
+Placement = tuple[str, str | None]  # a component, and the allocation that a member of it is on
 
 
-def mode_of(places: Iterable[Place]) -> str:
-    """By where the members are, and not by what somebody says."""
-    where = [(component, place) for component, place in places if place is not None]
+def mode_of(placements: Iterable[Placement]) -> str:
+    """The mode that results from where the members are."""
+    where = [(component, place) for component, place in placements if place is not None]
     controllers = {place for component, place in where if component == "controller"}
     workers = {place for component, place in where if component == "worker"}
     if not workers & controllers:
@@ -51,10 +51,10 @@ def mode_of(places: Iterable[Place]) -> str:
     return SINGLE if workers <= controllers else MULTI
 
 
-def described(places: Sequence[Place], wanted: str | None) -> Mode:
-    """The form, with what is closed in it: also because the cluster was launched for this form alone."""
-    name, closed = mode_of(places), [*CONTROLLER_STAYS]
-    if sum(component == "worker" for component, _ in places) < 2:
+def describe_mode(placements: Sequence[Placement], wanted: str | None) -> Mode:
+    """The mode with the operations that are closed in it, including those that the `mode` input closes."""
+    name, closed = mode_of(placements), [*CONTROLLER_STAYS]
+    if sum(component == "worker" for component, _ in placements) < 2:
         closed.append(LAST_WORKER)
     if name == SINGLE:
         closed.append(ON_THE_CONTROLLER)
@@ -64,31 +64,33 @@ def described(places: Sequence[Place], wanted: str | None) -> Mode:
 
 
 def require_mode(wanted: str | None, name: str) -> None:
-    """Who launched it for one form is told when the placement makes another of it."""
+    """Fails when the placement results in another mode than the one requested."""
     if wanted not in (None, name):
         raise Failed(
             "mode_mismatch",
-            f"The placement is {name} and the cluster was asked to be {wanted}.",
-            next_step=f"{MEANINGS[str(wanted)]} Place the members so, or leave the mode open.",
+            f"The placement results in the mode {name}, but {wanted} was requested.",
+            next_step=f"{MEANINGS[str(wanted)]} Place the members accordingly, or leave out the mode.",
         )
 
 
-def at_work(members: Sequence[ControllerMember], without: Sequence[ControllerMember] = ()) -> list[Place]:
-    """Of an operation: where its cluster's members are, when those that leave have left."""
+def placements_of(members: Sequence[ControllerMember], without: Sequence[ControllerMember] = ()) -> list[Placement]:
+    """Where the members of an operation's cluster are, without those that leave."""
     gone = {one.id for one in without}
-    staying = [one for one in members if one.id not in gone and one.status != "removing"]
-    return [(one.component_key, None if one.allocation is None else one.allocation.id) for one in staying]
+    remaining = [one for one in members if one.id not in gone and one.status != "removing"]
+    return [(one.component_key, None if one.allocation is None else one.allocation.id) for one in remaining]
 
 
 def require_worker(members: Sequence[ControllerMember], without: Sequence[ControllerMember]) -> None:
-    """All at once they could be asked away, each as one of several. One whose machine is gone may always go."""
-    staying = [component for component, _ in at_work(members, without)]
-    if "worker" not in staying and not any(one.host_gone for one in without):
+    """Fails when no worker would remain: parallel removals could each count on the others. A member without a host may go."""
+    remaining = [component for component, _ in placements_of(members, without)]
+    if "worker" not in remaining and not any(one.host_gone for one in without):
         raise Failed("last_worker", LAST_WORKER.message, next_step=LAST_WORKER.next_step)
 
 
-def at_rest(members: Sequence[InstanceMember], inputs: Mapping[str, object]) -> Mode:
-    """Of a look at a cluster: several that left at once may each have seen the others still there."""
+def mode_of_instance(members: Sequence[InstanceMember], inputs: Mapping[str, object]) -> Mode:
+    """The current mode, for the health check: parallel removals may each have reported a mode that counts the others."""
     wanted = inputs.get("mode")
-    places = [(one.component_key, one.allocation_id) for one in members if one.status not in ("removing", "removed")]
-    return described(places, None if wanted is None else str(wanted))
+    placements = [
+        (one.component_key, one.allocation_id) for one in members if one.status not in ("removing", "removed")
+    ]
+    return describe_mode(placements, None if wanted is None else str(wanted))

@@ -1,4 +1,4 @@
-"""Slurm's packages on a host: from the artifact that the version names by digest, or from the host's own sources."""
+"""Installs Slurm's packages: from the artifact of the app version, or from the host's apt sources."""
 
 import asyncio
 import base64
@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from gpuaas_sdk.controller import Context, Host
 from gpuaas_slurm import layout
-from gpuaas_slurm.facts import Facts, facts_in
-from gpuaas_slurm.hostside import Told, ask, ask_in_turn
+from gpuaas_slurm.facts import Facts, parse_facts
+from gpuaas_slurm.hostside import ProgramInput, run_program, run_programs
 
 BUNDLE = f"{layout.PACKAGES}/bundle.tar"
 WORKER = ("munge", "slurmd", "slurm-client", "libpmix2")
@@ -16,35 +16,35 @@ ACCOUNTING = ("slurmdbd", "mariadb-server-core", "mariadb-client-core")
 INSTALL_SECONDS = 600.0
 
 
-def wanted(controller: bool, accounting: bool) -> tuple[str, ...]:
+def required_packages(controller: bool, accounting: bool) -> tuple[str, ...]:
     return (*(CONTROLLER if controller else WORKER), *(ACCOUNTING if controller and accounting else ()))
 
 
 @dataclass
 class Packages:
-    """Of one operation: the artifact is fetched once, when the first host asks for it, and for nobody when none does."""
+    """The packages of one operation. The artifact is fetched once, and only if a host needs it."""
 
     ctx: Context
     source: str  # artifact or host
     _bytes: bytes | None = None
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def install(self, host: Host, names: tuple[str, ...], first: Told) -> Facts | None:
-        """`first` is applied to the host before any package is. What the host is then, where nothing had to be brought."""
-        told = {
+    async def install(self, host: Host, names: tuple[str, ...], first: ProgramInput) -> Facts | None:
+        """Installs the packages after applying `first`. Returns the facts of the host if nothing had to be installed."""
+        request = {
             "folder": layout.PACKAGES,
             "mode": self.source,
             "digest": self.ctx.version.digest,
             "wanted": list(names),
             "bundle": None,
         }
-        _, answer, facts = await ask_in_turn(
-            host, ("apply", first), ("packages", told), ("facts", {"versions": False}), timeout=INSTALL_SECONDS
+        _, answer, facts = await run_programs(
+            host, ("apply", first), ("packages", request), ("facts", {"versions": False}), timeout=INSTALL_SECONDS
         )
         if not answer["needed"]:
-            return facts_in(facts)
+            return parse_facts(facts)
         await self._send(host)
-        await ask(host, "packages", {**told, "bundle": BUNDLE}, INSTALL_SECONDS)
+        await run_program(host, "packages", {**request, "bundle": BUNDLE}, INSTALL_SECONDS)
         return None
 
     async def _send(self, host: Host) -> None:

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 OWNERS = "project_accounts"  # in the runtime
-PREFIX = "project-"  # of accounts that are ours to open and to close; people's own go by the inputs
+PREFIX = "project-"  # of accounts that the app manages; other accounts come from the inputs
 
 
-class Served(Protocol):
+class ServedProject(Protocol):
     @property
     def project_id(self) -> str: ...
     @property
@@ -25,14 +25,14 @@ class ProjectAccount:
     home: bool
 
 
-def accounts_of(projects: Iterable[Served]) -> tuple[ProjectAccount, ...]:
-    """A project's slug never changes, and with it the account's name."""
+def accounts_of(projects: Iterable[ServedProject]) -> tuple[ProjectAccount, ...]:
+    """The account of each project. Its name is stable, because a project's slug never changes."""
     return tuple(ProjectAccount(one.project_id, one.slug, f"{PREFIX}{one.slug}", one.home) for one in projects)
 
 
 def owners_of(projects: Sequence[ProjectAccount], runtime: Mapping[str, object] | None) -> dict[str, str]:
-    """Which project an account is, also of those that the cluster has served once: their last jobs may end later. What
-    was known before is in the runtime.
+    """The project of each account, including projects that the cluster no longer serves: their last jobs may end later.
+    The runtime has those.
     """
     before = (runtime or {}).get(OWNERS)
     known = {str(name): str(owner) for name, owner in before.items()} if isinstance(before, Mapping) else {}
@@ -40,7 +40,7 @@ def owners_of(projects: Sequence[ProjectAccount], runtime: Mapping[str, object] 
 
 
 def project_of(account: str, owners: Mapping[str, str], home: str) -> str:
-    """Whom a job was for, by the account that it ran under: accounts that the cluster's own people named are its own
-    project's.
+    """The project that a job is attributed to, by its account. Accounts from the inputs belong to the cluster's own
+    project.
     """
     return owners.get(account, home)

@@ -1,4 +1,4 @@
-"""What is asked of a running cluster, by Slurm's own commands on its controller's host."""
+"""Controls a running cluster with Slurm's commands on the head node."""
 
 import asyncio
 import json
@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpuaas_sdk.controller import Failed, Host
-from gpuaas_slurm.hostside import ask
+from gpuaas_slurm.hostside import run_program
 
-LONGEST = 30.0
-QUEUE = "%A|%T|%n|%D|%b|%o"
+COMMAND_SECONDS = 30.0
+QUEUE_FORMAT = "%A|%T|%n|%D|%b|%o"
 _GPUS = re.compile(r"\bgpu(?::[a-z][a-z0-9_]*)?[:=](\d+)")
 _HOSTS = re.compile(r"([^\[\],]+)(?:\[([^\]]*)\])?")
 
@@ -33,37 +33,39 @@ class Node:
 class Job:
     number: str
     state: str
-    only_on: frozenset[str]  # nodes that it asked for by name
+    only_on: frozenset[str]  # nodes that it requests by name
     batch: bool
-    nodes: int = 1  # how many it needs at once
-    gpus: int = 0  # that each of them must have
+    nodes: int = 1  # how many it needs
+    gpus: int = 0  # on each of them
 
 
-def node_of(document: dict[str, object]) -> Node:
+def parse_node(document: dict[str, object]) -> Node:
     flags = document.get("state_flags")
     return Node(
         name=str(document.get("name", "")),
         state=str(document.get("state", "")).lower(),
         flags=frozenset(str(one) for one in flags) if isinstance(flags, list) else frozenset(),
         reason=str(document.get("reason") or ""),
-        gpus=gpus_in(str(document.get("gres") or "")),
+        gpus=count_gpus(str(document.get("gres") or "")),
     )
 
 
-def job_of(line: str) -> Job:
-    """Of QUEUE. What has no command can not be queued again: an interactive one has lost its person."""
+def parse_job(line: str) -> Job:
+    """Parses a line of QUEUE_FORMAT. A job without a command is interactive and cannot be requeued."""
     number, state, wanted, nodes, gres, command = line.split("|", 5)
     least = re.match(r"\d+", nodes)
-    return Job(number, state, expanded(wanted), bool(command.strip()), int(least[0]) if least else 1, gpus_in(gres))
+    return Job(
+        number, state, expand_hostlist(wanted), bool(command.strip()), int(least[0]) if least else 1, count_gpus(gres)
+    )
 
 
-def gpus_in(gres: str) -> int:
-    """`gpu:h100:8` of a node, `gres:gpu:2` of a job."""
+def count_gpus(gres: str) -> int:
+    """Reads `gpu:h100:8` of a node and `gres:gpu:2` of a job."""
     return sum(int(found) for found in _GPUS.findall(gres))
 
 
-def expanded(hostlist: str) -> frozenset[str]:
-    """The names that a list of Slurm's stands for: `w[1-3,7],w12` is five of them."""
+def expand_hostlist(hostlist: str) -> frozenset[str]:
+    """The names in a host list of Slurm: `w[1-3,7],w12` has five."""
     names: set[str] = set()
     for stem, ranges in _HOSTS.findall(hostlist):
         if not ranges:
@@ -78,29 +80,31 @@ class Scheduler:
     def __init__(self, host: Host) -> None:
         self._host = host
 
-    async def answers(self) -> bool:
-        return " is UP" in (await self._host.sudo(["scontrol", "ping"], check=False, timeout=LONGEST)).out
+    async def is_up(self) -> bool:
+        return " is UP" in (await self._host.sudo(["scontrol", "ping"], check=False, timeout=COMMAND_SECONDS)).out
 
     async def nodes(self) -> dict[str, Node]:
-        shown = await self._host.sudo(["sinfo", "--json"], timeout=LONGEST)
+        shown = await self._host.sudo(["sinfo", "--json"], timeout=COMMAND_SECONDS)
         listed = json.loads(shown.out).get("nodes", [])
-        return {one.name: one for one in (node_of(entry) for entry in listed)}
+        return {one.name: one for one in (parse_node(entry) for entry in listed)}
 
     async def jobs(self, states: str, node: str | None = None) -> list[Job]:
         where = [] if node is None else ["-w", node]
-        shown = await self._host.sudo(["squeue", "-h", "-t", states, *where, "-o", QUEUE], timeout=LONGEST)
-        return [job_of(line) for line in shown.out.splitlines() if line.strip()]
+        shown = await self._host.sudo(
+            ["squeue", "-h", "-t", states, *where, "-o", QUEUE_FORMAT], timeout=COMMAND_SECONDS
+        )
+        return [parse_job(line) for line in shown.out.splitlines() if line.strip()]
 
-    async def left_on(self, node: str, seconds: float) -> str:
-        """What still runs on it, in words, after so long at the most; empty as soon as nothing does."""
-        told = {"node": node, "seconds": seconds}
-        return str((await ask(self._host, "quiet", told, timeout=seconds + LONGEST))["left"])
+    async def wait_until_idle(self, node: str, seconds: float) -> str:
+        """Waits until no job runs on the node, at most so many seconds. Returns what still runs, or an empty text."""
+        request = {"node": node, "seconds": seconds}
+        return str((await run_program(self._host, "wait_idle", request, timeout=seconds + COMMAND_SECONDS))["left"])
 
     async def drain(self, node: str, reason: str) -> None:
         await self._update(node, "state=drain", f"reason={reason}")
 
-    async def forget(self, node: str) -> None:
-        """A node that is not there is forgotten already. One that still ends its jobs refuses for a moment."""
+    async def delete_node(self, node: str) -> None:
+        """Deletes a node if it exists. Slurm refuses for a moment while jobs on it are still ending."""
         for _ in range(100):
             if node not in await self.nodes():
                 return
@@ -109,13 +113,13 @@ class Scheduler:
                 return
             await asyncio.sleep(0.2)
         why = f"{node} cannot be deleted: {done.err.strip()[-200:]}"
-        raise Failed("node_busy", why, next_step="Look at the jobs on it, then ask again.", retryable=True)
+        raise Failed("node_busy", why, next_step="Check the jobs on it, then try again.", retryable=True)
 
     async def requeue(self, jobs: Sequence[Job]) -> None:
-        """Batch jobs begin again elsewhere; what cannot be queued again ends."""
-        again = [job.number for job in jobs if job.batch]
-        if again:
-            await self._host.sudo(["scontrol", "requeue", ",".join(again)], check=False)
+        """Requeues batch jobs and cancels jobs that cannot be requeued."""
+        batch = [job.number for job in jobs if job.batch]
+        if batch:
+            await self._host.sudo(["scontrol", "requeue", ",".join(batch)], check=False)
         await self.cancel([job for job in jobs if not job.batch])
 
     async def cancel(self, jobs: Sequence[Job]) -> None:
@@ -123,10 +127,7 @@ class Scheduler:
             await self._host.sudo(["scancel", "--full", *(job.number for job in jobs)], check=False)
 
     async def cancel_all(self) -> list[str]:
-        """Every job of everybody, and until they are gone: steps first get a moment to end by themselves.
-
-        Those that did not: whoever asks takes their hosts away from under them, and should say so.
-        """
+        """Cancels all jobs of all users and waits for their end. Returns the jobs that did not end in time."""
         left: list[str] = []
         for _ in range(60):
             shown = await self._host.sudo(["squeue", "-h", "-o", "%A"], check=False)
@@ -137,7 +138,7 @@ class Scheduler:
             await asyncio.sleep(0.25)
         return left
 
-    async def partition_state(self, names: Sequence[str], state: str) -> None:
+    async def set_partition_state(self, names: Sequence[str], state: str) -> None:
         for name in names:
             await self._host.sudo(["scontrol", "update", f"partitionname={name}", f"state={state}"], check=False)
 

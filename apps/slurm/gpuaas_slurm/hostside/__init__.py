@@ -1,8 +1,8 @@
-"""Small programs that run on the hosts, as root, with the host's own Python and nothing but its standard library.
+"""Small programs that run on the hosts as root, with the host's Python and only its standard library.
 
-Each reads one JSON document and writes one; each looks first and may be repeated. What they are told never becomes a
-shell's text, and secrets come by the input, so that no list of processes shows them. One interpreter on a host runs all of
-an operation, and they import what is seldom needed where it is needed: on sixteen hosts at once that is what counts.
+Each reads one JSON document and writes one. Each checks the state first and is repeatable. Input never becomes shell text,
+and secrets are passed as input, so that no process list shows them. One interpreter on a host runs all programs of an
+operation, and programs import rarely needed modules only where they use them: that makes sixteen hosts at a time fast.
 """
 
 import json
@@ -14,25 +14,26 @@ from gpuaas_sdk.controller import Failed, Host
 
 PYTHON = "/usr/bin/python3"
 SECONDS = 120.0
-Told = Mapping[str, object]
+ProgramInput = Mapping[str, object]
 
 
-async def ask(host: Host, program: str, told: Told, timeout: float = SECONDS) -> dict[str, object]:
-    """Run a program of this folder; its answer. What it says on failing has no secret in it."""
-    [answer] = await ask_in_turn(host, (program, told), timeout=timeout)
+async def run_program(host: Host, program: str, value: ProgramInput, timeout: float = SECONDS) -> dict[str, object]:
+    """Runs a program of this folder on the host and returns its answer. Its error text never has a secret in it."""
+    [answer] = await run_programs(host, (program, value), timeout=timeout)
     return answer
 
 
-async def ask_in_turn(host: Host, *asked: tuple[str, Told], timeout: float = SECONDS) -> list[dict[str, object]]:
-    """Several programs, one after the other, by one question: each way to a host costs more than most of them do."""
-    given = [{"name": program, "text": _text(program), "told": told} for program, told in asked]
-    said = json.loads(
-        await host.request([PYTHON, "-I", "-S", "-c", _text("in_turn")], json.dumps(given), timeout=timeout)
-    )
-    answers: list[dict[str, object]] = said["answers"]
-    if said["failed"] is not None:
-        program = asked[len(answers)][0]
-        raise Failed(f"{program}_failed", f"{program} on {host.address}: {said['failed'][-300:]}", retryable=True)
+async def run_programs(
+    host: Host, *calls: tuple[str, ProgramInput], timeout: float = SECONDS
+) -> list[dict[str, object]]:
+    """Runs several programs one after the other with one request: a round trip costs more than most programs."""
+    request = [{"name": program, "text": _text(program), "input": value} for program, value in calls]
+    command = [PYTHON, "-I", "-S", "-c", _text("run_programs")]
+    reply = json.loads(await host.request(command, json.dumps(request), timeout=timeout))
+    answers: list[dict[str, object]] = reply["answers"]
+    if reply["failed"] is not None:
+        program = calls[len(answers)][0]
+        raise Failed(f"{program}_failed", f"{program} on {host.address}: {reply['failed'][-300:]}", retryable=True)
     return answers
 
 

@@ -1,9 +1,9 @@
-"""Cluster, accounts and users in the accounting, before slurmctld looks there: in this order nobody is an invalid account.
+"""Adds cluster, accounts and users to the accounting. It runs before slurmctld starts, so that no account is ever invalid.
 
 {"cluster", "accounts": [name], "users": [{"name", "account"}], "projects": [name], "ours": prefix}
 
-`projects` are accounts that every user may run under. One of `ours` that is not among them any more is closed: it takes no
-new jobs, and those that it has go on to their end.
+Every user may run jobs under the accounts of `projects`. An account with the prefix `ours` that is no longer in `projects` is
+closed: it accepts no new jobs, and its running jobs continue.
 """
 
 import json
@@ -29,18 +29,18 @@ def limit(account, jobs):
     added.append(" ".join(words))
 
 
-told = json.load(sys.stdin)
+request = json.load(sys.stdin)
 added = []
-cluster = told["cluster"]
+cluster = request["cluster"]
 if cluster not in sacctmgr("-n", "-P", "show", "cluster", "format=cluster"):
     add("cluster", cluster)
 shown = sacctmgr("-n", "-P", "show", "assoc", f"cluster={cluster}", "format=account,user,grpsubmit")
 limits = {tuple(line.split("|")[:2]): line.split("|")[2] for line in shown}
 known = [list(pair) for pair in limits]
-for account in told["accounts"]:
+for account in request["accounts"]:
     if [account, ""] not in known:
         add("account", account, f"cluster={cluster}")
-for user in told["users"]:
+for user in request["users"]:
     if [user["account"], user["name"]] not in known:
         add(
             "user",
@@ -49,16 +49,16 @@ for user in told["users"]:
             f"defaultaccount={user['account']}",
             f"cluster={cluster}",
         )
-for account in told["projects"]:
+for account in request["projects"]:
     if [account, ""] not in known:
         add("account", account, f"cluster={cluster}")
     elif limits[account, ""] == "0":
         limit(account, "-1")
-    missing = [user["name"] for user in told["users"] if [account, user["name"]] not in known]
+    missing = [user["name"] for user in request["users"] if [account, user["name"]] not in known]
     if missing:
         add("user", ",".join(missing), f"account={account}", f"cluster={cluster}")
 for (account, user), jobs in limits.items():
-    ours = not user and account.startswith(told["ours"])
-    if ours and account not in told["projects"] and jobs != "0":
+    ours = not user and account.startswith(request["ours"])
+    if ours and account not in request["projects"] and jobs != "0":
         limit(account, "0")
 json.dump({"added": added}, sys.stdout)

@@ -1,9 +1,9 @@
-"""Makes files, folders, links and accounts what they should be; says what was not yet so.
+"""Brings files, folders, links and accounts to the wanted state, and lists what it changed.
 
 {"users": [{"name", "uid", "home"}], "folders": [{"path", "owner", "mode"}],
  "files": [{"path", "text" | "base64", "owner", "mode"}], "links": [{"path", "target"}], "absent": [path]}
 
-A link whose path has a `*` is made in each such folder that holds its target: libraries lie in a folder of the machine's kind.
+A link whose path has a `*` is made in each matching folder that has its target: library folders depend on the architecture.
 """
 
 import base64
@@ -29,11 +29,11 @@ def user(one):
         found = None
     if found is not None:
         if found.pw_uid != one["uid"]:
-            sys.exit(f"the account {one['name']} is there with another number, {found.pw_uid}")
+            sys.exit(f"the account {one['name']} exists with another uid, {found.pw_uid}")
         return
     try:
         taken = pwd.getpwuid(one["uid"]).pw_name
-        sys.exit(f"the number {one['uid']} belongs to the account {taken}")
+        sys.exit(f"the uid {one['uid']} belongs to the account {taken}")
     except KeyError:
         pass
     number, home = str(one["uid"]), one["home"]
@@ -44,7 +44,7 @@ def user(one):
     changed.append(f"account {one['name']}")
 
 
-def belongs(path, owner, mode):
+def set_owner(path, owner, mode):
     here, wanted = os.lstat(path), ids(owner)
     if (here.st_uid, here.st_gid) != wanted:
         os.chown(path, *wanted)
@@ -58,32 +58,32 @@ def folder(one):
     if not os.path.isdir(one["path"]):
         os.makedirs(one["path"], mode=0o755)
         changed.append(one["path"])
-    belongs(one["path"], one["owner"], one["mode"])
+    set_owner(one["path"], one["owner"], one["mode"])
 
 
 def file(one):
     path = one["path"]
     content = base64.b64decode(one["base64"]) if "base64" in one else one["text"].encode()
     try:
-        with open(path, "rb") as there:
-            same = there.read() == content and not os.path.islink(path)
+        with open(path, "rb") as existing:
+            same = existing.read() == content and not os.path.islink(path)
     except FileNotFoundError:
         same = False
     if same:
-        belongs(path, one["owner"], one["mode"])
+        set_owner(path, one["owner"], one["mode"])
         return
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    # Beside it, for few eyes until it has its owner: whoever reads the path reads all of the old or all of the new.
-    beside = os.path.join(os.path.dirname(path), f".gpuaas-{os.urandom(4).hex()}")
-    with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as new:
+    # Written to a temporary file that only root can read, then renamed: readers see the old file or the new one.
+    temporary = os.path.join(os.path.dirname(path), f".gpuaas-{os.urandom(4).hex()}")
+    with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as new:
         new.write(content)
-    os.chown(beside, *ids(one["owner"]))
-    os.chmod(beside, one["mode"])
-    os.replace(beside, path)
+    os.chown(temporary, *ids(one["owner"]))
+    os.chmod(temporary, one["mode"])
+    os.replace(temporary, path)
     changed.append(path)
 
 
-def places(one):
+def find_paths(one):
     folder, name = os.path.split(one["path"])
     if "*" not in folder:
         return [one["path"]]
@@ -91,7 +91,7 @@ def places(one):
 
 
 def links(one):
-    for path in places(one):
+    for path in find_paths(one):
         link({**one, "path": path})
 
 
@@ -106,11 +106,11 @@ def link(one):
     changed.append(one["path"])
 
 
-told = json.load(sys.stdin)
+request = json.load(sys.stdin)
 for kind, make in (("users", user), ("folders", folder), ("files", file), ("links", links)):
-    for entry in told.get(kind, ()):
+    for entry in request.get(kind, ()):
         make(entry)
-for path in told.get("absent", ()):
+for path in request.get("absent", ()):
     if os.path.lexists(path):
         os.unlink(path)
         changed.append(path)

@@ -1,4 +1,4 @@
-"""Takes the cluster off this host: accounts, packages that came with it, files. Nothing of it runs any more by now.
+"""Removes the cluster from this host: accounts, packages that it installed, files. Its daemons are already stopped.
 
 {"folder", "users": [name], "paths": [path], "links": [path], "keep_packages": bool,
  "package_paths": [path], "package_users": [name]}
@@ -24,7 +24,7 @@ def account(name):
 
 
 def end_processes(uid):
-    """A person's shell or a job that got away from its step."""
+    """Ends all processes of a user: a shell, or a job process that escaped from its step."""
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline:
         mine = []
@@ -77,32 +77,32 @@ def purge(packages):
         sys.exit(f"apt-get purge: {done.stderr.strip()[-240:]}")
 
 
-def owned(path):
+def belongs_to_package(path):
     return subprocess.run(["dpkg-query", "-S", path], capture_output=True, check=False).returncode == 0
 
 
-told = json.load(sys.stdin)
-note = os.path.join(told["folder"], "packages", "brought.json")
+request = json.load(sys.stdin)
+note = os.path.join(request["folder"], "packages", "brought.json")
 try:
-    with open(note) as there:
-        brought = json.load(there)
+    with open(note) as file:
+        brought = json.load(file)
 except FileNotFoundError:
     brought = {"packages": [], "accounts": []}
-for name in told["users"]:
+for name in request["users"]:
     remove_account(name)
-for path in (found for pattern in told["links"] for found in glob.glob(pattern)):
-    if os.path.islink(path) and not owned(path):
+for path in (found for pattern in request["links"] for found in glob.glob(pattern)):
+    if os.path.islink(path) and not belongs_to_package(path):
         remove(path)
-for path in told["paths"]:
+for path in request["paths"]:
     remove(path)
-if brought["packages"] and not told["keep_packages"]:
+if brought["packages"] and not request["keep_packages"]:
     purge(brought["packages"])
     for name in brought["accounts"]:
-        if name in told["package_users"]:
+        if name in request["package_users"]:
             remove_account(name)
-            for path in (one for one in told["package_paths"] if os.path.basename(one) == name):
+            for path in (one for one in request["package_paths"] if os.path.basename(one) == name):
                 remove(path)
 subprocess.run(["systemctl", "daemon-reload"], check=False)
 subprocess.run(["systemctl", "reset-failed"], check=False, capture_output=True)
-remove(told["folder"])  # last: until then a repetition knows what there is to do
-json.dump({"purged": [] if told["keep_packages"] else brought["packages"]}, sys.stdout)
+remove(request["folder"])  # last: until then a repeated run knows what to remove
+json.dump({"purged": [] if request["keep_packages"] else brought["packages"]}, sys.stdout)

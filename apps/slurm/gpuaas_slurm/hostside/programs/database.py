@@ -1,4 +1,4 @@
-"""The accounting database: its files, and in the running database the one that Slurm fills.
+"""Creates the accounting database: its files (`files`), and Slurm's database in the running server (`content`).
 
 {"phase": "files" | "content", "folder", "socket"}
 """
@@ -12,32 +12,34 @@ import sys
 OWNER = "slurm"
 
 
-def ran(*argv):
+def run(*argv):
     done = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     if done.returncode != 0:
         sys.exit(f"{argv[0]}: {(done.stderr or done.stdout).strip()[-240:]}")
 
 
 def files(folder):
-    """All of them or none: a crash in the middle leaves a folder of another name."""
+    """Creates all files or none: a crash leaves only a folder with another name."""
     if os.path.isdir(f"{folder}/mysql"):
         return False
-    beside = f"{folder}.new"
-    shutil.rmtree(beside, ignore_errors=True)
-    os.makedirs(beside, mode=0o700)
-    shutil.chown(beside, OWNER, OWNER)
+    temporary = f"{folder}.new"
+    shutil.rmtree(temporary, ignore_errors=True)
+    os.makedirs(temporary, mode=0o700)
+    shutil.chown(temporary, OWNER, OWNER)
     owner = [f"--user={OWNER}", "--auth-root-authentication-method=socket", f"--auth-root-socket-user={OWNER}"]
-    ran("mariadb-install-db", "--no-defaults", f"--datadir={beside}", *owner, "--skip-test-db", "--skip-name-resolve")
+    run(
+        "mariadb-install-db", "--no-defaults", f"--datadir={temporary}", *owner, "--skip-test-db", "--skip-name-resolve"
+    )
     shutil.rmtree(folder, ignore_errors=True)
-    os.rename(beside, folder)
+    os.rename(temporary, folder)
     return True
 
 
-told = json.load(sys.stdin)
-if told["phase"] == "files":
-    made = files(told["folder"])
+request = json.load(sys.stdin)
+if request["phase"] == "files":
+    made = files(request["folder"])
 else:
     made = True
-    client = ["runuser", "-u", OWNER, "--", "mariadb", "--no-defaults", f"--socket={told['socket']}"]
-    ran(*client, "-e", "CREATE DATABASE IF NOT EXISTS slurm_acct_db")
+    client = ["runuser", "-u", OWNER, "--", "mariadb", "--no-defaults", f"--socket={request['socket']}"]
+    run(*client, "-e", "CREATE DATABASE IF NOT EXISTS slurm_acct_db")
 json.dump({"made": made}, sys.stdout)

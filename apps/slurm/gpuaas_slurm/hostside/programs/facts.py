@@ -1,6 +1,6 @@
-"""Says what this host is. Reads nothing but what is there.
+"""Reads facts about this host and changes nothing.
 
-{"versions": bool}: whether daemons and packages are asked for theirs, too. That takes longer than all the rest.
+{"versions": bool}: whether to read the versions of daemons and packages too, which takes longer than all the rest.
 """
 
 import glob
@@ -21,10 +21,10 @@ def cgroup():
 
 
 def memory_bounds():
-    """Whether memory can be given to groups of processes."""
+    """Whether the memory of control groups can be limited."""
     if os.path.exists("/sys/fs/cgroup/cgroup.controllers"):
-        with open("/sys/fs/cgroup/cgroup.controllers") as there:
-            return "memory" in there.read().split()
+        with open("/sys/fs/cgroup/cgroup.controllers") as file:
+            return "memory" in file.read().split()
     return os.access("/sys/fs/cgroup/memory/cgroup.procs", os.W_OK)
 
 
@@ -33,7 +33,7 @@ def gpu_devices():
     return sorted(found, key=lambda path: int(path.removeprefix("/dev/nvidia")))
 
 
-def said(argv):
+def output_of(argv):
     try:
         return subprocess.run(argv, capture_output=True, text=True, check=False).stdout.strip()
     except FileNotFoundError:
@@ -42,8 +42,8 @@ def said(argv):
 
 version = packages = ""
 if json.load(sys.stdin)["versions"]:
-    version = said(["slurmd", "-V"]) or said(["slurmctld", "-V"])
-    packages = said(["dpkg-query", "-W", "-f", "${Version}\n", "slurm-client"])
+    version = output_of(["slurmd", "-V"]) or output_of(["slurmctld", "-V"])
+    packages = output_of(["dpkg-query", "-W", "-f", "${Version}\n", "slurm-client"])
 json.dump(
     {
         "hostname": os.uname().nodename.partition(".")[0],

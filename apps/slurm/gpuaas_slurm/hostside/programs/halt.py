@@ -1,4 +1,4 @@
-"""Ends units for good: nothing of them runs, nothing starts them again, and their jobs' processes are gone.
+"""Stops units for good: none of them runs or starts again, and the processes of their jobs are gone.
 
 {"units": [name], "stamps": folder, "processes": [name]}
 """
@@ -21,8 +21,8 @@ def running(names):
     for entry in os.listdir("/proc"):
         if entry.isdigit():
             try:
-                with open(f"/proc/{entry}/comm") as there:
-                    name = there.read().strip()
+                with open(f"/proc/{entry}/comm") as file:
+                    name = file.read().strip()
             except OSError:
                 continue
             if name in names:
@@ -31,34 +31,34 @@ def running(names):
 
 
 def known(units):
-    """Those of them that the host has heard of: most hosts have only some of the cluster's."""
+    """The units that the host knows: most hosts have only some units of the cluster."""
     shown = systemctl("show", "--property=Id,LoadState,ActiveState", *units).stdout.split("\n\n")
     found = [dict(line.split("=", 1) for line in block.splitlines()) for block in shown if block.strip()]
     gone = {one["Id"] for one in found if one["LoadState"] == "not-found" and one["ActiveState"] == "inactive"}
     return [unit for unit in units if unit not in gone]
 
 
-told = json.load(sys.stdin)
-here = known(told["units"])
+request = json.load(sys.stdin)
+here = known(request["units"])
 if here:
     systemctl("disable", "--quiet", *here)
 for unit in here:
-    # A job's steps outlive their daemon by design; here they must not.
+    # Job steps survive the end of their daemon by design; here they must end.
     systemctl("kill", "--signal=TERM", "--kill-whom=main", unit)
     systemctl("stop", unit)
     systemctl("kill", "--signal=KILL", unit)
     systemctl("reset-failed", unit)
-for unit in told["units"]:
-    stamp = os.path.join(told["stamps"], unit)
+for unit in request["units"]:
+    stamp = os.path.join(request["stamps"], unit)
     if os.path.exists(stamp):
         os.unlink(stamp)
-systemctl("stop", "slurmstepd.scope") if told["processes"] else None
+systemctl("stop", "slurmstepd.scope") if request["processes"] else None
 deadline = time.monotonic() + 10
-while told["processes"] and (left := running(told["processes"])):
+while request["processes"] and (left := running(request["processes"])):
     if time.monotonic() > deadline:
-        sys.exit(f"still there: {sorted(set(left.values()))}")
+        sys.exit(f"still running: {sorted(set(left.values()))}")
     for pid in left:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     time.sleep(0.05)
-json.dump({"stopped": told["units"]}, sys.stdout)
+json.dump({"stopped": request["units"]}, sys.stdout)

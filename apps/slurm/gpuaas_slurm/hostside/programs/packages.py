@@ -1,7 +1,7 @@
-"""Brings packages onto the host, and writes down which of them were not there before: only those are taken away again.
+"""Installs packages, and records which of them are new on the host: only those are removed later.
 
 {"folder", "mode": "artifact" | "host", "digest", "wanted": [name], "bundle": path | null}
-{"installed": bool, "needed": bool, "version"}: `needed` asks for the bundle's bytes and another call.
+-> {"needed": bool, "brought": [name]}: `needed` means that the bundle must be copied to the host first.
 """
 
 import json
@@ -14,7 +14,7 @@ ACCOUNTS = ("slurm", "munge")
 
 
 def installed():
-    """Names and versions of what is on the host, half-installed ones not."""
+    """Names and versions of all fully installed packages."""
     form = "${db:Status-Abbrev} ${Package} ${Version}\n"
     lines = subprocess.run(["dpkg-query", "-W", "-f", form], capture_output=True, text=True, check=True).stdout
     rows = (line.split() for line in lines.splitlines())
@@ -31,17 +31,17 @@ def account(name):
 
 def read(path):
     try:
-        with open(path) as there:
-            return json.load(there)
+        with open(path) as file:
+            return json.load(file)
     except FileNotFoundError:
         return None
 
 
 def write(path, document):
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    with open(f"{path}.new", "w") as there:
-        json.dump(document, there)
-        os.fsync(there.fileno())
+    with open(f"{path}.new", "w") as file:
+        json.dump(document, file)
+        os.fsync(file.fileno())
     os.replace(f"{path}.new", path)
 
 
@@ -56,29 +56,29 @@ def apt(options, *arguments):
 
 
 def planned(options, wanted):
-    """What apt would bring, asked before it does: whoever cleans up after a crash must know."""
+    """The packages that apt would install. They are recorded first, so that a cleanup after a crash knows them."""
     lines = apt(options, "install", "-s", "-y", "--no-install-recommends", "--allow-downgrades", *wanted).splitlines()
     return [line.split()[1] for line in lines if line.startswith("Inst ")]
 
 
-def unpacked(bundle, digest, folder):
-    """The artifact's packages as a small source for apt, after one more look at what came over the wire."""
+def unpack(bundle, digest, folder):
+    """Unpacks the artifact as a local source for apt, after checking its digest again."""
     import hashlib
     import shutil
     import tarfile
 
     seen = hashlib.sha256()
-    with open(bundle, "rb") as there:
-        while chunk := there.read(1 << 20):
+    with open(bundle, "rb") as file:
+        while chunk := file.read(1 << 20):
             seen.update(chunk)
     if f"sha256:{seen.hexdigest()}" != digest:
-        sys.exit("other bytes arrived than the artifact's")
+        sys.exit("the received bytes do not have the digest of the artifact")
     place = os.path.join(folder, "source")
     shutil.rmtree(place, ignore_errors=True)
     with tarfile.open(bundle) as archive:
-        for entry in archive:  # plain files of plain names: ours are no others
+        for entry in archive:  # the bundle has only plain files at the top level
             if not entry.isfile() or "/" in entry.name:
-                sys.exit("the artifact holds something else than packages")
+                sys.exit("the artifact contains something other than packages")
             archive.extract(entry, place, set_attrs=False)
     os.unlink(bundle)
     return place
@@ -86,8 +86,8 @@ def unpacked(bundle, digest, folder):
 
 def local_source(folder, place):
     listed = os.path.join(folder, "sources.list")
-    with open(listed, "w") as there:
-        there.write(f"deb [trusted=yes] file:{place} ./\n")
+    with open(listed, "w") as file:
+        file.write(f"deb [trusted=yes] file:{place} ./\n")
     state = os.path.join(folder, "apt")
     os.makedirs(os.path.join(state, "lists/partial"), exist_ok=True)
     os.makedirs(os.path.join(state, "archives/partial"), exist_ok=True)
@@ -111,18 +111,18 @@ def remove(path):
     shutil.rmtree(path)
 
 
-told = json.load(sys.stdin)
-folder, wanted = told["folder"], told["wanted"]
+request = json.load(sys.stdin)
+folder, wanted = request["folder"], request["wanted"]
 note = os.path.join(folder, "brought.json")
 known = read(note) or {"packages": [], "accounts": [], "digest": None, "wanted": []}
 here = installed()
-of_host = told["mode"] == "host"
-complete = all(name in here for name in wanted) and (of_host or known["digest"] == told["digest"])
-if not complete and not of_host and told["bundle"] is None:
+of_host = request["mode"] == "host"
+complete = all(name in here for name in wanted) and (of_host or known["digest"] == request["digest"])
+if not complete and not of_host and request["bundle"] is None:
     json.dump({"needed": True, "brought": known["packages"]}, sys.stdout)
     sys.exit()
 if not complete:
-    options = [] if of_host else local_source(folder, unpacked(told["bundle"], told["digest"], folder))
+    options = [] if of_host else local_source(folder, unpack(request["bundle"], request["digest"], folder))
     apt(options, "update")
     coming = planned(options, wanted)
     known["packages"] = sorted({*known["packages"], *(name for name in coming if name not in here)})
@@ -130,7 +130,7 @@ if not complete:
     write(note, known)
     apt(options, "install", "-y", "--no-install-recommends", "--allow-downgrades", *wanted)
     if not of_host:
-        known["digest"] = told["digest"]
+        known["digest"] = request["digest"]
         write(note, known)
         for one in ("source", "apt", "sources.list"):
             remove(os.path.join(folder, one))

@@ -1,8 +1,8 @@
-"""States and counts of this cluster, in one JSON line, for whoever proves that they know its status key.
+"""Serves states and counts of this cluster, in one JSON line, to clients that prove that they know its status key.
 
-Who connects gets a line {"nonce"} and answers `MAC`, or `MAC since SECONDS` for the jobs that have ended since then, by their
-numbers and accounts. MAC is the HMAC-SHA256 of the nonce under the key, in hexadecimal: the key itself is never sent.
-With the argument `local` nothing is to be proven: who can start this program as root or slurm can read the key as well.
+A client gets a line {"nonce"} and answers `MAC`, or `MAC since SECONDS` to get the jobs that ended since then, with numbers and
+accounts. MAC is the HMAC-SHA256 of the nonce under the key, in hexadecimal; the key itself is never sent. With the argument
+`local` no proof is needed: an account that can start this program as root or slurm can also read the key.
 """
 
 import hashlib
@@ -15,13 +15,13 @@ import subprocess
 import sys
 import time
 
-MOST_JOBS = 20_000
+MAX_JOBS = 20_000
 KEY = "/var/lib/gpuaas-slurm/status-key"
-ASKED_SECONDS = 5.0
-MOST_ASKED = 200  # bytes
+REQUEST_SECONDS = 5.0
+MAX_REQUEST = 200  # bytes
 
 
-def said(*argv):
+def run(*argv):
     try:
         return subprocess.run(argv, capture_output=True, text=True, timeout=8)
     except (OSError, subprocess.TimeoutExpired):
@@ -29,9 +29,9 @@ def said(*argv):
 
 
 def document(*argv):
-    ran = said(*argv)
+    result = run(*argv)
     try:
-        return json.loads(ran.stdout) if ran is not None and ran.returncode == 0 else None
+        return json.loads(result.stdout) if result is not None and result.returncode == 0 else None
     except ValueError:
         return None
 
@@ -42,13 +42,13 @@ def node(one):
 
 
 def usage():
-    """Seconds of jobs by account, since the beginning: what is reported is a count that only grows."""
+    """Seconds of jobs by account, since the beginning, so that the counts only grow."""
     form = "Account,ElapsedRaw,AllocTRES"
-    ran = said("sacct", "-a", "-X", "-P", "-n", "-S", "1970-01-02", "-o", form)
-    if ran is None or ran.returncode != 0:
+    result = run("sacct", "-a", "-X", "-P", "-n", "-S", "1970-01-02", "-o", form)
+    if result is None or result.returncode != 0:
         return None
     found = {}
-    for line in ran.stdout.splitlines():
+    for line in result.stdout.splitlines():
         account, seconds, tres = line.split("|")
         gpus = re.search(r"gres/gpu=(\d+)", tres)
         entry = found.setdefault(account, {"jobs": 0, "job_seconds": 0, "gpu_seconds": 0})
@@ -58,12 +58,12 @@ def usage():
     return found
 
 
-def asked():
-    """The line that is asked, without its end; what comes too late or is too long is nobody's question."""
-    line, until = b"", time.monotonic() + ASKED_SECONDS
+def read_request():
+    """Reads the request line without its line end. Returns None if it is too late or too long."""
+    line, until = b"", time.monotonic() + REQUEST_SECONDS
     while not line.endswith(b"\n"):
         left = until - time.monotonic()
-        if left <= 0 or len(line) > MOST_ASKED or not select.select([0], [], [], left)[0]:
+        if left <= 0 or len(line) > MAX_REQUEST or not select.select([0], [], [], left)[0]:
             return None
         byte = os.read(0, 1)
         if not byte:
@@ -72,43 +72,43 @@ def asked():
     return line[:-1]
 
 
-def admitted():
-    """What was asked for by somebody who knows the key; whoever does not is sent away."""
+def authenticate():
+    """Returns the request of a client that knows the key, and ends the program for any other."""
     try:
-        with open(KEY, "rb") as there:
-            key = there.read().strip()
+        with open(KEY, "rb") as file:
+            key = file.read().strip()
     except FileNotFoundError:
         key = b""
     nonce = os.urandom(16).hex()
     sys.stdout.write(json.dumps({"nonce": nonce}) + "\n")
     sys.stdout.flush()
-    mac, _, rest = (asked() or b"").partition(b" ")
+    mac, _, rest = (read_request() or b"").partition(b" ")
     wanted = hmac.new(key, nonce.encode(), hashlib.sha256).hexdigest().encode()
     if not key or not hmac.compare_digest(mac, wanted):
-        sys.stdout.write(json.dumps({"refused": "the status key is needed"}) + "\n")
+        sys.stdout.write(json.dumps({"refused": "wrong status key"}) + "\n")
         sys.exit(0)
     return rest
 
 
-def moment(words):
-    """Since when, in seconds; None when nobody asks for it."""
+def parse_since(words):
+    """The time in seconds from which ended jobs are requested, or None."""
     found = re.fullmatch(rb"since (\d{1,12})", words)
     return int(found[1]) if found else None
 
 
 def ended(since):
-    """Each run of a job that has begun and ended, the earliest end first; of one that was queued again, each."""
+    """Every run of a job that has ended, ordered by end. A requeued job has several runs."""
     form = "JobIDRaw,Account,Start,End,ElapsedRaw,CPUTimeRAW,AllocTRES"
     begin = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(max(since, 86400)))
     os.environ["SLURM_TIME_FORMAT"] = "%s"
-    ran = said("sacct", "-a", "-X", "-D", "-P", "-n", "-S", begin, "-E", "now", "-o", form)
-    if ran is None or ran.returncode != 0:
+    result = run("sacct", "-a", "-X", "-D", "-P", "-n", "-S", begin, "-E", "now", "-o", form)
+    if result is None or result.returncode != 0:
         return None
     found, still = [], 0
-    for line in ran.stdout.splitlines():
+    for line in result.stdout.splitlines():
         number, account, start, end, seconds, cpus, tres = line.split("|")
         if not start.isdigit():
-            continue  # it never began
+            continue  # it never started
         if not end.isdigit():
             still += 1
         elif int(end) >= since:
@@ -116,15 +116,15 @@ def ended(since):
             used = int(seconds or 0) * int(gpus[1] if gpus else 0)
             found.append([number, account, int(start), int(end), int(cpus or 0), used])
     found.sort(key=lambda one: (one[3], one[0]))
-    kept = found[:MOST_JOBS]
+    kept = found[:MAX_JOBS]
     while len(kept) < len(found) and found[len(kept)][3] == kept[-1][3]:
-        kept.append(found[len(kept)])  # who asks again asks for a whole second
+        kept.append(found[len(kept)])  # the next request starts at a whole second
     return {"jobs": kept, "more": len(kept) < len(found), "open": still}
 
 
 accounting = "accounting" in sys.argv[1:]
-words = (asked() or b"") if "local" in sys.argv[1:] else admitted()
-since = moment(words) if accounting else None
+words = (read_request() or b"") if "local" in sys.argv[1:] else authenticate()
+since = parse_since(words) if accounting else None
 nodes, jobs = document("sinfo", "--json"), document("squeue", "--json")
 counts = {}
 for job in (jobs or {}).get("jobs", ()):

@@ -1,8 +1,8 @@
-"""Runs units with the files that there are now: started when they do not run, restarted when they run with older files.
+"""Runs units with their current files: starts those that do not run, and restarts those that run with older files.
 
-    {"stamps": folder, "units": [{"name", "files": [path], "listens": port | null, "afresh": bool}]}
+    {"stamps": folder, "units": [{"name", "files": [path], "listens": port | null, "restart": bool}]}
 
-What a daemon was started with is written down beside it, so that a crash between a new file and the restart is seen.
+The fingerprint of the files with which a daemon was started is recorded, so that a crash before a restart is noticed.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 
-LONGEST, LOOK_AGAIN = 30.0, 0.25
+MAX_SECONDS, CHECK_SECONDS = 30.0, 0.25
 DIAG_FAMILY, DIAG_DUMP, LISTEN = 20, 0x301, 10  # of linux/sock_diag.h, netlink.h and tcp_states.h
 
 
@@ -23,7 +23,7 @@ def systemctl(*arguments):
 
 
 def known(names):
-    """What systemd knows of units, by name."""
+    """The state of the units in systemd, by name."""
     shown = systemctl("show", "--property=Id,ActiveState,UnitFileState,NeedDaemonReload", *names).stdout.split("\n\n")
     found = [dict(line.split("=", 1) for line in block.splitlines()) for block in shown if block.strip()]
     return {one["Id"]: one for one in found}
@@ -33,15 +33,15 @@ def fingerprint(paths):
     seen = hashlib.sha256()
     for path in paths:
         try:
-            with open(path, "rb") as there:
-                seen.update(there.read())
+            with open(path, "rb") as file:
+                seen.update(file.read())
         except FileNotFoundError:
             seen.update(b"absent")
     return seen.hexdigest()
 
 
 def listening():
-    """The ports. Asked of the kernel, for those alone: its tables in /proc have every connection of the machine."""
+    """The ports on which something listens. The kernel is asked for these alone: /proc lists every connection."""
     ports = set()
     for family in (socket.AF_INET, socket.AF_INET6):
         with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 4) as kernel:  # NETLINK_SOCK_DIAG
@@ -49,13 +49,13 @@ def listening():
             kernel.send(struct.pack("=IHHII", 16 + len(wanted), DIAG_FAMILY, DIAG_DUMP, 1, 0) + wanted)
             more = True
             while more:
-                found, more = part(kernel.recv(1 << 16))
+                found, more = parse_message(kernel.recv(1 << 16))
                 ports |= found
     return ports
 
 
-def part(message):
-    """The ports that one message of the kernel names, and whether more come: the end may stand behind them, or alone."""
+def parse_message(message):
+    """The ports in one message of the kernel, and whether more messages follow."""
     ports = set()
     while len(message) >= 16:
         length, kind = struct.unpack_from("=IH", message)
@@ -67,17 +67,17 @@ def part(message):
 
 
 def stamp(unit):
-    return os.path.join(told["stamps"], unit["name"])
+    return os.path.join(request["stamps"], unit["name"])
 
 
 def stale(unit, state):
-    """Whether it does not run, or runs with other files than there are."""
+    """Whether the unit does not run, or runs with older files."""
     try:
-        with open(stamp(unit)) as there:
-            before = there.read()
+        with open(stamp(unit)) as file:
+            before = file.read()
     except FileNotFoundError:
         before = ""
-    return state != "active" or before != prints[unit["name"]] or unit.get("afresh")
+    return state != "active" or before != prints[unit["name"]] or unit.get("restart")
 
 
 def give_up(name, why):
@@ -88,7 +88,7 @@ def give_up(name, why):
 
 
 def restart(names):
-    """Who was started too often lately is refused, and refused no more when that is forgotten."""
+    """Restarts units. systemd refuses units that were started too often; reset-failed clears that."""
     if systemctl("restart", *names).returncode == 0:
         return
     systemctl("reset-failed", *names)
@@ -98,10 +98,10 @@ def restart(names):
                 give_up(name, "does not start")
 
 
-def settle(units):
-    """They run, and answer where they should; a daemon that dies within its first moments is seen."""
+def wait_running(units):
+    """Waits until the units run and listen. A daemon that dies soon after its start is noticed."""
     names, ports = [unit["name"] for unit in units], {unit["listens"] for unit in units if unit.get("listens")}
-    deadline, look = time.monotonic() + LONGEST, 0.0
+    deadline, look = time.monotonic() + MAX_SECONDS, 0.0
     while time.monotonic() < deadline:
         answers = ports <= listening()
         if answers or time.monotonic() > look:
@@ -111,28 +111,28 @@ def settle(units):
                     give_up(name, f"is {state}")
             if answers and set(states.values()) == {"active"}:
                 return
-            look = time.monotonic() + LOOK_AGAIN
+            look = time.monotonic() + CHECK_SECONDS
         time.sleep(0.02)
     missing = ports - listening()
     late = [unit["name"] for unit in units if states[unit["name"]] != "active" or unit.get("listens") in missing]
     give_up((late or names)[0], "does not come up")
 
 
-told = json.load(sys.stdin)
-os.makedirs(told["stamps"], exist_ok=True)
-names = [unit["name"] for unit in told["units"]]
+request = json.load(sys.stdin)
+os.makedirs(request["stamps"], exist_ok=True)
+names = [unit["name"] for unit in request["units"]]
 seen = known(names)
-# To read all units of a host again is dear: only where it runs one by an older file.
+# A reload of all units is expensive, so only if one runs with an older file.
 if any(one["NeedDaemonReload"] == "yes" for one in seen.values()):
     systemctl("daemon-reload")
 if any(one["UnitFileState"] != "enabled" for one in seen.values()):
     systemctl("enable", "--quiet", "--no-reload", *names)
-prints = {unit["name"]: fingerprint(unit["files"]) for unit in told["units"]}
-restarted = [unit["name"] for unit in told["units"] if stale(unit, seen[unit["name"]]["ActiveState"])]
+prints = {unit["name"]: fingerprint(unit["files"]) for unit in request["units"]}
+restarted = [unit["name"] for unit in request["units"] if stale(unit, seen[unit["name"]]["ActiveState"])]
 if restarted:
     restart(restarted)
-settle(told["units"])
-for unit in told["units"]:
-    with open(stamp(unit), "w") as there:
-        there.write(prints[unit["name"]])
+wait_running(request["units"])
+for unit in request["units"]:
+    with open(stamp(unit), "w") as file:
+        file.write(prints[unit["name"]])
 json.dump({"restarted": restarted}, sys.stdout)

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from gpuaas_slurm.inputs import Inputs
-from gpuaas_slurm.rendered import small_confs, units
-from gpuaas_slurm.rendered.slurm_conf import ClusterConf, slurm_conf
+from gpuaas_slurm.templates import small_confs, units
+from gpuaas_slurm.templates.slurm_conf import ClusterConf, slurm_conf
 
 GOLDEN = Path(__file__).parent / "golden"
 MARK = {"GPUAAS_INSTANCE": "ins_01"}
@@ -40,7 +40,7 @@ TEXTS = {
 
 
 @pytest.mark.parametrize("name", sorted(TEXTS))
-def test_a_text_is_the_one_that_was_looked_at(name: str) -> None:
+def test_a_text_is_its_golden_text(name: str) -> None:
     kept = GOLDEN / name
     if os.environ.get("GPUAAS_WRITE_GOLDEN"):
         kept.write_text(TEXTS[name])
@@ -51,12 +51,12 @@ def test_every_golden_text_is_still_rendered() -> None:
     assert {one.name for one in GOLDEN.iterdir()} == set(TEXTS)
 
 
-def test_a_host_without_control_groups_gets_no_words_about_them() -> None:
+def test_a_host_without_control_groups_gets_no_settings_for_them() -> None:
     assert small_confs.cgroup_conf("none") == ""
     assert "proctrack/linuxproc" in _conf(accounting=False, cgroup="none")
 
 
-def test_memory_is_given_to_jobs_and_bounds_them_only_where_that_was_asked_for() -> None:
+def test_memory_is_scheduled_and_limited_only_where_requested() -> None:
     given, plain = _conf(False, "v2", 2048).splitlines(), _conf(False, "v2").splitlines()
     assert {*given} - {*plain} == {"SelectTypeParameters=CR_Core_Memory", "DefMemPerCPU=2048"}
     assert "ConstrainRAMSpace=yes" in small_confs.cgroup_conf("v2", memory=True)
@@ -67,6 +67,6 @@ def test_memory_is_given_to_jobs_and_bounds_them_only_where_that_was_asked_for()
     ("model", "word"),
     [(H100, "h100"), ("NVIDIA A100-SXM4-40GB", "a100"), ("NVIDIA L40S", "l40s"), ("Strange Thing", "strange_thing")],
 )
-def test_a_gpu_is_called_by_the_word_that_people_use(model: str, word: str) -> None:
+def test_a_gpu_type_is_its_common_name(model: str, word: str) -> None:
     assert small_confs.gpu_type(model) == word
     assert small_confs.gres(model, ()) is None

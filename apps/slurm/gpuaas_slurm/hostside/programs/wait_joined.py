@@ -1,6 +1,6 @@
-"""Waits, on the controller's host, until the cluster counts on some nodes; one that is out of use is put into use.
+"""Waits on the head node until nodes are usable in the cluster. It resumes nodes that are drained or down.
 
-{"nodes": [name], "seconds"} -> {"joined": [name], "seen": {name: what was last seen of it}}
+{"nodes": [name], "seconds"} -> {"joined": [name], "seen": {name: last known state}}
 """
 
 import json
@@ -17,8 +17,8 @@ def scontrol(*arguments):
     return subprocess.run(["scontrol", *arguments], capture_output=True, text=True, stdin=subprocess.DEVNULL).stdout
 
 
-def look(node):
-    """Its state, the state's flags, and why it has them; nothing of a node that has not come."""
+def read_state(node):
+    """Returns the node's state, flags and reason; all empty for a node that has not registered."""
     shown = scontrol("-o", "show", "node", node)
     found = re.search(r" State=(\S+)", shown)
     if found is None:
@@ -31,20 +31,20 @@ def look(node):
 
 
 def usable(node):
-    """Whether the cluster counts on it; what was seen of it is kept."""
-    state, flags, reason = look(node)
+    """Whether the cluster can use the node. Its state is kept in `seen`."""
+    state, flags, reason = read_state(node)
     if state:
         seen[node] = " ".join(part for part in (state, *sorted(flags - {"DYNAMIC_NORM"}), reason) if part)
-    if "DRAIN" in flags or state == "DOWN":  # of a node that works it would be an error
+    if "DRAIN" in flags or state == "DOWN":  # Slurm refuses this for a node that works
         scontrol("update", f"nodename={node}", "state=resume")
     return state in USABLE and not flags & WRONG
 
 
-told = json.load(sys.stdin)
-deadline = time.monotonic() + told["seconds"]
-seen = dict.fromkeys(told["nodes"], "it has not come")
-joined = [node for node in told["nodes"] if usable(node)]
+request = json.load(sys.stdin)
+deadline = time.monotonic() + request["seconds"]
+seen = dict.fromkeys(request["nodes"], "it has not registered")
+joined = [node for node in request["nodes"] if usable(node)]
 while len(joined) < len(seen) and time.monotonic() < deadline:
     time.sleep(0.1)
-    joined += [node for node in told["nodes"] if node not in joined and usable(node)]
+    joined += [node for node in request["nodes"] if node not in joined and usable(node)]
 json.dump({"joined": joined, "seen": seen}, sys.stdout)

@@ -1,4 +1,4 @@
-"""Lets slurmctld write its first state, for nobody: then its log begins without a word about files that are not there.
+"""Lets slurmctld write its initial state once, so that its log has no errors about missing state files.
 
 {"state": folder, "log": path}
 """
@@ -10,9 +10,9 @@ import subprocess
 import sys
 import time
 
-told = json.load(sys.stdin)
-written = os.path.join(told["state"], "job_state")
-if os.path.exists(written):
+request = json.load(sys.stdin)
+state_file = os.path.join(request["state"], "job_state")
+if os.path.exists(state_file):
     json.dump({"made": False}, sys.stdout)
     sys.exit()
 slurm = pwd.getpwnam("slurm")
@@ -26,7 +26,7 @@ while time.monotonic() < deadline and daemon.poll() is None:
         break
     time.sleep(0.05)
 daemon.terminate()
-_, words = daemon.communicate(timeout=20)
-if not os.path.exists(written):
-    sys.exit(f"slurmctld did not start: {words.decode(errors='replace').strip().splitlines()[-1:]}")
+_, errors = daemon.communicate(timeout=20)
+if not os.path.exists(state_file):
+    sys.exit(f"slurmctld did not start: {errors.decode(errors='replace').strip().splitlines()[-1:]}")
 json.dump({"made": True}, sys.stdout)

@@ -1,4 +1,4 @@
-"""cgroup.conf, gres.conf and slurmdbd.conf."""
+"""Renders cgroup.conf, gres.conf and slurmdbd.conf."""
 
 import re
 from collections.abc import Sequence
@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from gpuaas_slurm import layout
 
 _PLUGINS = {"v1": "cgroup/v1", "v2": "cgroup/v2"}
-# What people call a GPU is a word of its model's name: H100, A100, L40S, MI300X, RTX4090.
+# The short name of a GPU is a word of its model's name: H100, A100, L40S, MI300X, RTX4090.
 _MODEL = re.compile(r"\b([A-Z]{1,3}[0-9]{2,4}[A-Z]{0,2})\b")
 
 
 def cgroup_conf(cgroup: str, memory: bool = False) -> str:
-    """Named, not found out: on a host with both versions mounted the daemon would give up."""
+    """Names the plugin: on a host with both versions mounted, the daemon's detection fails."""
     if cgroup == "none":
         return ""
     bounds = ["ConstrainCores=yes", "ConstrainDevices=yes", *(["ConstrainRAMSpace=yes"] if memory else [])]
@@ -29,12 +29,12 @@ def gres_conf(model: str, devices: Sequence[str]) -> str:
 
 
 def gres(model: str, devices: Sequence[str]) -> str | None:
-    """As a node says what it has."""
+    """The GPUs of a node, in the form of its configuration."""
     return f"gpu:{gpu_type(model)}:{len(devices)}" if devices else None
 
 
 def slurmdbd_conf() -> str:
-    """No password: the database knows the account that asks, by the socket."""
+    """Has no password: the database authenticates the account by the socket."""
     lines = [
         "AuthType=auth/munge",
         f"AuthInfo=socket={layout.MUNGE_SOCKET}",

@@ -1,4 +1,4 @@
-"""slurm.conf, the same on every host of a cluster. Workers are not in it: they join as dynamic nodes."""
+"""Renders slurm.conf, which is the same on every host. Workers are not in it: they join as dynamic nodes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ class ClusterConf:
     partitions: Sequence[Partition]
     accounting: bool
     cgroup: str  # v1, v2 or none
-    memory_per_cpu: int | None = None  # in MiB, for jobs that do not say; None: memory is nobody's in particular
+    memory_per_cpu: int | None = None  # in MiB, the default of jobs; None: memory is not scheduled
 
 
-MOST_NODES = 1024
+MAX_NODES = 1024
 CREDENTIAL_SECONDS = 20
 
 
@@ -30,19 +30,19 @@ def slurm_conf(cluster: ClusterConf) -> str:
         f"SlurmdPort={layout.WORKER_PORT}",
         "SlurmUser=slurm",
         *_authentication(),
-        *_places(),
+        *_paths(),
         *_confinement(cluster.cgroup),
         *_scheduling(cluster.memory_per_cpu),
         *(_accounting() if cluster.accounting else ()),
-        f"MaxNodeCount={MOST_NODES}",
+        f"MaxNodeCount={MAX_NODES}",
         *(_partition(one) for one in cluster.partitions),
     ]
     return "".join(f"{line}\n" for line in lines)
 
 
 def _authentication() -> list[str]:
-    """A munge of our own: the host's, where it has one, keeps its key. A job that is queued again waits until what was
-    signed for its first run has expired: not for Slurm's two minutes.
+    """Uses the app's own munge; an existing munge of the host keeps its key. A requeued job waits until the credential of
+    its first run has expired, so the lifetime is shorter than Slurm's default of two minutes.
     """
     return [
         "AuthType=auth/munge",
@@ -51,7 +51,7 @@ def _authentication() -> list[str]:
     ]
 
 
-def _places() -> list[str]:
+def _paths() -> list[str]:
     return [
         f"StateSaveLocation={layout.STATE}",
         f"SlurmdSpoolDir={layout.SPOOL}",
@@ -63,30 +63,30 @@ def _places() -> list[str]:
 
 
 def _confinement(cgroup: str) -> list[str]:
-    """Jobs see the cores and GPUs that they were given, where the host has what it takes."""
+    """Confines jobs to their cores and GPUs, if the host has control groups."""
     if cgroup == "none":
         return ["ProctrackType=proctrack/linuxproc", "TaskPlugin=task/none"]
     return ["ProctrackType=proctrack/cgroup", "TaskPlugin=task/cgroup"]
 
 
 def _scheduling(memory_per_cpu: int | None) -> list[str]:
-    """Where memory is given to jobs, one that does not say how much it needs gets the share of its cores: with all of a node's
-    it would keep everybody else out.
+    """Where memory is scheduled, a job without --mem gets the share of its cores. Slurm's default would be all memory of the
+    node, which keeps other jobs out.
     """
-    given = "CR_Core" if memory_per_cpu is None else "CR_Core_Memory"
+    resources = "CR_Core" if memory_per_cpu is None else "CR_Core_Memory"
     return [
         "GresTypes=gpu",
         "SelectType=select/cons_tres",
-        f"SelectTypeParameters={given}",
+        f"SelectTypeParameters={resources}",
         *([] if memory_per_cpu is None else [f"DefMemPerCPU={memory_per_cpu}"]),
         "SchedulerParameters=batch_sched_delay=0",
-        "ReturnToService=2",  # a worker that comes back after a power cut works again by itself
+        "ReturnToService=2",  # a worker is used again after a power cut
         "SlurmdTimeout=10",
         "SlurmctldTimeout=10",
         "InactiveLimit=0",
         "KillWait=5",
         "JobRequeue=1",
-        "TreeWidth=65533",  # messages go straight to each worker: they know the controller, not each other
+        "TreeWidth=65533",  # messages go straight to each worker: workers know only the controller
         "MailProg=/bin/true",
         "MpiDefault=none",
     ]
@@ -98,7 +98,7 @@ def _accounting() -> list[str]:
         "AccountingStorageHost=localhost",
         f"AccountingStoragePort={layout.ACCOUNTING_PORT}",
         f"AccountingStoragePass={layout.MUNGE_SOCKET}",
-        "AccountingStorageEnforce=associations,limits",  # a closed account takes no new jobs by a limit
+        "AccountingStorageEnforce=associations,limits",  # an account is closed by a limit
         "AccountingStorageTRES=gres/gpu",
         "JobAcctGatherType=jobacct_gather/linux",
     ]
