@@ -131,7 +131,7 @@ def test_who_may_only_look_is_offered_no_action_on_any_page(browser: Browser, cl
 def test_what_an_operator_sees_is_closed_to_others(cloud: Scene, mia: Visitor) -> None:
     for path in ("/ops/nodes", "/ops/blocked"):
         mia.visit(path)
-        mia.sees("Your roles do not reach this")
+        mia.sees("Your roles do not allow this")
     mia.complaints.clear()  # the refusals themselves
 
 

@@ -40,7 +40,7 @@ class Story:
         self.page.locator("main").get_by_role("link", name="Launch").or_(
             self.page.locator("main").get_by_role("button", name="Launch")
         ).first.click()
-        self.page.get_by_label("Name of the workload").fill(name)
+        self.page.get_by_label("Workload name").fill(name)
         self.page.get_by_role("button", name="Advanced").click()
         self.page.get_by_role("combobox", name=re.compile("^Packages")).click()
         self.page.get_by_role("option", name="host").click()
@@ -128,12 +128,12 @@ def test_a_worker_is_added_drained_and_removed_and_its_host_is_proven_clean(stor
         if after:
             story.mia.visit(f"/workloads/{story.cluster}")
             expect(story.member("worker/2")).to_contain_text(after)
-    expect(story.page.get_by_text("nothing is left at all")).to_be_visible(timeout=HANG)
+    expect(story.page.get_by_text("nothing is left")).to_be_visible(timeout=HANG)
     assert traces(story.ground.hosts[1]) == []
     story.mia.visit(f"/workloads/{story.cluster}")
     story.ground.rests(story.cluster)  # the cluster gets another key, because a worker has left
     assert [one.status for one in story.ground.rotations(story.cluster)] == ["succeeded"]
-    expect(story.page.get_by_text("Reconcile under way")).to_have_count(0, timeout=HANG)
+    expect(story.page.get_by_text("Reconcile in progress")).to_have_count(0, timeout=HANG)
 
 
 def test_a_bootstrap_that_fails_says_why_and_works_when_that_is_settled(story: Story) -> None:
@@ -170,7 +170,7 @@ def test_a_decommission_ends_with_a_receipt_for_every_member(story: Story) -> No
     story.mia.act("instance_decommission", "research")
     story.page.wait_for_url(re.compile("/operations/op_"))
     story.becomes("Succeeded")
-    receipts = story.page.get_by_text("nothing is left at all")
+    receipts = story.page.get_by_text("nothing is left")
     expect(receipts).to_have_count(2)  # of the controller and of the worker
     expect(story.page.locator("main").get_by_text("Clean", exact=True)).to_have_count(2)
     assert [traces(host) for host in story.ground.hosts[:2]] == [[], []]
@@ -211,7 +211,7 @@ def test_an_operator_approves_a_node_and_frees_what_is_blocked_on_it(
         newcomer.arguments = newcomer.arguments[:-2]  # somebody has repaired the host
         newcomer.restart()
         olga.act("allocation_retry_release", "short")
-        expect(olga.page.get_by_text("No GPU is blocked")).to_be_visible(timeout=HANG)
+        expect(olga.page.get_by_text("No blocked GPUs")).to_be_visible(timeout=HANG)
         assert olga.complaints == []
 
 

@@ -6,8 +6,8 @@ import { fieldErrors } from "../api/problem";
 import { check, type Errors } from "../forms/check";
 import { SchemaForm } from "../forms/SchemaForm";
 import { initialOf, sentOf, type Values } from "../forms/schema";
+import { notify } from "../parts/notify";
 import { explained, ProblemPanel } from "../parts/ProblemPanel";
-import { tell } from "../parts/tell";
 import type { ActionSpec } from "./spec";
 
 interface Props<T> {
@@ -28,7 +28,7 @@ export function ActionDialog<T>({ spec, resource, name, onClose }: Props<T>) {
   const ask = useMutation({
     mutationFn: (sent: Values) => spec.run(resource, sent),
     onSuccess: (answer) => {
-      tell(spec.done ?? `${spec.label}: accepted`);
+      notify(spec.done ?? `${spec.label}: accepted`);
       onClose();
       const next = spec.follow?.(answer, resource);
       if (next) void navigate({ ...next, search: (before: object) => before } as never);
@@ -56,7 +56,7 @@ export function ActionDialog<T>({ spec, resource, name, onClose }: Props<T>) {
     >
       <form onSubmit={submit} noValidate>
         <Stack gap="md">
-          {spec.says && <Text size="sm">{spec.says(resource)}</Text>}
+          {spec.description && <Text size="sm">{spec.description(resource)}</Text>}
           {spec.Extra && <spec.Extra resource={resource} values={values} onChange={setValues} />}
           {spec.form && (
             <SchemaForm schema={spec.form} values={values} onChange={setValues} errors={errors} />

@@ -11,7 +11,7 @@ export interface ActionFormProps<T> {
 export interface ActionSpec<T, A = unknown> {
   label: string;
   /** One sentence about what will happen. */
-  says?: (resource: T) => ReactNode;
+  description?: (resource: T) => ReactNode;
   /** It ends or destroys something: asks with the thing's name, which is typed. */
   danger?: boolean;
   /** It is the obvious next thing. */

@@ -11,10 +11,10 @@ import { Correlation, ProblemPanel } from "../parts/ProblemPanel";
 import { RelativeTime } from "../parts/RelativeTime";
 import { StateBadge } from "../parts/StateBadge";
 import { TerminalPanel } from "../terminal/TerminalPanel";
+import { AllocationWorkloads, ReceiptsHere } from "./AllocationWorkloads";
 import { ALLOCATION_ACTIONS, nameOf } from "./actions";
 import { HealthNotices } from "./HealthNotices";
 import { useAllocation } from "./queries";
-import { ReceiptsHere, RunsHere } from "./RunsHere";
 import { SshAccess } from "./SshAccess";
 import { shapeWords } from "./shape";
 import { Timeline } from "./Timeline";
@@ -68,7 +68,7 @@ function Shown({ allocation }: { allocation: Allocation }) {
         <Facts allocation={allocation} />
         <div className="columns">
           <Topology project={allocation.project_id} allocation={allocation.id} />
-          <RunsHere allocation={allocation} />
+          <AllocationWorkloads allocation={allocation} />
         </div>
         <TerminalPanel allocation={allocation} />
         <div className="columns">
@@ -83,9 +83,9 @@ function Shown({ allocation }: { allocation: Allocation }) {
 }
 
 function failureTitle(allocation: Allocation): string {
-  if (allocation.failure?.code === "host_lost") return "Released; the wipe waits for the host";
-  if (allocation.state === "active") return "The host has not taken the last change of access";
-  return allocation.state === "release_failed" ? "The release did not end" : "It could not be used";
+  if (allocation.failure?.code === "host_lost") return "Released; the wipe waits for the lost host";
+  if (allocation.state === "active") return "The host has not applied the last access change";
+  return allocation.state === "release_failed" ? "The release failed" : "Provisioning failed";
 }
 
 /** What the proof of the wipe reached, and what it had to. */
@@ -102,9 +102,9 @@ function Facts({ allocation }: { allocation: Allocation }) {
           ["State", <StateBadge key="state" state={allocation.state} />],
           ["Since", <RelativeTime key="since" at={allocation.state_since} />],
           allocation.health !== null && ["Health", <StateBadge key="health" state={allocation.health} />],
-          allocation.phase !== null && ["On the host now", allocation.phase],
+          allocation.phase !== null && ["Current phase", allocation.phase],
           allocation.deadline_at !== null && [
-            "Counts as failed",
+            "Deadline",
             <RelativeTime key="deadline" at={allocation.deadline_at} />,
           ],
           allocation.release_by !== null && [
@@ -122,9 +122,9 @@ function Facts({ allocation }: { allocation: Allocation }) {
             "Not examined",
             allocation.wipe_not_examined.join(", "),
           ],
-          ["ID", <Mono key="id" text={allocation.id} copy="Copy id" />],
-          ["Host", <Mono key="host" text={allocation.node_id} copy="Copy host id" />],
-          ["Asked for by", <Mono key="by" text={allocation.created_by} />],
+          ["ID", <Mono key="id" text={allocation.id} copy="Copy ID" />],
+          ["Host", <Mono key="host" text={allocation.node_id} copy="Copy host ID" />],
+          ["Requested by", <Mono key="by" text={allocation.created_by} />],
           ["Request", <Correlation key="correlation" id={allocation.correlation_id} />],
         ]}
       />

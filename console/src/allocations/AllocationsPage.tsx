@@ -10,7 +10,7 @@ import { type Column, ResourceTable } from "../parts/ResourceTable";
 import { StateFilter } from "../parts/StateFilter";
 import { nameOf } from "./actions";
 import { CreateAllocation } from "./CreateAllocation";
-import { gpusColumn, HEALTH, newsOf, SINCE, STATE } from "./columns";
+import { gpusColumn, HEALTH, SINCE, STATE, statusDetailOf } from "./columns";
 import { type AllocationFilter, useAllocations } from "./queries";
 import { ofSku } from "./skuFilter";
 import { useSkus } from "./skus";
@@ -39,7 +39,7 @@ const COLUMNS: Column<Allocation>[] = [
   textColumn("sku", "SKU", (one) => one.sku_name, "minmax(6rem, 1fr)"),
   gpusColumn("3rem"),
   dimColumn("model", "GPU", (one) => one.gpu_model, "minmax(5.5rem, 1fr)"),
-  dimColumn("reason", "What to know", newsOf, "minmax(8rem, 4fr)"),
+  dimColumn("reason", "Status detail", statusDetailOf, "minmax(8rem, 4fr)"),
   SINCE,
 ];
 
@@ -56,7 +56,7 @@ export function AllocationsPage() {
     <>
       <PageHead
         title="Allocations"
-        lead="GPUs that this project holds: whole hosts, or slices of them."
+        lead="The project's GPUs: whole hosts, or slices of them."
         actions={
           may && (
             <Button
@@ -100,11 +100,11 @@ export function AllocationsPage() {
         empty={
           <Empty
             icon="cpu"
-            title={filter.state || sku ? "No allocation is like that" : "No GPUs yet"}
+            title={filter.state || sku ? "No matching allocations" : "No GPUs yet"}
             text={
               filter.state || sku
                 ? undefined
-                : "Allocate some; they are yours alone until you release them, and wiped after that."
+                : "Allocate some. Nobody else can use them until you release them; then they are wiped."
             }
           />
         }

@@ -13,18 +13,18 @@ import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import { api, body } from "../api/client";
-import { thenStale } from "../api/stale";
+import { invalidateAfter } from "../api/stale";
 import type { Project, Sku } from "../api/types";
 import { useSshKeys } from "../credentials/queries";
 import { Loaded } from "../parts/Loaded";
 import { money } from "../parts/money";
+import { notify } from "../parts/notify";
 import { explained, ProblemPanel } from "../parts/ProblemPanel";
-import { tell } from "../parts/tell";
 import { useQuota } from "../tenants/quota";
 import { isolationNote, shapeWords } from "./shape";
 import { useSkus } from "./skus";
 
-/** Asks for GPUs. Whether there are any, and whether the quota allows it, the API says: here, if not. */
+/** Asks for GPUs. Whether there are any, and whether the quota allows it, the API description: here, if not. */
 export function CreateAllocation({ project, onClose }: { project: Project; onClose: () => void }) {
   const skus = useSkus();
   return (
@@ -42,7 +42,7 @@ export function CreateAllocation({ project, onClose }: { project: Project; onClo
   );
 }
 
-interface Wish {
+interface AllocationRequest {
   sku: string | null;
   gpus: string | null;
   count: number;
@@ -53,27 +53,27 @@ interface Wish {
 function Form({ project, skus, onClose }: { project: Project; skus: Sku[]; onClose: () => void }) {
   const navigate = useNavigate();
   const sshKeys = useSshKeys();
-  const [wish, setWish] = useState<Wish>({
+  const [request, setRequest] = useState<AllocationRequest>({
     sku: skus[0]?.name ?? null,
     gpus: null,
     count: 1,
     name: "",
     keys: [],
   });
-  const sku = skus.find((one) => one.name === wish.sku);
-  const gpus = Number(wish.gpus ?? sku?.gpu_counts[0] ?? 1);
+  const sku = skus.find((one) => one.name === request.sku);
+  const gpus = Number(request.gpus ?? sku?.gpu_counts[0] ?? 1);
   const ask = useMutation({
     mutationFn: () =>
-      thenStale(
+      invalidateAfter(
         body(
           api.POST("/api/v1/projects/{project_id}/allocations", {
             params: { path: { project_id: project.id } },
             body: {
-              sku: wish.sku ?? "",
+              sku: request.sku ?? "",
               gpu_count: gpus,
-              count: wish.count,
-              name: wish.name.trim() || null,
-              ssh_key_ids: wish.keys.length ? wish.keys : null,
+              count: request.count,
+              name: request.name.trim() || null,
+              ssh_key_ids: request.keys.length ? request.keys : null,
             },
           }),
         ),
@@ -81,9 +81,9 @@ function Form({ project, skus, onClose }: { project: Project; skus: Sku[]; onClo
         ["quota", project.id],
       ),
     onSuccess: (batch) => {
-      tell(
+      notify(
         batch.items.length === 1
-          ? "Claimed; the host is being prepared"
+          ? "GPUs claimed. The host is being prepared"
           : `${batch.items.length} allocations claimed`,
       );
       onClose();
@@ -95,9 +95,9 @@ function Form({ project, skus, onClose }: { project: Project; skus: Sku[]; onClo
     event.preventDefault();
     ask.mutate();
   };
-  const change = (part: Partial<Wish>) => setWish((before) => ({ ...before, ...part }));
+  const change = (part: Partial<AllocationRequest>) => setRequest((before) => ({ ...before, ...part }));
   if (skus.length === 0)
-    return <Text size="sm">Nothing is offered now. An administrator of the platform offers SKUs.</Text>;
+    return <Text size="sm">No SKU is offered. Ask an administrator of the platform to offer one.</Text>;
   return (
     <form onSubmit={submit} noValidate>
       <Stack gap="md">
@@ -107,13 +107,13 @@ function Form({ project, skus, onClose }: { project: Project; skus: Sku[]; onClo
             sku && `${sku.gpu_model}, ${shapeWords(sku.shape)}. ${isolationNote(sku.shape)}`.trim()
           }
           data={skus.map((one) => ({ value: one.name, label: one.name }))}
-          value={wish.sku}
+          value={request.sku}
           allowDeselect={false}
           onChange={(next) => change({ sku: next, gpus: null })}
           data-field="sku"
         />
         <Select
-          label="GPUs of each"
+          label="GPUs per allocation"
           data={(sku?.gpu_counts ?? []).map(String)}
           value={String(gpus)}
           allowDeselect={false}
@@ -121,36 +121,36 @@ function Form({ project, skus, onClose }: { project: Project; skus: Sku[]; onClo
           data-field="gpu_count"
         />
         <NumberInput
-          label="How many allocations"
+          label="Number of allocations"
           description="All of them or none."
           min={1}
           max={256}
           allowDecimal={false}
-          value={wish.count}
+          value={request.count}
           onChange={(next) => change({ count: Number(next) || 1 })}
           data-field="count"
         />
         <TextInput
           label="Name"
           description={
-            wish.count > 1
+            request.count > 1
               ? "-1, -2 … is appended."
-              : "Lower-case letters, digits and dashes; to use in place of the id."
+              : "Lower-case letters, digits and dashes. You can use it instead of the ID."
           }
-          value={wish.name}
+          value={request.name}
           onChange={(event) => change({ name: event.currentTarget.value })}
           data-field="name"
         />
         {(sshKeys.data ?? []).length > 0 && (
           <MultiSelect
             label="SSH keys"
-            description="Stored keys of yours that may log in, for as long as it lives."
+            description="Your stored keys that can log in while the allocation is active."
             data={(sshKeys.data ?? []).map((key) => ({ value: key.id, label: key.name }))}
-            value={wish.keys}
+            value={request.keys}
             onChange={(next) => change({ keys: next })}
           />
         )}
-        {sku && <Price sku={sku} gpus={gpus * wish.count} project={project} />}
+        {sku && <Price sku={sku} gpus={gpus * request.count} project={project} />}
         {ask.error && <ProblemPanel problem={explained(ask.error)} />}
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={onClose}>
@@ -172,7 +172,7 @@ function Price({ sku, gpus, project }: { sku: Sku; gpus: number; project: Projec
     <Text size="sm" c="dimmed">
       {gpus} GPUs at {money(sku.price_per_gpu_hour_minor, sku.currency)} an hour each:{" "}
       <strong>{money(gpus * sku.price_per_gpu_hour_minor, sku.currency)} an hour</strong>.
-      {quota.data && limit !== null && ` The project holds ${quota.data.gpus_used} of ${limit} GPUs.`}
+      {quota.data && limit !== null && ` The project uses ${quota.data.gpus_used} of ${limit} GPUs.`}
     </Text>
   );
 }

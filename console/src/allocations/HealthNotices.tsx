@@ -10,9 +10,9 @@ type Reason = Allocation["health_reasons"][number];
 
 const TITLES: Record<string, string> = {
   host_lost: "The host is lost",
-  host_draining: "The host is being emptied",
-  host_cordoned: "Maintenance of the host",
-  maintenance_planned: "Planned maintenance of the host",
+  host_draining: "The host is being drained",
+  host_cordoned: "The host is cordoned",
+  maintenance_planned: "Host maintenance is planned",
   maintenance_active: "The host is in maintenance",
   reported_broken: "Reported as broken",
 };

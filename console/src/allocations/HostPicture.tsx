@@ -32,7 +32,7 @@ export function HostPicture({ gpus, title, words, gpu }: Props) {
           <g key={String(numa.numa)}>
             <rect {...box(numa)} rx={8} className={classes.numa} />
             <text x={numa.x + 10} y={numa.y + 18} className={classes.label}>
-              {numa.numa === null ? "NUMA not known" : `NUMA ${numa.numa}`}
+              {numa.numa === null ? "NUMA unknown" : `NUMA ${numa.numa}`}
             </text>
             {numa.links.map((link) => (
               <g key={String(link.group)}>

@@ -8,11 +8,11 @@ import { useSession } from "../app/session";
 import { monoColumn, textColumn, timeColumn, unsorted } from "../parts/columns";
 import { KeyValues, Mono } from "../parts/KeyValues";
 import { Empty } from "../parts/Loaded";
+import { OneTimeSecret, type Secret, shows } from "../parts/OneTimeSecret";
 import { PageLink } from "../parts/PageLink";
 import { Panel } from "../parts/Panel";
 import { RelativeTime } from "../parts/RelativeTime";
 import { type Column, ResourceTable } from "../parts/ResourceTable";
-import { type Secret, ShownOnce, shows } from "../parts/ShownOnce";
 import { Snippet } from "../parts/Snippet";
 import { StateBadge } from "../parts/StateBadge";
 import { nameOf } from "./actions";
@@ -75,7 +75,7 @@ export function SshAccess({ allocation }: { allocation: Allocation }) {
         )}
         {!allocation.ssh && (
           <Text size="sm" c="dimmed">
-            There is no way in while it is not active.
+            SSH works only while the allocation is active.
           </Text>
         )}
         <Grants allocation={allocation} />
@@ -83,7 +83,7 @@ export function SshAccess({ allocation }: { allocation: Allocation }) {
         <Text size="xs" c="dimmed">
           Your own keys are kept under <PageLink to="/credentials">Credentials</PageLink>.
         </Text>
-        {certificate && <ShownOnce secret={certificate} onClose={() => setCertificate(null)} />}
+        {certificate && <OneTimeSecret secret={certificate} onClose={() => setCertificate(null)} />}
       </div>
     </Panel>
   );
@@ -96,7 +96,7 @@ function Grants({ allocation }: { allocation: Allocation }) {
   const columns: Column<SshGrant>[] = [
     textColumn(
       "note",
-      "Whose key",
+      "Key",
       (one) => one.note,
       "minmax(8rem, 2fr)",
       (one) => one.note ?? <span className="dim">{one.granted_to}</span>,
@@ -125,7 +125,7 @@ function Grants({ allocation }: { allocation: Allocation }) {
       columns={columns}
       listing={live}
       rowId={(one) => one.id}
-      empty={<Empty icon="key" title="No grants" text="A grant lets a public key in until it expires." />}
+      empty={<Empty icon="key" title="No grants" text="A grant lets a public key log in until it expires." />}
     />
   );
 }
@@ -138,7 +138,7 @@ function Certificates({ allocation }: { allocation: Allocation }) {
   const columns: Column<IssuedSshCertificate>[] = [
     textColumn(
       "holder",
-      "Certificate of",
+      "Holder",
       (one) => one.issued_to,
       "minmax(9rem, 2fr)",
       (one) => (one.issued_to === user.id ? "you" : one.issued_to),
@@ -152,7 +152,7 @@ function Certificates({ allocation }: { allocation: Allocation }) {
     },
     textColumn(
       "valid",
-      "Good until",
+      "Valid until",
       (one) => one.valid_before,
       "8rem",
       (one) => (one.revoked_at ? <StateBadge state="revoked" /> : <RelativeTime at={one.valid_before} />),

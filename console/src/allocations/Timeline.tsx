@@ -16,7 +16,7 @@ export function Timeline({ project, allocation }: { project: string; allocation:
     <Panel title="Timeline">
       <Loaded query={timeline}>
         {({ items }) =>
-          items.length === 0 ? <Empty title="Nothing happened yet" /> : <Entries items={items} />
+          items.length === 0 ? <Empty title="Nothing has happened yet" /> : <Entries items={items} />
         }
       </Loaded>
     </Panel>
@@ -28,7 +28,7 @@ function Entries({ items }: { items: TimelineEntry[] }) {
   const states = items.filter((entry) => entry.kind === "state").toReversed();
   return (
     <div className="stack">
-      <PhaseChart spans={spans} label="Phases and how long each took" />
+      <PhaseChart spans={spans} label="Phases and their duration" />
       <ol className={classes.states}>
         {states.map((entry) => (
           <li key={`${entry.at}${entry.name}`}>

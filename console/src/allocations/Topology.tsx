@@ -9,7 +9,7 @@ import { wordsOf } from "./topologyLayout";
 export function Topology({ project, allocation }: { project: string; allocation: string }) {
   const topology = useTopology(project, allocation);
   return (
-    <Panel title="Place on the host" aside={topology.data && <span>{topology.data.gpus[0]?.gpu_model}</span>}>
+    <Panel title="GPUs on the host" aside={topology.data && <span>{topology.data.gpus[0]?.gpu_model}</span>}>
       <Loaded query={topology}>
         {({ gpus }) =>
           gpus.length === 0 ? <Empty icon="cpu" title="The host reports no GPUs" /> : <Picture gpus={gpus} />
@@ -39,5 +39,5 @@ function Picture({ gpus }: { gpus: HostGpu[] }) {
 
 function titleOf(gpu: HostGpu): string {
   const memory = gpu.memory_mib ? `, ${Math.round(gpu.memory_mib / 1024)} GiB` : "";
-  return `GPU ${gpu.slot_index}: ${gpu.gpu_model}${memory}, ${gpu.pci_address}${gpu.claimed ? ", of this allocation" : ""}`;
+  return `GPU ${gpu.slot_index}: ${gpu.gpu_model}${memory}, ${gpu.pci_address}${gpu.claimed ? ", in this allocation" : ""}`;
 }

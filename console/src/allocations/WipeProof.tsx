@@ -30,18 +30,18 @@ export function WipeProof({ project, allocation }: { project: string; allocation
   const { data } = useTimeline(project, allocation);
   if (!data?.wipe_evidence && !data?.forced) return null;
   return (
-    <Panel title="Proof of the wipe">
+    <Panel title="Wipe evidence">
       <div className="stack">
         {data.forced && (
           <ProblemPanel
             tone="warn"
-            title="Given back without proof"
+            title="Freed without proof"
             problem={{
               code: "not_verified",
               message: `${String(data.forced.reason ?? "")} (by ${String(data.forced.by ?? "somebody")}${
                 typeof data.forced.at === "string" ? `, ${exactTime(data.forced.at)}` : ""
               })`,
-              next_step: `Nothing; this was looked at: ${String(data.forced.evidence ?? "nothing is said")}`,
+              next_step: `None. Evidence given: ${String(data.forced.evidence ?? "none")}`,
             }}
           />
         )}

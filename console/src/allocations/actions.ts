@@ -1,7 +1,7 @@
 // What a button for an action on an allocation says, asks and does.
 import { type ActionTable, REASON, REASON_FORM } from "../actions/spec";
 import { api, body } from "../api/client";
-import { thenStale } from "../api/stale";
+import { invalidateAfter } from "../api/stale";
 import type { Allocation } from "../api/types";
 
 type Of = Pick<Allocation, "id" | "project_id">;
@@ -11,8 +11,8 @@ function at(one: Of) {
 }
 
 /** Also where an operator looks at it, whose lists are of the platform. */
-function told<T>(one: Of, answer: Promise<T>): Promise<T> {
-  return thenStale(
+function refetchAfter<T>(one: Of, answer: Promise<T>): Promise<T> {
+  return invalidateAfter(
     answer,
     ["allocations", one.project_id],
     ["allocations", "platform"],
@@ -28,9 +28,9 @@ export const ALLOCATION_ACTIONS: ActionTable<Allocation> = {
   allocation_retry_release: {
     label: "Retry release",
     primary: true,
-    says: () => "Deprovision, wipe and the proof of the wipe, once more from the beginning.",
+    description: () => "Repeats deprovision, wipe and verification from the beginning.",
     run: (one) =>
-      told(
+      refetchAfter(
         one,
         body(
           api.POST("/api/v1/projects/{project_id}/allocations/{allocation_id}/retry-release", {
@@ -38,13 +38,13 @@ export const ALLOCATION_ACTIONS: ActionTable<Allocation> = {
           }),
         ),
       ),
-    done: "The release is tried again",
+    done: "Release started again",
   },
   allocation_force_cleanup: {
     label: "Force clean-up",
     danger: true,
-    says: () =>
-      "Gives the GPUs back without a proof that they are clean, on your word. The allocation is recorded as not verified for ever.",
+    description: () =>
+      "Frees the GPUs without proof that they are clean. The allocation stays recorded as not verified.",
     form: {
       type: "object",
       required: ["reason", "evidence"],
@@ -63,7 +63,7 @@ export const ALLOCATION_ACTIONS: ActionTable<Allocation> = {
       },
     },
     run: (one, values) =>
-      told(
+      refetchAfter(
         one,
         body(
           api.POST("/api/v1/projects/{project_id}/allocations/{allocation_id}/force-cleanup", {
@@ -76,11 +76,11 @@ export const ALLOCATION_ACTIONS: ActionTable<Allocation> = {
   },
   allocation_replace: {
     label: "Replace",
-    says: () =>
-      "Claims the same GPUs elsewhere and releases this allocation, both or neither. Whatever is on it is wiped.",
+    description: () =>
+      "Claims the same number of GPUs on another host and releases this allocation, both or neither. All data on it is wiped.",
     form: { type: "object", properties: { reason: REASON } },
     run: (one, values) =>
-      told(
+      refetchAfter(
         one,
         body(
           api.POST("/api/v1/projects/{project_id}/allocations/{allocation_id}/replace", {
@@ -90,15 +90,15 @@ export const ALLOCATION_ACTIONS: ActionTable<Allocation> = {
         ),
       ),
     follow: (answer) => ({ to: `/allocations/${(answer as Allocation).id}` }),
-    done: "The replacement is on its way",
+    done: "Replacement requested",
   },
   host_report_create: {
     label: "Report broken",
-    says: () =>
-      "Tells the operators that the host does not work. When you release it, they look at it before anybody gets it again.",
+    description: () =>
+      "Tells the operators that the host does not work. After you release it, they check it before anybody else gets it.",
     form: REASON_FORM,
     run: (one, values) =>
-      told(
+      refetchAfter(
         one,
         body(
           api.POST("/api/v1/projects/{project_id}/allocations/{allocation_id}/host-reports", {
@@ -112,11 +112,10 @@ export const ALLOCATION_ACTIONS: ActionTable<Allocation> = {
   allocation_release: {
     label: "Release",
     danger: true,
-    says: () =>
-      "Access ends first, then everything on it is wiped, then the wipe is proven. There is no way back.",
+    description: () => "Access ends, all data is wiped, and the wipe is verified. This cannot be undone.",
     form: { type: "object", properties: { reason: REASON } },
     run: (one, values) =>
-      told(
+      refetchAfter(
         one,
         body(
           api.POST("/api/v1/projects/{project_id}/allocations/{allocation_id}/release", {
@@ -125,6 +124,6 @@ export const ALLOCATION_ACTIONS: ActionTable<Allocation> = {
           }),
         ),
       ),
-    done: "Release begun",
+    done: "Release started",
   },
 };

@@ -28,7 +28,7 @@ export const HEALTH: Column<Allocation> = stateColumn(
 );
 
 /** The sentence that says most about it now. */
-export function newsOf(one: Allocation): string | null {
+export function statusDetailOf(one: Allocation): string | null {
   return one.failure?.message ?? one.health_reasons[0]?.message ?? one.phase;
 }
 

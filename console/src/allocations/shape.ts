@@ -1,7 +1,7 @@
 /** What a tenant must know before sharing a host; empty for a shape that shares none. */
 export function isolationNote(shape: string): string {
   return shape === "gpu_slice"
-    ? "On lab hosts a slice is a container of the host's root: it isolates nothing."
+    ? "On lab hosts a slice is a container that runs as the host's root: it isolates nothing."
     : "";
 }
 

@@ -3,12 +3,12 @@ import { SegmentedControl, Select, Stack, Textarea, TextInput } from "@mantine/c
 import { type ActionFormProps, type ActionSpec, REASON_FORM } from "../actions/spec";
 import { api, body } from "../api/client";
 import { useRest } from "../api/pages";
-import { thenStale } from "../api/stale";
+import { invalidateAfter } from "../api/stale";
 import type { Allocation, SshGrant } from "../api/types";
-import { certificateShown } from "../credentials/delivering";
+import { certificateShown } from "../credentials/certificateAction";
 import { useCredentials, useSshKeys } from "../credentials/queries";
 import type { Values } from "../forms/schema";
-import type { Secret } from "../parts/ShownOnce";
+import type { Secret } from "../parts/OneTimeSecret";
 
 const HOUR = 3_600_000;
 const LASTS = {
@@ -33,19 +33,19 @@ function GrantForm({ resource, values, onChange }: ActionFormProps<Allocation>) 
   return (
     <Stack gap="md">
       <SegmentedControl
-        aria-label="Which key"
+        aria-label="Key source"
         value={from}
         onChange={(next) => set({ from: next })}
         data={[
           { value: "key", label: "A public key" },
-          { value: "own", label: "A key of mine" },
+          { value: "own", label: "My stored key" },
           { value: "kept", label: "A credential" },
         ]}
       />
       {from === "key" && (
         <Textarea
           label="Public key"
-          description="A line as in id_ed25519.pub."
+          description="One line, as in id_ed25519.pub."
           required
           autosize
           minRows={2}
@@ -60,7 +60,7 @@ function GrantForm({ resource, values, onChange }: ActionFormProps<Allocation>) 
           data={(own.data ?? []).map((one) => ({ value: one.id, label: one.name }))}
           value={(values.ssh_key_id as string) ?? null}
           onChange={(next) => set({ ssh_key_id: next })}
-          nothingFoundMessage="You have stored no key yet"
+          nothingFoundMessage="You have no stored key"
         />
       )}
       {from === "kept" && (
@@ -72,11 +72,11 @@ function GrantForm({ resource, values, onChange }: ActionFormProps<Allocation>) 
             .map((one) => ({ value: one.id, label: one.name }))}
           value={(values.access_credential_id as string) ?? null}
           onChange={(next) => set({ access_credential_id: next })}
-          nothingFoundMessage="The project has no SSH key of its own"
+          nothingFoundMessage="The project has no SSH key credential"
         />
       )}
       <Select
-        label="Lasts"
+        label="Duration"
         data={Object.keys(LASTS)}
         allowDeselect={false}
         value={String(values.lasts ?? "8 hours")}
@@ -84,7 +84,7 @@ function GrantForm({ resource, values, onChange }: ActionFormProps<Allocation>) 
       />
       <TextInput
         label="Note"
-        description="Whose key it is, or what for."
+        description="Whose key it is, or what it is for."
         value={String(values.note ?? "")}
         onChange={(event) => set({ note: event.currentTarget.value })}
       />
@@ -101,12 +101,12 @@ function keyOf(values: Values) {
 export const grantCreateSpec: ActionSpec<Allocation> = {
   label: "Grant access",
   Extra: GrantForm,
-  says: () => "The host takes the key within seconds, and refuses it by itself once it has expired.",
+  description: () => "The host accepts the key within seconds and refuses it after it expires.",
   run: (one, values) => {
     const lasts = LASTS[String(values.lasts ?? "8 hours") as keyof typeof LASTS];
     const expires_at = new Date(Date.now() + lasts).toISOString();
     const note = values.note ? String(values.note) : null;
-    return thenStale(
+    return invalidateAfter(
       body(
         api.POST("/api/v1/projects/{project_id}/allocations/{allocation_id}/ssh-grants", {
           params: at(one),
@@ -122,11 +122,10 @@ export const grantCreateSpec: ActionSpec<Allocation> = {
 export const certificateRevokeSpec: ActionSpec<Allocation> = {
   label: "Revoke certificates",
   danger: true,
-  says: () =>
-    "All that you may revoke: your own, or as an administrator everybody's. Sessions that are open stay open.",
+  description: () => "Revokes your own certificates, or as an administrator everybody's. Open sessions end.",
   form: REASON_FORM,
   run: (one, values) =>
-    thenStale(
+    invalidateAfter(
       body(
         api.POST("/api/v1/projects/{project_id}/allocations/{allocation_id}/ssh-certificates/revoke", {
           params: at(one),
@@ -149,7 +148,7 @@ export const certificateCreateSpec: ActionSpec<Allocation, Secret> = {
         minLength: 20,
         "x-ui": {
           label: "Public key",
-          help: "Of the pair that will log in; the private side stays with you.",
+          help: "The public half of the key that will log in. Keep the private key.",
           multiline: true,
         },
       },
@@ -158,7 +157,7 @@ export const certificateCreateSpec: ActionSpec<Allocation, Secret> = {
   },
   run: async (one, values) =>
     certificateShown(
-      await thenStale(
+      await invalidateAfter(
         body(
           api.POST("/api/v1/projects/{project_id}/allocations/{allocation_id}/ssh-certificates", {
             params: at(one),
@@ -177,9 +176,9 @@ export const certificateCreateSpec: ActionSpec<Allocation, Secret> = {
 export const grantEndSpec = (allocation: Allocation): ActionSpec<SshGrant> => ({
   label: "End",
   danger: true,
-  says: () => "The host forgets the key within seconds. Sessions that are open stay open.",
+  description: () => "The host refuses the key within seconds. Open sessions end.",
   run: (one) =>
-    thenStale(
+    invalidateAfter(
       body(
         api.DELETE("/api/v1/projects/{project_id}/allocations/{allocation_id}/ssh-grants/{grant_id}", {
           params: { path: { ...at(allocation).path, grant_id: one.id } },
@@ -187,5 +186,5 @@ export const grantEndSpec = (allocation: Allocation): ActionSpec<SshGrant> => ({
       ),
       ["allocations", allocation.project_id],
     ),
-  done: "The grant ends",
+  done: "Grant ended",
 });

@@ -3,5 +3,5 @@
 import type { Me } from "./types";
 
 export function isAdministrator(me: Me): boolean {
-  return me.roles.some((held) => held.role === "platform_admin");
+  return me.roles.some((one) => one.role === "platform_admin");
 }

@@ -17,8 +17,8 @@ export function setCsrfToken(token: string): void {
   csrfToken = token;
 }
 
-export function onSessionEnd(tell: () => void): void {
-  whenSessionEnds = tell;
+export function onSessionEnd(notify: () => void): void {
+  whenSessionEnds = notify;
 }
 
 /** For those who ask without this client: what they asked for is refused, since nobody is logged in any more. */

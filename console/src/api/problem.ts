@@ -38,8 +38,8 @@ function isFieldError(one: unknown): one is FieldError {
 }
 
 export function awayProblem(correlationId: string): ApiProblem {
-  return localProblem("connection_lost", "The platform does not answer.", correlationId, {
-    next_step: "Check your network. The console goes on by itself as soon as the platform answers.",
+  return localProblem("connection_lost", "The platform does not respond.", correlationId, {
+    next_step: "Check your network. The console continues when the platform responds.",
     retryable: true,
   });
 }
@@ -56,7 +56,7 @@ export function localProblem(
     status: 0,
     code,
     detail,
-    next_step: "Try again; if it stays so, tell an operator the correlation id.",
+    next_step: "Try again. If it fails again, give an operator the correlation ID.",
     retryable: false,
     correlation_id: correlationId,
     ...more,
@@ -74,7 +74,7 @@ export async function problemOf(response: Response, correlationId: string): Prom
   }
   return localProblem(
     "unreadable_answer",
-    `The answer was ${response.status} without a reason.`,
+    `The platform answered ${response.status} without a reason.`,
     correlationId,
     {
       status: response.status,

@@ -3,11 +3,11 @@
 import type { Me } from "./types";
 
 export function isOperator(me: Me): boolean {
-  return me.roles.some((held) => held.tenant_id === null && held.project_id === null);
+  return me.roles.some((one) => one.tenant_id === null && one.project_id === null);
 }
 
 /** The tenants where somebody has a role in the tenant as a whole. */
 export function tenantsOf(me: Me): string[] {
-  const ids = me.roles.filter((held) => held.project_id === null).map((held) => held.tenant_id);
+  const ids = me.roles.filter((one) => one.project_id === null).map((one) => one.tenant_id);
   return [...new Set(ids.filter((id) => id !== null))];
 }

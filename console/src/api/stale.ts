@@ -7,7 +7,7 @@ export function stale(noun: Noun, scope: string): Promise<void> {
 }
 
 /** The answer of a change, once what it makes stale is being read again. */
-export async function thenStale<T>(answer: Promise<T>, ...places: [Noun, string][]): Promise<T> {
+export async function invalidateAfter<T>(answer: Promise<T>, ...places: [Noun, string][]): Promise<T> {
   const done = await answer;
   for (const [noun, scope] of places) void stale(noun, scope);
   return done;

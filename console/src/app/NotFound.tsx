@@ -7,12 +7,8 @@ export function NotFound() {
   return (
     <main className={classes.page}>
       <PageHead title="No such page" />
-      <Empty
-        icon="search"
-        title="This address leads nowhere"
-        text="It may be old, or have lost a letter on its way."
-      >
-        <Link to="/">To the overview</Link>
+      <Empty icon="search" title="There is no page at this address" text="The link may be old or incomplete.">
+        <Link to="/">Go to the overview</Link>
       </Empty>
     </main>
   );

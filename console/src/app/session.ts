@@ -3,8 +3,8 @@ import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { keys } from "../api/keys";
 import { type Session, sessionEnd, sessionQuery } from "../api/session";
+import { notify } from "../parts/notify";
 import { explained } from "../parts/ProblemPanel";
-import { tell } from "../parts/tell";
 
 /** Who looks at the page. Only inside the shell, which lets nobody else in; a page that is being left keeps whom it had. */
 export function useSession(): Session {
@@ -23,7 +23,7 @@ export function useLogout(): () => Promise<void> {
       await sessionEnd();
     } catch (error) {
       const { message, next_step } = explained(error);
-      return tell(`You are still logged in. ${message} ${next_step}`);
+      return notify(`You are still logged in. ${message} ${next_step}`);
     }
     client.setQueryData(keys.session, null);
     await navigate({ to: "/login" });

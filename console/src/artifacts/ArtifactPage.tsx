@@ -79,7 +79,7 @@ function Shown({ artifact }: { artifact: Artifact }) {
                   : null,
               ],
               ["Published by", <Mono key="by" text={artifact.created_by} />],
-              ["ID", <Mono key="id" text={artifact.id} copy="Copy id" />],
+              ["ID", <Mono key="id" text={artifact.id} copy="Copy ID" />],
             ]}
           />
         </Panel>
@@ -114,7 +114,7 @@ function EvidenceTable({ artifact }: { artifact: Artifact }) {
         <Empty
           icon="check"
           title="No evidence yet"
-          text="What lint and smoke tests of it said, for those who decide about a move."
+          text="Results of lint and smoke tests. They are needed before the artifact can be staged."
         />
       }
     />

@@ -64,7 +64,7 @@ export function ArtifactsPage() {
   const project = useProject();
   return (
     <>
-      <PageHead title="Artifacts" lead="What apps are made of, known by the digest of their bytes." />
+      <PageHead title="Artifacts" lead="The images and files that apps consist of, identified by digest." />
       <Tabbed
         label="Parts of the artifacts page"
         tabs={[
@@ -91,8 +91,8 @@ function Artifacts({ project }: { project: string }) {
       empty={
         <Empty
           icon="box"
-          title={stage ? "None is in this stage" : "Nothing is published yet"}
-          text={stage ? undefined : "Publish a file or an image, then move it stage by stage."}
+          title={stage ? "No artifacts in this stage" : "No artifacts yet"}
+          text={stage ? undefined : "Publish a file or an image, then promote it stage by stage."}
         />
       }
     />

@@ -37,8 +37,8 @@ export function OwnApps({ project }: { project: Project }) {
       empty={
         <Empty
           icon="apps"
-          title="No app is published from here"
-          text="Register a version of one with its manifest."
+          title="No apps in this project"
+          text="Register a version with its manifest to create an app."
         />
       }
     >

@@ -4,18 +4,18 @@ import { type FormEvent, useState } from "react";
 import { barColumn } from "../actions/columns";
 import type { ActionTable } from "../actions/spec";
 import { api, body } from "../api/client";
-import { stale, thenStale } from "../api/stale";
+import { invalidateAfter, stale } from "../api/stale";
 import type { Project, PublishIntent } from "../api/types";
 import { dimColumn, stateColumn, textColumn, timeColumn, unsorted } from "../parts/columns";
 import { Empty } from "../parts/Loaded";
+import { notify } from "../parts/notify";
 import { PageLink } from "../parts/PageLink";
 import { Panel } from "../parts/Panel";
 import { explained, ProblemPanel } from "../parts/ProblemPanel";
 import type { Column } from "../parts/ResourceTable";
 import { Snippet } from "../parts/Snippet";
 import { TablePanel } from "../parts/TablePanel";
-import { tell } from "../parts/tell";
-import { publishBlob } from "./publishing";
+import { publishBlob } from "./publishBlob";
 import { usePublishIntents } from "./queries";
 
 export function Publish({ project }: { project: Project }) {
@@ -39,7 +39,7 @@ function Upload({ project }: { project: Project }) {
     onSuccess: () => {
       setFile(null);
       setName("");
-      tell("Uploaded; every byte is being read");
+      notify("Uploaded. The platform is checking the bytes");
     },
     onSettled: () => void Promise.all([stale("publish-intents", project.id), stale("artifacts", project.id)]),
   });
@@ -61,7 +61,7 @@ function Upload({ project }: { project: Project }) {
           />
           <TextInput
             label="Name"
-            description="Shared by all versions of the same thing; the digest tells them apart."
+            description="All versions of an artifact share its name; the digest tells them apart."
             required
             value={name}
             onChange={(event) => setName(event.currentTarget.value)}
@@ -82,14 +82,12 @@ function HowTo({ project }: { project: Project }) {
   return (
     <Panel title="From the command line">
       <Stack gap="sm">
-        <Text size="sm">A file, of any size:</Text>
+        <Text size="sm">A file of any size:</Text>
         <Snippet
           label="Command for a file"
           text={`gpuaas artifacts publish ./model.tar --name model --project ${project.id}`}
         />
-        <Text size="sm">
-          An image: ask where to push it, push it with any client, then register its digest.
-        </Text>
+        <Text size="sm">An image: get the repository, push with any client, then register the digest.</Text>
         <Snippet
           label="Commands for an image"
           text={`gpuaas artifacts push-place trainer --project ${project.id}\npodman push --digestfile digest trainer REGISTRY/REPOSITORY:1\ngpuaas artifacts register trainer $(cat digest) --project ${project.id}`}
@@ -103,7 +101,7 @@ const INTENT_ACTIONS: ActionTable<PublishIntent> = {
   publish_intent_cancel: {
     label: "Cancel",
     run: (one) =>
-      thenStale(
+      invalidateAfter(
         body(
           api.POST("/api/v1/projects/{project_id}/publish-intents/{publish_intent_id}/cancel", {
             params: { path: { project_id: one.project_id, publish_intent_id: one.id } },
@@ -128,12 +126,12 @@ const COLUMNS: Column<PublishIntent>[] = [
   unsorted(
     dimColumn(
       "why",
-      "What to know",
+      "Status detail",
       (one) => (one.failure ? `${one.failure.message} ${one.failure.next_step}` : ""),
       "minmax(10rem, 3fr)",
     ),
   ),
-  timeColumn("until", "Ends by itself", (one) => one.deadline_at, "7rem"),
+  timeColumn("until", "Expires", (one) => one.deadline_at, "7rem"),
   timeColumn("at", "When", (one) => one.created_at),
   barColumn({ table: INTENT_ACTIONS, name: (one) => one.name }, "6.5rem"),
 ];
@@ -142,11 +140,11 @@ function Intents({ project }: { project: Project }) {
   const listing = usePublishIntents(project.id);
   return (
     <TablePanel
-      title="Publishing until now"
+      title="Publish intents"
       label="Publish intents"
       columns={COLUMNS}
       listing={listing}
-      empty={<Empty icon="box" title="Nothing was published yet" />}
+      empty={<Empty icon="box" title="No publish intents" />}
     />
   );
 }

@@ -1,7 +1,7 @@
 // What can be asked of an artifact. Every reason against a move is the API's to say.
 import { type ActionTable, REASON, REASON_FORM } from "../actions/spec";
 import { api, body } from "../api/client";
-import { thenStale } from "../api/stale";
+import { invalidateAfter } from "../api/stale";
 import type { Artifact } from "../api/types";
 
 const STAGES: Artifact["stage"][] = ["draft", "staged", "canary", "active", "deprecated", "retired"];
@@ -10,15 +10,16 @@ function at(one: Artifact) {
   return { path: { project_id: one.project_id, artifact_id: one.id } };
 }
 
-function told<T>(one: Artifact, answer: Promise<T>): Promise<T> {
-  return thenStale(answer, ["artifacts", one.project_id]);
+function refetchAfter<T>(one: Artifact, answer: Promise<T>): Promise<T> {
+  return invalidateAfter(answer, ["artifacts", one.project_id]);
 }
 
 export const ARTIFACT_ACTIONS: ActionTable<Artifact> = {
   artifact_move: {
-    label: "Move",
+    label: "Promote",
     primary: true,
-    says: (one) => `It is ${one.stage}. One step on, or back from canary to staged.`,
+    description: (one) =>
+      `The stage is ${one.stage}. Choose the next stage, or go back from canary to staged.`,
     form: {
       type: "object",
       required: ["stage", "reason"],
@@ -28,13 +29,13 @@ export const ARTIFACT_ACTIONS: ActionTable<Artifact> = {
           type: "integer",
           minimum: 1,
           maximum: 100,
-          "x-ui": { label: "Share of projects in %", help: "Of a canary, and only of one." },
+          "x-ui": { label: "Share of projects in %", help: "Only for canary." },
         },
         reason: REASON,
       },
     },
     run: (one, values) =>
-      told(
+      refetchAfter(
         one,
         body(
           api.POST("/api/v1/projects/{project_id}/artifacts/{artifact_id}/move", {
@@ -47,11 +48,11 @@ export const ARTIFACT_ACTIONS: ActionTable<Artifact> = {
           }),
         ),
       ),
-    done: "Moved",
+    done: "Promoted",
   },
   artifact_evidence_add: {
     label: "Add evidence",
-    says: () => "What a lint or a smoke test of it said. A failed one is worth keeping too.",
+    description: () => "Records the result of a lint or smoke test, passed or failed.",
     form: {
       type: "object",
       required: ["kind", "tool", "summary", "passed"],
@@ -63,7 +64,7 @@ export const ARTIFACT_ACTIONS: ActionTable<Artifact> = {
       },
     },
     run: (one, values) =>
-      told(
+      refetchAfter(
         one,
         body(
           api.POST("/api/v1/projects/{project_id}/artifacts/{artifact_id}/evidence", {
@@ -77,23 +78,23 @@ export const ARTIFACT_ACTIONS: ActionTable<Artifact> = {
           }),
         ),
       ),
-    done: "Evidence kept",
+    done: "Evidence added",
   },
   artifact_verify: {
     label: "Verify again",
-    says: () => "Reads every byte, and looks for signatures by the tenant's keys.",
+    description: () => "Reads every byte again and looks for signatures by the tenant's trust keys.",
     form: {
       type: "object",
       properties: {
         signatures: {
           type: "array",
           items: { type: "string" },
-          "x-ui": { help: "Of a blob (cosign sign-blob), base64. Those of an image are beside it." },
+          "x-ui": { help: "For a blob: the output of cosign sign-blob, base64. For an image: leave empty." },
         },
       },
     },
     run: (one, values) =>
-      told(
+      refetchAfter(
         one,
         body(
           api.POST("/api/v1/projects/{project_id}/artifacts/{artifact_id}/verify", {
@@ -102,15 +103,16 @@ export const ARTIFACT_ACTIONS: ActionTable<Artifact> = {
           }),
         ),
       ),
-    done: "Checking",
+    done: "Check started",
   },
   artifact_revoke: {
     label: "Revoke",
     danger: true,
-    says: () => "Nothing is launched from it any more, for ever. What runs goes on.",
+    description: () =>
+      "Nothing new can be launched from it. Running instances continue. This cannot be undone.",
     form: REASON_FORM,
     run: (one, values) =>
-      told(
+      refetchAfter(
         one,
         body(
           api.POST("/api/v1/projects/{project_id}/artifacts/{artifact_id}/revoke", {
@@ -124,12 +126,13 @@ export const ARTIFACT_ACTIONS: ActionTable<Artifact> = {
   artifact_delete: {
     label: "Delete",
     danger: true,
-    says: () => "Its bytes are removed, for ever. Refused while an app version or an instance refers to it.",
+    description: () =>
+      "Removes its bytes. This cannot be undone. It is refused while an app version or an instance refers to it.",
     run: (one) =>
-      told(
+      refetchAfter(
         one,
         body(api.DELETE("/api/v1/projects/{project_id}/artifacts/{artifact_id}", { params: at(one) })),
       ),
-    done: "Being deleted",
+    done: "Deletion started",
   },
 };

@@ -1,12 +1,13 @@
 // Versions of an app: registered, offered, taken back.
 import { type ActionSpec, type ActionTable, REASON_FORM } from "../actions/spec";
 import { api, body } from "../api/client";
-import { thenStale } from "../api/stale";
+import { invalidateAfter } from "../api/stale";
 import type { AppVersion, Project } from "../api/types";
 
 export const registerSpec: ActionSpec<Project> = {
   label: "Register a version",
-  says: () => "Its artifact must be published in this project. The first version makes the app.",
+  description: () =>
+    "The manifest's artifact must be published in this project. The first version creates the app.",
   form: {
     type: "object",
     required: ["manifest"],
@@ -20,7 +21,7 @@ export const registerSpec: ActionSpec<Project> = {
     },
   },
   run: (project, values) =>
-    thenStale(
+    invalidateAfter(
       body(
         api.POST("/api/v1/projects/{project_id}/app-versions", {
           params: { path: { project_id: project.id } },
@@ -37,17 +38,17 @@ function at(one: AppVersion) {
   return { path: { project_id: one.project_id, app_id: one.app_id, version_id: one.id } };
 }
 
-function told<T>(one: AppVersion, answer: Promise<T>): Promise<T> {
-  return thenStale(answer, ["apps", one.project_id], ["catalog", one.project_id]);
+function refetchAfter<T>(one: AppVersion, answer: Promise<T>): Promise<T> {
+  return invalidateAfter(answer, ["apps", one.project_id], ["catalog", one.project_id]);
 }
 
 export const VERSION_ACTIONS: ActionTable<AppVersion> = {
   app_version_activate: {
     label: "Activate",
     primary: true,
-    says: () => "People who see the app can launch it from now on.",
+    description: () => "Everyone who can see the app can launch this version.",
     run: (one) =>
-      told(
+      refetchAfter(
         one,
         body(
           api.POST("/api/v1/projects/{project_id}/apps/{app_id}/versions/{version_id}/activate", {
@@ -67,12 +68,12 @@ export const VERSION_ACTIONS: ActionTable<AppVersion> = {
           type: "string",
           minLength: 3,
           maxLength: 500,
-          "x-ui": { help: "What users should do; they read it.", multiline: true },
+          "x-ui": { help: "Shown to users: what they should do instead.", multiline: true },
         },
       },
     },
     run: (one, values) =>
-      told(
+      refetchAfter(
         one,
         body(
           api.POST("/api/v1/projects/{project_id}/apps/{app_id}/versions/{version_id}/deprecate", {
@@ -86,10 +87,10 @@ export const VERSION_ACTIONS: ActionTable<AppVersion> = {
   app_version_retire: {
     label: "Retire",
     danger: true,
-    says: () => "Nothing new is launched from it. What runs goes on.",
+    description: () => "Nothing new can be launched from this version. Running instances continue.",
     form: REASON_FORM,
     run: (one, values) =>
-      told(
+      refetchAfter(
         one,
         body(
           api.POST("/api/v1/projects/{project_id}/apps/{app_id}/versions/{version_id}/retire", {

@@ -8,5 +8,5 @@ export function appColumn(open: (app: App) => void): Column<App> {
 }
 
 export function visibilityColumn(width: string): Column<App> {
-  return textColumn("seen", "Seen by", (one) => one.visibility, width);
+  return textColumn("seen", "Visibility", (one) => one.visibility, width);
 }

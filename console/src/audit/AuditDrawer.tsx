@@ -17,7 +17,7 @@ export function AuditDrawer({ record, onClose }: { record: AuditRecord; onClose:
             ["When", exactTime(record.at)],
             ["Outcome", <StateBadge key="outcome" state={record.outcome} />],
             ["Actor", record.actor_name],
-            ["Actor ID", <Mono key="actor" text={record.actor_id} copy="Copy id" />],
+            ["Actor ID", <Mono key="actor" text={record.actor_id} copy="Copy ID" />],
             ["Address", record.address],
             ["Source", record.source],
             ["Client", record.user_agent],

@@ -136,7 +136,7 @@ function Filters({ search, reach, reaches, onReach }: FilterProps) {
       {text("actor", "Actor", "usr_… or sva_…")}
       {text("action", "Action", "allocation_release")}
       {text("resource", "Resource", "alc_…")}
-      {text("correlation", "Correlation id", "of a request")}
+      {text("correlation", "Correlation ID", "of a request")}
       <Select
         size="xs"
         label="Outcome"

@@ -15,7 +15,7 @@ export function EventsOf({ project, correlation }: { project: string; correlatio
         {(events) =>
           events.length === 0 ? (
             <Text size="sm" c="dimmed">
-              None of the recent events is of this request.
+              No recent event belongs to this request.
             </Text>
           ) : (
             <ol className={classes.events}>

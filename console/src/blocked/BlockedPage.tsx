@@ -12,16 +12,16 @@ export function BlockedPage() {
     <>
       <PageHead
         title="Blocked"
-        lead="What does not go on by itself, in any project, and the ways out of it."
+        lead="Releases, operations and teardowns that need somebody to act, in all projects."
       />
       <div className="stack">
         <Releases />
         <BlockedSlots />
         <StuckOperations status="failed" title="Failed operations" />
-        <StuckOperations status="expired" title="Operations that ran out of time" />
-        <StuckOperations status="running" title="Operations that run now" />
-        <Teardowns status="left" title="Teardowns that left something" />
-        <Teardowns status="unseen" title="Teardowns that nobody could look at" />
+        <StuckOperations status="expired" title="Expired operations" />
+        <StuckOperations status="running" title="Running operations" />
+        <Teardowns status="left" title="Teardowns with leftovers" />
+        <Teardowns status="unseen" title="Teardowns that could not be inspected" />
       </div>
     </>
   );

@@ -26,7 +26,7 @@ const COLUMNS: Column<BlockedGroup>[] = [
   codeColumn("why", "Why", (one) => one.reason, "minmax(10rem, 2fr)"),
   {
     key: "of",
-    header: "Held by",
+    header: "Allocation",
     width: "minmax(12rem, 2fr)",
     cell: (one) => (one.allocation ? <Mono text={one.allocation} copy="Copy allocation id" /> : "–"),
     value: (one) => one.allocation,
@@ -40,12 +40,12 @@ export function BlockedSlots() {
   const gpus = listing.rows.reduce((sum, one) => sum + one.indexes.length, 0);
   return (
     <TablePanel
-      title="GPUs out of the pool until they are proven clean"
+      title="GPUs whose wipe is not proven"
       label="Blocked GPUs"
       aside={gpus > 0 && `${gpus}`}
       columns={COLUMNS}
       listing={listing}
-      empty={<Empty icon="check" title="No GPU is blocked" />}
+      empty={<Empty icon="check" title="No blocked GPUs" />}
     />
   );
 }

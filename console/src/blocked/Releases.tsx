@@ -15,18 +15,18 @@ const COLUMNS: Column<Allocation>[] = [
   nodeColumn(),
   gpusColumn(),
   SINCE,
-  barColumn({ table: ALLOCATION_ACTIONS, name: nameOf, header: "Ways out" }, "18rem"),
+  barColumn({ table: ALLOCATION_ACTIONS, name: nameOf, header: "Actions" }, "18rem"),
 ];
 
 export function Releases() {
   const listing = useAllocationsOf({ state: "release_failed" });
   return (
     <TablePanel
-      title="Releases that did not end"
+      title="Failed releases"
       aside={countOf(listing)}
       columns={COLUMNS}
       listing={listing}
-      empty={<Empty icon="check" title="Every release has ended" />}
+      empty={<Empty icon="check" title="No failed releases" />}
     />
   );
 }

@@ -26,7 +26,7 @@ const COLUMNS: Column<Operation>[] = [
   whyColumn(),
   timeColumn("deadline", "Deadline", (one) => (isLive(one) ? one.deadline_at : null), "6rem"),
   timeColumn("since", "Since", (one) => one.status_since),
-  barColumn({ table: operationActions, name: (one) => one.id, header: "Ways out" }, "11rem"),
+  barColumn({ table: operationActions, name: (one) => one.id, header: "Actions" }, "11rem"),
 ];
 
 /** Operations in a status that somebody should look at; only that none has failed is worth saying. */

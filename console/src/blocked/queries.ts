@@ -33,12 +33,12 @@ export function useReceiptsOf(status: ReceiptLine["status"]) {
 }
 
 const MOST_PAGES = 10;
-export const HELD_KEY = ["held", PLATFORM] as const;
+export const PLATFORM_ALLOCATIONS_KEY = ["held", PLATFORM] as const;
 
 /** All of them, as far as they can be looked through; `whole` says whether that was the end. */
-export function useHeld() {
+export function usePlatformAllocations() {
   return useQuery({
-    queryKey: HELD_KEY,
+    queryKey: PLATFORM_ALLOCATIONS_KEY,
     queryFn: async ({ signal }) => {
       const items: Allocation[] = [];
       let after: string | undefined;

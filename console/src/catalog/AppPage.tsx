@@ -102,14 +102,16 @@ function Shown({ entry, onVersion }: { entry: CatalogEntry; onVersion: (version:
                         >
                       )[kindOf(schema)] ??
                       kindOf(schema)}
-                    {schema.default !== undefined && `, ${JSON.stringify(schema.default)} unless said`}
+                    {schema.default !== undefined && `, default ${JSON.stringify(schema.default)}`}
                   </span>
                 </li>
               ))}
             </ul>
           </Panel>
           <Panel title="What it leaves on a host">
-            <p className={classes.lead}>After a teardown, each of it must be gone: the receipt says so.</p>
+            <p className={classes.lead}>
+              After a teardown none of this may be left. The receipt shows what the host reported.
+            </p>
             <ul className={classes.rows}>
               {Object.entries(manifest.footprint ?? {}).map(([kind, items]) => (
                 <li key={kind}>
@@ -134,11 +136,11 @@ function versionFacts(entry: CatalogEntry, manifest: Manifest): [string, React.R
   const digest = manifest.artifact?.digest;
   return [
     ["App version", shown.version],
-    ["Runtime's own version", shown.runtime_version],
+    ["Runtime version", shown.runtime_version],
     ["Kind", labelOf(manifest.artifact?.kind ?? "controller")],
-    ["Published by", entry.own ? "your own tenant" : "another tenant, offered to yours"],
+    ["Published by", entry.own ? "your tenant" : "another tenant"],
     ["Bytes", digest ? <Mono key="digest" text={digest} copy="Copy digest" /> : null],
-    ["Trust", "only bytes with this digest are delivered, and only while the platform trusts them"],
+    ["Trust", "only bytes with this digest are delivered, and only while they are trusted"],
     ["Counted", manifest.metering?.map((one) => one.key).join(", ") || null],
     [
       "Documentation",

@@ -41,11 +41,11 @@ export function CatalogPage() {
       ) : found.length === 0 ? (
         <Empty
           icon="apps"
-          title={wanted ? `Nothing matches “${text}”` : "No app is offered to this project"}
+          title={wanted ? `Nothing matches “${text}”` : "No apps for this project"}
           text={
             wanted
               ? undefined
-              : "An app is seen here once its publisher makes it visible, or your tenant is entitled to it."
+              : "An app appears here when its publisher makes it public, or when your tenant is entitled to it."
           }
         />
       ) : (

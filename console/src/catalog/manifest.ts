@@ -50,7 +50,7 @@ export function demands(compatibility: Compatibility | undefined): string[] {
     shapes?.length ? `runs on ${shapes.map(shapeName).join(" or ")}` : "",
     least ? `at least ${least} GPUs` : "",
     most !== undefined ? `at most ${most} GPUs` : "",
-    compatibility.requires_exclusive_node ? "a node to itself" : "",
+    compatibility.requires_exclusive_node ? "needs a whole node" : "",
     compatibility.requires_node_network ? "members on several nodes need the nodes' own network" : "",
   ].filter(Boolean);
 }
@@ -62,8 +62,8 @@ export function shapeName(shape: string): string {
 export function placementName(placement: Component["placement"]): string {
   return {
     shared: "may share an allocation with other components",
-    own_allocation: "alone on its allocation",
-    own_node: "no other member on its node",
+    own_allocation: "needs its own allocation",
+    own_node: "needs its own node",
   }[placement ?? "shared"];
 }
 

@@ -6,19 +6,19 @@ import { useProject } from "../app/project";
 import { countColumn, monoColumn, timeColumn, unsorted } from "../parts/columns";
 import { KeyValues, Mono } from "../parts/KeyValues";
 import { Empty } from "../parts/Loaded";
+import { OneTimeSecret, type Secret, shows } from "../parts/OneTimeSecret";
 import { RelativeTime } from "../parts/RelativeTime";
 import { type Column, ResourceTable } from "../parts/ResourceTable";
-import { type Secret, ShownOnce, shows } from "../parts/ShownOnce";
 import { SideDrawer } from "../parts/SideDrawer";
 import { Snippet } from "../parts/Snippet";
 import { StateBadge } from "../parts/StateBadge";
-import { certificateSpec } from "./delivering";
+import { certificateSpec } from "./certificateAction";
 import { useDeliveries } from "./queries";
 
 const COLUMNS: Column<CredentialDelivery>[] = [
   timeColumn("when", "When", (one) => one.delivered_at, "6rem"),
   monoColumn("to", "To", (one) => one.delivered_to, "minmax(9rem, 1fr)"),
-  unsorted(monoColumn("for", "For the key", (one) => one.recipient_fingerprint, "minmax(9rem, 1fr)")),
+  unsorted(monoColumn("for", "Recipient key", (one) => one.recipient_fingerprint, "minmax(9rem, 1fr)")),
   countColumn("version", "Version", (one) => one.version, "4.5rem"),
 ];
 
@@ -44,12 +44,12 @@ export function CredentialDrawer({
         <KeyValues
           items={[
             ["State", <StateBadge key="state" state={credential.revoked_at ? "revoked" : "active"} />],
-            ["ID", <Mono key="id" text={credential.id} copy="Copy id" />],
+            ["ID", <Mono key="id" text={credential.id} copy="Copy ID" />],
             credential.fingerprint !== null && [
               "Fingerprint",
               <Mono key="print" text={credential.fingerprint} copy="Copy fingerprint" />,
             ],
-            ["Made", <RelativeTime key="made" at={credential.created_at} />],
+            ["Created", <RelativeTime key="made" at={credential.created_at} />],
           ]}
         />
         {credential.public_key && <Snippet label="Public key" text={credential.public_key} wrap />}
@@ -57,8 +57,8 @@ export function CredentialDrawer({
           <div>
             <Text size="sm" mb={6}>
               {credential.kind === "ssh_key"
-                ? "The private key is delivered sealed to a key pair of the recipient, which the command makes and forgets:"
-                : "A certificate is good for minutes, for one allocation:"}
+                ? "The private key is delivered sealed to a temporary key pair, which the command creates and discards:"
+                : "A certificate is valid for minutes and for one allocation:"}
             </Text>
             <Snippet label="Command" text={command} />
           </div>
@@ -81,11 +81,11 @@ export function CredentialDrawer({
             columns={COLUMNS}
             listing={listing}
             rowId={(one) => one.id}
-            empty={<Empty icon="key" title="Nobody has got it yet" />}
+            empty={<Empty icon="key" title="No deliveries yet" />}
           />
         </div>
       </Stack>
-      {secret && <ShownOnce secret={secret} onClose={() => setSecret(null)} />}
+      {secret && <OneTimeSecret secret={secret} onClose={() => setSecret(null)} />}
     </SideDrawer>
   );
 }

@@ -36,7 +36,7 @@ export function CredentialsPage() {
     <>
       <PageHead
         title="Credentials"
-        lead="How people and programs get onto the allocations of this project."
+        lead="How users and programs get access to the allocations of this project."
       />
       <div className="stack">
         <ProjectCredentials
@@ -89,7 +89,7 @@ function ProjectCredentials({ projectId, may }: { projectId: string; may: boolea
         <Empty
           icon="key"
           title="No credentials"
-          text="A credential lets a program onto the project's allocations, by certificates or by a key that the platform keeps."
+          text="A credential gives a program access to the project's allocations, by certificates or by a key that the platform stores."
         />
       }
     >
@@ -124,8 +124,8 @@ function MyKeys() {
       empty={
         <Empty
           icon="key"
-          title="You have stored no key"
-          text="Certificates need none; grants and other SSH programs do."
+          title="No stored keys"
+          text="Certificates do not need a stored key. Grants and other SSH programs do."
         />
       }
     />

@@ -1,7 +1,7 @@
 // What can be asked of the project's credentials, and of one's own keys.
 import { type ActionSpec, type ActionTable, REASON_FORM } from "../actions/spec";
 import { api, body } from "../api/client";
-import { thenStale } from "../api/stale";
+import { invalidateAfter } from "../api/stale";
 import type { AccessCredential, Project, SshKey } from "../api/types";
 import { MINE } from "./queries";
 
@@ -14,8 +14,8 @@ function at(one: AccessCredential) {
 export const credentialCreateSpec: ActionSpec<Project> = {
   label: "New credential",
   primary: true,
-  says: () =>
-    "A certificate credential stores nothing. An SSH key is made and kept by the platform, and delivered sealed.",
+  description: () =>
+    "A certificate credential stores nothing. The platform generates and stores an SSH key, and delivers it sealed.",
   form: {
     type: "object",
     required: ["name", "kind"],
@@ -25,7 +25,7 @@ export const credentialCreateSpec: ActionSpec<Project> = {
     },
   },
   run: (project, values) =>
-    thenStale(
+    invalidateAfter(
       body(
         api.POST("/api/v1/projects/{project_id}/access-credentials", {
           params: { path: { project_id: project.id } },
@@ -34,14 +34,14 @@ export const credentialCreateSpec: ActionSpec<Project> = {
       ),
       ["credentials", project.id],
     ),
-  done: "The credential is there",
+  done: "Credential created",
 };
 
 export const CREDENTIAL_ACTIONS: ActionTable<AccessCredential> = {
   access_credential_rotate: {
     label: "Rotate",
-    says: () =>
-      "Makes a new key pair. Hosts follow within seconds; the old key still opens them during the overlap.",
+    description: () =>
+      "Creates a new key pair. Hosts accept it within seconds, and accept the old key until the overlap ends.",
     form: {
       type: "object",
       properties: {
@@ -55,7 +55,7 @@ export const CREDENTIAL_ACTIONS: ActionTable<AccessCredential> = {
       },
     },
     run: (one, values) =>
-      thenStale(
+      invalidateAfter(
         body(
           api.POST("/api/v1/projects/{project_id}/access-credentials/{credential_id}/rotate", {
             params: at(one),
@@ -69,10 +69,10 @@ export const CREDENTIAL_ACTIONS: ActionTable<AccessCredential> = {
   access_credential_revoke: {
     label: "Revoke",
     danger: true,
-    says: () => "It opens nothing from now on, for good. Hosts follow within seconds.",
+    description: () => "Hosts refuse it within seconds. This cannot be undone.",
     form: REASON_FORM,
     run: (one, values) =>
-      thenStale(
+      invalidateAfter(
         body(
           api.POST("/api/v1/projects/{project_id}/access-credentials/{credential_id}/revoke", {
             params: at(one),
@@ -87,8 +87,8 @@ export const CREDENTIAL_ACTIONS: ActionTable<AccessCredential> = {
 
 export const sshKeyCreateSpec: ActionSpec<null> = {
   label: "Add a key",
-  says: () =>
-    "A public key of yours, to name in grants and when you allocate GPUs. The private side stays with you.",
+  description: () =>
+    "Stores a public key that you can use in grants and new allocations. Keep the private key.",
   form: {
     type: "object",
     required: ["name", "public_key"],
@@ -98,12 +98,12 @@ export const sshKeyCreateSpec: ActionSpec<null> = {
         type: "string",
         minLength: 20,
         maxLength: 4500,
-        "x-ui": { label: "Public key", help: "A line as in id_ed25519.pub.", multiline: true },
+        "x-ui": { label: "Public key", help: "One line, as in id_ed25519.pub.", multiline: true },
       },
     },
   },
   run: (_, values) =>
-    thenStale(
+    invalidateAfter(
       body(
         api.POST("/api/v1/me/ssh-keys", {
           body: { name: String(values.name), public_key: String(values.public_key).trim() },
@@ -117,9 +117,9 @@ export const sshKeyCreateSpec: ActionSpec<null> = {
 export const sshKeyDeleteSpec: ActionSpec<SshKey> = {
   label: "Delete",
   danger: true,
-  says: () => "Grants that were made with it stay until they expire or are ended.",
+  description: () => "Existing grants of this key stay until they expire or you end them.",
   run: (one) =>
-    thenStale(
+    invalidateAfter(
       body(api.DELETE("/api/v1/me/ssh-keys/{ssh_key_id}", { params: { path: { ssh_key_id: one.id } } })),
       ["ssh-keys", MINE],
     ),
@@ -128,7 +128,7 @@ export const sshKeyDeleteSpec: ActionSpec<SshKey> = {
 
 export const passwordChangeSpec: ActionSpec<null> = {
   label: "Change password",
-  says: () => "Ends every other session of yours.",
+  description: () => "This ends all your other sessions.",
   form: {
     type: "object",
     required: ["current_password", "new_password"],
@@ -137,13 +137,13 @@ export const passwordChangeSpec: ActionSpec<null> = {
         type: "string",
         format: "password",
         minLength: 1,
-        "x-ui": { label: "Present password" },
+        "x-ui": { label: "Current password" },
       },
       new_password: {
         type: "string",
         format: "password",
         minLength: 12,
-        "x-ui": { label: "New password", help: "Twelve characters at least." },
+        "x-ui": { label: "New password", help: "At least 12 characters." },
       },
     },
   },

@@ -12,7 +12,7 @@ export function check(schema: Schema, value: unknown, path = ""): Errors {
     case "number":
       return one(path, numberError(schema, value));
     case "choice":
-      return one(path, schema.enum?.includes(value) ? undefined : "Choose one of the list");
+      return one(path, schema.enum?.includes(value) ? undefined : "Choose a value from the list");
     case "choices":
     case "list":
     case "rows":

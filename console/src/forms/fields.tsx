@@ -18,6 +18,7 @@ import {
   TextInput,
 } from "@mantine/core";
 import { Icon } from "../parts/Icon";
+import { labelOf as optionLabel } from "../parts/states";
 import type { Errors } from "./check";
 import { fieldsOf, helpOf, initialOf, kindOf, labelOf, type Schema, type Values } from "./schema";
 
@@ -105,7 +106,8 @@ type Common = {
 };
 
 function Choice({ schema, value, onChange, required, common }: FieldProps & Common) {
-  const options = (schema.enum ?? []).map((one) => ({ value: String(one), label: String(one) }));
+  const label = schema["x-ui"]?.words ? optionLabel : String;
+  const options = (schema.enum ?? []).map((one) => ({ value: String(one), label: label(String(one)) }));
   const known = (text: string | null) => schema.enum?.find((one) => String(one) === text);
   return (
     <Select
@@ -126,7 +128,7 @@ function Json({ value, onChange, common }: FieldProps & Common) {
       rows={4}
       formatOnBlur
       defaultValue={value === undefined ? "" : JSON.stringify(value, null, 2)}
-      validationError="Not JSON yet"
+      validationError="This is not valid JSON"
       onChange={(text) => {
         try {
           onChange(text === "" ? undefined : JSON.parse(text));

@@ -5,6 +5,8 @@ export interface UiHints {
   advanced?: boolean;
   placeholder?: string;
   multiline?: boolean;
+  /** Options of an enum are shown as words: "TLS CA" for tls_ca. */
+  words?: boolean;
   /** A moment in the time of who fills it in: the value has no time zone. */
   moment?: boolean;
 }

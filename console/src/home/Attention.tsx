@@ -7,8 +7,8 @@ import { StateBadge } from "../parts/StateBadge";
 import { useNow } from "../parts/useNow";
 import { useInstances } from "../workloads/queries";
 import classes from "./Attention.module.css";
+import { isStuck, isUnhealthy, newestFirst, ofAllocation, ofInstance, ofOperation } from "./attentionItems";
 import { useAllocationsIn } from "./queries";
-import { gathered, isStuck, isUnwell, ofAllocation, ofInstance, ofOperation } from "./troubles";
 
 const MOST = 12;
 
@@ -24,11 +24,11 @@ export function Attention({ project }: { project: string }) {
   const lists = [failed, degraded, unhealthy, waiting];
   const error = lists.map((one) => one.error).find(Boolean) ?? blocked.error ?? active.error;
   const pending = lists.some((one) => one.pending) || blocked.isPending || active.isPending;
-  const troubles = gathered(
+  const troubles = newestFirst(
     [...failed.rows, ...degraded.rows, ...unhealthy.rows]
       .filter((one) => !one.decommissioned_at)
       .map(ofInstance),
-    [...(blocked.data ?? []), ...(active.data ?? []).filter(isUnwell)].map(ofAllocation),
+    [...(blocked.data ?? []), ...(active.data ?? []).filter(isUnhealthy)].map(ofAllocation),
     waiting.rows.filter((one) => isStuck(one, now)).map(ofOperation),
   );
   return (
@@ -49,7 +49,11 @@ export function Attention({ project }: { project: string }) {
       ) : pending ? (
         <Loading />
       ) : troubles.length === 0 ? (
-        <Empty icon="check" title="All is well" text="Nothing has failed, and nothing waits for you." />
+        <Empty
+          icon="check"
+          title="All is well"
+          text="Nothing has failed, and nothing needs your attention."
+        />
       ) : (
         <ul className={classes.troubles}>
           {troubles.slice(0, MOST).map((one) => (

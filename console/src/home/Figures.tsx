@@ -24,7 +24,7 @@ export function Figures({ project }: { project: string }) {
         value={running.pending ? null : `${running.rows.length}${running.more ? "+" : ""}`}
       />
       <Figure
-        label="GPUs held"
+        label="GPUs allocated"
         value={quota.data ? String(quota.data.gpus_used) : null}
         note={quota.data && (quota.data.gpu_limit === null ? "no limit" : `of ${quota.data.gpu_limit}`)}
       />
@@ -36,7 +36,7 @@ export function Figures({ project }: { project: string }) {
         }
       />
       <Figure
-        label="Spent by these so far"
+        label="Cost of these so far"
         value={known ? costs.map((cost) => money(cost.sinceStart, cost.currency)).join(" + ") || "0" : null}
         note="at list price"
       />

@@ -7,8 +7,8 @@ import { projectDeleteSpec, projectExport, projectUndeleteSpec } from "../tenant
 import { ExportLink } from "../tenants/ExportLink";
 import { Attention } from "./Attention";
 import { Figures } from "./Figures";
+import { InProgress } from "./InProgress";
 import { Running } from "./Running";
-import { UnderWay } from "./UnderWay";
 
 export function HomePage() {
   const project = useProject();
@@ -18,7 +18,7 @@ export function HomePage() {
       <PageHead
         title={project.name}
         badges={project.delete_after && <StateBadge state="deleting" />}
-        lead="What needs attention, what runs, and what it costs."
+        lead="Attention needed, running workloads and their cost."
         actions={
           <>
             {may.has("project_export") && <ExportLink href={projectExport(project)} slug={project.slug} />}
@@ -36,7 +36,7 @@ export function HomePage() {
         </DeletionBanner>
         <Figures project={project.id} />
         <Attention project={project.id} />
-        <UnderWay project={project.id} />
+        <InProgress project={project.id} />
         <Running project={project.id} />
       </div>
     </>

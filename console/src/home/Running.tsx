@@ -10,7 +10,7 @@ const SHOWN = columns.filter((column) => column.key !== "reason" && column.key !
 export function Running({ project }: { project: string }) {
   const listing = useInstances(project, { status: "running" });
   return (
-    <Panel title="Runs" flush aside={<PageLink to="/workloads">All workloads</PageLink>}>
+    <Panel title="Running" flush aside={<PageLink to="/workloads">All workloads</PageLink>}>
       <ResourceTable
         label="Running workloads"
         plain
@@ -20,10 +20,10 @@ export function Running({ project }: { project: string }) {
         empty={
           <Empty
             icon="play"
-            title="Nothing runs"
-            text="Choose an app, and the allocations that it shall live on."
+            title="No running workloads"
+            text="Choose an app and the allocations to run it on."
           >
-            <PageLink to="/catalog">To the catalog</PageLink>
+            <PageLink to="/catalog">Go to the catalog</PageLink>
           </Empty>
         }
       />

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Allocation, InstanceSummary, Operation, Sku } from "../api/types";
+import { isStuck, newestFirst, ofInstance } from "./attentionItems";
 import { costOf } from "./cost";
-import { gathered, isStuck, ofInstance } from "./troubles";
 
 const HOUR = 3_600_000;
 
@@ -27,7 +27,7 @@ test("what is failed and unhealthy at once is one trouble, with the failure's ne
     health_reasons: [],
     failure: { message: "m", next_step: "n", code: "c", retryable: true },
   } as unknown as InstanceSummary;
-  const troubles = gathered([broken, broken].map(ofInstance));
+  const troubles = newestFirst([broken, broken].map(ofInstance));
   expect(troubles).toHaveLength(1);
   expect(troubles[0]?.next).toBe("n");
 });

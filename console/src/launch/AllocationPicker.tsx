@@ -6,7 +6,7 @@ import { Empty, Loaded } from "../parts/Loaded";
 import { PageLink } from "../parts/PageLink";
 import { StateBadge } from "../parts/StateBadge";
 import classes from "./AllocationPicker.module.css";
-import type { Place, Places } from "./places";
+import type { Place, Places } from "./candidates";
 
 interface Props {
   label: string;
@@ -39,9 +39,9 @@ export function AllocationPicker({
             <Empty
               icon="cpu"
               title="This project has no allocations"
-              text="An app lives on allocations: get some first."
+              text="An app runs on allocations. Allocate GPUs first."
             >
-              <PageLink to="/allocations">To the allocations</PageLink>
+              <PageLink to="/allocations">Go to allocations</PageLink>
             </Empty>
           ) : (
             <ul className={classes.list}>

@@ -19,15 +19,15 @@ import { check, type Errors } from "../forms/check";
 import { SchemaForm } from "../forms/SchemaForm";
 import { initialOf, sentOf, type Values } from "../forms/schema";
 import { Loaded } from "../parts/Loaded";
+import { notify } from "../parts/notify";
 import { PageHead } from "../parts/PageHead";
 import { PageLink } from "../parts/PageLink";
 import { Panel } from "../parts/Panel";
 import { explained, ProblemPanel } from "../parts/ProblemPanel";
-import { tell } from "../parts/tell";
 import { AllocationPicker } from "./AllocationPicker";
-import { usePlaces } from "./places";
+import { usePlacementCandidates } from "./candidates";
+import { type Chosen, missingPlacements, placementsOf } from "./placement";
 import { Review } from "./Review";
-import { type Chosen, intentOf, lacking } from "./wish";
 
 export function LaunchPage() {
   const { slug } = useParams({ strict: false }) as { slug: string };
@@ -61,9 +61,9 @@ function Form({ project, entry, onVersion }: FormProps) {
   const [chosen, setChosen] = useState<Chosen>({});
   const [errors, setErrors] = useState<Errors>({});
   const version = entry.shown.version;
-  const intent = intentOf(chosen);
-  const places = usePlaces(project, entry.slug, { version, chosen: intent });
-  const missing = lacking(componentsOf(manifest), chosen);
+  const intent = placementsOf(chosen);
+  const places = usePlacementCandidates(project, entry.slug, { version, chosen: intent });
+  const missing = missingPlacements(componentsOf(manifest), chosen);
 
   const launch = useMutation({
     mutationFn: () =>
@@ -81,7 +81,7 @@ function Form({ project, entry, onVersion }: FormProps) {
         }),
       ),
     onSuccess: ({ instance }) => {
-      tell(`${instance.name} is being launched`);
+      notify(`${instance.name} is being launched`);
       void navigate({ to: "/workloads/$instanceId", params: { instanceId: instance.id } } as never);
     },
     onError: (error) => setErrors(placed(error)),
@@ -111,7 +111,7 @@ function Form({ project, entry, onVersion }: FormProps) {
         <Panel title="What">
           <Group align="flex-start" grow preventGrowOverflow={false}>
             <TextInput
-              label="Name of the workload"
+              label="Workload name"
               name="name"
               required
               value={name}

@@ -1,8 +1,8 @@
 import type { CatalogEntry } from "../api/types";
 import { KeyValues } from "../parts/KeyValues";
-import type { Places } from "./places";
+import type { Places } from "./candidates";
+import type { Chosen } from "./placement";
 import classes from "./Review.module.css";
-import type { Chosen } from "./wish";
 
 interface Props {
   name: string;
@@ -22,7 +22,7 @@ export function Review({ name, entry, chosen, places, missing }: Props) {
         items={[
           ["Workload", name.trim() || null],
           ["App", `${entry.display_name} ${entry.shown.version}`],
-          ["Runtime's own version", entry.shown.runtime_version],
+          ["Runtime version", entry.shown.runtime_version],
           ...Object.entries(chosen)
             .filter(([, ids]) => ids.length > 0)
             .map(([key, ids]): [string, string] => [key, ids.map(named).join(", ")]),

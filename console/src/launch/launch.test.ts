@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { within } from "../login/within";
+import { safeRedirect } from "../login/safeRedirect";
 import { toggled } from "./AllocationPicker";
-import { intentOf, lacking } from "./wish";
+import { missingPlacements, placementsOf } from "./placement";
 
 test("of a component that is one, a choice takes the place of the other", () => {
   expect(toggled(["a"], "b", 1)).toEqual(["b"]);
@@ -14,12 +14,12 @@ test("what is still to be chosen is said in words", () => {
     { key: "head", display_name: "Head", min: 1, max: 1 },
     { key: "node", min: 2, max: 9 },
   ];
-  expect(lacking(components, { node: ["a"] })).toEqual([
+  expect(missingPlacements(components, { node: ["a"] })).toEqual([
     "1 more allocation for Head",
     "1 more allocation for node",
   ]);
-  expect(lacking(components, { head: ["a"], node: ["a", "b"] })).toEqual([]);
-  expect(intentOf({ head: ["a"] })).toEqual([{ component_key: "head", allocation_id: "a" }]);
+  expect(missingPlacements(components, { head: ["a"], node: ["a", "b"] })).toEqual([]);
+  expect(placementsOf({ head: ["a"] })).toEqual([{ component_key: "head", allocation_id: "a" }]);
 });
 
 test("after the login nobody is sent out of the console", () => {
@@ -30,7 +30,7 @@ test("after the login nobody is sent out of the console", () => {
     undefined,
     "/login?to=/",
   ]) {
-    expect(within(to)).toBe("/");
+    expect(safeRedirect(to)).toBe("/");
   }
-  expect(within("/workloads?project=prj_1")).toBe("/workloads?project=prj_1");
+  expect(safeRedirect("/workloads?project=prj_1")).toBe("/workloads?project=prj_1");
 });

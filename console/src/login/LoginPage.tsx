@@ -7,7 +7,7 @@ import { keys } from "../api/keys";
 import { sessionStart } from "../api/session";
 import { explained, ProblemPanel } from "../parts/ProblemPanel";
 import classes from "./LoginPage.module.css";
-import { within } from "./within";
+import { safeRedirect } from "./safeRedirect";
 
 export function LoginPage() {
   useDocumentTitle("Log in · GPUaaS");
@@ -21,7 +21,7 @@ export function LoginPage() {
     onSuccess: (session) => {
       client.clear(); // of whoever was here before
       client.setQueryData(keys.session, session);
-      router.history.push(within(to));
+      router.history.push(safeRedirect(to));
     },
   });
   const submit = (event: FormEvent) => {

@@ -27,7 +27,7 @@ export function EnrolmentTokens({ may }: { may: boolean }) {
         (one) => `${one.uses} of ${one.max_uses}`,
       ),
       stateColumn("state", "State", tokenState),
-      timeColumn("until", "Good until", (one) => one.expires_at, "7rem"),
+      timeColumn("until", "Valid until", (one) => one.expires_at, "7rem"),
       actionsColumn(
         (one) =>
           may &&

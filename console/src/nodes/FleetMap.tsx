@@ -38,7 +38,7 @@ export function FleetMap({ nodes }: { nodes: NodeSlots[] }) {
         height={map.height + 4}
         viewBox={`-2 -2 ${map.width + 4} ${map.height + 4}`}
         role="group"
-        aria-label={`${nodes.length} nodes; arrow keys go from one to the next`}
+        aria-label={`${nodes.length} nodes; use the arrow keys to move between them`}
         onKeyDown={move}
       >
         <Shapes map={map} />
@@ -56,7 +56,7 @@ export function FleetMap({ nodes }: { nodes: NodeSlots[] }) {
         ))}
       </svg>
       <figcaption className={classes.said}>
-        {said || "Point at a node, or go there with tab and the arrow keys."}
+        {said || "Point at a node, or select it with Tab and the arrow keys."}
       </figcaption>
     </figure>
   );

@@ -1,11 +1,11 @@
-import { HELD_KEY, useHeld } from "../blocked/queries";
-import { useReread } from "../live/useReread";
-import { HeldPlot } from "../plots/HeldPlot";
+import { PLATFORM_ALLOCATIONS_KEY, usePlatformAllocations } from "../blocked/queries";
+import { useRefetch } from "../live/useRefetch";
+import { AllocatedGpusPlot } from "../plots/AllocatedGpusPlot";
 
 /** Left out when there are more allocations than can be looked through: a part of them would draw a wrong line. */
 export function FleetPlot() {
-  const query = useHeld();
-  useReread(HELD_KEY, /^allocation\./, 5000);
+  const query = usePlatformAllocations();
+  useRefetch(PLATFORM_ALLOCATIONS_KEY, /^allocation\./, 5000);
   if (!query.data?.whole) return null;
-  return <HeldPlot allocations={query.data.items} title="GPUs held on the platform" />;
+  return <AllocatedGpusPlot allocations={query.data.items} title="GPUs allocated on the platform" />;
 }

@@ -10,7 +10,8 @@ import { drivesSpec, labelsSpec } from "./actions";
 function wipeOf(node: Node): string {
   const parts = [`up to ${node.wipe_grades.at(-1) ?? "inspected"}`];
   if (!node.erase_drives) parts.push("drives are not erased");
-  if (node.claim_differs) parts.push("its agent reports another configuration or program than is recorded");
+  if (node.claim_differs)
+    parts.push("the agent reports a configuration or program that differs from the record");
   return parts.join("; ");
 }
 
@@ -38,7 +39,7 @@ export function HostFacts({ node }: { node: Node }) {
             ["Enrolled", <RelativeTime key="enrolled" at={node.created_at} />],
             ["Wipe", wipeOf(node)],
             ["Boot ID", node.boot_id && <Mono key="boot" text={node.boot_id} />],
-            ["ID", <Mono key="id" text={node.id} copy="Copy id" />],
+            ["ID", <Mono key="id" text={node.id} copy="Copy ID" />],
             ...Object.entries(node.labels).map(([key, value]) => [`Label ${key}`, value] as [string, string]),
           ]}
         />

@@ -31,7 +31,7 @@ export function HostTasks({ node }: { node: string }) {
   );
   return (
     <TablePanel
-      title="Tasks of the host"
+      title="Host tasks"
       label="Tasks"
       columns={columns}
       listing={listing}

@@ -5,7 +5,7 @@ import { Empty } from "../parts/Loaded";
 import { type Column, ResourceTable } from "../parts/ResourceTable";
 import { StateFilter } from "../parts/StateFilter";
 import { useNodes } from "./queries";
-import { serviceOf } from "./service";
+import { schedulingStateOf } from "./schedulingState";
 
 const STATUSES: Node["status"][] = ["enrolled", "ready", "lost", "retired"];
 
@@ -19,7 +19,7 @@ const COLUMNS: Column<Node>[] = [
     (one) => `${one.name} ${one.hostname}`,
   ),
   stateColumn("status", "Status", (one) => one.status, "7rem"),
-  stateColumn("service", "Service", serviceOf),
+  stateColumn("service", "Service", schedulingStateOf),
   countColumn("gpus", "GPUs", (one) => one.slots.total, "4.5rem"),
   countColumn("claimed", "Claimed", (one) => one.slots.claimed),
   countColumn(
@@ -51,7 +51,7 @@ export function Inventory() {
       rowId={(one) => one.id}
       height="calc(100dvh - 18rem)"
       tools={<StateFilter label="Status" states={STATUSES} value={status} onChange={setStatus} />}
-      empty={<Empty icon="nodes" title="No node is like that" />}
+      empty={<Empty icon="nodes" title="No matching nodes" />}
     />
   );
 }

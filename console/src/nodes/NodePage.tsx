@@ -2,7 +2,7 @@ import { useParams } from "@tanstack/react-router";
 import { ActionBar } from "../actions/ActionBar";
 import { keys } from "../api/keys";
 import type { Node } from "../api/types";
-import { useReread } from "../live/useReread";
+import { useRefetch } from "../live/useRefetch";
 import { Empty, Loaded } from "../parts/Loaded";
 import { PageHead } from "../parts/PageHead";
 import { PageLink } from "../parts/PageLink";
@@ -10,15 +10,15 @@ import { Panel } from "../parts/Panel";
 import { StateBadge } from "../parts/StateBadge";
 import { wholeListing } from "../parts/wholeListing";
 import { NODE_ACTIONS } from "./actions";
-import { Holders } from "./Holders";
 import { HostFacts } from "./HostFacts";
 import { HostReports } from "./HostReports";
 import { HostTasks } from "./HostTasks";
 import { MaintenanceWindows } from "./MaintenanceWindows";
+import { NodeAllocations } from "./NodeAllocations";
 import { NodeSlots } from "./NodeSlots";
 import { PLATFORM, useNode, useSlots } from "./queries";
 import { SlotMap } from "./SlotMap";
-import { serviceOf } from "./service";
+import { schedulingStateOf } from "./schedulingState";
 
 export function NodePage() {
   const { id } = useParams({ strict: false }) as { id: string };
@@ -34,7 +34,7 @@ export function NodePage() {
 function Shown({ node }: { node: Node }) {
   const slots = useSlots(node.id);
   // What happens to an allocation changes the slots of its node, without an event about the node.
-  useReread(keys.one("nodes", PLATFORM, node.id), /^allocation\./, 1000);
+  useRefetch(keys.one("nodes", PLATFORM, node.id), /^allocation\./, 1000);
   return (
     <>
       <PageHead
@@ -43,7 +43,7 @@ function Shown({ node }: { node: Node }) {
         badges={
           <>
             <StateBadge state={node.status} />
-            <StateBadge state={serviceOf(node)} />
+            <StateBadge state={schedulingStateOf(node)} />
           </>
         }
         lead={node.maintenance ? `${node.maintenance.reason} (by ${node.maintenance.by})` : node.hostname}
@@ -68,7 +68,7 @@ function Shown({ node }: { node: Node }) {
         <NodeSlots slots={wholeListing(slots)} />
         <div className="columns">
           <HostFacts node={node} />
-          <Holders node={node.id} />
+          <NodeAllocations node={node.id} />
         </div>
         <HostTasks node={node.id} />
       </div>

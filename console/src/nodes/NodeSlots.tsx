@@ -32,7 +32,7 @@ const COLUMNS: Column<Slot>[] = [
     "Reason",
     (one) => one.status_reason,
     "minmax(8rem, 2fr)",
-    (one) => (one.present ? one.status_reason : "gone from the last inventory"),
+    (one) => (one.present ? one.status_reason : "missing from the last inventory"),
   ),
   barColumn({ table: SLOT_ACTIONS, name: (one) => `GPU ${one.slot_index}` }, "6.5rem"),
 ];

@@ -3,9 +3,9 @@ import { CreateButton } from "../actions/CreateButton";
 import { isAdministrator } from "../api/admin";
 import { useSession } from "../app/session";
 import { Empty, Loaded } from "../parts/Loaded";
+import { OneTimeSecret, type Secret, shows } from "../parts/OneTimeSecret";
 import { PageHead } from "../parts/PageHead";
 import { Panel } from "../parts/Panel";
-import { type Secret, ShownOnce, shows } from "../parts/ShownOnce";
 import { Tabbed } from "../parts/Tabbed";
 import { tokenCreateSpec } from "./actions";
 import { EnrolmentTokens } from "./EnrolmentTokens";
@@ -23,7 +23,7 @@ export function NodesPage() {
     <>
       <PageHead
         title="Nodes"
-        lead="The hosts of the platform, and what each of their GPUs does."
+        lead="The hosts of the platform and the state of each GPU."
         actions={
           isAdministrator(user) && (
             <CreateButton spec={shows(tokenCreateSpec, setSecret)} resource={null} name="new hosts" />
@@ -42,7 +42,7 @@ export function NodesPage() {
           },
         ]}
       />
-      {secret && <ShownOnce secret={secret} onClose={() => setSecret(null)} />}
+      {secret && <OneTimeSecret secret={secret} onClose={() => setSecret(null)} />}
     </>
   );
 }
@@ -56,7 +56,7 @@ function Fleet() {
           <Empty
             icon="nodes"
             title="No hosts yet"
-            text="Make a bundle for new hosts, and start their agents with it."
+            text="Create a bundle for new hosts and start their agents with it."
           />
         ) : (
           <div className="stack">

@@ -29,7 +29,7 @@ function Shown({ task }: { task: Task }) {
           problem={{
             code: String(task.failure.code ?? "failed"),
             message: String(task.failure.message ?? ""),
-            next_step: String(task.failure.next_step ?? "Look at the host."),
+            next_step: String(task.failure.next_step ?? "Check the host."),
             correlation_id: task.correlation_id,
           }}
         />
@@ -37,7 +37,7 @@ function Shown({ task }: { task: Task }) {
       <KeyValues
         items={[
           ["Status", <StateBadge key="status" state={task.status} />],
-          ["Resource", <Mono key="about" text={task.resource_id} copy="Copy id" />],
+          ["Resource", <Mono key="about" text={task.resource_id} copy="Copy ID" />],
           ["Told", <RelativeTime key="told" at={task.created_at} />],
           ["Deadline", <RelativeTime key="deadline" at={task.deadline} />],
           ["Request", <Correlation key="correlation" id={task.correlation_id} />],

@@ -1,15 +1,15 @@
 // What a button for an action on a node or a slot says, asks and does.
 import { type ActionSpec, type ActionTable, REASON_FORM } from "../actions/spec";
 import { api, body } from "../api/client";
-import { thenStale } from "../api/stale";
+import { invalidateAfter } from "../api/stale";
 import type { EnrolmentToken, HostReport, Node, Slot } from "../api/types";
 import { queries } from "../app/queries";
-import type { Secret } from "../parts/ShownOnce";
+import type { Secret } from "../parts/OneTimeSecret";
 import { planSpec } from "./maintenanceActions";
 import { MAP_KEY, PLATFORM } from "./queries";
 
-function told<T>(answer: Promise<T>): Promise<T> {
-  return thenStale(answer, ["nodes", PLATFORM]).then((done) => {
+function refetchAfter<T>(answer: Promise<T>): Promise<T> {
+  return invalidateAfter(answer, ["nodes", PLATFORM]).then((done) => {
     void queries.invalidateQueries({ queryKey: MAP_KEY });
     return done;
   });
@@ -23,7 +23,7 @@ export const NODE_ACTIONS: ActionTable<Node> = {
   slot_approve: {
     label: "Approve topology",
     primary: true,
-    says: (one) => `${one.slots.discovered} GPUs wait. Approved ones can be allocated from then on.`,
+    description: (one) => `${one.slots.discovered} GPUs wait for approval. Approved GPUs can be allocated.`,
     form: {
       type: "object",
       properties: {
@@ -36,7 +36,7 @@ export const NODE_ACTIONS: ActionTable<Node> = {
       },
     },
     run: (one, values) =>
-      told(
+      refetchAfter(
         body(
           api.POST("/api/v1/nodes/{node_id}/slots/approve", {
             params: at(one),
@@ -48,17 +48,17 @@ export const NODE_ACTIONS: ActionTable<Node> = {
   },
   node_uncordon: {
     label: "Uncordon",
-    says: () => "New allocations may land here again. Ends a drain as well.",
-    run: (one) => told(body(api.POST("/api/v1/nodes/{node_id}/uncordon", { params: at(one) }))),
-    done: "In service again",
+    description: () => "The node takes new allocations again. This also ends a drain.",
+    run: (one) => refetchAfter(body(api.POST("/api/v1/nodes/{node_id}/uncordon", { params: at(one) }))),
+    done: "Uncordoned",
   },
   node_key_approve: {
     label: "Approve key",
-    says: () =>
-      "Its agent was away until its key had expired: it may come back, and renews the key by itself.",
+    description: () =>
+      "The agent was away until its key expired. Approving lets it return; it then renews the key by itself.",
     form: REASON_FORM,
     run: (one, values) =>
-      told(
+      refetchAfter(
         body(
           api.POST("/api/v1/nodes/{node_id}/key/approve", {
             params: at(one),
@@ -70,10 +70,10 @@ export const NODE_ACTIONS: ActionTable<Node> = {
   },
   node_cordon: {
     label: "Cordon",
-    says: () => "Nothing new lands here; what runs goes on.",
+    description: () => "The node takes no new allocations. Running ones continue.",
     form: REASON_FORM,
     run: (one, values) =>
-      told(
+      refetchAfter(
         body(
           api.POST("/api/v1/nodes/{node_id}/cordon", {
             params: at(one),
@@ -86,9 +86,9 @@ export const NODE_ACTIONS: ActionTable<Node> = {
   maintenance_window_plan: planSpec,
   node_discover: {
     label: "Discover",
-    says: () => "Asks the agent to look at its hardware again.",
-    run: (one) => told(body(api.POST("/api/v1/nodes/{node_id}/discover", { params: at(one) }))),
-    done: "The agent was asked",
+    description: () => "Asks the agent to report its hardware again.",
+    run: (one) => refetchAfter(body(api.POST("/api/v1/nodes/{node_id}/discover", { params: at(one) }))),
+    done: "Discovery requested",
   },
   node_update: {
     label: "Rename",
@@ -98,7 +98,7 @@ export const NODE_ACTIONS: ActionTable<Node> = {
       properties: { name: { type: "string", minLength: 1, maxLength: 100 } },
     },
     run: (one, values) =>
-      told(
+      refetchAfter(
         body(api.PATCH("/api/v1/nodes/{node_id}", { params: at(one), body: { name: String(values.name) } })),
       ),
     done: "Renamed",
@@ -106,11 +106,11 @@ export const NODE_ACTIONS: ActionTable<Node> = {
   node_drain: {
     label: "Drain",
     danger: true,
-    says: (one) =>
-      `Nothing new lands here, and the release of its allocations is asked for: ${one.slots.claimed} GPUs are claimed.`,
+    description: (one) =>
+      `The node takes no new allocations, and its allocations are released: ${one.slots.claimed} GPUs are claimed.`,
     form: REASON_FORM,
     run: (one, values) =>
-      told(
+      refetchAfter(
         body(
           api.POST("/api/v1/nodes/{node_id}/drain", {
             params: at(one),
@@ -123,10 +123,10 @@ export const NODE_ACTIONS: ActionTable<Node> = {
   node_retire: {
     label: "Retire",
     danger: true,
-    says: () => "For good: its agent's key is refused from then on.",
+    description: () => "The agent's key is refused from now on. This cannot be undone.",
     form: REASON_FORM,
     run: (one, values) =>
-      told(
+      refetchAfter(
         body(
           api.POST("/api/v1/nodes/{node_id}/retire", {
             params: at(one),
@@ -141,10 +141,11 @@ export const NODE_ACTIONS: ActionTable<Node> = {
 export const REPORT_ACTIONS: ActionTable<HostReport> = {
   host_report_clear: {
     label: "Clear",
-    says: () => "The host was looked at: GPUs that the report kept out of the pool return to it.",
+    description: () =>
+      "Confirms that the host was checked. GPUs that the report kept out of the pool return to it.",
     form: REASON_FORM,
     run: (one, values) =>
-      told(
+      refetchAfter(
         body(
           api.POST("/api/v1/host-reports/{host_report_id}/clear", {
             params: { path: { host_report_id: one.id } },
@@ -161,7 +162,7 @@ export function labelsSpec(node: Node): ActionSpec<Node> {
   const lines = Object.entries(node.labels).map(([key, value]) => `${key}=${value}`);
   return {
     label: "Edit labels",
-    says: () => "One KEY=VALUE a line. A label that is not here any more is removed.",
+    description: () => "One KEY=VALUE per line. A label that is missing here is removed.",
     form: {
       type: "object",
       properties: {
@@ -173,7 +174,7 @@ export function labelsSpec(node: Node): ActionSpec<Node> {
       },
     },
     run: (one, values) =>
-      told(
+      refetchAfter(
         body(
           api.PATCH("/api/v1/nodes/{node_id}", {
             params: { ...at(one), header: { "If-Match": `"${one.generation}"` } },
@@ -190,12 +191,12 @@ export function drivesSpec(node: Node): ActionSpec<Node> {
   return {
     label: erase ? "Erase drives" : "Keep drives",
     danger: !erase,
-    says: () =>
+    description: () =>
       erase
-        ? "A wipe erases the drives of its slots, and reads them back."
-        : "A wipe leaves the drives of its slots alone; its proof says that they were not examined.",
+        ? "A wipe erases the drives of the slots and checks that they are empty."
+        : "A wipe does not erase the drives of the slots. Its evidence says that they were not examined.",
     run: (one) =>
-      told(
+      refetchAfter(
         body(
           api.PATCH("/api/v1/nodes/{node_id}", {
             params: { ...at(one), header: { "If-Match": `"${one.generation}"` } },
@@ -203,7 +204,7 @@ export function drivesSpec(node: Node): ActionSpec<Node> {
           }),
         ),
       ),
-    done: erase ? "Drives are erased from now on" : "Drives are kept from now on",
+    done: erase ? "Drives will be erased" : "Drives will be kept",
   };
 }
 
@@ -224,15 +225,17 @@ export const SLOT_ACTIONS: ActionTable<Slot> = {
   slot_enable: {
     label: "Enable",
     run: (one) =>
-      told(body(api.POST("/api/v1/slots/{slot_id}/enable", { params: { path: { slot_id: one.id } } }))),
+      refetchAfter(
+        body(api.POST("/api/v1/slots/{slot_id}/enable", { params: { path: { slot_id: one.id } } })),
+      ),
     done: "Back in the pool",
   },
   slot_disable: {
     label: "Disable",
-    says: () => "Takes the GPU out of the pool.",
+    description: () => "Takes the GPU out of the pool.",
     form: REASON_FORM,
     run: (one, values) =>
-      told(
+      refetchAfter(
         body(
           api.POST("/api/v1/slots/{slot_id}/disable", {
             params: { path: { slot_id: one.id } },
@@ -249,7 +252,7 @@ const TOKENS = ["enrolment-tokens", PLATFORM] as const;
 export const tokenCreateSpec: ActionSpec<null, Secret> = {
   label: "Enrol hosts",
   primary: true,
-  says: () => "Makes a bundle, shown once, that lets new hosts enrol.",
+  description: () => "Creates a bundle with which new hosts enrol. It is shown once.",
   form: {
     type: "object",
     properties: {
@@ -266,7 +269,7 @@ export const tokenCreateSpec: ActionSpec<null, Secret> = {
         minimum: 60,
         maximum: 2_592_000,
         default: 3600,
-        "x-ui": { label: "Good for seconds" },
+        "x-ui": { label: "Valid for (seconds)" },
       },
     },
   },
@@ -283,17 +286,18 @@ export const tokenCreateSpec: ActionSpec<null, Secret> = {
     void queries.invalidateQueries({ queryKey: TOKENS });
     return {
       title: "Bundle for new hosts",
-      says: "Shown once. On the host: write it to /etc/gpuaas/enrolment (mode 0600) and start the agent, which removes it.",
+      description:
+        "Shown once. On the host, write it to /etc/gpuaas/enrolment (mode 0600) and start the agent. The agent removes the file.",
       parts: [{ label: "Bundle", text: made.bundle }],
     };
   },
-  done: "Token made",
+  done: "Token created",
 };
 
 export const tokenRevokeSpec: ActionSpec<EnrolmentToken> = {
   label: "Revoke",
   danger: true,
-  says: () => "No further host enrols with it. Those that have enrolled stay.",
+  description: () => "No further host can enrol with it. Enrolled hosts stay.",
   run: async (one) => {
     await body(api.DELETE("/api/v1/enrolment-tokens/{token_id}", { params: { path: { token_id: one.id } } }));
     void queries.invalidateQueries({ queryKey: TOKENS });

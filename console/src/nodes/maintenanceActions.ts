@@ -1,13 +1,13 @@
 // What a button for planned maintenance says, asks and does.
 import { type ActionSpec, type ActionTable, REASON, REASON_FORM } from "../actions/spec";
 import { api, body } from "../api/client";
-import { thenStale } from "../api/stale";
+import { invalidateAfter } from "../api/stale";
 import type { MaintenanceWindow, Node } from "../api/types";
 import type { Values } from "../forms/schema";
 import { PLATFORM } from "./queries";
 
-function told<T>(answer: Promise<T>): Promise<T> {
-  return thenStale(answer, ["nodes", PLATFORM]);
+function refetchAfter<T>(answer: Promise<T>): Promise<T> {
+  return invalidateAfter(answer, ["nodes", PLATFORM]);
 }
 
 function at(one: MaintenanceWindow) {
@@ -26,20 +26,20 @@ export function windowOf(values: Values) {
 
 export const planSpec: ActionSpec<Node> = {
   label: "Plan maintenance",
-  says: () =>
-    "Projects with allocations here are told now. The node is cordoned when it begins, and takes allocations again when it ends.",
+  description: () =>
+    "Projects with allocations here are notified now. The node is cordoned when the window begins and uncordoned when it ends.",
   form: {
     type: "object",
     required: ["starts_at", "ends_at", "reason"],
     properties: {
       starts_at: { type: "string", minLength: 1, "x-ui": { label: "From (your time)", moment: true } },
       ends_at: { type: "string", minLength: 1, "x-ui": { label: "Until (your time)", moment: true } },
-      reason: { ...REASON, "x-ui": { label: "Reason", help: "Tenants read it." } },
-      cordon_from_now: { type: "boolean", "x-ui": { label: "Take no new allocations from now on" } },
+      reason: { ...REASON, "x-ui": { label: "Reason", help: "Shown to tenants." } },
+      cordon_from_now: { type: "boolean", "x-ui": { label: "Cordon the node now" } },
     },
   },
   run: (one, values) =>
-    told(
+    refetchAfter(
       body(
         api.POST("/api/v1/nodes/{node_id}/maintenance-windows", {
           params: { path: { node_id: one.id } },
@@ -47,16 +47,16 @@ export const planSpec: ActionSpec<Node> = {
         }),
       ),
     ),
-  done: "Planned, and the projects are told",
+  done: "Planned. The projects are notified",
 };
 
 export const WINDOW_ACTIONS: ActionTable<MaintenanceWindow> = {
   maintenance_window_cancel: {
     label: "Cancel",
-    says: () => "The projects are told. A cordon that the window made ends with it.",
+    description: () => "The projects are notified. A cordon by this window ends.",
     form: REASON_FORM,
     run: (one, values) =>
-      told(
+      refetchAfter(
         body(
           api.POST("/api/v1/maintenance-windows/{maintenance_window_id}/cancel", {
             params: at(one),
@@ -68,9 +68,11 @@ export const WINDOW_ACTIONS: ActionTable<MaintenanceWindow> = {
   },
   maintenance_window_end: {
     label: "End now",
-    says: () => "The node takes allocations again, unless it is cordoned for another reason.",
+    description: () => "The node takes new allocations again, unless it is cordoned for another reason.",
     run: (one) =>
-      told(body(api.POST("/api/v1/maintenance-windows/{maintenance_window_id}/end", { params: at(one) }))),
+      refetchAfter(
+        body(api.POST("/api/v1/maintenance-windows/{maintenance_window_id}/end", { params: at(one) })),
+      ),
     done: "Ended",
   },
 };

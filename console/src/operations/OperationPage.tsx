@@ -14,11 +14,11 @@ import { labelOf } from "../parts/states";
 import { Receipts } from "../receipts/Receipts";
 import { memberName, useMembers } from "../workloads/members";
 import { useInstance } from "../workloads/queries";
-import { Again } from "./Again";
 import { operationActions } from "./actions";
 import { OperationBadge } from "./OperationBadge";
 import { OperationTable } from "./OperationTable";
 import { isLive, useOperation } from "./queries";
+import { RepeatButton } from "./RepeatButton";
 import { OperationProgress, Steps } from "./Steps";
 import { spansOf } from "./spans";
 
@@ -60,7 +60,7 @@ function Shown({ operation }: { operation: Operation }) {
               allowed={operation.allowed_actions}
               table={operationActions}
             />
-            {instance.data && <Again operation={operation} instance={instance.data} />}
+            {instance.data && <RepeatButton operation={operation} instance={instance.data} />}
           </>
         }
       />
@@ -78,12 +78,12 @@ function Shown({ operation }: { operation: Operation }) {
               {operation.target !== "bulk" && <Steps steps={operation.steps} nameOf={nameOf} />}
             </div>
           </Panel>
-          <Panel title="Where the time went">
+          <Panel title="Duration by phase">
             <PhaseChart spans={spansOf(operation, nameOf)} label="Phases of the operation" />
           </Panel>
         </div>
         {operation.target === "bulk" && (
-          <Panel title="One operation for each member" flush>
+          <Panel title="Operations per member" flush>
             <OperationTable filter={{ parent_id: operation.id }} nameOf={nameOf} />
           </Panel>
         )}
@@ -93,7 +93,7 @@ function Shown({ operation }: { operation: Operation }) {
           nameOf={nameOf}
           hideEmpty
         />
-        <Panel title="Facts">
+        <Panel title="Details">
           <KeyValues items={facts(operation)} />
         </Panel>
       </div>
@@ -103,19 +103,16 @@ function Shown({ operation }: { operation: Operation }) {
 
 function facts(operation: Operation): Pair[] {
   const all: [string, React.ReactNode][] = [
-    ["ID", <Mono key="id" text={operation.id} copy="Copy id" />],
-    ["Asked for by", operation.requested_by_name],
-    ["Asked for", <RelativeTime key="at" at={operation.created_at} />],
+    ["ID", <Mono key="id" text={operation.id} copy="Copy ID" />],
+    ["Requested by", operation.requested_by_name],
+    ["Requested", <RelativeTime key="at" at={operation.created_at} />],
     ["Reason", operation.reason],
     ["Ended", <RelativeTime key="end" at={operation.finished_at} />],
-    [
-      "Expires unless ended",
-      isLive(operation) ? <RelativeTime key="deadline" at={operation.deadline_at} /> : null,
-    ],
+    ["Deadline", isLive(operation) ? <RelativeTime key="deadline" at={operation.deadline_at} /> : null],
     [
       "Claimed",
       operation.attempt
-        ? `${operation.attempt === 1 ? "once" : `${operation.attempt} times`}, last by ${operation.replica ?? "nobody"}`
+        ? `${operation.attempt === 1 ? "once" : `${operation.attempt} times`}, last by ${operation.replica ?? "–"}`
         : "not yet",
     ],
     [

@@ -26,7 +26,7 @@ export function OperationTable({ filter, nameOf }: Props) {
       columns={columns}
       listing={listing}
       rowId={(one) => one.id}
-      empty={<Empty title="Nothing was asked for yet" />}
+      empty={<Empty title="No operations yet" />}
     />
   );
 }
@@ -54,7 +54,7 @@ function columnsOf(nameOf: (member: string) => string): Column<Operation>[] {
     },
     dimColumn(
       "says",
-      "What to know",
+      "Status detail",
       (one) => one.failure?.message,
       "minmax(12rem, 3fr)",
       (one) => one.failure?.message ?? one.progress?.message ?? one.reason ?? "",
@@ -62,11 +62,11 @@ function columnsOf(nameOf: (member: string) => string): Column<Operation>[] {
     textColumn("by", "By", (one) => one.requested_by_name, "minmax(7rem, 1fr)"),
     {
       key: "took",
-      header: "Took",
+      header: "Duration",
       width: "6rem",
       align: "end",
       cell: (one) => (one.finished_at ? duration(secondsBetween(one.created_at, one.finished_at, 0)) : "–"),
     },
-    timeColumn("at", "Asked for", (one) => one.created_at, "6rem"),
+    timeColumn("at", "Requested", (one) => one.created_at, "6rem"),
   ];
 }

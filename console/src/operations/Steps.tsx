@@ -14,7 +14,7 @@ export function OperationProgress({ operation }: { operation: Operation }) {
   const since = duration(secondsBetween(operation.created_at, operation.finished_at, now));
   return (
     <div className={classes.progress}>
-      <p className={classes.says} aria-live="polite">
+      <p className={classes.description} aria-live="polite">
         {sentence(operation)} <span className="dim">{since}</span>
       </p>
       {live && (
@@ -31,19 +31,21 @@ export function OperationProgress({ operation }: { operation: Operation }) {
 }
 
 function sentence(operation: Operation): string {
-  if (operation.phase === "verifying") return "The hosts are being looked at: only what they show ends it.";
-  if (operation.cancel_requested_at && isLive(operation)) return "Asked to stop at the next safe place.";
+  if (operation.phase === "verifying")
+    return "The hosts are being inspected. Their evidence decides the outcome.";
+  if (operation.cancel_requested_at && isLive(operation))
+    return "Cancel requested. The controller stops at the next safe point.";
   if (operation.progress?.message) return operation.progress.message;
   const running = operation.steps.filter((step) => step.status === "running");
   if (isLive(operation) && running.length)
     return [...new Set(running.map((step) => stepName(step.name)))].join(", ");
-  if (operation.status === "pending") return "Waits for the app's controller.";
-  return isLive(operation) ? "Under way." : `Ended: ${operation.status}.`;
+  if (operation.status === "pending") return "Waiting for the app's controller.";
+  return isLive(operation) ? "In progress." : `Ended: ${operation.status}.`;
 }
 
 export function Steps({ steps, nameOf }: { steps: OperationStep[]; nameOf?: (member: string) => string }) {
   const now = useNow();
-  if (steps.length === 0) return <p className="dim">No step was reported yet.</p>;
+  if (steps.length === 0) return <p className="dim">No steps reported yet.</p>;
   return (
     <ol className={classes.steps}>
       {steps.map((step, index) => (

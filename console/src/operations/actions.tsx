@@ -1,13 +1,13 @@
 import { type ActionTable, REASON, REASON_FORM } from "../actions/spec";
 import { api, body } from "../api/client";
-import { thenStale } from "../api/stale";
+import { invalidateAfter } from "../api/stale";
 import type { Operation } from "../api/types";
 
 const path = (one: Operation) => ({ path: { project_id: one.project_id, operation_id: one.id } });
 
 /** Also where an operator looks at it, whose lists are of the platform. */
-function told<T>(one: Operation, answer: Promise<T>): Promise<T> {
-  return thenStale(
+function refetchAfter<T>(one: Operation, answer: Promise<T>): Promise<T> {
+  return invalidateAfter(
     answer,
     ["operations", one.project_id],
     ["operations", "platform"],
@@ -18,13 +18,13 @@ function told<T>(one: Operation, answer: Promise<T>): Promise<T> {
 export const operationActions: ActionTable<Operation> = {
   operation_cancel: {
     label: "Cancel",
-    says: (one) =>
+    description: (one) =>
       one.status === "pending"
-        ? "Nobody has begun it: it ends at once."
-        : "The controller stops at the next safe place; what it has done so far stays done.",
+        ? "It has not begun, so it ends immediately."
+        : "The controller stops at the next safe point. Completed steps are not undone.",
     form: { type: "object", properties: { reason: REASON } },
     run: (one, values) =>
-      told(
+      refetchAfter(
         one,
         body(
           api.POST("/api/v1/projects/{project_id}/operations/{operation_id}/cancel", {
@@ -33,15 +33,15 @@ export const operationActions: ActionTable<Operation> = {
           }),
         ),
       ),
-    done: "Cancel asked for",
+    done: "Cancel requested",
   },
   operation_force: {
-    label: "Force to end",
+    label: "Force end",
     danger: true,
-    says: () => "It ends on your word. What would have been proven is recorded as not verified, for ever.",
+    description: () => "Ends the operation without proof. Its teardown stays recorded as not verified.",
     form: REASON_FORM,
     run: (one, values) =>
-      told(
+      refetchAfter(
         one,
         body(
           api.POST("/api/v1/projects/{project_id}/operations/{operation_id}/force", {
@@ -50,6 +50,6 @@ export const operationActions: ActionTable<Operation> = {
           }),
         ),
       ),
-    done: "Forced to end",
+    done: "Ended by force",
   },
 };

@@ -31,7 +31,7 @@ function verifying(operation: Operation): Span[] {
   return [
     {
       key: "verifying",
-      name: "looking at the hosts",
+      name: "inspecting the hosts",
       from: last,
       to: operation.finished_at,
       status: "verifying",

@@ -33,7 +33,7 @@ export function Loading({ label = "Loading" }: { label?: string }) {
 export function Failed({ error, retry }: { error: Error; retry?: () => void }) {
   if (error instanceof ApiProblem && error.denied) return <Denied problem={error} />;
   if (error instanceof ApiProblem && error.document.status === 404) {
-    return <Empty icon="search" title="There is no such thing here" text={error.document.detail} />;
+    return <Empty icon="search" title="Not found" text={error.document.detail} />;
   }
   return (
     <ProblemPanel problem={explained(error)}>
@@ -49,7 +49,7 @@ export function Failed({ error, retry }: { error: Error; retry?: () => void }) {
 export function Denied({ problem }: { problem: ApiProblem }) {
   const roles = rolesOf(problem);
   return (
-    <Empty icon="key" title="Your roles do not reach this" text={problem.document.detail}>
+    <Empty icon="key" title="Your roles do not allow this" text={problem.document.detail}>
       {roles.length > 0 ? (
         <p className={classes.hint}>
           Any of these would do: {roles.map(labelOf).join(", ")}. Ask an administrator.

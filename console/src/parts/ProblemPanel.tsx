@@ -34,7 +34,7 @@ export function ProblemPanel(props: {
         </p>
         <p className={classes.facts}>
           <code>{problem.code}</code>
-          {problem.retryable && <span>asking again may help</span>}
+          {problem.retryable && <span>a retry may help</span>}
           {problem.correlation_id && <Correlation id={problem.correlation_id} />}
         </p>
         {props.children && <div className={classes.exits}>{props.children}</div>}
@@ -48,7 +48,7 @@ export function Correlation({ id }: { id: string }) {
   return (
     <span className={classes.correlation}>
       <span title={id}>correlation {id.slice(0, 12)}…</span>
-      <CopyButton text={id} label="Copy correlation id" />
+      <CopyButton text={id} label="Copy correlation ID" />
       <PageLink to="/audit" search={{ correlation: id }}>
         audit and events
       </PageLink>
@@ -65,6 +65,6 @@ export function explained(error: unknown): Explained {
   return {
     code: "console_error",
     message,
-    next_step: "Reload the page; if it stays so, tell us what you did.",
+    next_step: "Reload the page. If it fails again, report what you did.",
   };
 }

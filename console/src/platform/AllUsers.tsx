@@ -3,8 +3,8 @@ import { CreateButton } from "../actions/CreateButton";
 import { barColumn } from "../actions/columns";
 import type { User } from "../api/types";
 import { Empty } from "../parts/Loaded";
+import { OneTimeSecret, type Secret, shows } from "../parts/OneTimeSecret";
 import { type Column, ResourceTable } from "../parts/ResourceTable";
-import { type Secret, ShownOnce, shows } from "../parts/ShownOnce";
 import { userColumns } from "../team/TenantUsers";
 import { offeredForPlatformUser, platformUserActions, platformUserSpec } from "./actions";
 import { useAllUsers } from "./queries";
@@ -38,7 +38,7 @@ export function AllUsers({ may }: { may: boolean }) {
         }
         empty={<Empty icon="users" title="No users" />}
       />
-      {secret && <ShownOnce secret={secret} onClose={() => setSecret(null)} />}
+      {secret && <OneTimeSecret secret={secret} onClose={() => setSecret(null)} />}
     </>
   );
 }

@@ -49,9 +49,9 @@ function PlatformKeys({ may }: { may: boolean }) {
       labelColumn("custody", "Custody", (one) => one.custody, "6rem"),
       textColumn(
         "unconfirmed",
-        "Unconfirmed",
+        "Not confirmed by",
         (one) => (one.unconfirmed?.total ? `${one.unconfirmed.total} nodes` : ""),
-        "6.5rem",
+        "8rem",
       ),
       endedColumn((one) => one.retired_at, "retired", "6rem"),
       timeColumn("from", "Signs from", (one) => one.signs_from, "6rem"),
@@ -76,12 +76,7 @@ function PlatformKeys({ may }: { may: boolean }) {
       title="Platform keys"
       aside={
         may && (
-          <ActionButton
-            spec={platformRotateSpec}
-            resource={null}
-            name="a key of the platform"
-            size="compact-xs"
-          />
+          <ActionButton spec={platformRotateSpec} resource={null} name="platform key" size="compact-xs" />
         )
       }
       columns={columns}
@@ -113,9 +108,7 @@ function SigningKeys({ may }: { may: boolean }) {
       title="Access token signing keys"
       label="Signing keys"
       aside={
-        may && (
-          <ActionButton spec={signingRotateSpec} resource={null} name="the signing key" size="compact-xs" />
-        )
+        may && <ActionButton spec={signingRotateSpec} resource={null} name="signing key" size="compact-xs" />
       }
       columns={columns}
       listing={listing}
@@ -139,9 +132,7 @@ function SecretKeys({ may }: { may: boolean }) {
       title="Secret encryption keys"
       label="Secret keys"
       aside={
-        may && (
-          <ActionButton spec={secretRotateSpec} resource={null} name="the key of secrets" size="compact-xs" />
-        )
+        may && <ActionButton spec={secretRotateSpec} resource={null} name="secret key" size="compact-xs" />
       }
       columns={SECRET}
       listing={listing}

@@ -9,7 +9,7 @@ import { money } from "../parts/money";
 import { type Column, ResourceTable } from "../parts/ResourceTable";
 import { RowActions } from "../parts/RowActions";
 import { StateBadge } from "../parts/StateBadge";
-import { skuCreateSpec, skuOfferSpec, skuPriceSpec } from "./actions";
+import { skuChangeSpec, skuCreateSpec, skuOfferSpec } from "./actions";
 import { useSkuList } from "./queries";
 
 export function Skus({ may }: { may: boolean }) {
@@ -28,7 +28,7 @@ export function Skus({ may }: { may: boolean }) {
       ),
       countColumn(
         "price",
-        "GPU and hour",
+        "Per GPU-hour",
         (one) => one.price_per_gpu_hour_minor,
         "7.5rem",
         (one) => money(one.price_per_gpu_hour_minor, one.currency),
@@ -47,7 +47,7 @@ export function Skus({ may }: { may: boolean }) {
         (one) =>
           may && (
             <RowActions>
-              <ActionButton spec={skuPriceSpec} resource={one} name={one.name} size="compact-xs" />
+              <ActionButton spec={skuChangeSpec(one)} resource={one} name={one.name} size="compact-xs" />
               <ActionButton
                 spec={skuOfferSpec(!one.offered)}
                 resource={one}
@@ -71,8 +71,8 @@ export function Skus({ may }: { may: boolean }) {
       empty={
         <Empty
           icon="cpu"
-          title="Nothing is offered yet"
-          text="A SKU is a shape, a GPU model, the counts one may ask for, and a price."
+          title="No SKUs yet"
+          text="A SKU defines a shape, a GPU model, GPU counts and a price."
         />
       }
     />

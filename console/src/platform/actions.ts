@@ -2,11 +2,12 @@
 import { type ActionSpec, type ActionTable, REASON, REASON_FORM } from "../actions/spec";
 import { api, body } from "../api/client";
 import type { components } from "../api/schema";
-import { thenStale } from "../api/stale";
+import { invalidateAfter } from "../api/stale";
 import type { App, AskedWipeGrade, Sku, User } from "../api/types";
 import { queries } from "../app/queries";
 import type { Schema } from "../forms/schema";
-import type { Secret } from "../parts/ShownOnce";
+import type { Secret } from "../parts/OneTimeSecret";
+import { labelOf } from "../parts/states";
 import { PERSON_FORM, passwordShown } from "../team/userActions";
 
 type SigningKey = components["schemas"]["SigningKey"];
@@ -24,7 +25,7 @@ const GRADE: Schema = {
   enum: ["inspected", "rebooted"],
   "x-ui": {
     label: "Wipe grade",
-    help: "What a wipe has to reach. Whole hosts are restarted (rebooted), if nothing is chosen.",
+    help: "The grade that a wipe must reach. Default for whole hosts: rebooted.",
     advanced: true,
   },
 };
@@ -32,8 +33,8 @@ const ACCEPTED: Schema = {
   type: "array",
   items: { type: "string", pattern: "^[a-z][a-z_]+$" },
   "x-ui": {
-    label: "Checks that need not look",
-    help: "For instance drives, where nodes do not erase them.",
+    label: "Checks that may be skipped",
+    help: "A release is accepted although these wipe checks did not look, for example drives on nodes that do not erase them.",
     advanced: true,
   },
 };
@@ -54,10 +55,10 @@ function wipeChoices(values: Record<string, unknown>): {
 const PRICE: Schema = {
   type: "integer",
   minimum: 0,
-  "x-ui": { label: "Price for a GPU and hour", help: "In minor units: 250 is 2.50." },
+  "x-ui": { label: "Price per GPU-hour", help: "In minor units: 250 is 2.50." },
 };
 
-async function reread<T>(answer: Promise<T>, ...names: string[]): Promise<T> {
+async function refetchAfter<T>(answer: Promise<T>, ...names: string[]): Promise<T> {
   const done = await answer;
   for (const name of names) void queries.invalidateQueries({ queryKey: [name, "platform"] });
   return done;
@@ -79,7 +80,7 @@ export const skuCreateSpec: ActionSpec<null> = {
       gpu_model: {
         type: "string",
         minLength: 2,
-        "x-ui": { label: "GPU model", help: "As the inventory of the nodes names it." },
+        "x-ui": { label: "GPU model", help: "The name in the inventory of the nodes." },
       },
       gpu_counts: COUNTS,
       price_per_gpu_hour_minor: PRICE,
@@ -89,7 +90,7 @@ export const skuCreateSpec: ActionSpec<null> = {
     },
   },
   run: (_, values) =>
-    reread(
+    refetchAfter(
       body(
         api.POST("/api/v1/skus", {
           body: {
@@ -120,47 +121,50 @@ function skuUpdated(
     accept_not_examined?: string[];
   },
 ) {
-  return reread(
+  return refetchAfter(
     body(api.PATCH("/api/v1/skus/{sku_id}", { params: { path: { sku_id: one.id } }, body: change })),
     "skus",
   );
 }
 
-export const skuPriceSpec: ActionSpec<Sku> = {
+/** The form begins with what the SKU has. */
+export const skuChangeSpec = (sku: Sku): ActionSpec<Sku> => ({
   label: "Change",
-  says: () => "Allocations that exist keep what they got.",
+  description: () =>
+    "Existing allocations keep their price. The wipe grade applies from the next release on.",
   form: {
     type: "object",
+    required: ["gpu_counts", "price_per_gpu_hour_minor"],
     properties: {
-      gpu_counts: COUNTS,
-      price_per_gpu_hour_minor: PRICE,
-      wipe_grade: GRADE,
-      accept_not_examined: ACCEPTED,
+      gpu_counts: { ...COUNTS, default: sku.gpu_counts.map(String) },
+      price_per_gpu_hour_minor: { ...PRICE, default: sku.price_per_gpu_hour_minor },
+      wipe_grade: { ...GRADE, default: sku.wipe_grade },
+      accept_not_examined: { ...ACCEPTED, default: sku.accept_not_examined },
     },
   },
   run: (one, values) =>
     skuUpdated(one, {
-      ...(Array.isArray(values.gpu_counts) && values.gpu_counts.length
-        ? { gpu_counts: values.gpu_counts.map(Number) }
-        : {}),
-      ...(values.price_per_gpu_hour_minor === undefined
-        ? {}
-        : { price_per_gpu_hour_minor: Number(values.price_per_gpu_hour_minor) }),
+      gpu_counts: (values.gpu_counts as string[]).map(Number),
+      price_per_gpu_hour_minor: Number(values.price_per_gpu_hour_minor),
       ...wipeChoices(values),
+      accept_not_examined: ((values.accept_not_examined ?? []) as unknown[]).map(String),
     }),
   done: "Changed",
-};
+});
 
 export const skuOfferSpec = (offered: boolean): ActionSpec<Sku> => ({
   label: offered ? "Offer" : "Stop offering",
-  says: () => (offered ? "New allocations may name it." : "What runs stays; nothing new is given."),
+  description: () =>
+    offered
+      ? "New allocations can use this SKU."
+      : "Existing allocations stay. New ones cannot use this SKU.",
   run: (one) => skuUpdated(one, { offered }),
-  done: offered ? "Offered" : "Not offered any more",
+  done: offered ? "Offered" : "No longer offered",
 });
 
 export const visibilitySpec: ActionSpec<App> = {
-  label: "Who sees it",
-  says: (one) => `It is ${one.visibility} now.`,
+  label: "Change visibility",
+  description: (one) => `The app is ${one.visibility} now.`,
   form: {
     type: "object",
     required: ["visibility", "reason"],
@@ -170,7 +174,7 @@ export const visibilitySpec: ActionSpec<App> = {
     },
   },
   run: (one, values) =>
-    reread(
+    refetchAfter(
       body(
         api.PUT("/api/v1/apps/{app_id}/visibility", {
           params: { path: { app_id: one.id } },
@@ -183,18 +187,18 @@ export const visibilitySpec: ActionSpec<App> = {
 };
 
 export const platformUserSpec: ActionSpec<null, Secret | null> = {
-  label: "New user of the platform",
+  label: "New platform user",
   primary: true,
-  says: () => "Belongs to no tenant. A password is made and shown once.",
+  description: () => "The user belongs to no tenant. The password is generated and shown once.",
   form: PERSON_FORM,
   run: async (_, values) => {
-    const made = await thenStale(
+    const made = await invalidateAfter(
       body(api.POST("/api/v1/users", { body: { email: String(values.email), name: String(values.name) } })),
       ["users", "platform"],
     );
     return passwordShown(made.email, made.initial_password);
   },
-  done: "User made",
+  done: "User created",
 };
 
 const roleSpec: ActionSpec<User> = {
@@ -206,6 +210,7 @@ const roleSpec: ActionSpec<User> = {
       role: {
         type: "string",
         enum: ["platform_operator", "platform_admin", "none"],
+        "x-ui": { words: true },
         default: "platform_operator",
       },
     },
@@ -221,7 +226,7 @@ const roleSpec: ActionSpec<User> = {
               body: { role: values.role as "platform_operator" | "platform_admin" },
             }),
           );
-    return thenStale<unknown>(answer, ["users", "platform"]);
+    return invalidateAfter<unknown>(answer, ["users", "platform"]);
   },
   done: "Role set",
 };
@@ -229,9 +234,10 @@ const roleSpec: ActionSpec<User> = {
 const platformUserUpdateSpec = (disabled: boolean): ActionSpec<User> => ({
   label: disabled ? "Disable" : "Enable",
   danger: disabled,
-  says: () => (disabled ? "They can not log in, and their sessions end now." : "They can log in again."),
+  description: () =>
+    disabled ? "They cannot log in, and their sessions end now." : "They can log in again.",
   run: (one) =>
-    thenStale(
+    invalidateAfter(
       body(
         api.PATCH("/api/v1/users/{user_id}", { params: { path: { user_id: one.id } }, body: { disabled } }),
       ),
@@ -242,7 +248,7 @@ const platformUserUpdateSpec = (disabled: boolean): ActionSpec<User> => ({
 
 const platformUnlockSpec: ActionSpec<User> = {
   label: "Unlock",
-  says: () => "Ends their lockouts after wrong passwords now, in all networks.",
+  description: () => "Ends the user's lockouts after wrong passwords, in all networks.",
   run: (one) => body(api.POST("/api/v1/users/{user_id}/unlock", { params: { path: { user_id: one.id } } })),
   done: "Unlocked",
 };
@@ -250,10 +256,10 @@ const platformUnlockSpec: ActionSpec<User> = {
 const platformUserDeleteSpec: ActionSpec<User> = {
   label: "Delete",
   danger: true,
-  says: () =>
-    "For good: name and e-mail address are removed, and all access ends now. The audit trail keeps the id.",
+  description: () =>
+    "Name and e-mail address are removed and all access ends now. This cannot be undone. The audit trail keeps the ID.",
   run: (one) =>
-    thenStale(body(api.DELETE("/api/v1/users/{user_id}", { params: { path: { user_id: one.id } } })), [
+    invalidateAfter(body(api.DELETE("/api/v1/users/{user_id}", { params: { path: { user_id: one.id } } })), [
       "users",
       "platform",
     ]),
@@ -276,17 +282,18 @@ export function offeredForPlatformUser(one: User): string[] {
 
 export const signingRotateSpec: ActionSpec<null> = {
   label: "Rotate",
-  says: () => "A new key signs access tokens from now on. The old one verifies until its tokens have ended.",
-  run: () => reread(body(api.POST("/api/v1/auth/keys")), "signing-keys"),
+  description: () =>
+    "A new key signs access tokens from now on. The old key verifies its tokens until they expire.",
+  run: () => refetchAfter(body(api.POST("/api/v1/auth/keys")), "signing-keys"),
   done: "Rotated",
 };
 
 export const signingRevokeSpec: ActionSpec<SigningKey> = {
   label: "Revoke",
   danger: true,
-  says: () => "Tokens that it signed are refused at once: people log in again.",
+  description: () => "Tokens signed with this key are refused immediately. Their users must log in again.",
   run: (one) =>
-    reread(
+    refetchAfter(
       body(
         api.DELETE("/api/v1/auth/keys/{signing_key_id}", { params: { path: { signing_key_id: one.id } } }),
       ),
@@ -297,6 +304,7 @@ export const signingRevokeSpec: ActionSpec<SigningKey> = {
 
 export const platformRotateSpec: ActionSpec<null> = {
   label: "Rotate",
+  description: () => "Creates a new key. The old one stays trusted until you retire it.",
   form: {
     type: "object",
     required: ["kind", "reason"],
@@ -304,12 +312,13 @@ export const platformRotateSpec: ActionSpec<null> = {
       kind: {
         type: "string",
         enum: ["task_signing", "ssh_user_ca", "ssh_host_ca", "tls_ca", "client_ca", "registry_token"],
+        "x-ui": { label: "Key", words: true },
       },
       reason: REASON,
     },
   },
   run: (_, values) =>
-    reread(
+    refetchAfter(
       body(
         api.POST("/api/v1/platform-keys/rotate", {
           body: { kind: values.kind as RotatedKind, reason: String(values.reason) },
@@ -322,8 +331,9 @@ export const platformRotateSpec: ActionSpec<null> = {
 
 /** Of these, others may still depend on the key: retiring it is refused, unless somebody forces it. */
 const FORCED: Partial<Record<PlatformKey["kind"], string>> = {
-  tls_ca: "Also while agents do not trust its successor. They are cut off until they enrol again.",
-  client_ca: "Also while certificates that it signed are in use. They end.",
+  tls_ca:
+    "Retire it although some agents do not trust its successor yet. Those agents lose contact until they enrol again.",
+  client_ca: "Retire it although certificates that it signed are in use. Those certificates end.",
 };
 
 export function platformRetireSpec(kind: PlatformKey["kind"]): ActionSpec<PlatformKey> {
@@ -332,14 +342,15 @@ export function platformRetireSpec(kind: PlatformKey["kind"]): ActionSpec<Platfo
   return {
     label: "Retire",
     danger: true,
-    says: () => "Nothing that it signed is trusted any more.",
+    description: (one) =>
+      `Ends the trust in this key (${labelOf(one.kind)}). Nothing that it signed is accepted any longer.`,
     form: {
       type: "object",
       required: ["reason"],
       properties: help ? { reason: REASON, force } : { reason: REASON },
     },
     run: (one, values) =>
-      reread(
+      refetchAfter(
         body(
           api.POST("/api/v1/platform-keys/{platform_key_id}/retire", {
             params: { path: { platform_key_id: one.id } },
@@ -354,10 +365,11 @@ export function platformRetireSpec(kind: PlatformKey["kind"]): ActionSpec<Platfo
 
 export const secretRotateSpec: ActionSpec<null> = {
   label: "Rotate",
-  says: () => "Secrets are put under a new key, bit by bit; the old one is destroyed after the last.",
+  description: () =>
+    "Secrets are rewrapped under a new key in the background. The old key is destroyed afterwards.",
   form: REASON_FORM,
   run: (_, values) =>
-    reread(
+    refetchAfter(
       body(api.POST("/api/v1/secret-keys/rotate", { body: { reason: String(values.reason) } })),
       "secret-keys",
     ),

@@ -3,7 +3,7 @@ import "uplot/dist/uPlot.min.css";
 import { useElementSize } from "@mantine/hooks";
 import { useEffect, useRef } from "react";
 import UPlot from "uplot";
-import type { Steps } from "./heldOverTime";
+import type { Steps } from "./gpusOverTime";
 
 const HEIGHT = 180;
 

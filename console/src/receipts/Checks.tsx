@@ -11,7 +11,7 @@ export function Checks({ checks }: { checks: Receipt["checks"] }) {
           <span className={classes.checkName}>{check.name}</span>
           <StateBadge state={check.verdict} />
           <span className={classes.found}>
-            {check.problem || `${check.examined} looked at`}
+            {check.problem || `${check.examined} examined`}
             {check.found
               .filter((one) => !one.known)
               .map((one) => (

@@ -30,8 +30,8 @@ export function Receipts({ project, filter, nameOf, hideEmpty }: Props) {
       ) : listing.rows.length === 0 ? (
         <Empty
           icon="check"
-          title="Nothing was torn down yet"
-          text="After a stop, a removal or the end, the hosts are looked at, and what they show is kept here."
+          title="No teardowns yet"
+          text="After a stop, a removal or a decommission, the agents inspect the hosts. Their evidence is shown here."
         />
       ) : (
         <Accordion multiple chevronPosition="left">
@@ -62,7 +62,7 @@ function Headline({
     <span className={classes.head}>
       <span className={classes.name}>{nameOf?.(line.member_id) ?? line.member_id}</span>
       <StateBadge state={line.status} />
-      <span className="dim">{line.depth === "gone" ? "nothing is left at all" : "nothing runs"}</span>
+      <span className="dim">{line.depth === "gone" ? "nothing is left" : "nothing runs"}</span>
       {line.left > 0 && <span className={classes.left}>{line.left} left</span>}
       <span className={classes.time}>
         <RelativeTime at={line.settled_at ?? line.created_at} />

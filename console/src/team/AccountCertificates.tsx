@@ -37,8 +37,8 @@ export function AccountCertificates({ account }: { account: ServiceAccount }) {
       empty={
         <Empty
           icon="key"
-          title="It has no certificate"
-          text="With one, its tokens are worth nothing without the program's private key."
+          title="No certificates"
+          text="With a client certificate, a stolen token is useless without the program's private key."
         />
       }
     />

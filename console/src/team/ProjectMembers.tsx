@@ -60,7 +60,7 @@ export function ProjectMembers({ project }: { project: Project }) {
       label="Members of the project"
       columns={columns}
       listing={listing}
-      empty={<Empty icon="users" title="Nobody but the tenant's administrators" />}
+      empty={<Empty icon="users" title="Only the tenant's administrators" />}
     />
   );
 }

@@ -8,10 +8,10 @@ import type { Project, ServiceAccount, ServiceAccountKey } from "../api/types";
 import { enabledColumn, monoColumn, openColumn, textColumn, timeColumn } from "../parts/columns";
 import { KeyValues, Mono } from "../parts/KeyValues";
 import { Empty } from "../parts/Loaded";
+import { OneTimeSecret, type Secret, shows } from "../parts/OneTimeSecret";
 import { RelativeTime } from "../parts/RelativeTime";
 import { type Column, ResourceTable } from "../parts/ResourceTable";
 import { RowActions } from "../parts/RowActions";
-import { type Secret, ShownOnce, shows } from "../parts/ShownOnce";
 import { SideDrawer } from "../parts/SideDrawer";
 import { StateBadge } from "../parts/StateBadge";
 import { TablePanel } from "../parts/TablePanel";
@@ -79,7 +79,7 @@ export function ServiceAccounts({ project }: { project: Project }) {
       }
     >
       {open && <AccountDrawer account={open} onClose={() => setShown(null)} onSecret={setSecret} />}
-      {secret && <ShownOnce secret={secret} onClose={() => setSecret(null)} />}
+      {secret && <OneTimeSecret secret={secret} onClose={() => setSecret(null)} />}
     </TablePanel>
   );
 }
@@ -138,8 +138,8 @@ function AccountDrawer(props: {
         <KeyValues
           items={[
             ["State", <StateBadge key="state" state={account.disabled ? "disabled" : "active"} />],
-            ["Client id", <Mono key="id" text={account.id} copy="Copy client id" />],
-            ["Made", <RelativeTime key="made" at={account.created_at} />],
+            ["Client ID", <Mono key="id" text={account.id} copy="Copy client ID" />],
+            ["Created", <RelativeTime key="made" at={account.created_at} />],
             ["Client certificate", account.certificate_required ? "required" : "optional"],
             account.app_slugs.length > 0 && ["Apps", account.app_slugs.join(", ")],
           ]}
@@ -173,7 +173,7 @@ function AccountDrawer(props: {
           columns={columns}
           listing={listing}
           rowId={(one) => one.id}
-          empty={<Empty icon="key" title="It has no key" />}
+          empty={<Empty icon="key" title="No keys" />}
         />
         <AccountCertificates account={account} />
       </Stack>

@@ -45,7 +45,7 @@ export function TenantMembers({ tenant }: { tenant: Tenant }) {
       label="Administrators of the tenant"
       columns={columns}
       listing={listing}
-      empty={<Empty icon="users" title="Nobody" />}
+      empty={<Empty icon="users" title="No administrators" />}
     />
   );
 }

@@ -4,8 +4,8 @@ import { barColumn } from "../actions/columns";
 import type { Tenant, User } from "../api/types";
 import { enabledColumn, textColumn, timeColumn } from "../parts/columns";
 import { Empty } from "../parts/Loaded";
+import { OneTimeSecret, type Secret, shows } from "../parts/OneTimeSecret";
 import { type Column, ResourceTable } from "../parts/ResourceTable";
-import { type Secret, ShownOnce, shows } from "../parts/ShownOnce";
 import { labelOf } from "../parts/states";
 import { NAMED } from "./columns";
 import { useTenantUsers } from "./queries";
@@ -22,7 +22,7 @@ export function userColumns(show: (secret: Secret | null) => void): Column<User>
 }
 
 function rolesOf(one: User): string {
-  return [...new Set(one.roles.map((held) => labelOf(held.role)))].join(", ");
+  return [...new Set(one.roles.map((each) => labelOf(each.role)))].join(", ");
 }
 
 export function TenantUsers({ tenant }: { tenant: Tenant }) {
@@ -42,7 +42,7 @@ export function TenantUsers({ tenant }: { tenant: Tenant }) {
         }
         empty={<Empty icon="users" title="No users" />}
       />
-      {secret && <ShownOnce secret={secret} onClose={() => setSecret(null)} />}
+      {secret && <OneTimeSecret secret={secret} onClose={() => setSecret(null)} />}
     </>
   );
 }

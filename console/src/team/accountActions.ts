@@ -1,7 +1,7 @@
 // Service accounts: what programs log in as.
 import type { ActionSpec, ActionTable } from "../actions/spec";
 import { api, body } from "../api/client";
-import { thenStale } from "../api/stale";
+import { invalidateAfter } from "../api/stale";
 import type {
   Project,
   ServiceAccount,
@@ -9,7 +9,7 @@ import type {
   ServiceAccountKey,
   ServiceAccountUpdate,
 } from "../api/types";
-import type { Secret } from "../parts/ShownOnce";
+import type { Secret } from "../parts/OneTimeSecret";
 
 type Scope = ServiceAccountCreate["scopes"][number];
 
@@ -33,14 +33,14 @@ const SCOPE_FIELDS = {
     type: "array",
     items: { type: "string", enum: Object.keys(SCOPES) },
     minItems: 1,
-    "x-ui": { help: "What it may do in the project, and no more." },
+    "x-ui": { help: "What the account may do in the project." },
   },
   app_slugs: {
     type: "array",
     items: { type: "string" },
     "x-ui": {
       label: "Apps",
-      help: "The apps whose work it may claim and report on; apps:control needs at least one.",
+      help: "The apps whose operations it may claim and report on. apps:control needs at least one.",
       advanced: true,
     },
   },
@@ -49,14 +49,14 @@ const SCOPE_FIELDS = {
 export const accountCreateSpec: ActionSpec<Project, Secret> = {
   label: "New service account",
   primary: true,
-  says: () => "Its first key is made with it and shown once.",
+  description: () => "Its first key is created with it and shown once.",
   form: {
     type: "object",
     required: ["name", "scopes"],
     properties: { name: { type: "string", minLength: 1, maxLength: 100 }, ...SCOPE_FIELDS },
   },
   run: async (project, values) => {
-    const made = await thenStale(
+    const made = await invalidateAfter(
       body(
         api.POST("/api/v1/projects/{project_id}/service-accounts", {
           params: { path: { project_id: project.id } },
@@ -71,15 +71,16 @@ export const accountCreateSpec: ActionSpec<Project, Secret> = {
     );
     return keyShown(made.name, made.id, made.key.secret);
   },
-  done: "Service account made",
+  done: "Service account created",
 };
 
 export function keyShown(name: string, id: string, secret: string): Secret {
   return {
     title: `Key of ${name}`,
-    says: "Shown once; only a digest is kept. Put it where the program reads its secrets.",
+    description:
+      "Shown once; the platform stores only a digest. Save it where the program reads its secrets.",
     parts: [
-      { label: "Client id", text: id },
+      { label: "Client ID", text: id },
       { label: "Client secret", text: secret },
     ],
   };
@@ -90,7 +91,7 @@ function at(one: ServiceAccount) {
 }
 
 function update(one: ServiceAccount, change: ServiceAccountUpdate) {
-  return thenStale(
+  return invalidateAfter(
     body(
       api.PATCH("/api/v1/projects/{project_id}/service-accounts/{service_account_id}", {
         params: at(one),
@@ -103,9 +104,9 @@ function update(one: ServiceAccount, change: ServiceAccountUpdate) {
 
 export const accountKeySpec: ActionSpec<ServiceAccount, Secret> = {
   label: "New key",
-  says: () => "Beside those that it has, so that a program can change over.",
+  description: () => "Adds a key. Existing keys stay valid, so that the program can switch.",
   run: async (one) => {
-    const made = await thenStale(
+    const made = await invalidateAfter(
       body(
         api.POST("/api/v1/projects/{project_id}/service-accounts/{service_account_id}/keys", {
           params: at(one),
@@ -116,15 +117,15 @@ export const accountKeySpec: ActionSpec<ServiceAccount, Secret> = {
     );
     return keyShown(one.name, one.id, made.secret);
   },
-  done: "Key made",
+  done: "Key created",
 };
 
 export const accountKeyDeleteSpec = (one: ServiceAccount): ActionSpec<ServiceAccountKey> => ({
   label: "Delete",
   danger: true,
-  says: () => "Who logs in with it is refused from now on.",
+  description: () => "Programs that log in with it are refused from now on.",
   run: (key) =>
-    thenStale(
+    invalidateAfter(
       body(
         api.DELETE("/api/v1/projects/{project_id}/service-accounts/{service_account_id}/keys/{key_id}", {
           params: { path: { ...at(one).path, key_id: key.id } },
@@ -141,12 +142,12 @@ export const accountKeyUpdateSpec = (
 ): ActionSpec<ServiceAccountKey> => ({
   label: disabled ? "Disable" : "Enable",
   danger: disabled,
-  says: () =>
+  description: () =>
     disabled
-      ? "It is refused, with the tokens that were got with it, until it is enabled again. The account's certificates end."
-      : "Who has its secret can log in again.",
+      ? "The key and its tokens are refused until you enable it again. The account's certificates end."
+      : "Programs with its secret can log in again.",
   run: (key) =>
-    thenStale(
+    invalidateAfter(
       body(
         api.PATCH("/api/v1/projects/{project_id}/service-accounts/{service_account_id}/keys/{key_id}", {
           params: { path: { ...at(one).path, key_id: key.id } },
@@ -162,7 +163,7 @@ export const accountKeyUpdateSpec = (
 export const ACCOUNT_CHANGES: ActionTable<ServiceAccount> = {
   scopes: {
     label: "Change scopes",
-    says: (one) => `In place of all until now: ${one.scopes.join(", ")}.`,
+    description: (one) => `Replaces the current scopes: ${one.scopes.join(", ")}.`,
     form: { type: "object", required: ["scopes"], properties: SCOPE_FIELDS },
     run: (one, values) =>
       update(one, {
@@ -175,30 +176,31 @@ export const ACCOUNT_CHANGES: ActionTable<ServiceAccount> = {
   disable: {
     label: "Disable",
     danger: true,
-    says: () => "It gets no token, and the tokens that it has are refused now.",
+    description: () => "It gets no new tokens, and its existing tokens are refused now.",
     run: (one) => update(one, { disabled: true }),
     done: "Disabled",
   },
   require_certificate: {
     label: "Require certificate",
     danger: true,
-    says: () =>
-      "It is refused from now on wherever it shows none of its client certificates; tokens that are bound to none end.",
+    description: () =>
+      "The account is refused without one of its client certificates. Tokens without a certificate end now.",
     run: (one) => update(one, { certificate_required: true }),
     done: "Certificate required",
   },
   allow_no_certificate: {
     label: "Make certificate optional",
-    says: () => "Whoever has the secret of a key can log in without a certificate again.",
+    description: () => "The secret of a key is enough to log in again.",
     run: (one) => update(one, { certificate_required: false }),
     done: "Certificate optional",
   },
   service_account_delete: {
     label: "Delete",
     danger: true,
-    says: () => "For good: its keys, tokens, certificates and grants end now. The audit trail stays.",
+    description: () =>
+      "Its keys, tokens, certificates and grants end now. This cannot be undone. The audit trail stays.",
     run: (one) =>
-      thenStale(
+      invalidateAfter(
         body(
           api.DELETE("/api/v1/projects/{project_id}/service-accounts/{service_account_id}", {
             params: at(one),

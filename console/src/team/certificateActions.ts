@@ -1,9 +1,9 @@
 // Client certificates of a service account: its tokens are bound to them.
 import type { ActionSpec } from "../actions/spec";
 import { api, body } from "../api/client";
-import { thenStale } from "../api/stale";
+import { invalidateAfter } from "../api/stale";
 import type { ServiceAccount, ServiceAccountCertificate } from "../api/types";
-import type { Secret } from "../parts/ShownOnce";
+import type { Secret } from "../parts/OneTimeSecret";
 
 function at(one: ServiceAccount) {
   return { project_id: one.project_id, service_account_id: one.id };
@@ -11,8 +11,8 @@ function at(one: ServiceAccount) {
 
 export const certificateCreateSpec: ActionSpec<ServiceAccount, Secret> = {
   label: "New certificate",
-  says: () =>
-    "The platform signs a request that the program's machine made; the private key stays there. Older certificates stay good.",
+  description: () =>
+    "The platform signs a certificate request from the program's machine; the private key stays there. Older certificates stay valid.",
   form: {
     type: "object",
     required: ["certificate_request"],
@@ -31,7 +31,7 @@ export const certificateCreateSpec: ActionSpec<ServiceAccount, Secret> = {
     },
   },
   run: async (one, values) => {
-    const made = await thenStale(
+    const made = await invalidateAfter(
       body(
         api.POST("/api/v1/projects/{project_id}/service-accounts/{service_account_id}/certificates", {
           params: { path: at(one) },
@@ -42,7 +42,8 @@ export const certificateCreateSpec: ActionSpec<ServiceAccount, Secret> = {
     );
     return {
       title: `Certificate of ${one.name}`,
-      says: "It is no secret, and the platform does not keep it. Put it beside the program's key.",
+      description:
+        "The certificate is not secret, and the platform does not store it. Save it beside the program's key.",
       parts: [{ label: "Certificate", text: made.certificate }],
     };
   },
@@ -52,9 +53,9 @@ export const certificateCreateSpec: ActionSpec<ServiceAccount, Secret> = {
 export const certificateDeleteSpec = (one: ServiceAccount): ActionSpec<ServiceAccountCertificate> => ({
   label: "Delete",
   danger: true,
-  says: () => "It is refused from now on, with the tokens that are bound to it.",
+  description: () => "The certificate and the tokens bound to it are refused from now on.",
   run: (certificate) =>
-    thenStale(
+    invalidateAfter(
       body(
         api.DELETE(
           "/api/v1/projects/{project_id}/service-accounts/{service_account_id}/certificates/{certificate_id}",

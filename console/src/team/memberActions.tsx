@@ -3,7 +3,7 @@ import { Select } from "@mantine/core";
 import type { ActionFormProps, ActionSpec } from "../actions/spec";
 import { api, body } from "../api/client";
 import { useRest } from "../api/pages";
-import { thenStale } from "../api/stale";
+import { invalidateAfter } from "../api/stale";
 import type { Member, Project, Tenant } from "../api/types";
 import { useTenantUsers } from "./queries";
 
@@ -14,7 +14,7 @@ const ROLE = {
   type: "string",
   enum: [...ROLES],
   default: "project_member",
-  "x-ui": { help: "Administrators manage people and apps, members use GPUs, viewers look." },
+  "x-ui": { help: "Administrators manage members and apps, members use GPUs, viewers read." },
 };
 
 /** A person of the tenant, found by name or e-mail. */
@@ -31,7 +31,7 @@ function PersonForm({
       required
       searchable
       placeholder="Name or e-mail"
-      nothingFoundMessage="Nobody of the tenant is called so"
+      nothingFoundMessage="No user of the tenant matches"
       data={users.rows
         .filter((one) => !one.disabled)
         .map((one) => ({ value: one.id, label: `${one.name} (${one.email})` }))}
@@ -43,7 +43,7 @@ function PersonForm({
 }
 
 function roleSet(project_id: string, user_id: string, role: ProjectRole) {
-  return thenStale(
+  return invalidateAfter(
     body(
       api.PUT("/api/v1/projects/{project_id}/members/{user_id}", {
         params: { path: { project_id, user_id } },
@@ -75,9 +75,9 @@ export const memberChangeSpec = (project: Project): ActionSpec<Member> => ({
 export const memberRemoveSpec = (project: Project): ActionSpec<Member> => ({
   label: "Remove",
   danger: true,
-  says: () => "Ends their role here, their certificates, and the grants that they made.",
+  description: () => "Ends the member's role, certificates and grants in this project.",
   run: (one) =>
-    thenStale(
+    invalidateAfter(
       body(
         api.DELETE("/api/v1/projects/{project_id}/members/{user_id}", {
           params: { path: { project_id: project.id, user_id: one.id } },
@@ -91,12 +91,12 @@ export const memberRemoveSpec = (project: Project): ActionSpec<Member> => ({
 export const tenantAdminAddSpec: ActionSpec<Tenant> = {
   label: "Add an administrator",
   primary: true,
-  says: () => "Administrators of a tenant may do everything in all of its projects.",
+  description: () => "Administrators of a tenant may do everything in all of its projects.",
   Extra: ({ resource, values, onChange }) => (
     <PersonForm tenantId={resource.id} values={values} onChange={onChange} />
   ),
   run: (tenant, values) =>
-    thenStale(
+    invalidateAfter(
       body(
         api.PUT("/api/v1/tenants/{tenant_id}/members/{user_id}", {
           params: { path: { tenant_id: tenant.id, user_id: String(values.user_id ?? "") } },
@@ -111,9 +111,9 @@ export const tenantAdminAddSpec: ActionSpec<Tenant> = {
 export const tenantAdminRemoveSpec = (tenant: Tenant): ActionSpec<Member> => ({
   label: "Remove",
   danger: true,
-  says: () => "They keep the roles that they have in single projects.",
+  description: () => "The user keeps their roles in individual projects.",
   run: (one) =>
-    thenStale(
+    invalidateAfter(
       body(
         api.DELETE("/api/v1/tenants/{tenant_id}/members/{user_id}", {
           params: { path: { tenant_id: tenant.id, user_id: one.id } },

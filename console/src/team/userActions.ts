@@ -1,9 +1,9 @@
 // Users of a tenant: made, renamed, disabled, let in again.
 import type { ActionSpec, ActionTable } from "../actions/spec";
 import { api, body } from "../api/client";
-import { thenStale } from "../api/stale";
+import { invalidateAfter } from "../api/stale";
 import type { Tenant, User } from "../api/types";
-import type { Secret } from "../parts/ShownOnce";
+import type { Secret } from "../parts/OneTimeSecret";
 
 export const PERSON_FORM = {
   type: "object",
@@ -18,7 +18,8 @@ export function passwordShown(email: string, password: string | null): Secret | 
   if (!password) return null;
   return {
     title: `Password of ${email}`,
-    says: "Shown once. Give it to them on a safe way; they can change it under Credentials.",
+    description:
+      "Shown once. Send it to the user over a secure channel. The user can change it under Credentials.",
     parts: [{ label: "Password", text: password }],
   };
 }
@@ -26,10 +27,10 @@ export function passwordShown(email: string, password: string | null): Secret | 
 export const userCreateSpec: ActionSpec<Tenant, Secret | null> = {
   label: "New user",
   primary: true,
-  says: () => "A password is made and shown once.",
+  description: () => "The password is generated and shown once.",
   form: PERSON_FORM,
   run: async (tenant, values) => {
-    const made = await thenStale(
+    const made = await invalidateAfter(
       body(
         api.POST("/api/v1/tenants/{tenant_id}/users", {
           params: { path: { tenant_id: tenant.id } },
@@ -40,14 +41,14 @@ export const userCreateSpec: ActionSpec<Tenant, Secret | null> = {
     );
     return passwordShown(made.email, made.initial_password);
   },
-  done: "User made",
+  done: "User created",
 };
 
 type Change = { disabled?: boolean; name?: string; reset_password?: true };
 
 function update(one: User, change: Change) {
   const tenant_id = one.tenant_id ?? "";
-  return thenStale(
+  return invalidateAfter(
     body(
       api.PATCH("/api/v1/tenants/{tenant_id}/users/{user_id}", {
         params: { path: { tenant_id, user_id: one.id } },
@@ -69,7 +70,7 @@ function unlock(one: User) {
 
 function deleteUser(one: User) {
   const tenant_id = one.tenant_id ?? "";
-  return thenStale(
+  return invalidateAfter(
     body(
       api.DELETE("/api/v1/tenants/{tenant_id}/users/{user_id}", {
         params: { path: { tenant_id, user_id: one.id } },
@@ -94,24 +95,24 @@ export function userActions(show: (secret: Secret | null) => void): ActionTable<
     },
     reset: {
       label: "New password",
-      says: () => "Makes a password, shown once, and ends their sessions.",
+      description: () => "Generates a new password, shown once, and ends the user's sessions.",
       run: async (one) => {
         const changed = await update(one, { reset_password: true });
         show(passwordShown(changed.email, changed.initial_password));
       },
-      done: "Password made",
+      done: "Password set",
     },
     unlock: {
       label: "Unlock",
-      says: () => "Ends their lockouts after wrong passwords now, in all networks.",
+      description: () => "Ends the user's lockouts after wrong passwords, in all networks.",
       run: unlock,
       done: "Unlocked",
     },
     tenant_user_delete: {
       label: "Delete",
       danger: true,
-      says: () =>
-        "For good: name and e-mail address are removed, and all access ends now. The audit trail keeps the id.",
+      description: () =>
+        "Name and e-mail address are removed and all access ends now. This cannot be undone. The audit trail keeps the ID.",
       run: deleteUser,
       done: "Deleted",
     },
@@ -119,7 +120,7 @@ export function userActions(show: (secret: Secret | null) => void): ActionTable<
     disable: {
       label: "Disable",
       danger: true,
-      says: () => "They can not log in, and their sessions end now. Nothing is deleted.",
+      description: () => "They cannot log in, and their sessions end now. Nothing is deleted.",
       run: (one) => update(one, { disabled: true }),
       done: "Disabled",
     },

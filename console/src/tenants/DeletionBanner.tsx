@@ -15,10 +15,10 @@ export function DeletionBanner({ noun, deleteAfter, children }: Props) {
   return (
     <ProblemPanel
       tone="warn"
-      title={`This ${noun} is to be deleted`}
+      title={`This ${noun} will be deleted`}
       problem={{
         code: "deletion_scheduled",
-        message: `Everything in it is removed after ${exactTime(deleteAfter)}. Nothing in it can be changed.`,
+        message: `Everything in it will be removed after ${exactTime(deleteAfter)}. Until then, nothing in it can be changed.`,
         next_step: children
           ? "Undo the deletion, or export what you want to keep."
           : `Ask an administrator of the ${noun === "tenant" ? "platform" : "tenant"} to undo it.`,

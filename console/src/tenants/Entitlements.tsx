@@ -27,7 +27,7 @@ export function Entitlements({ tenant }: { tenant: Tenant }) {
   ];
   return (
     <TablePanel
-      title="Apps that it is entitled to"
+      title="Entitled apps"
       aside={
         may.has("entitlement_grant") && (
           <ActionButton spec={entitleSpec} resource={tenant} name={tenant.name} size="compact-xs" />
@@ -36,7 +36,9 @@ export function Entitlements({ tenant }: { tenant: Tenant }) {
       label="Entitlements"
       columns={columns}
       listing={listing}
-      empty={<Empty icon="apps" title="None" text="Public apps, and its own, need no entitlement." />}
+      empty={
+        <Empty icon="apps" title="None" text="Public apps and the tenant's own apps need no entitlement." />
+      }
     />
   );
 }

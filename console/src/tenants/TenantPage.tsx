@@ -83,18 +83,18 @@ function Shown({ tenant }: { tenant: Tenant }) {
           <KeyValues
             items={[
               ["Slug", <code key="slug">{tenant.slug}</code>],
-              ["ID", <Mono key="id" text={tenant.id} copy="Copy id" />],
-              ["Made", <RelativeTime key="made" at={tenant.created_at} />],
+              ["ID", <Mono key="id" text={tenant.id} copy="Copy ID" />],
+              ["Created", <RelativeTime key="made" at={tenant.created_at} />],
               ["Wipe of whole hosts", `at least ${tenant.wipe_grade}`],
-              ["GPUs of all projects", quota.data && <QuotaBar key="quota" quota={quota.data} />],
+              ["GPUs in all projects", quota.data && <QuotaBar key="quota" quota={quota.data} />],
               ["Artifacts", quota.data && `${quota.data.artifacts_used} of ${quota.data.artifact_limit}`],
               [
-                "Bytes of artifacts",
+                "Artifact bytes",
                 quota.data &&
                   `${size(quota.data.artifact_bytes_used)} of ${size(quota.data.artifact_byte_limit ?? 0)}`,
               ],
               [
-                "GPUs not proven clean",
+                "Unproven GPUs",
                 quota.data && `${quota.data.unproven_gpus} of ${quota.data.unproven_gpu_limit}`,
               ],
             ]}

@@ -20,7 +20,7 @@ const COLUMNS: Column<Tenant>[] = [
   ),
   slugColumn(),
   placeStateColumn("8rem"),
-  timeColumn("since", "Made", (one) => one.created_at, "6rem"),
+  timeColumn("since", "Created", (one) => one.created_at, "6rem"),
 ];
 
 export function TenantsPage() {
@@ -30,7 +30,7 @@ export function TenantsPage() {
     <>
       <PageHead
         title="Tenants"
-        lead="Who uses the platform: their projects, quotas and apps."
+        lead="The tenants of the platform with their projects, quotas and apps."
         actions={
           isAdministrator(user) && (
             <CreateButton spec={tenantCreateSpec} resource={null} name="the platform" />

@@ -46,7 +46,7 @@ export function Trust({ tenant }: { tenant: Tenant }) {
         <RowActions>
           {required !== undefined && (
             <span>
-              {required ? "Only what a trust key signed is launched" : "A signature is not required"}
+              {required ? "Launches need a signature by a trust key" : "A signature is not required"}
             </span>
           )}
           {may.has("trust_policy_set") && required !== undefined && (

@@ -2,7 +2,7 @@
 import type { ActionSpec } from "../actions/spec";
 import { api, body } from "../api/client";
 import { keys } from "../api/keys";
-import { thenStale } from "../api/stale";
+import { invalidateAfter } from "../api/stale";
 import type { AskedWipeGrade, Entitlement, Project, Tenant } from "../api/types";
 import { queries } from "../app/queries";
 
@@ -14,7 +14,7 @@ const NAMED = {
     slug: {
       type: "string",
       pattern: "^[a-z][a-z0-9-]{1,38}[a-z0-9]$",
-      "x-ui": { help: "Lower-case letters, digits and dashes. It does not change." },
+      "x-ui": { help: "Lower-case letters, digits and dashes. It cannot be changed later." },
     },
   },
 };
@@ -32,19 +32,19 @@ function limited(label: string, help: string) {
 const LIMIT = {
   type: "object",
   properties: {
-    gpu_limit: limited("GPUs at most", "Empty: no limit. What is in use stays."),
-    artifact_limit: limited("Artifacts at most", "Empty: as it is now."),
-    artifact_byte_limit: limited("Bytes of artifacts at most", "Empty: as it is now."),
+    gpu_limit: limited("GPU limit", "Empty: no limit. GPUs in use stay."),
+    artifact_limit: limited("Artifact limit", "Empty: no change."),
+    artifact_byte_limit: limited("Artifact bytes limit", "Empty: no change."),
     unproven_gpu_limit: limited(
-      "Unproven GPUs at most",
-      "Released, but not proven clean. At the limit nothing more is given. Empty: as it is now.",
+      "Unproven GPU limit",
+      "GPUs of releases that are not proven clean. At the limit, the tenant gets no more allocations. Empty: no change.",
     ),
   },
 };
 
 /** The answer of a change, once tenants and projects are being read again. */
-export function told<T>(answer: Promise<T>): Promise<T> {
-  return thenStale(answer, ["tenants", "platform"]).then((done) => {
+export function refetchAfter<T>(answer: Promise<T>): Promise<T> {
+  return invalidateAfter(answer, ["tenants", "platform"]).then((done) => {
     void queries.invalidateQueries({ queryKey: keys.projects });
     return done;
   });
@@ -59,17 +59,17 @@ export const tenantCreateSpec: ActionSpec<null> = {
   primary: true,
   form: NAMED,
   run: (_, values) =>
-    told(
+    refetchAfter(
       body(api.POST("/api/v1/tenants", { body: { name: String(values.name), slug: String(values.slug) } })),
     ),
-  done: "Tenant made",
+  done: "Tenant created",
 };
 
 export const tenantRenameSpec: ActionSpec<Tenant> = {
   label: "Rename",
   form: RENAMED,
   run: (one, values) =>
-    told(
+    refetchAfter(
       body(
         api.PATCH("/api/v1/tenants/{tenant_id}", { params: at(one), body: { name: String(values.name) } }),
       ),
@@ -78,16 +78,16 @@ export const tenantRenameSpec: ActionSpec<Tenant> = {
 };
 
 export const tenantWipeSpec: ActionSpec<Tenant> = {
-  label: "Wipe grade",
-  says: (one) =>
-    `Whole hosts of the tenant are wiped to at least ${one.wipe_grade}, or what the SKU asks for.`,
+  label: "Set wipe grade",
+  description: (one) =>
+    `Wipes of the tenant's whole hosts must reach at least ${one.wipe_grade}, or the SKU's grade if that is higher.`,
   form: {
     type: "object",
     required: ["wipe_grade"],
     properties: { wipe_grade: { type: "string", enum: ["inspected", "rebooted"] } },
   },
   run: (one, values) =>
-    told(
+    refetchAfter(
       body(
         api.PATCH("/api/v1/tenants/{tenant_id}", {
           params: at(one),
@@ -101,25 +101,29 @@ export const tenantWipeSpec: ActionSpec<Tenant> = {
 export const tenantDisableSpec: ActionSpec<Tenant> = {
   label: "Disable",
   danger: true,
-  says: () => "Its people may read and end what runs, and change nothing else.",
+  description: () => "Its users can read everything and end what runs, but change nothing else.",
   run: (one) =>
-    told(body(api.PATCH("/api/v1/tenants/{tenant_id}", { params: at(one), body: { disabled: true } }))),
+    refetchAfter(
+      body(api.PATCH("/api/v1/tenants/{tenant_id}", { params: at(one), body: { disabled: true } })),
+    ),
   done: "Disabled",
 };
 
 export const tenantEnableSpec: ActionSpec<Tenant> = {
   label: "Enable",
   run: (one) =>
-    told(body(api.PATCH("/api/v1/tenants/{tenant_id}", { params: at(one), body: { disabled: false } }))),
+    refetchAfter(
+      body(api.PATCH("/api/v1/tenants/{tenant_id}", { params: at(one), body: { disabled: false } })),
+    ),
   done: "Enabled",
 };
 
 export const tenantQuotaSpec: ActionSpec<Tenant> = {
   label: "Set quota",
-  says: () => "For all projects of the tenant together.",
+  description: () => "For all projects of the tenant together.",
   form: LIMIT,
   run: (one, values) =>
-    told(
+    refetchAfter(
       body(
         api.PUT("/api/v1/tenants/{tenant_id}/quota", {
           params: at(one),
@@ -136,10 +140,10 @@ function limitOf(value: unknown): number | null {
 
 /** What is not said stays, but for GPUs, where nothing is a limit of its own kind: none. */
 function limitsOf(values: Record<string, unknown>) {
-  const said = ["artifact_limit", "artifact_byte_limit", "unproven_gpu_limit"]
+  const given = ["artifact_limit", "artifact_byte_limit", "unproven_gpu_limit"]
     .map((name) => [name, limitOf(values[name])] as const)
     .filter(([, value]) => value !== null);
-  return { gpu_limit: limitOf(values.gpu_limit), ...Object.fromEntries(said) };
+  return { gpu_limit: limitOf(values.gpu_limit), ...Object.fromEntries(given) };
 }
 
 export const projectCreateSpec: ActionSpec<Tenant> = {
@@ -147,7 +151,7 @@ export const projectCreateSpec: ActionSpec<Tenant> = {
   primary: true,
   form: NAMED,
   run: (one, values) =>
-    told(
+    refetchAfter(
       body(
         api.POST("/api/v1/tenants/{tenant_id}/projects", {
           params: at(one),
@@ -155,11 +159,11 @@ export const projectCreateSpec: ActionSpec<Tenant> = {
         }),
       ),
     ),
-  done: "Project made",
+  done: "Project created",
 };
 
 function updated(one: Project, change: { name?: string; disabled?: boolean }) {
-  return told(
+  return refetchAfter(
     body(
       api.PATCH("/api/v1/projects/{project_id}", { params: { path: { project_id: one.id } }, body: change }),
     ),
@@ -176,7 +180,7 @@ export const projectRenameSpec: ActionSpec<Project> = {
 export const projectDisableSpec: ActionSpec<Project> = {
   label: "Disable",
   danger: true,
-  says: () => "Its people may read and end what runs, and change nothing else.",
+  description: () => "Its users can read everything and end what runs, but change nothing else.",
   run: (one) => updated(one, { disabled: true }),
   done: "Disabled",
 };
@@ -191,7 +195,7 @@ export const projectQuotaSpec: ActionSpec<Project> = {
   label: "Set quota",
   form: LIMIT,
   run: (one, values) =>
-    thenStale(
+    invalidateAfter(
       body(
         api.PUT("/api/v1/projects/{project_id}/quota", {
           params: { path: { project_id: one.id } },
@@ -211,7 +215,7 @@ export const entitleSpec: ActionSpec<Tenant> = {
     properties: { app: { type: "string", "x-ui": { label: "App", help: "Its slug." } } },
   },
   run: (one, values) =>
-    told(
+    refetchAfter(
       body(
         api.POST("/api/v1/tenants/{tenant_id}/entitlements", {
           params: at(one),
@@ -225,9 +229,9 @@ export const entitleSpec: ActionSpec<Tenant> = {
 export const entitlementRevokeSpec: ActionSpec<Entitlement> = {
   label: "Revoke",
   danger: true,
-  says: () => "What runs goes on; nothing new is launched from it.",
+  description: () => "Running instances continue. No new one can be launched.",
   run: (one) =>
-    told(
+    refetchAfter(
       body(
         api.DELETE("/api/v1/tenants/{tenant_id}/entitlements/{entitlement_id}", {
           params: { path: { tenant_id: one.tenant_id, entitlement_id: one.id } },

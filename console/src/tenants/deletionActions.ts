@@ -2,45 +2,52 @@
 import type { ActionSpec } from "../actions/spec";
 import { api, body } from "../api/client";
 import type { Project, Tenant } from "../api/types";
-import { told } from "./actions";
+import { refetchAfter } from "./actions";
 
 const ALL =
-  "Everything in it is removed after the grace period, and cannot be brought back then. Until then it can be undone.";
+  "Until the grace period ends, you can undo the deletion. Then everything in it is removed for good.";
 
 export const tenantDeleteSpec: ActionSpec<Tenant> = {
   label: "Delete",
   danger: true,
-  says: () => `Its people and programs are signed out now. ${ALL} Export it first to keep what it holds.`,
+  description: () =>
+    `Its users and service accounts are signed out now. ${ALL} Export first what you want to keep.`,
   run: (one) =>
-    told(body(api.DELETE("/api/v1/tenants/{tenant_id}", { params: { path: { tenant_id: one.id } } }))),
+    refetchAfter(
+      body(api.DELETE("/api/v1/tenants/{tenant_id}", { params: { path: { tenant_id: one.id } } })),
+    ),
   done: "Deletion scheduled",
 };
 
 export const tenantUndeleteSpec: ActionSpec<Tenant> = {
   label: "Undo deletion",
   primary: true,
-  says: () => "Its people and programs can sign in again, and everything is as it was.",
+  description: () => "Its users and service accounts can sign in again. Nothing was removed.",
   run: (one) =>
-    told(body(api.POST("/api/v1/tenants/{tenant_id}/undelete", { params: { path: { tenant_id: one.id } } }))),
+    refetchAfter(
+      body(api.POST("/api/v1/tenants/{tenant_id}/undelete", { params: { path: { tenant_id: one.id } } })),
+    ),
   done: "Deletion undone",
 };
 
 export const projectDeleteSpec: ActionSpec<Project> = {
   label: "Delete",
   danger: true,
-  says: () =>
-    `Nothing in it can be changed from now on, and its service accounts stop. ${ALL} Export it first to keep what it holds.`,
+  description: () =>
+    `Nothing in it can be changed from now on, and its service accounts are refused. ${ALL} Export first what you want to keep.`,
   run: (one) =>
-    told(body(api.DELETE("/api/v1/projects/{project_id}", { params: { path: { project_id: one.id } } }))),
+    refetchAfter(
+      body(api.DELETE("/api/v1/projects/{project_id}", { params: { path: { project_id: one.id } } })),
+    ),
   done: "Deletion scheduled",
 };
 
 export const projectUndeleteSpec: ActionSpec<Project> = {
   label: "Undo deletion",
   primary: true,
-  says: () => "Its service accounts work again, and everything is as it was.",
+  description: () => "Its service accounts work again. Nothing was removed.",
   run: (one) =>
-    told(
+    refetchAfter(
       body(api.POST("/api/v1/projects/{project_id}/undelete", { params: { path: { project_id: one.id } } })),
     ),
   done: "Deletion undone",

@@ -1,7 +1,7 @@
 // Whose signatures count.
 import { type ActionSpec, REASON_FORM } from "../actions/spec";
 import { api, body } from "../api/client";
-import { thenStale } from "../api/stale";
+import { invalidateAfter } from "../api/stale";
 import type { Tenant, TrustKey } from "../api/types";
 
 const TENANTS = ["tenants", "platform"] as ["tenants", string];
@@ -22,7 +22,7 @@ export const trustKeyCreateSpec: ActionSpec<Tenant> = {
     },
   },
   run: (one, values) =>
-    thenStale(
+    invalidateAfter(
       body(
         api.POST("/api/v1/tenants/{tenant_id}/trust-keys", {
           params: { path: { tenant_id: one.id } },
@@ -37,10 +37,10 @@ export const trustKeyCreateSpec: ActionSpec<Tenant> = {
 export const trustKeyRevokeSpec = (tenant: Tenant): ActionSpec<TrustKey> => ({
   label: "Revoke",
   danger: true,
-  says: () => "What only this key signed is not trusted any more.",
+  description: () => "Artifacts that only this key signed are no longer trusted.",
   form: REASON_FORM,
   run: (one, values) =>
-    thenStale(
+    invalidateAfter(
       body(
         api.POST("/api/v1/tenants/{tenant_id}/trust-keys/{trust_key_id}/revoke", {
           params: { path: { tenant_id: tenant.id, trust_key_id: one.id } },
@@ -53,10 +53,10 @@ export const trustKeyRevokeSpec = (tenant: Tenant): ActionSpec<TrustKey> => ({
 });
 
 export const trustPolicySpec = (require_signature: boolean): ActionSpec<Tenant> => ({
-  label: require_signature ? "Require signatures" : "Require none",
+  label: require_signature ? "Require signatures" : "Do not require signatures",
   form: REASON_FORM,
   run: (one, values) =>
-    thenStale(
+    invalidateAfter(
       body(
         api.PUT("/api/v1/tenants/{tenant_id}/trust-policy", {
           params: { path: { tenant_id: one.id } },

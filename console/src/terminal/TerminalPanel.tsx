@@ -4,7 +4,7 @@ import { ActionButton } from "../actions/ActionButton";
 import type { ActionSpec } from "../actions/spec";
 import { useTerminals } from "../allocations/queries";
 import { api, body } from "../api/client";
-import { thenStale } from "../api/stale";
+import { invalidateAfter } from "../api/stale";
 import type { Allocation, Terminal } from "../api/types";
 import { Icon } from "../parts/Icon";
 import { Loading } from "../parts/Loaded";
@@ -45,8 +45,8 @@ export function TerminalPanel({ allocation }: { allocation: Allocation }) {
         ) : (
           <Text size="sm" c="dimmed">
             {may
-              ? "A shell on the allocation, through the platform. It is in the audit trail that you had one; what you type is not."
-              : "You cannot open a shell here now."}
+              ? "Opens a shell on the allocation through the platform. The audit trail records the session, not what you type."
+              : "You cannot open a terminal here now."}
           </Text>
         )}
         <Past allocation={allocation} />
@@ -57,9 +57,9 @@ export function TerminalPanel({ allocation }: { allocation: Allocation }) {
 
 const closeSpec: ActionSpec<Terminal> = {
   label: "Close",
-  says: (one) => `Ends the shell of ${one.opened_by} at once.`,
+  description: (one) => `Ends the shell of ${one.opened_by} immediately.`,
   run: (one) =>
-    thenStale(
+    invalidateAfter(
       body(
         api.POST("/api/v1/projects/{project_id}/allocations/{allocation_id}/terminals/{terminal_id}/close", {
           params: {
@@ -75,7 +75,7 @@ function Past({ allocation }: { allocation: Allocation }) {
   const listing = useTerminals(allocation.project_id, allocation.id);
   if (listing.rows.length === 0) return null;
   return (
-    <ul className={classes.past} aria-label="Terminals until now">
+    <ul className={classes.past} aria-label="Past terminals">
       {listing.rows.slice(0, SHOWN).map((one) => (
         <li key={one.id}>
           <StateBadge state={one.status} />

@@ -1,6 +1,6 @@
 import { nonce } from "../app/nonce";
 
-let held = 0;
+let openTerminals = 0;
 
 /**
  * xterm writes style elements and style attributes, with the window's own document whatever it is given. While a terminal
@@ -8,12 +8,12 @@ let held = 0;
  * the nonce, a style attribute of a span is set in the way that scripts may. Returned: what ends it.
  */
 export function allowStyles(document: Document): () => void {
-  if (held++ === 0) {
+  if (openTerminals++ === 0) {
     document.createElement = allowed(document.createElement.bind(document)) as typeof document.createElement;
   }
   let mine = true;
   return () => {
-    if (mine && --held === 0) Reflect.deleteProperty(document, "createElement");
+    if (mine && --openTerminals === 0) Reflect.deleteProperty(document, "createElement");
     mine = false;
   };
 }

@@ -12,7 +12,7 @@ export function Access({ instance }: { instance: Instance }) {
   return (
     <Panel title="Access">
       {lines.length === 0 ? (
-        <Empty icon="key" title="No way in yet" text="The app says how to reach it once it runs." />
+        <Empty icon="key" title="No access yet" text="The app reports how to use it when it runs." />
       ) : (
         <dl className={classes.lines}>
           {lines.map(([name, text]) => (

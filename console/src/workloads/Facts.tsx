@@ -10,16 +10,16 @@ export function Facts({ instance }: { instance: Instance }) {
   const reported = instance.runtime?.version;
   const { previous_version: previous, attempted_version: attempted } = instance;
   return (
-    <Panel title="Versions and facts">
+    <Panel title="Details">
       <KeyValues
         items={[
           ["App version", instance.version],
-          ["Runtime's own version", instance.runtime_version],
-          ["Runtime reports", typeof reported === "string" ? reported : null],
-          attempted && ["Tried, and not reached", attempted.version],
-          previous && ["Version before", previous.version],
+          ["Runtime version", instance.runtime_version],
+          ["Reported runtime version", typeof reported === "string" ? reported : null],
+          attempted && ["Attempted version", attempted.version],
+          previous && ["Previous version", previous.version],
           ["Artifact", instance.digest && <Mono text={instance.digest} copy="Copy digest" />],
-          ["ID", <Mono key="id" text={instance.id} copy="Copy id" />],
+          ["ID", <Mono key="id" text={instance.id} copy="Copy ID" />],
           ["Created", <RelativeTime key="c" at={instance.created_at} />],
           ["First deployed", <RelativeTime key="d" at={instance.deployed_at} />],
           instance.decommissioned_at !== null && [
@@ -32,7 +32,7 @@ export function Facts({ instance }: { instance: Instance }) {
       />
       {Object.keys(instance.inputs).length > 0 && (
         <details className={classes.inputs}>
-          <summary>Inputs, as they were given</summary>
+          <summary>Inputs</summary>
           <pre>{JSON.stringify(instance.inputs, null, 2)}</pre>
         </details>
       )}

@@ -20,7 +20,7 @@ export function LiveOperation({
   if (!instance.operation_id || !operation || !isLive(operation)) return null;
   return (
     <Panel
-      title={`${labelOf(operation.kind)} under way`}
+      title={`${labelOf(operation.kind)} in progress`}
       aside={
         <>
           <OperationBadge operation={operation} />

@@ -10,7 +10,7 @@ export function MemberGraph({ components, members }: { components: Component[]; 
   const layout = layoutOf(components, members);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable with the keyboard
-    <div className={classes.box} tabIndex={0} role="region" aria-label="Picture of the members">
+    <div className={classes.box} tabIndex={0} role="region" aria-label="Member graph">
       <svg
         width={layout.width}
         height={layout.height}

@@ -28,10 +28,10 @@ export function MemberPanel({ instance, manifest, members }: Props) {
         <>
           <SegmentedControl
             size="xs"
-            aria-label="How members are shown"
+            aria-label="Member view"
             data={[
               { value: "table", label: "Table" },
-              { value: "picture", label: "Picture" },
+              { value: "picture", label: "Graph" },
             ]}
             value={view}
             onChange={setView}

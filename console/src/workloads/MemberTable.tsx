@@ -74,13 +74,13 @@ function columnsOf(
   const table = memberActions(options, false);
   const marks: Column<InstanceMember> = {
     key: "mark",
-    header: "Marked",
+    header: "Select",
     quiet: true,
     width: "1.5rem",
     cell: (one) => (
       <Checkbox
         size="xs"
-        aria-label={`Mark ${memberName(one)}`}
+        aria-label={`Select ${memberName(one)}`}
         checked={marked.has(one.id)}
         onChange={() => mark(one.id)}
       />
@@ -116,11 +116,11 @@ function columnsOf(
     stateColumn("status", "Status", (one) => one.status, "7rem"),
     {
       key: "why",
-      header: "What to know",
+      header: "Status detail",
       width: "minmax(8rem, 3fr)",
       cell: (one) =>
         one.operation_id ? (
-          <PageLink to={`/operations/${one.operation_id}`}>an operation works on it</PageLink>
+          <PageLink to={`/operations/${one.operation_id}`}>operation in progress</PageLink>
         ) : one.failure ? (
           <span className={classes.why} title={`${one.failure.message} ${one.failure.next_step}`}>
             {one.failure.message}

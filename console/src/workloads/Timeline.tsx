@@ -15,7 +15,7 @@ export function Timeline({ events, nameOf }: { events: TimelineEvent[]; nameOf: 
   const newest = events.toReversed();
   return (
     <>
-      <ol className={classes.list} aria-label="What happened, newest first">
+      <ol className={classes.list} aria-label="Events, newest first">
         {(all ? newest : newest.slice(0, FIRST)).map((event) => (
           <li key={event.id} className={classes.event} data-tone={toneOfEvent(event)}>
             <span className={classes.mark} aria-hidden="true" />

@@ -16,7 +16,7 @@ const TOTALS: Column<UsageTotal>[] = [
   { key: "metric", header: "What", width: "minmax(9rem, 2fr)", cell: (one) => labelOf(one.metric) },
   {
     key: "quantity",
-    header: "How much",
+    header: "Amount",
     width: "minmax(8rem, 1fr)",
     align: "end",
     cell: (one) => `${one.quantity.toLocaleString()} ${one.unit}`,
@@ -29,7 +29,7 @@ const RECORDS: Column<UsageRecord>[] = [
   { key: "subject", header: "For", width: "minmax(8rem, 1fr)", cell: (one) => one.subject ?? "–" },
   {
     key: "quantity",
-    header: "How much",
+    header: "Amount",
     width: "minmax(8rem, 1fr)",
     align: "end",
     cell: (one) => `${one.quantity.toLocaleString()} ${one.unit}`,
@@ -64,18 +64,18 @@ export function Usage({ instance }: { instance: Instance }) {
   if (!totals.data?.length) return null;
   return (
     <Panel
-      title="What the app has counted"
+      title="Usage reported by the app"
       flush
       aside={
         <Button size="compact-xs" variant="default" onClick={() => setEach(!each)}>
-          {each ? "Sums only" : "Each record"}
+          {each ? "Show sums" : "Show records"}
         </Button>
       }
     >
       {each ? (
         <ResourceTable
           plain
-          label="Records of usage"
+          label="Usage records"
           columns={RECORDS}
           listing={records}
           rowId={(one) => one.id}
@@ -84,7 +84,7 @@ export function Usage({ instance }: { instance: Instance }) {
       ) : (
         <ResourceTable
           plain
-          label="Sums of usage"
+          label="Usage sums"
           columns={TOTALS}
           listing={wholeListing(totals)}
           rowId={(one) => one.metric}

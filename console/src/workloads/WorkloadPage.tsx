@@ -23,7 +23,7 @@ import { MemberPanel } from "./MemberPanel";
 import { memberName, useMembers } from "./members";
 import { phasesOf } from "./phases";
 import { useInstance } from "./queries";
-import { Served } from "./Served";
+import { ServedProjects } from "./ServedProjects";
 import { Timeline } from "./Timeline";
 import { useTimeline } from "./timeline";
 import { Usage } from "./Usage";
@@ -83,9 +83,7 @@ function Shown({ instance }: { instance: Instance }) {
         {instance.failure && (
           <ProblemPanel problem={{ ...instance.failure, correlation_id: instance.correlation_id }}>
             {instance.last_operation_id && (
-              <PageLink to={`/operations/${instance.last_operation_id}`}>
-                See the operation that failed
-              </PageLink>
+              <PageLink to={`/operations/${instance.last_operation_id}`}>Show the failed operation</PageLink>
             )}
           </ProblemPanel>
         )}
@@ -95,7 +93,7 @@ function Shown({ instance }: { instance: Instance }) {
         <div className="columns">
           <div className="stack">
             {!gone && <Access instance={instance} />}
-            <Panel title="What happened">
+            <Panel title="Events">
               <Loaded query={timeline}>{(events) => <Timeline events={events} nameOf={nameOf} />}</Loaded>
             </Panel>
           </div>
@@ -103,7 +101,7 @@ function Shown({ instance }: { instance: Instance }) {
             <Panel title="Phases">
               <Loaded query={timeline}>
                 {(events) => (
-                  <PhaseChart spans={phasesOf(events, instance)} label="States that the workload was in" />
+                  <PhaseChart spans={phasesOf(events, instance)} label="States of the workload over time" />
                 )}
               </Loaded>
             </Panel>
@@ -113,7 +111,7 @@ function Shown({ instance }: { instance: Instance }) {
         <Panel title="Operations" flush>
           <OperationTable filter={{ instance_id: instance.id }} nameOf={nameOf} />
         </Panel>
-        <Served instance={instance} />
+        <ServedProjects instance={instance} />
         <Usage instance={instance} />
         <Receipts
           project={instance.project_id}

@@ -44,10 +44,10 @@ export function WorkloadsPage() {
         empty={
           <Empty
             icon="play"
-            title="Nothing runs here yet"
-            text="Choose an app of the catalog and the allocations that it shall live on."
+            title="No workloads yet"
+            text="Choose an app from the catalog and the allocations to run it on."
           >
-            <PageLink to="/catalog">To the catalog</PageLink>
+            <PageLink to="/catalog">Go to the catalog</PageLink>
           </Empty>
         }
       />

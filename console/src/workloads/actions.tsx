@@ -3,7 +3,7 @@ import { type ActionSpec, type ActionTable, REASON } from "../actions/spec";
 import { api, body } from "../api/client";
 import type { Instance, MemberKind, OperationKind } from "../api/types";
 import type { Schema, Values } from "../forms/schema";
-import { UpgradeTo } from "./UpgradeTo";
+import { UpgradeVersion } from "./UpgradeVersion";
 
 export type Options = Record<string, Schema>;
 
@@ -12,7 +12,7 @@ const DEADLINE: Schema = {
   minimum: 1,
   "x-ui": {
     label: "Deadline in seconds",
-    help: "It expires if it has not ended by then; an hour unless said.",
+    help: "The operation expires if it has not ended by then. Default: one hour.",
     advanced: true,
   },
 };
@@ -20,7 +20,7 @@ const DEADLINE: Schema = {
 /** The form of a verb: the app's options for it, a reason, a deadline. */
 export function verbForm(options: Schema | undefined): Schema {
   const own: Record<string, Schema> = options?.properties
-    ? { options: { ...options, "x-ui": { label: "Options of the app" } } }
+    ? { options: { ...options, "x-ui": { label: "App options" } } }
     : {};
   return { type: "object", properties: { ...own, reason: REASON, deadline_seconds: DEADLINE } };
 }
@@ -45,7 +45,7 @@ function verb(
   return {
     form: verbForm(options[kind]),
     follow: followOperation,
-    done: `${spec.label} asked for`,
+    done: `${spec.label} requested`,
     ...spec,
     run: (one, values) => ask(kind, one, values),
   };
@@ -79,17 +79,20 @@ export function workloadActions(instance: Instance, options: Options = {}): Acti
     instance_deploy: verb("deploy", options, {
       label: "Deploy",
       primary: true,
-      says: () => "Tries the deploy again, from wherever it is.",
+      description: () => "Repeats the deploy from the current state.",
     }),
     instance_start: verb("start", options, { label: "Start", primary: true }),
-    instance_repair: verb("repair", options, { label: "Repair", says: () => "Mends what does not work." }),
+    instance_repair: verb("repair", options, {
+      label: "Repair",
+      description: () => "Repairs what does not work.",
+    }),
     instance_restart: verb("restart", options, {
       label: "Restart",
-      says: () => "Everything of it is stopped and started again.",
+      description: () => "Stops and starts all members.",
     }),
     instance_upgrade: {
       label: "Upgrade",
-      Extra: UpgradeTo,
+      Extra: UpgradeVersion,
       form: verbForm(options.upgrade),
       follow: followOperation,
       run: (one, values) =>
@@ -102,22 +105,22 @@ export function workloadActions(instance: Instance, options: Options = {}): Acti
     },
     instance_rollback: verb("rollback", options, {
       label: "Roll back",
-      says: () => (back ? `Back to version ${back}.` : "Back to the version before."),
+      description: () => (back ? `Returns to version ${back}.` : "Returns to the previous version."),
     }),
     instance_reconcile: verb("reconcile", options, {
       label: "Reconcile",
-      says: () => "Brings what is there in line with what is wanted.",
+      description: () => "Brings all members to the state they should have.",
     }),
     instance_stop: verb("stop", options, {
       label: "Stop",
       danger: true,
-      says: () => "Nothing of it runs afterwards, and the hosts are looked at to prove it. Files are kept.",
+      description: () => "Stops all members. The hosts are inspected to prove it. Files are kept.",
     }),
     instance_decommission: verb("decommission", options, {
       label: "Decommission",
       danger: true,
-      says: () =>
-        "The end: everything of it is removed, and a receipt proves it for each host. It cannot be started again.",
+      description: () =>
+        "Removes the workload from all hosts, with a receipt for each. This cannot be undone.",
     }),
   };
 }

@@ -26,7 +26,7 @@ export const columns: Column<InstanceSummary>[] = [
   countColumn("members", "Members", memberCount),
   dimColumn(
     "reason",
-    "What to know",
+    "Status detail",
     (one) => one.failure?.message ?? one.health_reasons[0]?.message,
     "minmax(9rem, 3fr)",
   ),

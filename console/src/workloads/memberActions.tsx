@@ -4,7 +4,7 @@ import { api, body } from "../api/client";
 import type { Instance, InstanceMember, MemberKind } from "../api/types";
 import type { Schema, Values } from "../forms/schema";
 import { followOperation, type Options } from "./actions";
-import { AddTo, ReplaceWith } from "./MemberPlaces";
+import { AddTo, ReplaceWith } from "./MemberAllocations";
 import { memberName } from "./members";
 
 /** The members that an operation is about, and the workload that they are of. */
@@ -15,7 +15,7 @@ export interface Chosen {
 
 function form(kind: MemberKind, options: Options, many: boolean): Schema {
   const own: Record<string, Schema> = options[kind]?.properties
-    ? { options: { ...options[kind], "x-ui": { label: "Options of the app" } } }
+    ? { options: { ...options[kind], "x-ui": { label: "App options" } } }
     : {};
   const failing: Record<string, Schema> = many
     ? {
@@ -24,7 +24,7 @@ function form(kind: MemberKind, options: Options, many: boolean): Schema {
           default: "continue",
           "x-ui": {
             label: "When one fails",
-            help: "Go on with the others at once, or one after the other and none after a failure.",
+            help: "continue: run all in parallel. stop: run one after the other and stop at the first failure.",
           },
         },
       }
@@ -51,27 +51,36 @@ export function memberActions(options: Options, many: boolean): ActionTable<Chos
   const one = (
     kind: MemberKind,
     label: string,
-    says: string,
+    description: string,
     more: { danger?: boolean; Extra?: (props: ActionFormProps<Chosen>) => React.ReactNode } = {},
   ) => ({
     label,
-    says: () => says,
+    description: () => description,
     form: form(kind, options, many),
     follow: followOperation,
-    done: `${label} asked for`,
+    done: `${label} requested`,
     run: (chosen: Chosen, values: Values) => ask(chosen, kind, values),
     ...more,
   });
   const actions: Record<Exclude<MemberKind, "add">, ActionSpec<Chosen>> = {
-    recover: one("recover", "Recover", "Brings it back from wherever it is."),
-    drain: one("drain", "Drain", "It takes no new work; what runs on it ends as the app was told."),
-    replace: one("replace", "Replace", "It leaves, and a successor takes its place on another allocation.", {
+    recover: one("recover", "Recover", "Brings the member back to ready."),
+    drain: one(
+      "drain",
+      "Drain",
+      "The member takes no new work. Running work ends according to the app's options.",
+    ),
+    replace: one("replace", "Replace", "Removes the member and adds a new one on another allocation.", {
       danger: true,
       Extra: ReplaceWith,
     }),
-    remove: one("remove", "Remove", "It leaves the workload, and its host is looked at to prove it.", {
-      danger: true,
-    }),
+    remove: one(
+      "remove",
+      "Remove",
+      "Removes the member from the workload. The host is inspected to prove it.",
+      {
+        danger: true,
+      },
+    ),
   };
   return actions;
 }
@@ -84,7 +93,7 @@ export function addAction(options: Options): ActionTable<Chosen> {
       Extra: AddTo,
       form: form("add", options, true),
       follow: followOperation,
-      done: "Members asked for",
+      done: "Members requested",
       run: (chosen, values) => ask(chosen, "add", values),
     },
   };

@@ -30,7 +30,8 @@ def take(browser: Browser, cloud: Scene, dark: bool) -> None:
             if who == "project_admin":
                 person.page.goto(f"{cloud.url}/login")
                 person.page.get_by_role("heading", level=1).wait_for()
-                person.page.wait_for_function("[...document.images].every((one) => one.complete)")
+                for image in person.page.locator("img").all():
+                    image.evaluate("(one) => one.decode()")
                 person.page.screenshot(path=PICTURES / f"login-{theme}.png")
             person.log_in(cloud.people[who])
             for name, path in routes.items():

@@ -68,7 +68,7 @@ export function Shell() {
               ) : (
                 <Empty
                   icon="box"
-                  title="You are in no project yet"
+                  title="You are not in a project yet"
                   text="Ask an administrator of your tenant to add you to one."
                 />
               )}

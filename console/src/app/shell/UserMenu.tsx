@@ -6,7 +6,7 @@ import classes from "./UserMenu.module.css";
 const SCHEMES = [
   { value: "light", label: "Light" },
   { value: "dark", label: "Dark" },
-  { value: "auto", label: "As the system" },
+  { value: "auto", label: "System" },
 ] as const;
 
 export function UserMenu() {

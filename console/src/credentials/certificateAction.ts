@@ -2,9 +2,9 @@
 // a key pair that only it has.
 import type { ActionSpec } from "../actions/spec";
 import { api, body } from "../api/client";
-import { thenStale } from "../api/stale";
+import { invalidateAfter } from "../api/stale";
 import type { AccessCredential } from "../api/types";
-import type { Secret } from "../parts/ShownOnce";
+import type { Secret } from "../parts/OneTimeSecret";
 
 export const certificateSpec: ActionSpec<AccessCredential, Secret> = {
   label: "Get a certificate",
@@ -12,21 +12,21 @@ export const certificateSpec: ActionSpec<AccessCredential, Secret> = {
     type: "object",
     required: ["allocation_id", "public_key"],
     properties: {
-      allocation_id: { type: "string", "x-ui": { label: "Allocation", help: "Its id, alc_…" } },
+      allocation_id: { type: "string", "x-ui": { label: "Allocation", help: "The allocation's ID, alc_…" } },
       public_key: {
         type: "string",
         minLength: 20,
         "x-ui": {
           label: "Public key",
-          help: "To be certified; the private side stays with you.",
+          help: "The public key to certify. Keep the private key.",
           multiline: true,
         },
       },
-      minutes: { type: "integer", minimum: 1, maximum: 60, "x-ui": { label: "Good for minutes" } },
+      minutes: { type: "integer", minimum: 1, maximum: 60, "x-ui": { label: "Valid for (minutes)" } },
     },
   },
   run: async (one, values) => {
-    const answer = await thenStale(
+    const answer = await invalidateAfter(
       body(
         api.POST("/api/v1/projects/{project_id}/access-credentials/{credential_id}/deliveries", {
           params: { path: { project_id: one.project_id, credential_id: one.id } },
@@ -53,7 +53,7 @@ interface Certificate {
 export function certificateShown(found: Certificate | null): Secret {
   return {
     title: "Certificate",
-    says: "Write it beside your private key as <key>-cert.pub. It ends by itself.",
+    description: "Save it beside your private key as <key>-cert.pub. It expires by itself.",
     parts: found
       ? [
           { label: "Certificate", text: found.certificate },

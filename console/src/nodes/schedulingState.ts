@@ -1,7 +1,7 @@
 import type { Node } from "../api/types";
 
 /** Whether new work may come to the node, as one word. */
-export function serviceOf(one: Node): string {
+export function schedulingStateOf(one: Node): string {
   if (one.draining) return one.drained ? "drained" : "draining";
   if (one.cordoned) return "cordoned";
   return one.schedulable ? "schedulable" : "not_schedulable";

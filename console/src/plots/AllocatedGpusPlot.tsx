@@ -2,7 +2,7 @@ import { SegmentedControl, Text } from "@mantine/core";
 import { lazy, Suspense, useMemo, useState } from "react";
 import { Loading } from "../parts/Loaded";
 import { Panel } from "../parts/Panel";
-import { type Held, heldOverTime, wordsOf } from "./heldOverTime";
+import { type AllocationSpan, gpusOverTime, wordsOf } from "./gpusOverTime";
 
 const StepPlot = lazy(() => import("./StepPlot"));
 const HOUR = 3_600_000;
@@ -10,11 +10,17 @@ const SPANS = { "1 hour": HOUR, "24 hours": 24 * HOUR, "7 days": 168 * HOUR, "30
 type Span = keyof typeof SPANS;
 
 /** GPUs held over time. Needs all allocations of the time: of a part of them the line would be wrong. */
-export function HeldPlot({ allocations, title }: { allocations: readonly Held[]; title: string }) {
+export function AllocatedGpusPlot({
+  allocations,
+  title,
+}: {
+  allocations: readonly AllocationSpan[];
+  title: string;
+}) {
   const [span, setSpan] = useState<Span>(() => fitting(allocations));
   const steps = useMemo(() => {
     const now = Date.now();
-    return heldOverTime(allocations, now - SPANS[span], now);
+    return gpusOverTime(allocations, now - SPANS[span], now);
   }, [allocations, span]);
   return (
     <Panel
@@ -40,7 +46,7 @@ export function HeldPlot({ allocations, title }: { allocations: readonly Held[];
 }
 
 /** A young platform has its whole story in an hour. */
-function fitting(allocations: readonly Held[]): Span {
+function fitting(allocations: readonly AllocationSpan[]): Span {
   const first = Math.min(...allocations.map((one) => Date.parse(one.created_at)));
   return Date.now() - first < HOUR ? "1 hour" : "24 hours";
 }

@@ -8,7 +8,7 @@ import { TablePanel } from "../parts/TablePanel";
 const COLUMNS: Column<Allocation>[] = [allocationColumn("minmax(9rem, 2fr)"), STATE, gpusColumn(), SINCE];
 
 /** The allocations that are on the node, and those that were. */
-export function Holders({ node }: { node: string }) {
+export function NodeAllocations({ node }: { node: string }) {
   const listing = useAllocationsOf({ node_id: node });
   return (
     <TablePanel

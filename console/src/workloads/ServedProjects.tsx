@@ -5,7 +5,7 @@ import { ActionBar } from "../actions/ActionBar";
 import type { ActionFormProps, ActionTable } from "../actions/spec";
 import { api, body } from "../api/client";
 import { keys } from "../api/keys";
-import { thenStale } from "../api/stale";
+import { invalidateAfter } from "../api/stale";
 import type { Instance, ServedProject } from "../api/types";
 import { useProject, useProjects } from "../app/project";
 import { Loaded } from "../parts/Loaded";
@@ -16,7 +16,7 @@ import { wholeListing } from "../parts/wholeListing";
 
 const path = (one: Instance) => ({ project_id: one.project_id, instance_id: one.id });
 
-export function Served({ instance }: { instance: Instance }) {
+export function ServedProjects({ instance }: { instance: Instance }) {
   const query = useQuery({
     queryKey: keys.of("instances", instance.project_id, instance.id, "served-projects"),
     queryFn: () =>
@@ -31,7 +31,7 @@ export function Served({ instance }: { instance: Instance }) {
   if (!may && (query.data?.length ?? 0) < 2) return null;
   return (
     <Panel
-      title="Projects that it serves"
+      title="Served projects"
       flush
       aside={
         <ActionBar
@@ -46,7 +46,7 @@ export function Served({ instance }: { instance: Instance }) {
         {(found) => (
           <ResourceTable
             plain
-            label="Projects that it serves"
+            label="Served projects"
             columns={columnsOf(instance)}
             listing={wholeListing({ ...query, data: found })}
             rowId={(one) => one.project_id}
@@ -61,10 +61,11 @@ export function Served({ instance }: { instance: Instance }) {
 const SERVE: ActionTable<Instance> = {
   served_project_set: {
     label: "Serve a project",
-    says: () => "People of that project find the workload there; what they use is counted for it.",
+    description: () =>
+      "Users of that project see the workload there, and their usage counts for that project.",
     Extra: OtherProject,
     run: (one, values) =>
-      thenStale(
+      invalidateAfter(
         body(
           api.PUT(
             "/api/v1/projects/{project_id}/instances/{instance_id}/served-projects/{served_project_id}",
@@ -73,7 +74,7 @@ const SERVE: ActionTable<Instance> = {
         ),
         ["instances", one.project_id],
       ),
-    done: "It is served from now on",
+    done: "Project is served",
   },
 };
 
@@ -87,7 +88,7 @@ function OtherProject({ resource, values, onChange }: ActionFormProps<Instance>)
       label="Project"
       required
       searchable
-      placeholder={others.length ? "Choose" : "You are in no other project of the tenant"}
+      placeholder={others.length ? "Choose" : "You have no other project of the tenant"}
       data={others.map((one) => ({ value: one.id, label: one.name }))}
       value={(values.project as string | undefined) ?? null}
       onChange={(project) => onChange({ ...values, project })}
@@ -98,11 +99,11 @@ function OtherProject({ resource, values, onChange }: ActionFormProps<Instance>)
 function columnsOf(instance: Instance): Column<ServedProject>[] {
   const leave: ActionTable<ServedProject> = {
     served_project_remove: {
-      label: "Serve no longer",
+      label: "Stop serving",
       danger: true,
-      says: () => "Members on its allocations must be gone; what was used for it stays in its usage.",
+      description: () => "Remove members on its allocations first. Its past usage stays.",
       run: (one) =>
-        thenStale(
+        invalidateAfter(
           body(
             api.DELETE(
               "/api/v1/projects/{project_id}/instances/{instance_id}/served-projects/{served_project_id}",
@@ -111,7 +112,7 @@ function columnsOf(instance: Instance): Column<ServedProject>[] {
           ),
           ["instances", instance.project_id],
         ),
-      done: "It is not served any more",
+      done: "No longer served",
     },
   };
   return [

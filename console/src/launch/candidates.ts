@@ -7,28 +7,34 @@ import type { components } from "../api/schema";
 export type Place = components["schemas"]["PlacementCandidate"];
 export type Places = components["schemas"]["PlacementCandidates"];
 
-export interface PlacementWish {
+export interface ChosenPlacement {
   component_key: string;
   allocation_id: string;
 }
 
-export interface PlacesWish {
+export interface CandidateRequest {
   version?: string | undefined;
   /** Of a workload that gets new members. */
   instance_id?: string | undefined;
-  chosen: PlacementWish[];
+  chosen: ChosenPlacement[];
 }
 
-export function usePlaces(project_id: string, app: string, wish: PlacesWish) {
-  const chosen = wish.chosen.map((one) => `${one.component_key}:${one.allocation_id}`);
+export function usePlacementCandidates(project_id: string, app: string, request: CandidateRequest) {
+  const chosen = request.chosen.map((one) => `${one.component_key}:${one.allocation_id}`);
   return useQuery({
-    queryKey: [...keys.one("catalog", project_id, app), "places", wish.version, wish.instance_id, chosen],
+    queryKey: [
+      ...keys.one("catalog", project_id, app),
+      "places",
+      request.version,
+      request.instance_id,
+      chosen,
+    ],
     queryFn: ({ signal }) =>
       body(
         api.GET("/api/v1/projects/{project_id}/placements", {
           params: {
             path: { project_id },
-            query: { app, version: wish.version, instance_id: wish.instance_id, chosen, limit: 200 },
+            query: { app, version: request.version, instance_id: request.instance_id, chosen, limit: 200 },
           },
           signal,
         }),

@@ -3,7 +3,7 @@ import type { ActionFormProps } from "../actions/spec";
 import type { Instance } from "../api/types";
 import { useCatalogEntry } from "../catalog/queries";
 
-export function UpgradeTo({ resource, values, onChange }: ActionFormProps<Instance>) {
+export function UpgradeVersion({ resource, values, onChange }: ActionFormProps<Instance>) {
   const entry = useCatalogEntry(resource.project_id, resource.app_slug);
   const others = (entry.data?.versions ?? []).filter(
     (one) => one.version !== resource.version && one.status === "active",
@@ -12,8 +12,8 @@ export function UpgradeTo({ resource, values, onChange }: ActionFormProps<Instan
     <Select
       label="Version"
       required
-      description={`It runs ${resource.version} now.`}
-      placeholder={others.length ? "Choose a version" : "There is no other version to launch"}
+      description={`The current version is ${resource.version}.`}
+      placeholder={others.length ? "Choose a version" : "There is no other version"}
       data={others.map((one) => ({
         value: one.version,
         label: `${one.version} (runtime ${one.runtime_version})`,

@@ -1,17 +1,17 @@
 // What was chosen so far, by component.
 import type { Component } from "../catalog/manifest";
-import type { PlacementWish } from "./places";
+import type { ChosenPlacement } from "./candidates";
 
 export type Chosen = Record<string, string[]>;
 
-export function intentOf(chosen: Chosen): PlacementWish[] {
+export function placementsOf(chosen: Chosen): ChosenPlacement[] {
   return Object.entries(chosen).flatMap(([component_key, ids]) =>
     ids.map((allocation_id) => ({ component_key, allocation_id })),
   );
 }
 
 /** What is still to be chosen, in words. */
-export function lacking(components: Component[], chosen: Chosen): string[] {
+export function missingPlacements(components: Component[], chosen: Chosen): string[] {
   return components
     .filter((component) => (chosen[component.key]?.length ?? 0) < component.min)
     .map((component) => {

@@ -10,13 +10,13 @@ import classes from "./Attention.module.css";
 const MOST = 8;
 
 /** Operations that work now. Nothing under way: nothing is shown. */
-export function UnderWay({ project }: { project: string }) {
+export function InProgress({ project }: { project: string }) {
   const running = useOperations(project, { status: "running" });
   const claimed = useOperations(project, { status: "claimed" });
   const live = [...claimed.rows, ...running.rows].filter((one) => one.parent_id === null);
   if (live.length === 0) return null;
   return (
-    <Panel title="Under way" flush>
+    <Panel title="In progress" flush>
       <ul className={classes.troubles}>
         {live.slice(0, MOST).map((one) => (
           <Row key={one.id} operation={one} />

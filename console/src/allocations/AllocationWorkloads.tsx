@@ -17,16 +17,16 @@ const INSTANCES: Column<InstanceSummary>[] = [
 ];
 
 /** What lives on the allocation now. */
-export function RunsHere({ allocation }: { allocation: Allocation }) {
+export function AllocationWorkloads({ allocation }: { allocation: Allocation }) {
   const listing = useInstances(allocation.project_id, { allocation_id: allocation.id });
   return (
     <TablePanel
-      title="What runs here"
+      title="Workloads here"
       label="Workloads on this allocation"
       columns={INSTANCES}
       listing={listing}
       empty={
-        <Empty icon="play" title="No app lives here">
+        <Empty icon="play" title="No workload here">
           {allocation.state === "active" && <PageLink to="/catalog">Launch one</PageLink>}
         </Empty>
       }
@@ -46,8 +46,8 @@ const RECEIPTS: Column<ReceiptLine>[] = [
   unsorted(
     dimColumn(
       "why",
-      "What to know",
-      (one) => one.failure?.message ?? (one.status === "clean" ? "Nothing was left." : ""),
+      "Status detail",
+      (one) => one.failure?.message ?? (one.status === "clean" ? "Nothing is left." : ""),
       "minmax(10rem, 2fr)",
     ),
   ),

@@ -6,7 +6,7 @@ import { useLiveEvents } from "./LiveProvider";
  * Reads something large again after events of these types, at most every so often: in a large fleet something happens
  * all the time, and nobody would ever see an answer that each event asks for anew.
  */
-export function useReread(key: QueryKey, types: RegExp, everyMs: number): void {
+export function useRefetch(key: QueryKey, types: RegExp, everyMs: number): void {
   const client = useQueryClient();
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   useLiveEvents((event) => {

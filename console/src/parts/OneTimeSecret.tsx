@@ -5,12 +5,12 @@ import { Snippet } from "./Snippet";
 export interface Secret {
   title: string;
   /** What it is for and what to do with it. */
-  says: string;
+  description: string;
   parts: { label: string; text: string }[];
 }
 
 /** A secret that the platform shows once and keeps only a digest of. It is in the memory of this page, and nowhere else. */
-export function ShownOnce({ secret, onClose }: { secret: Secret; onClose: () => void }) {
+export function OneTimeSecret({ secret, onClose }: { secret: Secret; onClose: () => void }) {
   return (
     <Modal
       opened
@@ -21,7 +21,7 @@ export function ShownOnce({ secret, onClose }: { secret: Secret; onClose: () => 
       closeButtonProps={{ "aria-label": "Close" }}
     >
       <Stack gap="md">
-        <Text size="sm">{secret.says}</Text>
+        <Text size="sm">{secret.description}</Text>
         {secret.parts.map((part) => (
           <div key={part.label}>
             <Text size="xs" c="dimmed" mb={4}>
@@ -31,7 +31,7 @@ export function ShownOnce({ secret, onClose }: { secret: Secret; onClose: () => 
           </div>
         ))}
         <Group justify="flex-end">
-          <Button onClick={onClose}>I have kept it</Button>
+          <Button onClick={onClose}>I have saved it</Button>
         </Group>
       </Stack>
     </Modal>

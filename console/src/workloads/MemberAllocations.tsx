@@ -5,7 +5,7 @@ import type { ActionFormProps } from "../actions/spec";
 import { componentsOf } from "../catalog/manifest";
 import { useCatalogEntry } from "../catalog/queries";
 import { AllocationPicker } from "../launch/AllocationPicker";
-import { usePlaces } from "../launch/places";
+import { usePlacementCandidates } from "../launch/candidates";
 import type { Chosen } from "./memberActions";
 import { memberName } from "./members";
 
@@ -19,7 +19,7 @@ export function AddTo({ resource, values, onChange }: ActionFormProps<Chosen>) {
   useEffect(() => {
     if (key && !values.component_key) onChange({ ...values, component_key: key });
   }, [key]);
-  const places = usePlaces(instance.project_id, instance.app_slug, {
+  const places = usePlacementCandidates(instance.project_id, instance.app_slug, {
     version: instance.version,
     instance_id: instance.id,
     chosen: chosen.map((allocation) => ({ component_key: key ?? "", allocation_id: allocation })),
@@ -52,7 +52,7 @@ interface Replacement {
 export function ReplaceWith({ resource, values, onChange }: ActionFormProps<Chosen>) {
   const { instance, members } = resource;
   const wanted = (values.replacements as Replacement[] | undefined) ?? [];
-  const places = usePlaces(instance.project_id, instance.app_slug, {
+  const places = usePlacementCandidates(instance.project_id, instance.app_slug, {
     version: instance.version,
     instance_id: instance.id,
     chosen: [],
@@ -66,7 +66,7 @@ export function ReplaceWith({ resource, values, onChange }: ActionFormProps<Chos
       {members.map((member) => (
         <AllocationPicker
           key={member.id}
-          label={`Successor of ${memberName(member)} on`}
+          label={`Replace ${memberName(member)} on`}
           places={places}
           component={member.component_key}
           most={1}

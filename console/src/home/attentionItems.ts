@@ -1,7 +1,7 @@
 // What needs somebody, each with what to do next. The API says what is wrong; here it is only put into one list.
 import type { Allocation, InstanceSummary, Operation } from "../api/types";
 
-export interface Trouble {
+export interface AttentionItem {
   id: string;
   to: string;
   name: string;
@@ -11,7 +11,7 @@ export interface Trouble {
   next: string;
 }
 
-export function ofInstance(one: InstanceSummary): Trouble {
+export function ofInstance(one: InstanceSummary): AttentionItem {
   const reason = one.health_reasons[0];
   const state = one.status === "failed" ? one.status : one.health;
   return {
@@ -20,17 +20,17 @@ export function ofInstance(one: InstanceSummary): Trouble {
     name: one.name,
     state,
     since: one.status === "failed" ? one.status_since : one.health_since,
-    message: one.failure?.message ?? reason?.message ?? "It does not say why.",
-    next: one.failure?.next_step ?? "Open it: every reason is there, and what may be done.",
+    message: one.failure?.message ?? reason?.message ?? "No reason was reported.",
+    next: one.failure?.next_step ?? "Open it to see all reasons and possible actions.",
   };
 }
 
 /** In use, but something is wrong with it or its host. */
-export function isUnwell(one: Allocation): boolean {
+export function isUnhealthy(one: Allocation): boolean {
   return one.health === "unhealthy" || one.health === "degraded";
 }
 
-export function ofAllocation(one: Allocation): Trouble {
+export function ofAllocation(one: Allocation): AttentionItem {
   const reason = one.health_reasons[0];
   const ill = one.state === "active" && one.health !== null;
   return {
@@ -39,7 +39,7 @@ export function ofAllocation(one: Allocation): Trouble {
     name: one.name ?? one.id,
     state: ill ? (one.health ?? one.state) : one.state,
     since: (ill && reason?.since) || one.state_since,
-    message: reason?.message ?? one.failure?.message ?? "It does not say why.",
+    message: reason?.message ?? one.failure?.message ?? "No reason was reported.",
     next: reason?.next_step ?? one.failure?.next_step ?? "Open it to see what happened.",
   };
 }
@@ -55,20 +55,20 @@ export function isStuck(one: Operation, now: number): boolean {
   );
 }
 
-export function ofOperation(one: Operation): Trouble {
+export function ofOperation(one: Operation): AttentionItem {
   return {
     id: one.id,
     to: `/operations/${one.id}`,
     name: `${one.kind} (${one.app_slug})`,
     state: one.status,
     since: one.status_since,
-    message: "No controller has taken it up.",
-    next: "See that the app's controller runs in this project; or cancel it.",
+    message: "No controller has claimed it.",
+    next: "Check that the app's controller runs for this project, or cancel the operation.",
   };
 }
 
 /** The newest first, and nothing twice. */
-export function gathered(...lists: Trouble[][]): Trouble[] {
+export function newestFirst(...lists: AttentionItem[][]): AttentionItem[] {
   const all = new Map(lists.flat().map((one) => [one.id, one]));
   return [...all.values()].sort((one, other) => Date.parse(other.since) - Date.parse(one.since));
 }

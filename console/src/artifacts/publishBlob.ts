@@ -3,12 +3,12 @@ import { api, body } from "../api/client";
 import { localProblem } from "../api/problem";
 import type { PublishIntent } from "../api/types";
 
-const MOST = 2 * 1024 ** 3;
+const MAX_UPLOAD_BYTES = 2 * 1024 ** 3;
 
 export async function publishBlob(project_id: string, name: string, file: File): Promise<PublishIntent> {
-  if (file.size > MOST) {
-    throw localProblem("too_large_here", "A file of more than 2 GiB is not uploaded from a page.", "", {
-      next_step: "Use the command beside this form: it sends any size, and goes on after a break.",
+  if (file.size > MAX_UPLOAD_BYTES) {
+    throw localProblem("too_large_here", "The browser cannot upload files larger than 2 GiB.", "", {
+      next_step: "Use the command beside this form: it uploads any size and resumes after an interruption.",
     });
   }
   const intent = await body(
@@ -29,7 +29,7 @@ export async function publishBlob(project_id: string, name: string, file: File):
     });
     throw localProblem(
       "stored_elsewhere",
-      "This platform keeps files in a bucket, which a page may not write to.",
+      "This platform stores files in a bucket, to which the browser cannot upload.",
       "",
       {
         next_step: "Use the command beside this form.",

@@ -6,7 +6,7 @@ import { workloadActions } from "../workloads/actions";
 import { isLive } from "./queries";
 
 /** After a failure: the same again, where the instance allows it now. */
-export function Again({ operation, instance }: { operation: Operation; instance: Instance }) {
+export function RepeatButton({ operation, instance }: { operation: Operation; instance: Instance }) {
   const [open, setOpen] = useState(false);
   const action = `instance_${operation.kind}`;
   const spec = workloadActions(instance)[action];

@@ -1,6 +1,6 @@
 import { notifications } from "@mantine/notifications";
 
 /** A short word that something was accepted. Failures stay where they happened, see ProblemPanel. */
-export function tell(message: string): void {
+export function notify(message: string): void {
   notifications.show({ message, autoClose: 4000 });
 }

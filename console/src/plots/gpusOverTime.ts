@@ -1,5 +1,5 @@
-// How many GPUs were held when, from the allocations themselves: each counts from when it was claimed to when it ended.
-export interface Held {
+// How many GPUs were gpus when, from the allocations themselves: each counts from when it was claimed to when it ended.
+export interface AllocationSpan {
   created_at: string;
   ended_at: string | null;
   gpu_count: number;
@@ -11,7 +11,7 @@ export interface Steps {
   gpus: number[];
 }
 
-export function heldOverTime(allocations: readonly Held[], from: number, to: number): Steps {
+export function gpusOverTime(allocations: readonly AllocationSpan[], from: number, to: number): Steps {
   const changes = new Map<number, number>();
   const change = (at: number, by: number) => changes.set(at, (changes.get(at) ?? 0) + by);
   for (const one of allocations) {
@@ -22,16 +22,16 @@ export function heldOverTime(allocations: readonly Held[], from: number, to: num
     if (end <= to) change(end, -one.gpu_count);
   }
   const steps: Steps = { times: [], gpus: [] };
-  let held = 0;
+  let gpus = 0;
   for (const at of [...new Set([from, ...changes.keys(), to])].sort((one, other) => one - other)) {
-    held += changes.get(at) ?? 0;
+    gpus += changes.get(at) ?? 0;
     steps.times.push(at / 1000);
-    steps.gpus.push(held);
+    steps.gpus.push(gpus);
   }
   return steps;
 }
 
 /** The same in words, for those who do not see the line. */
 export function wordsOf({ gpus }: Steps): string {
-  return `${gpus.at(-1) ?? 0} GPUs are held now; at most ${Math.max(0, ...gpus)} and at least ${Math.min(...gpus, Number.POSITIVE_INFINITY)} in this time.`;
+  return `${gpus.at(-1) ?? 0} GPUs are allocated now; at most ${Math.max(0, ...gpus)} and at least ${Math.min(...gpus, Number.POSITIVE_INFINITY)} in this time.`;
 }
