@@ -25,6 +25,8 @@ _ALL_OTHERS: ThrottleKey = ("", "", "")
 
 @dataclass(slots=True)
 class _Count:
+    """The rows of one key in the present minute."""
+
     since: datetime
     written: int = 0
     left_out: int = 0

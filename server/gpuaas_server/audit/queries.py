@@ -10,6 +10,8 @@ from gpuaas_server.kernel.rows import columns_of, fetch_all, recordset_insert
 
 @dataclass(frozen=True, slots=True)
 class AuditRow:
+    """One row of the audit trail."""
+
     id: str
     at: datetime
     tenant_id: str | None
@@ -31,6 +33,8 @@ class AuditRow:
 
 @dataclass(frozen=True, slots=True)
 class AuditFilter:
+    """Which audit rows are read; a field that is None does not restrict them."""
+
     tenant_id: str | None = None
     project_id: str | None = None
     resource_id: str | None = None

@@ -42,6 +42,8 @@ class HostSlot(SlotRow):
 
 @dataclass(frozen=True, slots=True)
 class ClaimedSlot(SlotRow):
+    """A GPU with the allocation that has claimed it."""
+
     allocation_id: str
 
 
@@ -69,6 +71,8 @@ class SlotDevices:
 
 @dataclass(frozen=True, slots=True)
 class SlotCount:
+    """How many slots of a node have a status."""
+
     node_id: str
     status: str
     count: int
@@ -90,6 +94,8 @@ class OfferedSlot:
 
 @dataclass(frozen=True, slots=True)
 class NewSku:
+    """A SKU to insert."""
+
     id: str
     name: str
     shape: Shape
@@ -105,6 +111,8 @@ class NewSku:
 
 @dataclass(frozen=True, slots=True)
 class SkuRow(NewSku):
+    """A SKU."""
+
     generation: int
 
 
@@ -117,6 +125,8 @@ class RequestedSku(SkuRow):
 
 @dataclass(frozen=True, slots=True)
 class QuotaRow:
+    """The limits and the use of a tenant or a project; the defaults are those of one without a row."""
+
     scope_id: str
     gpu_limit: int | None = None
     gpus_used: int = 0

@@ -13,6 +13,8 @@ ONE_NVLINK_GROUP, ONE_NUMA_NODE, ACROSS = 0, 1, 2
 
 @dataclass(frozen=True, slots=True)
 class FreeSlot:
+    """A slot that can be claimed."""
+
     id: str
     slot_index: int
     nvlink_group: str | None
@@ -29,6 +31,8 @@ class NodeOffer:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
+    """The slots of one node for one allocation."""
+
     node_id: str
     slots: tuple[FreeSlot, ...]
 

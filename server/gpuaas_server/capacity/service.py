@@ -74,6 +74,8 @@ class DiscoveredSlot:
 
 @dataclass(slots=True)
 class SlotSummary:
+    """How many slots a node has, by status."""
+
     total: int = 0
     by_status: dict[str, int] = field(default_factory=dict)
     claimed: bool = False  # somebody lives there, even where the GPUs are gone from the inventory

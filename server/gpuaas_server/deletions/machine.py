@@ -32,6 +32,8 @@ class Leftover:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
+    """What a decision about a deletion needs to know."""
+
     state: str
     delete_after: datetime | None  # None: the place is gone, with its tenant
     leftovers: tuple[Leftover, ...] = ()
@@ -47,6 +49,8 @@ class Step(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
+    """The next step of a deletion."""
+
     step: Step
     until: datetime | None = None  # of WAIT
 

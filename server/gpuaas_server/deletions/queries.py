@@ -24,6 +24,8 @@ EXAMPLES = 3
 
 @dataclass(frozen=True, slots=True)
 class NewDeletion:
+    """A requested deletion to insert."""
+
     id: str
     tenant_id: str
     project_id: str | None
@@ -48,6 +50,8 @@ class ScheduledDeletion(DeletionRow):
 
 @dataclass(frozen=True, slots=True)
 class _LeftoverCount:
+    """How many things are left, and some of their ids."""
+
     count: int
     some: list[str] | None
 

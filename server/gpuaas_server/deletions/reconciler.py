@@ -18,6 +18,8 @@ from gpuaas_server.kernel.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class LoadedDeletion:
+    """A deletion with the snapshot that its decision reads."""
+
     row: ScheduledDeletion
     snapshot: Snapshot
 

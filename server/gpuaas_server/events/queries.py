@@ -16,6 +16,8 @@ _SETTLED = "transaction_id < pg_snapshot_xmin(pg_current_snapshot())::text::bigi
 
 @dataclass(frozen=True, slots=True)
 class EventPosition:
+    """A position in the event log."""
+
     transaction_id: int = 0
     sequence: int = 0
 
@@ -39,12 +41,16 @@ class InsertedEvent:
 
 @dataclass(frozen=True, slots=True)
 class EventRow(InsertedEvent):
+    """An event with its position in the log."""
+
     transaction_id: int
     sequence: int
 
 
 @dataclass(frozen=True, slots=True)
 class EventFilter:
+    """Which events are read; a field that is None does not restrict them."""
+
     project_id: str | None = None
     subject: str | None = None
 

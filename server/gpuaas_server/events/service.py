@@ -19,6 +19,8 @@ UNSETTLED_PAUSE = 0.02
 
 @dataclass(frozen=True, slots=True)
 class NewEvent:
+    """An event to emit."""
+
     type: str
     subject: str
     tenant_id: str | None = None

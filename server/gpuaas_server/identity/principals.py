@@ -23,6 +23,8 @@ SSH_KEYS_DELETE = "ssh_keys_delete"
 
 @dataclass(frozen=True, slots=True)
 class Binding:
+    """A role in a project, a tenant, or (without either) on the platform."""
+
     role: str
     tenant_id: str | None = None
     project_id: str | None = None

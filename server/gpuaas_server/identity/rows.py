@@ -20,6 +20,8 @@ class AccountIdentity:
 
 @dataclass(frozen=True, slots=True)
 class UserRow:
+    """A user."""
+
     id: str
     tenant_id: str | None
     email: str
@@ -32,6 +34,8 @@ class UserRow:
 
 @dataclass(frozen=True, slots=True)
 class UserPassword:
+    """A user's password hash, and the epoch in which it holds."""
+
     email: str
     password_hash: str
     auth_epoch: int
@@ -39,6 +43,8 @@ class UserPassword:
 
 @dataclass(frozen=True, slots=True)
 class UserBinding:
+    """A role of a user."""
+
     user_id: str
     role: str
     tenant_id: str | None
@@ -47,6 +53,8 @@ class UserBinding:
 
 @dataclass(frozen=True, slots=True)
 class BindingState:
+    """A binding after it was set."""
+
     role: str
     created_at: datetime
     generation: int
@@ -96,6 +104,8 @@ class AccountPrincipalRow:
 
 @dataclass(frozen=True, slots=True)
 class NewServiceAccountRow:
+    """A service account to insert."""
+
     id: str
     tenant_id: str
     project_id: str
@@ -109,6 +119,8 @@ class NewServiceAccountRow:
 
 @dataclass(frozen=True, slots=True)
 class ServiceAccountRow(NewServiceAccountRow):
+    """A service account."""
+
     disabled: bool
     certificate_required: bool
     generation: int
@@ -116,6 +128,8 @@ class ServiceAccountRow(NewServiceAccountRow):
 
 @dataclass(frozen=True, slots=True)
 class NewKeyRow:
+    """A key of a service account to insert."""
+
     id: str
     service_account_id: str
     tenant_id: str
@@ -126,6 +140,8 @@ class NewKeyRow:
 
 @dataclass(frozen=True, slots=True)
 class KeyRow:
+    """A key of a service account, without its digest."""
+
     id: str
     disabled: bool
     created_at: datetime
@@ -153,6 +169,8 @@ class SignInKey(AccountIdentity):
 
 @dataclass(frozen=True, slots=True)
 class NewCertificateRow:
+    """A client certificate to insert."""
+
     id: str
     tenant_id: str
     service_account_id: str
@@ -165,6 +183,8 @@ class NewCertificateRow:
 
 @dataclass(frozen=True, slots=True)
 class CertificateRow:
+    """A client certificate of a service account."""
+
     id: str
     thumbprint: str
     authority_id: str
@@ -176,6 +196,8 @@ class CertificateRow:
 
 @dataclass(frozen=True, slots=True)
 class NewSessionRow:
+    """A session to insert."""
+
     id: str
     user_id: str
     tenant_id: str | None
@@ -206,6 +228,8 @@ class LockedSession:
 
 @dataclass(frozen=True, slots=True)
 class NewBrowserSessionRow:
+    """A browser session to insert."""
+
     id: str
     user_id: str
     tenant_id: str | None
@@ -256,6 +280,8 @@ class SealedSigningKey:
 
 @dataclass(frozen=True, slots=True)
 class VerifyingKey:
+    """A public key that verifies tokens."""
+
     id: str
     public_key: bytes
     verifies_until: datetime | None
@@ -263,6 +289,8 @@ class VerifyingKey:
 
 @dataclass(frozen=True, slots=True)
 class SigningKeyRow:
+    """A signing key, and whether its private side is still under the master key."""
+
     id: str
     public_key: bytes
     created_at: datetime
@@ -280,6 +308,8 @@ class RevokedSigningKey:
 
 @dataclass(frozen=True, slots=True)
 class LoginUser(AccountIdentity):
+    """The user of a name that somebody typed."""
+
     password_hash: str
     disabled: bool
     auth_epoch: int
@@ -301,5 +331,7 @@ class LoginAccount:
 
 @dataclass(frozen=True, slots=True)
 class FailureCount:
+    """Failed sign-ins of a name in a network, and until when it is locked there."""
+
     failures: int
     locked_until: datetime | None

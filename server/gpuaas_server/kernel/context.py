@@ -65,6 +65,8 @@ class Tx:
 
 @dataclass(slots=True)
 class Platform:
+    """What a running process has: settings, database, wake-ups, clock, and its opened keys."""
+
     settings: Settings
     database: Database
     wakeups: Wakeups

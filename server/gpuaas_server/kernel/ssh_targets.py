@@ -21,6 +21,8 @@ TARGET_ADDRESS_SCHEMA: dict[str, int | str] = {"maxLength": _LONGEST_NAME, "patt
 
 @dataclass(frozen=True, slots=True)
 class SshEndpoint:
+    """The address, port and user that `ssh` connects to."""
+
     address: str
     port: int
     user: str

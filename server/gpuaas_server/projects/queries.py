@@ -9,6 +9,8 @@ from gpuaas_server.kernel.rows import columns_of, fetch_all, fetch_one, fetch_op
 
 @dataclass(frozen=True, slots=True)
 class TenantRow:
+    """A tenant."""
+
     id: str
     slug: str
     name: str
@@ -21,6 +23,8 @@ class TenantRow:
 
 @dataclass(frozen=True, slots=True)
 class ProjectRow:
+    """A project."""
+
     id: str
     tenant_id: str
     slug: str

@@ -20,6 +20,8 @@ from gpuaas_server.secrets.rows import SealedWrappingKey
 
 @dataclass(frozen=True, slots=True)
 class WrappingKey:
+    """A key that wraps data keys, opened."""
+
     id: str
     backend: str
     version: int

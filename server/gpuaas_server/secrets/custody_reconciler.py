@@ -35,6 +35,8 @@ class KeySource:
 
 @dataclass(frozen=True, slots=True)
 class CustodySnapshot:
+    """The keys of one source that are still under the master key."""
+
     subject: str
     sealed: tuple[SealedKey, ...]
 

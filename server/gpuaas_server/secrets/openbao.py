@@ -24,6 +24,8 @@ SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class OpenBao:
+    """The client of the external store."""
+
     settings: Settings
 
     async def key_version(self) -> int:

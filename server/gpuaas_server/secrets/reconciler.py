@@ -17,6 +17,8 @@ PORTION = 100
 
 @dataclass(frozen=True, slots=True)
 class WrappedKey:
+    """A wrapped data key, and the key that wraps it."""
+
     ref: SecretRef
     key_id: str
     wrapped: bytes
@@ -25,12 +27,16 @@ class WrappedKey:
 
 @dataclass(frozen=True, slots=True)
 class RewrapSnapshot:
+    """The data keys that have to be wrapped anew."""
+
     current_id: str  # empty: the configured backend has none yet, though another one protects something
     behind: tuple[WrappedKey, ...]  # a portion of what is not under the current key
 
 
 @dataclass(frozen=True, slots=True)
 class RewrapStep:
+    """The data keys that were wrapped anew."""
+
     rewrapped: tuple[tuple[WrappedKey, bytes], ...] = ()  # what it was, and what it is under the current key
     last: bool = True
 
@@ -99,6 +105,8 @@ async def _rewrap(platform: Platform, current: backends.WrappingKey, one: Wrappe
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
+    """The versions of a secret that the external store has to erase."""
+
     secret_id: str
     versions: list[int]
 

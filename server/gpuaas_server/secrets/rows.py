@@ -21,6 +21,8 @@ class SealedWrappingKey:
 
 @dataclass(frozen=True, slots=True)
 class WrappingKeyRow(SealedWrappingKey):
+    """A stored wrapping key, and when it was retired."""
+
     retired_at: datetime | None
 
 
@@ -41,6 +43,8 @@ class ListedKey:
 
 @dataclass(frozen=True, slots=True)
 class NewSecretVersion:
+    """A version of a secret to insert."""
+
     id: str
     version: int
     tenant_id: str
@@ -66,6 +70,8 @@ class SecretVersion:
 
 @dataclass(frozen=True, slots=True)
 class DestroyedVersion:
+    """A version of a secret that was destroyed, and the backend that has its value."""
+
     id: str
     kept_in: Backend
 
@@ -82,6 +88,8 @@ class WrappedVersion:
 
 @dataclass(frozen=True, slots=True)
 class NewPrivateKey:
+    """A sealed private key of the platform to insert."""
+
     id: str
     key_id: str
     wrapped_key: bytes
@@ -99,6 +107,8 @@ class SealedPrivateKey(SealedWrappingKey):
 
 @dataclass(frozen=True, slots=True)
 class PrivateKeyCustody:
+    """The key and the backend that protect a private key."""
+
     id: str
     backend: Backend
     key_id: str

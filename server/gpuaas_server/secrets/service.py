@@ -63,6 +63,8 @@ OPEN_TRIES = 2  # a rotation may retire the key between two of our reads
 
 @dataclass(frozen=True, slots=True)
 class SecretOwner:
+    """The project that a secret belongs to, and what it is for."""
+
     tenant_id: str
     project_id: str
     purpose: str

@@ -48,6 +48,8 @@ class _PassedFlow:
 
 @dataclass(frozen=True, slots=True)
 class _LaneBacklog:
+    """How many due rows wait in a lane, and since when the oldest does."""
+
     lane: int
     waiting: int
     oldest: datetime | None

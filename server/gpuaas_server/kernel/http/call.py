@@ -56,6 +56,8 @@ class Gate(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Call:
+    """One admitted call, which an endpoint runs a verb with."""
+
     platform: Platform
     action: str
     admission: Admission

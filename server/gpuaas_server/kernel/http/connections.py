@@ -31,6 +31,8 @@ RETRY_SECONDS = "2"
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
+    """How many connections an api process accepts in all, unauthenticated, and per address."""
+
     connections: int
     unauthenticated: int
     per_address: int
@@ -98,6 +100,8 @@ class Connection:
 
 @dataclass(slots=True)
 class _Network:
+    """What the unauthenticated connections of one address use."""
+
     strangers: dict[Connection, None] = field(default_factory=dict)
     body_bytes: int = 0
 

@@ -86,6 +86,8 @@ def replay(stored: StoredAnswer) -> Response:
 
 @dataclass(frozen=True, slots=True)
 class _StoredKey:
+    """The stored answer of a key, sealed."""
+
     fingerprint: bytes
     status: int
     body: bytes

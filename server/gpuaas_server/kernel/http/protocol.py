@@ -46,6 +46,8 @@ BODY_LATE = Refusal("body_late", "request_timeout", "The body did not come on fa
 
 @dataclass(frozen=True, slots=True)
 class RequestBounds:
+    """How large and how slow the parts of a request may be."""
+
     header_bytes: int
     header_seconds: float
     body_seconds: float
