@@ -26,7 +26,7 @@ _ADMIN_ROLES = ("platform_admin", "tenant_admin")
 
 @dataclass(frozen=True, slots=True)
 class RoleTarget:
-    """Where a role is held: a project, a tenant, or (without either) the platform."""
+    """Where a role counts: in a project, in a tenant, or (without either) on the platform."""
 
     tenant_id: str | None = None
     project_id: str | None = None
