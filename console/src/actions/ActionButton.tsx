@@ -12,7 +12,7 @@ interface Props<T> {
   size?: "xs" | "compact-xs";
 }
 
-/** One action that stands by itself, such as making a new thing in a list. Whoever draws it has asked whether it is allowed. */
+/** A button for one action, such as creating something in a list. The caller checks that the action is allowed. */
 export function ActionButton<T>({ spec, resource, name, icon, size = "xs" }: Props<T>) {
   const [open, setOpen] = useState(false);
   const color = spec.danger ? "red" : undefined;

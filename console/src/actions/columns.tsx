@@ -13,7 +13,7 @@ export function actionsColumn<T>(cell: (row: T) => ReactNode, width: string): Co
 interface Bar<T> {
   table: ActionTable<T>;
   name: (row: T) => string;
-  /** What the API allows, unless said. */
+  /** Default: what the API allows. */
   allowed?: (row: T) => readonly string[];
   header?: string;
   most?: number;

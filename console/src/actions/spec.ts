@@ -16,12 +16,12 @@ export interface ActionSpec<T, A = unknown> {
   danger?: boolean;
   /** It is the obvious next thing. */
   primary?: boolean;
-  /** Of the request's body; the fields that are not in it are not asked for. */
+  /** The schema of the request's body. Fields that it does not have are not shown. */
   form?: Schema;
   /** For what no schema describes: choosing members, allocations, versions. Below it comes `form`. */
   Extra?: ComponentType<ActionFormProps<T>>;
   run: (resource: T, values: Values) => Promise<A>;
-  /** Where it goes on, such as the operation that was begun. */
+  /** The page to open afterwards, such as that of the new operation. */
   follow?: (answer: unknown, resource: T) => { to: string; params?: Record<string, string> } | undefined;
   /** What a person reads when it was accepted. */
   done?: string;
@@ -37,7 +37,7 @@ export const REASON: Schema = {
   "x-ui": { label: "Reason", help: "Kept in the audit trail." },
 };
 
-/** For what nobody does without saying why. */
+/** The form of actions that need a reason. */
 export const REASON_FORM: Schema = { type: "object", required: ["reason"], properties: { reason: REASON } };
 
 /** Actions in the order of the table; those that the table does not know are not offered. */

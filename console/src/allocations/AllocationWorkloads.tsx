@@ -54,7 +54,7 @@ const RECEIPTS: Column<ReceiptLine>[] = [
   SEEN,
 ];
 
-/** What was torn down here before, and what the host said was left. */
+/** Past teardowns on this allocation, and what the host reported. */
 export function ReceiptsHere({ allocation }: { allocation: Allocation }) {
   const listing = useReceipts(allocation.project_id, { allocation_id: allocation.id });
   if (listing.rows.length === 0) return null;

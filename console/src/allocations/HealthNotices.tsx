@@ -17,7 +17,7 @@ const TITLES: Record<string, string> = {
   reported_broken: "Reported as broken",
 };
 
-/** What its host means for the allocation, each with the buttons that make sense. Its own failure is told elsewhere. */
+/** Notices about the allocation's host, each with its actions. The allocation's own failure is shown elsewhere. */
 export function HealthNotices({ allocation }: { allocation: Allocation }) {
   const reasons = allocation.health_reasons.filter((one) => one.code !== allocation.failure?.code);
   return reasons.map((reason) => (

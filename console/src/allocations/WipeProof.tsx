@@ -14,7 +14,7 @@ interface Check {
   examined?: unknown;
 }
 
-/** Each check in a line: what came of it, how much it looked at, and what it relies on. */
+/** One line per check: its result, how much it examined, and what it relies on. */
 export function checkLines(evidence: Record<string, unknown>): [string, string][] {
   const checks = Array.isArray(evidence.checks) ? (evidence.checks as Check[]) : [];
   return checks.map((one) => {
@@ -25,7 +25,7 @@ export function checkLines(evidence: Record<string, unknown>): [string, string][
   });
 }
 
-/** What was seen after the wipe; or who gave the GPUs back without a proof, and what they said. */
+/** The evidence of the wipe, or the person and reason of a forced clean-up. */
 export function WipeProof({ project, allocation }: { project: string; allocation: string }) {
   const { data } = useTimeline(project, allocation);
   if (!data?.wipe_evidence && !data?.forced) return null;

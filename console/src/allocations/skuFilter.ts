@@ -5,6 +5,6 @@ import type { Allocation } from "../api/types";
 export function ofSku(listing: Listing<Allocation>, sku: string | null): Listing<Allocation> {
   if (!sku) return listing;
   const rows = listing.rows.filter((one) => one.sku_name === sku);
-  // "None" is true only when all pages have been looked at.
+  // The list is empty only when all pages were loaded.
   return { ...listing, rows, pending: listing.pending || (rows.length === 0 && listing.more) };
 }

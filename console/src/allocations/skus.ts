@@ -3,7 +3,7 @@ import { api, body } from "../api/client";
 import { keys } from "../api/keys";
 import { allPages, LARGEST_PAGE } from "../api/pages";
 
-/** Every SKU, those that are not offered any more too: what runs may have one of them. */
+/** All SKUs, also those that are no longer offered: a running allocation may have one. */
 export function useSkus() {
   return useQuery({
     // Not the key of a first page: what is kept under it is a whole list.

@@ -1,4 +1,4 @@
-// What is asked for a grant, and for the end of certificates.
+// The forms of SSH grants and of revoking certificates.
 import { SegmentedControl, Select, Stack, Textarea, TextInput } from "@mantine/core";
 import { type ActionFormProps, type ActionSpec, REASON_FORM } from "../actions/spec";
 import { api, body } from "../api/client";

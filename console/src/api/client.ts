@@ -21,7 +21,7 @@ export function onSessionEnd(notify: () => void): void {
   whenSessionEnds = notify;
 }
 
-/** For those who ask without this client: what they asked for is refused, since nobody is logged in any more. */
+/** For requests without this client: reports that the session has ended. */
 export function sessionOver(): void {
   whenSessionEnds();
 }

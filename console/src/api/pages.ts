@@ -49,7 +49,7 @@ export function useListing<T>(
     more: query.hasNextPage,
     loadingMore: query.isFetchingNextPage,
     loadMore: () => {
-      // What was refused is asked for again by a person, and not by every drawing of the page.
+      // A refused request is repeated by the user, not by every render.
       if (query.hasNextPage && !query.isFetchingNextPage && !query.isFetchNextPageError)
         void query.fetchNextPage();
     },
@@ -59,7 +59,7 @@ export function useListing<T>(
   };
 }
 
-/** Loads page after page while it is needed: whoever searches, sorts or chooses must not miss what is not loaded yet. */
+/** Loads page after page while it is needed: a search, sort or selection must cover rows that are not loaded yet. */
 export function useRest<T>(listing: Listing<T>, needed = true): void {
   useEffect(() => {
     if (needed && listing.more && !listing.loadingMore) listing.loadMore();

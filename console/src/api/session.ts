@@ -26,7 +26,7 @@ export async function sessionEnd(): Promise<void> {
   setCsrfToken("");
 }
 
-/** The answer; null where there is no session, or none any more. */
+/** Returns the response, or null if there is no session. */
 async function unlessOver<T>(answer: Promise<T>): Promise<T | null> {
   try {
     return await answer;

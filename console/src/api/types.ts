@@ -8,7 +8,7 @@ export type Project = Schemas["Project"];
 export type Tenant = Schemas["Tenant"];
 export type Allocation = Schemas["Allocation"];
 export type Sku = Schemas["Sku"];
-/** The grades that may be asked for; one is reserved. */
+/** The grades that can be required; one is reserved. */
 export type AskedWipeGrade = NonNullable<Schemas["SkuUpdate"]["wipe_grade"]>;
 export type CatalogApp = Schemas["CatalogApp"];
 export type CatalogEntry = Schemas["CatalogEntry"];

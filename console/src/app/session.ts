@@ -6,7 +6,7 @@ import { type Session, sessionEnd, sessionQuery } from "../api/session";
 import { notify } from "../parts/notify";
 import { explained } from "../parts/ProblemPanel";
 
-/** Who looks at the page. Only inside the shell, which lets nobody else in; a page that is being left keeps whom it had. */
+/** The signed-in user. Use it only inside the shell, which requires a session; a page that is being left keeps its user. */
 export function useSession(): Session {
   const { data } = useQuery(sessionQuery);
   const [first] = useState(data);

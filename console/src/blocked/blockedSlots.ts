@@ -1,4 +1,4 @@
-// The blocked GPUs of a node belong together where one allocation held them: one clean-up frees them all.
+// Blocked GPUs of a node are grouped by their allocation: one clean-up frees them all.
 import type { NodeSlots } from "../api/types";
 
 export interface BlockedGroup {

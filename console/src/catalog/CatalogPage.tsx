@@ -43,9 +43,7 @@ export function CatalogPage() {
           icon="apps"
           title={wanted ? `Nothing matches “${text}”` : "No apps for this project"}
           text={
-            wanted
-              ? undefined
-              : "An app appears here when its publisher makes it public, or when your tenant is entitled to it."
+            wanted ? undefined : "An app appears here when it is public or your tenant is entitled to it."
           }
         />
       ) : (

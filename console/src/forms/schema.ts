@@ -7,7 +7,7 @@ export interface UiHints {
   multiline?: boolean;
   /** Options of an enum are shown as words: "TLS CA" for tls_ca. */
   words?: boolean;
-  /** A moment in the time of who fills it in: the value has no time zone. */
+  /** A moment in the user's local time: the value has no time zone. */
   moment?: boolean;
 }
 
@@ -75,7 +75,7 @@ export function initialOf(schema: Schema): unknown {
   return Object.fromEntries(known);
 }
 
-/** What is sent: without what nobody filled in. */
+/** The values to send, without empty fields. */
 export function sentOf(schema: Schema, value: unknown): unknown {
   if (value === "" || value === null) return undefined;
   if (Array.isArray(value))

@@ -44,7 +44,7 @@ export function ofAllocation(one: Allocation): AttentionItem {
   };
 }
 
-/** Nobody takes work that is offered at once: the app's controller is away. */
+/** A pending operation is normally claimed within milliseconds: after this time the app's controller is considered away. */
 const WAITED_TOO_LONG_MS = 60_000;
 
 export function isStuck(one: Operation, now: number): boolean {

@@ -12,7 +12,7 @@ interface Props {
   missing: string[];
 }
 
-/** All of it once more, before it is asked for. */
+/** A summary before the launch. */
 export function Review({ name, entry, chosen, places, missing }: Props) {
   const named = (id: string) => places?.items.find((place) => place.id === id)?.name ?? id;
   const refusals = missing.length ? [] : (places?.refusals ?? []);

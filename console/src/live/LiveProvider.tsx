@@ -98,7 +98,7 @@ function isWanting({ state }: Query): boolean {
   return state.isInvalidated || (state.error instanceof ApiProblem && state.error.document.retryable);
 }
 
-/** As the client of the API does it: whoever is not logged in any more is asked to log in. */
+/** Like the API client: without a session the user is sent to the login page. */
 async function ask(address: string, how: RequestInit): Promise<Response> {
   const answer = await fetch(address, how);
   if (answer.status === 401) sessionOver();

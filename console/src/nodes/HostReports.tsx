@@ -15,7 +15,7 @@ const COLUMNS: Column<HostReport>[] = [
   barColumn({ table: REPORT_ACTIONS, name: (one) => one.id }, "7rem"),
 ];
 
-/** What tenants say is broken. Nothing is shown of a node of which nobody said so. */
+/** Tenants' reports of broken hosts. Nothing is shown for a node without reports. */
 export function HostReports({ node }: { node: string }) {
   const listing = useHostReports(node);
   if (listing.rows.length === 0) return null;

@@ -1,4 +1,4 @@
-// What is read of operations. Their progress makes no events, since it would make too many: whoever looks at one waits for it.
+// Queries of operations. Progress has no events, since there would be too many: the page of an operation polls.
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { api, body } from "../api/client";

@@ -32,7 +32,7 @@ const PATHS = {
 
 export type IconName = keyof typeof PATHS;
 
-/** Decoration: whatever it says is said in words beside it, or in the label of its button. */
+/** Decoration: the text beside it, or the button's label, says the same. */
 export function Icon({ name, size = 18 }: { name: IconName; size?: number }) {
   return (
     <svg

@@ -18,7 +18,7 @@ interface Props {
 export function PageHead({ title, badges, lead, actions, above }: Props) {
   useDocumentTitle(`${title} · GPUaaS`);
   const heading = useRef<HTMLHeadingElement>(null);
-  // Whoever cannot see that the page changed is taken to its title.
+  // Moves the focus to the title, for users who cannot see that the page changed.
   useEffect(() => {
     if (wasNavigated()) heading.current?.focus({ preventScroll: true });
   }, []);

@@ -11,7 +11,7 @@ export interface Span {
   to: string | null | undefined;
   status: string;
   detail?: string | null | undefined;
-  /** While it goes on; what nobody says otherwise is being worked on. */
+  /** The state while it runs. Default: in progress. */
   tone?: Tone;
 }
 

@@ -5,7 +5,7 @@ import { type Column, ResourceTable } from "./ResourceTable";
 
 interface Props<T> {
   title: string;
-  /** What the rows are, for those who hear the page; the title, unless said. */
+  /** The table's name for screen readers. Default: the title. */
   label?: string;
   /** What can be made, or how many there are. */
   aside?: ReactNode;

@@ -9,7 +9,7 @@ const HOUR = 3_600_000;
 const SPANS = { "1 hour": HOUR, "24 hours": 24 * HOUR, "7 days": 168 * HOUR, "30 days": 720 * HOUR };
 type Span = keyof typeof SPANS;
 
-/** GPUs held over time. Needs all allocations of the time: of a part of them the line would be wrong. */
+/** Shows allocated GPUs over time. It needs all allocations of that time; with only some of them the line would be wrong. */
 export function AllocatedGpusPlot({
   allocations,
   title,

@@ -17,7 +17,7 @@ interface Props {
   hideEmpty?: boolean;
 }
 
-/** Proofs that what was torn down is gone, one for each host, with what was looked at. */
+/** Teardown receipts, one for each host, with their checks. */
 export function Receipts({ project, filter, nameOf, hideEmpty }: Props) {
   const listing = useReceipts(project, filter);
   if (hideEmpty && listing.rows.length === 0) return null;

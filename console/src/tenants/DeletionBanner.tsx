@@ -5,7 +5,7 @@ import { exactTime } from "../parts/time";
 interface Props {
   noun: "tenant" | "project";
   deleteAfter: string | null;
-  /** The buttons of those who may undo it. */
+  /** The actions, for users who may undo it. */
   children?: ReactNode;
 }
 

@@ -2,7 +2,7 @@ import { Progress } from "@mantine/core";
 import type { Quota } from "../api/types";
 import classes from "./QuotaBar.module.css";
 
-/** How much of a quota is held. */
+/** Shows how much of a quota is used. */
 export function QuotaBar({ quota }: { quota: Quota }) {
   if (quota.gpu_limit === null) return <span>{quota.gpus_used} in use, no limit</span>;
   const share = quota.gpu_limit === 0 ? 100 : Math.min(100, (quota.gpus_used / quota.gpu_limit) * 100);

@@ -138,7 +138,7 @@ function limitOf(value: unknown): number | null {
   return value === undefined || value === null || value === "" ? null : Number(value);
 }
 
-/** What is not said stays, but for GPUs, where nothing is a limit of its own kind: none. */
+/** Empty limits do not change, except that of GPUs, where empty means no limit. */
 function limitsOf(values: Record<string, unknown>) {
   const given = ["artifact_limit", "artifact_byte_limit", "unproven_gpu_limit"]
     .map((name) => [name, limitOf(values[name])] as const)

@@ -27,7 +27,7 @@ export function ServedProjects({ instance }: { instance: Instance }) {
       ).then((answer) => answer.items),
   });
   const may = instance.allowed_actions.includes("served_project_set");
-  // Most workloads serve their own project alone, and nobody has to read that.
+  // Most workloads serve only their own project; that needs no panel.
   if (!may && (query.data?.length ?? 0) < 2) return null;
   return (
     <Panel

@@ -55,7 +55,7 @@ export function layoutOf(components: Component[], members: InstanceMember[]): La
   };
 }
 
-/** Components that nobody told us of (the manifest may not be readable) stand last, by the names of their members. */
+/** Components that are not in the manifest (it may not be readable) come last, by the names of their members. */
 function ordered(components: Component[], members: InstanceMember[]): Component[] {
   const known = new Set(components.map((one) => one.key));
   const others = [...new Set(members.map((one) => one.component_key))].filter((key) => !known.has(key));

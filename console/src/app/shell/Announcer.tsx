@@ -2,7 +2,7 @@ import { useState } from "react";
 import type { Event } from "../../api/types";
 import { useLiveEvents } from "../../live/LiveProvider";
 
-/** Changes that people wait for, said to those who do not see the page. */
+/** Announces changes to screen readers. */
 export function Announcer() {
   const [words, setWords] = useState("");
   useLiveEvents((event) => {

@@ -2,7 +2,7 @@ import { useEffect, useState } from "react";
 import { useLive } from "../../live/LiveProvider";
 import classes from "./LiveBar.module.css";
 
-/** A blink of the line is nobody's business; what lasts is. */
+/** Reports a lost connection only when it lasts. */
 const PATIENCE_MS = 1000;
 
 export function LiveBar() {
