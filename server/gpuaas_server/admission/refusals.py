@@ -5,7 +5,7 @@ import re
 from fastapi import Request
 
 from gpuaas_server.audit.service import AuditEntry, Denials
-from gpuaas_server.identity.service import PLATFORM_ROLES, Verdict, needs
+from gpuaas_server.identity.service import PLATFORM_ROLES, Verdict, grants_needed
 from gpuaas_server.kernel import metrics
 from gpuaas_server.kernel.context import Actor, Platform
 from gpuaas_server.kernel.errors import Problem
@@ -25,7 +25,7 @@ class Refusals:
         await self._write(request, actor, action, target, verdict.name.lower())
         if verdict is Verdict.HIDDEN:
             return Problem("not_found")
-        return Problem("forbidden", details={"needs": needs(action)})
+        return Problem("forbidden", details={"needs": grants_needed(action)})
 
     async def target_disabled(self, request: Request, actor: Actor, action: str, target: CallTarget) -> Problem:
         await self._write(request, actor, action, target, "disabled")

@@ -339,16 +339,16 @@ def allowed_actions(caller: Caller, actions: Iterable[str], own: bool = True) ->
     """Those of the actions that the caller may do in this place: for the `allowed_actions` of a resource there. `own`: the
     resource is the caller's.
     """
-    return [action for action in actions if reaches(caller, action, own)]
+    return [action for action in actions if is_permitted(caller, action, own)]
 
 
-def reaches(caller: Caller, action: str, own: bool) -> bool:
+def is_permitted(caller: Caller, action: str, own: bool) -> bool:
     """Whether the caller may do the action to a resource that is their own, or is not."""
     rule = RULES[action]
     return bool((rule.grants if own else rule.grants - rule.own_only) & caller.roles)
 
 
-def needs_on_others(action: str) -> list[str]:
+def grants_needed_on_others(action: str) -> list[str]:
     """The roles and scopes that permit the action on somebody else's resource: for the refusal's details."""
     return sorted(RULES[action].grants - RULES[action].own_only)
 
@@ -358,6 +358,6 @@ def sees_every_app(caller: Caller) -> bool:
     return bool((_READ_APPS.grants - _CONTROLLERS) & caller.roles)
 
 
-def needs(action: str) -> list[str]:
+def grants_needed(action: str) -> list[str]:
     """The roles and scopes that permit the action: for the refusal's details."""
     return sorted(RULES[action].grants)

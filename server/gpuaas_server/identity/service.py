@@ -18,9 +18,9 @@ from gpuaas_server.identity.policy import (
     RULES,
     allowed_actions,
     decide,
-    needs,
-    needs_on_others,
-    reaches,
+    grants_needed,
+    grants_needed_on_others,
+    is_permitted,
     sees_every_app,
 )
 from gpuaas_server.identity.principals import (
@@ -66,7 +66,6 @@ __all__ = [
     "account_token",
     "allowed_actions",
     "apps_controlled",
-    "apps_in_sight",
     "bound_apps",
     "browser_sessions_forget",
     "certificate_delete",
@@ -79,12 +78,12 @@ __all__ = [
     "ensure_first_admin",
     "ensure_signing_key",
     "forget_sign_ins",
+    "grants_needed",
+    "grants_needed_on_others",
+    "is_permitted",
     "member_list",
     "member_remove",
     "member_set",
-    "needs",
-    "needs_on_others",
-    "reaches",
     "read_principal",
     "refuse_forged",
     "refuse_over",
@@ -95,6 +94,7 @@ __all__ = [
     "token_key_id",
     "verify_token",
     "verifying_keys",
+    "visible_apps",
     "visible_projects",
 ]
 
@@ -109,7 +109,7 @@ async def apps_controlled(connection: Connection, account_id: str) -> list[str]:
     return await account_queries.apps_controlled(connection, account_id)
 
 
-def apps_in_sight(caller: Caller) -> list[str] | None:
+def visible_apps(caller: Caller) -> list[str] | None:
     """The slugs of the apps whose instances the caller may read; None for all of the project."""
     return None if sees_every_app(caller) else bound_apps(caller)
 

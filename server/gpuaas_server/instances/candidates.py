@@ -110,7 +110,7 @@ async def _app(
     """Load the manifest that decides, and the members that are there already."""
     if query.instance_id is None:
         return (await choose_version(connection, tenant_id, project_id, query.app, query.version)).manifest, []
-    row = await queries.instance_show(connection, project_id, query.instance_id, identity.apps_in_sight(caller))
+    row = await queries.instance_show(connection, project_id, query.instance_id, identity.visible_apps(caller))
     if row is None or row.app_slug != query.app:
         raise not_found("instance", query.instance_id)
     return manifest_of(row), await members_of(

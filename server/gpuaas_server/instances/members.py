@@ -58,7 +58,7 @@ async def member_show(
 
 
 async def _instance(connection: Connection, caller: Caller, project_id: str, instance_id: str) -> InstanceRow:
-    row = await queries.instance_seen(connection, project_id, instance_id, identity.apps_in_sight(caller))
+    row = await queries.instance_seen(connection, project_id, instance_id, identity.visible_apps(caller))
     if row is None:
         raise not_found("instance", instance_id)
     return row

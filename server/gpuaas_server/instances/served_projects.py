@@ -34,7 +34,7 @@ MOST_SERVED = 64  # every one of them is told of the instance, and is in each cl
 async def served_project_list(
     connection: Connection, caller: Caller, project_id: str, instance_id: str
 ) -> ServedProjects:
-    if await queries.instance_seen(connection, project_id, instance_id, identity.apps_in_sight(caller)) is None:
+    if await queries.instance_seen(connection, project_id, instance_id, identity.visible_apps(caller)) is None:
         raise not_found("instance", instance_id)
     rows = await queries.projects_served(connection, instance_id)
     return ServedProjects(instance_id=instance_id, items=[ServedProject(**fields_of(row)) for row in rows])
@@ -90,8 +90,8 @@ async def admitted_projects(tx: Tx, caller: Caller, project_ids: Sequence[str], 
     for project_id in project_ids:
         if project_id not in facts or not caller.roles_in(project_id):
             raise not_found("project", project_id)
-        if not identity.reaches(caller.in_project(project_id), action, own=True):
-            needs: list[object] = list(identity.needs(action))
+        if not identity.is_permitted(caller.in_project(project_id), action, own=True):
+            needs: list[object] = list(identity.grants_needed(action))
             message = f"You may not do this in {project_id}, which it concerns too."
             raise Problem("forbidden", message, {"needs": needs, "project_id": project_id})
         if facts[project_id].disabled:
@@ -101,7 +101,9 @@ async def admitted_projects(tx: Tx, caller: Caller, project_ids: Sequence[str], 
 
 async def usable_projects(tx: Tx, caller: Caller, action: str, served: Sequence[str]) -> list[str]:
     """List the projects whose allocations the caller may use for an instance that serves these."""
-    may = [project_id for project_id in served if identity.reaches(caller.in_project(project_id), action, own=True)]
+    may = [
+        project_id for project_id in served if identity.is_permitted(caller.in_project(project_id), action, own=True)
+    ]
     facts = await projects.project_facts(tx.connection, caller.tenant_id, may) if may else {}
     return [caller.project_id, *(one.id for one in facts.values() if not one.disabled)]
 

@@ -126,7 +126,7 @@ def _new_row(tx: Tx, tenant_id: str, project_id: str, body: InstanceCreate, vers
 
 
 async def instance_show(connection: Connection, caller: Caller, project_id: str, instance_id: str) -> Instance:
-    row = await queries.instance_seen(connection, project_id, instance_id, identity.apps_in_sight(caller))
+    row = await queries.instance_seen(connection, project_id, instance_id, identity.visible_apps(caller))
     if row is None:
         raise not_found("instance", instance_id)
     shown = instance_of(row, caller_over(row, project_id, caller))
@@ -143,7 +143,7 @@ async def instance_list(
     limit: int,
 ) -> Page[InstanceSummary]:
     """List instances. Those of other projects that serve this one offer no actions here."""
-    seen = identity.apps_in_sight(caller)
+    seen = identity.visible_apps(caller)
     rows = await queries.instance_list(connection, project_id, wanted, after, limit + 1, seen)
     shown = [summary_of(row, caller_over(row, project_id, caller)) for row in rows]
     return Page[InstanceSummary].of(shown, limit)

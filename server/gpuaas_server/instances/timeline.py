@@ -40,7 +40,7 @@ async def instance_timeline(
     wait: float,
     limit: int,
 ) -> InstanceTimeline:
-    seen = identity.apps_in_sight(caller)
+    seen = identity.visible_apps(caller)
 
     async def look() -> Look[list[TimelineEventRow]]:
         async with platform.database.connection(scope) as connection:

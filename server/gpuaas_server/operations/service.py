@@ -147,7 +147,7 @@ async def find_operation(connection: Connection, project_id: str, operation_id: 
 
 
 async def operation_show(connection: Connection, caller: Caller, project_id: str, operation_id: str) -> Operation:
-    row = await queries.operation_show(connection, project_id, operation_id, identity.apps_in_sight(caller))
+    row = await queries.operation_show(connection, project_id, operation_id, identity.visible_apps(caller))
     if row is None:
         raise not_found("operation", operation_id)
     return operation_of(row, caller)
@@ -166,7 +166,7 @@ async def operation_follow(
 
     Whatever changes an operation wakes those who watch its instance, so that is what is listened to.
     """
-    seen_apps = identity.apps_in_sight(caller)
+    seen_apps = identity.visible_apps(caller)
 
     async def look() -> Look[OperationRow]:
         async with platform.database.connection(scope) as connection:
@@ -192,7 +192,7 @@ async def operation_list(
     after: str | None,
     limit: int,
 ) -> Page[Operation]:
-    seen = identity.apps_in_sight(caller)
+    seen = identity.visible_apps(caller)
     rows = await queries.operation_list(connection, project_id, instance_id, parent_id, status, after, limit + 1, seen)
     return Page[Operation].of([operation_of(row, caller) for row in rows], limit)
 

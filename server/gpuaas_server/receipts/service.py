@@ -123,7 +123,7 @@ async def operations_referenced(connection: Connection, operation_ids: Sequence[
 
 
 async def receipt_show(connection: Connection, caller: Caller, project_id: str, receipt_id: str) -> Receipt:
-    row = await queries.receipt_show(connection, project_id, receipt_id, identity.apps_in_sight(caller))
+    row = await queries.receipt_show(connection, project_id, receipt_id, identity.visible_apps(caller))
     if row is None:
         raise not_found("receipt", receipt_id)
     return Receipt(
@@ -143,7 +143,7 @@ async def receipt_list(
     after: str | None,
     limit: int,
 ) -> Page[ReceiptLine]:
-    seen = identity.apps_in_sight(caller)
+    seen = identity.visible_apps(caller)
     rows = await queries.receipt_list(connection, project_id, wanted, after, limit + 1, seen)
     return Page[ReceiptLine].of([ReceiptLine(**_line(row)) for row in rows], limit)
 

@@ -32,7 +32,7 @@ def topic(terminal_id: str) -> str:
 
 async def may_open(connection: Connection, caller: Caller, actor: Actor, project_id: str, allocation_id: str) -> bool:
     place = await allocation_place(connection, project_id, allocation_id)
-    return identity.reaches(caller, "terminal_open", own=place.created_by == actor.id)
+    return identity.is_permitted(caller, "terminal_open", own=place.created_by == actor.id)
 
 
 async def terminal_open(
@@ -41,9 +41,11 @@ async def terminal_open(
     """Write the row, and a task for the host: its agent comes within moments and brings the stream."""
     place = await allocation_place(tx.connection, project_id, allocation_id)
     target_of(place)
-    if not identity.reaches(caller, "terminal_open", own=place.created_by == tx.actor.id):
+    if not identity.is_permitted(caller, "terminal_open", own=place.created_by == tx.actor.id):
         raise Problem(
-            "forbidden", "This is somebody else's allocation.", {"needs": identity.needs_on_others("terminal_open")}
+            "forbidden",
+            "This is somebody else's allocation.",
+            {"needs": identity.grants_needed_on_others("terminal_open")},
         )
     await _refuse_too_many(tx, allocation_id, settings)
     open_by = tx.now + timedelta(seconds=settings.terminal_open_seconds)
@@ -122,9 +124,11 @@ async def terminal_close(tx: Tx, caller: Caller, project_id: str, allocation_id:
     """Close the terminal. Closing one that has ended is no error, and changes nothing."""
     row = await terminal_row(tx.connection, project_id, allocation_id, terminal_id)
     own = row.opened_by == tx.actor.id
-    if not identity.reaches(caller, "terminal_close", own=own):
+    if not identity.is_permitted(caller, "terminal_close", own=own):
         raise Problem(
-            "forbidden", "This is somebody else's terminal.", {"needs": identity.needs_on_others("terminal_close")}
+            "forbidden",
+            "This is somebody else's terminal.",
+            {"needs": identity.grants_needed_on_others("terminal_close")},
         )
     if row.status != "ended":
         by = "" if own else f"The terminal was closed by {tx.actor.name}."
@@ -200,7 +204,7 @@ async def terminals_forget(tx: Tx, before: datetime, portion: int) -> int:
 def _terminal(row: TerminalRow, caller: Caller, actor: Actor) -> Terminal:
     own = row.opened_by == actor.id
     path = f"/api/v1/projects/{row.project_id}/allocations/{row.allocation_id}/terminals/{row.id}/stream"
-    may_close = row.status != "ended" and identity.reaches(caller, "terminal_close", own=own)
+    may_close = row.status != "ended" and identity.is_permitted(caller, "terminal_close", own=own)
     return Terminal(
         **fields_of(row),
         idle_timeout_s=row.idle_seconds,

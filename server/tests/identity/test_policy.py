@@ -7,7 +7,14 @@ from fastapi import APIRouter, FastAPI
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuaas_server.identity.policy import RULES, allowed_actions, decide, needs, needs_on_others, reaches
+from gpuaas_server.identity.policy import (
+    RULES,
+    allowed_actions,
+    decide,
+    grants_needed,
+    grants_needed_on_others,
+    is_permitted,
+)
 from gpuaas_server.identity.policy_document import (
     RELATIONS,
     ROLES,
@@ -176,7 +183,7 @@ def test_force_and_outage_actions_need_a_reason() -> None:
 
 
 def test_a_refusal_names_the_roles_and_the_scope_that_would_do() -> None:
-    assert needs("allocation_create") == [
+    assert grants_needed("allocation_create") == [
         "allocations:write",
         "platform_admin",
         "project_admin",
@@ -220,9 +227,9 @@ def test_a_member_reaches_what_is_their_own_and_an_administrator_what_is_anybody
     member, admin = (
         Caller(roles=frozenset(roles)) for roles in ({"project_member"}, {"project_member", "project_admin"})
     )
-    assert [reaches(member, "terminal_open", own) for own in (True, False)] == [True, False]
-    assert [reaches(admin, "terminal_open", own) for own in (True, False)] == [True, True]
-    assert not reaches(Caller(roles=frozenset({"project_viewer"})), "terminal_open", own=True)
-    assert not reaches(Caller(roles=frozenset({"platform_operator"})), "terminal_open", own=True)
+    assert [is_permitted(member, "terminal_open", own) for own in (True, False)] == [True, False]
+    assert [is_permitted(admin, "terminal_open", own) for own in (True, False)] == [True, True]
+    assert not is_permitted(Caller(roles=frozenset({"project_viewer"})), "terminal_open", own=True)
+    assert not is_permitted(Caller(roles=frozenset({"platform_operator"})), "terminal_open", own=True)
     assert allowed_actions(member, ["terminal_open", "allocation_release"], own=False) == ["allocation_release"]
-    assert "project_member" not in needs_on_others("terminal_open")
+    assert "project_member" not in grants_needed_on_others("terminal_open")
